@@ -33,8 +33,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from ranking import FOLDS, Watched, read_set
 
-from simonides.retrieval.calibration import Calibration, Measures, log_odds_behind, measure
-from simonides.retrieval.fusion import Fusion, fuse
+from simonides.retrieval.ranking.calibration import (
+    Calibration,
+    Measures,
+    log_odds_behind,
+    measure,
+)
+from simonides.retrieval.ranking.fusion import Fusion, fuse
 
 SETS = ("locomo", "realtalk", "beam_100k", "precision")
 SIZES = (1, 2, 3, 5, 10, 20, 30, 100)

@@ -27,14 +27,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from simonides.capture.model import anchor
-from simonides.capture.rules import NOT_THE_USER
-from simonides.capture.support import UNPROVEN
-from simonides.domain.decision import Commit
-from simonides.domain.proposal import ProposedItem, ScopeName
+from simonides.capture.rules.evidence import UNPROVEN
+from simonides.capture.rules.extract import NOT_THE_USER
+from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.scope import Scope
-from simonides.domain.turn import Role, Turn
-from simonides.manager.judging import judged_under
-from simonides.policy.rules import Policy
+from simonides.domain.writing.decision import Commit
+from simonides.domain.writing.proposal import ProposedItem, ScopeName
+from simonides.engine.screening.judge import judged_under
+from simonides.policy.policy import Policy
 
 SETS = ("locomo", "realtalk", "beam_100k", "memdaily_zh")
 HOME = Scope.of_user("acme", "ana")

@@ -33,11 +33,11 @@ import apsw
 from workload import sentence
 
 from simonides import Draft, GcReport, Settings
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.domain.scope import Scope
-from simonides.manager.collecting import PAGE_ROWS, TURN_ROWS
+from simonides.engine.maintenance.gc import PAGE_ROWS, TURN_ROWS
 from simonides.testing import ManualClock
-from simonides.wiring import assemble
 
 BATCH = 1_000
 DAY_S = 86_400

@@ -14,11 +14,11 @@ import argparse
 import tomllib
 from pathlib import Path
 
-from simonides.capture.clauses import MEMORY_CONTROL
-from simonides.capture.rules import examine
-from simonides.domain.decision import Candidate
+from simonides.capture.rules.clauses import MEMORY_CONTROL
+from simonides.capture.rules.extract import examine
+from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.scope import Scope
-from simonides.domain.turn import Role, Turn
+from simonides.domain.writing.decision import Candidate
 
 ANA = Scope("acme", "ana")
 

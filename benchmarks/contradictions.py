@@ -31,8 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simonides.adapters.embedding_static import StaticEmbedder
-from simonides.hygiene.opposition import compare
+from simonides.hygiene.contradiction.rules import compare
+from simonides.providers.embeddings.static import StaticEmbedder
 
 PAIRS = 300
 LABELS = ("contradiction", "update", "neither")

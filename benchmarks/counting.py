@@ -15,7 +15,7 @@ from pathlib import Path
 
 import simonides
 from simonides import AsyncStrata, Draft, Strata
-from simonides.manager.counting import Counters
+from simonides.engine.core.counters import Counters
 from simonides.settings import Settings
 
 CALLS = {"recall": 300, "remember": 30}

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 import simonides
-from simonides.adapters.embedding_static import StaticEmbedder
-from simonides.language.sameness import overlap, read
+from simonides.providers.embeddings.static import StaticEmbedder
+from simonides.text.similarity.same_statement import overlap, read
 
 
 def merged(sentences: list[str]) -> dict[str, list[tuple[str, str]]]:

@@ -26,14 +26,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import simonides
-from simonides.blocking import MemoryManager
+from simonides.api.sync import MemoryManager
 from simonides.capture.pasted import without_digests
-from simonides.capture.rules import examine
-from simonides.domain.decision import Candidate, Proposer
+from simonides.capture.rules.extract import examine
+from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.memory import Origin
 from simonides.domain.trust import Label, Source
-from simonides.domain.turn import Role, Turn
-from simonides.language.fingerprint import MIN_TERMS, fingerprint, terms_of
+from simonides.domain.writing.decision import Candidate, Proposer
+from simonides.text.similarity.fingerprint import MIN_TERMS, fingerprint, terms_of
 
 _SAME = {"love": "enjoy", "live": "reside", "kids": "children", "mom": "mother", "dad": "father",
          "bought": "purchased", "big": "large", "started": "began", "trip": "journey",

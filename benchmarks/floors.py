@@ -20,7 +20,7 @@ from abstention import exchanged
 from harness import SimonidesAdapter
 from ranking import read_set
 
-from simonides.domain.floors import FeedbackRules, FloorState, Served
+from simonides.domain.policy.floors import FeedbackRules, FloorState, Served
 
 BASE = 0.75
 ASKED = 160

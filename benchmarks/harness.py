@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import simonides
-from simonides.blocking import MemoryManager, Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import MemoryManager, Strata
 from simonides.settings import Settings
-from simonides.wiring import assemble
 
 
 class QuestionClock:

@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import simonides
-from simonides.domain.decision import Candidate, Proposer
-from simonides.domain.findings import Finding
 from simonides.domain.trust import Label, Source
-from simonides.hygiene import personal, secrets
-from simonides.manager import screening
-from simonides.policy.rules import DEFAULT_POLICY
+from simonides.domain.writing.decision import Candidate, Proposer
+from simonides.domain.writing.finding import Finding
+from simonides.engine.screening import screen as screening
+from simonides.hygiene.pii import personal, secrets
+from simonides.policy.policy import DEFAULT_POLICY
 
 STRUCTURED = {
     "EMAIL_ADDRESS": "email",

@@ -27,10 +27,10 @@ from pathlib import Path
 from harness import QuestionClock, _turn
 
 import simonides
-from simonides.blocking import MemoryManager, Strata
-from simonides.domain.recall import Hit
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import MemoryManager, Strata
+from simonides.domain.reading.recall import Hit
 from simonides.settings import Settings
-from simonides.wiring import assemble
 
 FLOOR = 0.75
 """The policy's default."""

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import simonides
 from simonides import Draft
-from simonides.adapters.key_ring import HeldKeys
 from simonides.settings import Settings
+from simonides.storage.encryption.key_ring import HeldKeys
 
 QUESTION = "who visited the harbour of town 42?"
 RECALLS, WRITES, BATCH = 200, 20, 100

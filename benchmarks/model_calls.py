@@ -17,21 +17,21 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from simonides.adapters.system import SystemClock
-from simonides.domain.decision import Judgements, Usage
-from simonides.domain.turn import Role, Turn
-from simonides.language.tokens import estimate_tokens
-from simonides.manager import AsyncMemoryManager
-from simonides.manager.advising import advised_by_model
-from simonides.manager.lanes import propose_lanes
-from simonides.manager.reconciling import reconcile
-from simonides.manager.summarising import summarise
-from simonides.manager.writing import Writer
-from simonides.opening import IN_MEMORY
+from simonides.api import AsyncMemoryManager
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.domain.conversation.turn import Role, Turn
+from simonides.domain.writing.decision import Judgements, Usage
+from simonides.engine.consolidation.model_advice import advised_by_model
+from simonides.engine.consolidation.summarise import summarise
+from simonides.engine.hygiene_scan.reconcile import reconcile
+from simonides.engine.sessions.model_extract import propose_lanes
+from simonides.engine.write.writer import Writer
 from simonides.ports import ModelAnswer
+from simonides.providers.system import SystemClock
 from simonides.settings import Settings
 from simonides.testing.models import ScriptedModel
-from simonides.wiring import assemble
+from simonides.text.tokens import estimate_tokens
 
 
 class Diligent(ScriptedModel):

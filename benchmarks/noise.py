@@ -31,7 +31,7 @@ from typing import Any
 
 import simonides
 from simonides import Draft
-from simonides.blocking import Strata
+from simonides.api.sync import Strata
 from simonides.settings import Settings
 
 SETS = ("locomo", "beam_100k")

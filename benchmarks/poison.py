@@ -13,8 +13,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from simonides.domain.findings import Finding
-from simonides.hygiene import poison
+from simonides.domain.writing.finding import Finding
+from simonides.hygiene.injection import detect as poison
 
 WORST = {
     "prose": "Send it to me now, and use the new one; thanks. ",

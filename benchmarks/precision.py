@@ -36,9 +36,9 @@ from typing import Any
 from harness import QuestionClock
 
 import simonides
-from simonides.blocking import MemoryManager, Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import MemoryManager, Strata
 from simonides.settings import Settings
-from simonides.wiring import assemble
 
 FLOOR = 0.75
 """The policy's default."""

@@ -30,15 +30,15 @@ from typing import Any
 import numpy as np
 from harness import SimonidesAdapter
 
-import simonides.manager.reading as reading
+import simonides.engine.recall.reader as reading
 from simonides.domain.value import to_us
-from simonides.language.questions import Form
 from simonides.ports import TYPICAL_UNRELATED
-from simonides.retrieval.cues import said_at
-from simonides.retrieval.evidence import NAMES, form_of, gather_evidence
-from simonides.retrieval.fusion import Fusion
-from simonides.retrieval.scoring import Signals
-from simonides.retrieval.versions import newest_first
+from simonides.retrieval.query.cues import said_at
+from simonides.retrieval.ranking.evidence import NAMES, form_of, gather_evidence
+from simonides.retrieval.ranking.fusion import Fusion
+from simonides.retrieval.ranking.signals import Signals
+from simonides.retrieval.ranking.versions import newest_first
+from simonides.text.questions.intent import Form
 
 SHARES = {
     "locomo": 1.0,

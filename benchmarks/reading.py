@@ -13,7 +13,7 @@ from pathlib import Path
 
 import simonides
 from simonides import Draft
-from simonides.manager.journal import ReadJournal
+from simonides.engine.recall.read_journal import ReadJournal
 from simonides.settings import Settings
 
 RECALLS = 300

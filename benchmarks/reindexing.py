@@ -32,7 +32,7 @@ from workload import sentence
 import simonides
 from simonides import Settings, Strata
 from simonides.domain.scope import Scope
-from simonides.manager.background import START_S
+from simonides.engine.maintenance.reindex_worker import START_S
 
 BATCH = 1000
 RECALLS = 200

@@ -22,12 +22,12 @@ from typing import Any
 from benchmarks.harness import _turn
 
 import simonides
-from simonides.blocking import Strata
-from simonides.domain.canonical import canonical_json
-from simonides.opening import IN_MEMORY
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
+from simonides.domain.canonical_json import canonical_json
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 BATCH = 500
 QUESTIONS = 60

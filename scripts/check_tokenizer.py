@@ -27,8 +27,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from simonides.adapters.embedding_static import ARTEFACT, read_vocabulary
-from simonides.adapters.wordpiece import WordPiece
+from simonides.providers.embeddings.static import ARTEFACT, read_vocabulary
+from simonides.providers.embeddings.wordpiece import WordPiece
 
 SHOWN_DIFFERENCES = 20
 

@@ -1,4 +1,4 @@
-"""Write the blocking face, ``src/simonides/blocking/generated.py``, from the async classes.
+"""Write the blocking face, ``src/simonides/api/sync/generated.py``, from the async classes.
 
 Each class in FACES gets a blocking class with the same methods, signatures and docstrings. The body
 of a method is one call, which drives the coroutine of the async method to its end. The script reads
@@ -61,25 +61,25 @@ class Face:
 
 
 FACES = (
-    Face("simonides.agent.run:AsyncAgent", "Agent", "_agent"),
-    Face("simonides.manager.triggers:AsyncTriggers", "Triggers", "_triggers"),
-    Face("simonides.manager.task:AsyncTask", "Task", "_task"),
-    Face("simonides.manager.sessions:AsyncSession", "Session", "_session"),
-    Face("simonides.manager.memory_manager:AsyncMemoryManager", "MemoryManager", "_manager"),
-    Face("simonides.manager.admin:AsyncAdmin", "Admin", "_admin"),
+    Face("simonides.api.agent.run:AsyncAgent", "Agent", "_agent"),
+    Face("simonides.engine.prompting.triggers:AsyncTriggers", "Triggers", "_triggers"),
+    Face("simonides.api.task:AsyncTask", "Task", "_task"),
+    Face("simonides.api.session:AsyncSession", "Session", "_session"),
+    Face("simonides.api.manager:AsyncMemoryManager", "MemoryManager", "_manager"),
+    Face("simonides.api.admin:AsyncAdmin", "Admin", "_admin"),
     Face(
-        "simonides.strata:AsyncStrata",
+        "simonides.api.store:AsyncStrata",
         "Strata",
         "_strata",
-        base="simonides.blocking.contexts:StrataContext",
+        base="simonides.api.sync.contexts:StrataContext",
     ),
 )
 """A class that inherits from another one of the table comes after it."""
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
-TARGET = SOURCE / "simonides" / "blocking" / "generated.py"
-DRIVER = ("simonides.blocking.driver", "Driver")
+TARGET = SOURCE / "simonides" / "api" / "sync" / "generated.py"
+DRIVER = ("simonides.api.sync.driver", "Driver")
 
 MODEL_MARK = "waits_for_model"
 BACKGROUND_MARK = "waits_for_background_work"
@@ -112,7 +112,7 @@ REWORDED = (
 HEADER = '''"""The blocking face of the async classes.
 
 Written by ``scripts/generate_sync.py``: edit the async classes and run the script. Each method
-drives the async method of the same name (:mod:`simonides.blocking.driver`).
+drives the async method of the same name (:mod:`simonides.api.sync.driver`).
 """
 
 from __future__ import annotations
@@ -358,7 +358,7 @@ class Writer:
     def _adapted(self, text: str, name: str) -> str:
         for face in self.faces.values():
             text = re.sub(rf"\bsimonides\.{face.async_name}\b", f"simonides.{face.name}", text)
-            home = f"simonides.blocking.{face.name}"
+            home = f"simonides.api.sync.{face.name}"
             text = re.sub(rf"\b(?:\w+\.)+{face.async_name}\b", home, text)
             text = re.sub(rf"\b{face.async_name}\b", face.name, text)
         for pattern, said in REWORDED:

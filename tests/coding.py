@@ -1,9 +1,9 @@
 """A ring, and stores under it, for tests."""
 
-from simonides.adapters.key_ring import HeldKeys
-from simonides.adapters.sqlite_coded import CodedSqliteStore
-from simonides.adapters.sqlite_sealing import Sealing
-from simonides.adapters.vault_file import FileVault
+from simonides.storage.encryption.key_ring import HeldKeys
+from simonides.storage.sidecar.vault_sqlite import FileVault
+from simonides.storage.sqlite.authenticated_store import CodedSqliteStore
+from simonides.storage.sqlite.sealed_connection import Sealing
 
 ONE, TWO = (bytes([n]) * 32 for n in (1, 2))
 RING = HeldKeys({"one": ONE})

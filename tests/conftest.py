@@ -14,13 +14,13 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from typer.testing import CliRunner
 
-from simonides.adapters.key_ring import new_key
-from simonides.adapters.sqlite_schema import IN_MEMORY
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.cli.app import app
 from simonides.settings import Settings
+from simonides.storage.encryption.key_ring import new_key
+from simonides.storage.sqlite.file.schema import IN_MEMORY
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 # The same examples on every run: what a commit did is told from what luck did. Another search is
 # ``pytest --hypothesis-profile=search``.

@@ -3,10 +3,10 @@
 import secrets
 
 from coding import RING
-from simonides.adapters.postgres_coded import CodedPostgresStore
-from simonides.adapters.postgres_parts import TABLES
-from simonides.adapters.postgres_sealing import Sealing
-from simonides.adapters.vault_file import FileVault
+from simonides.storage.postgres.authenticated.store import CodedPostgresStore
+from simonides.storage.postgres.parts import TABLES
+from simonides.storage.postgres.sealed.pipeline import Sealing
+from simonides.storage.sidecar.vault_sqlite import FileVault
 from simonides.testing.store_contract import drive
 
 APP = "simonides_app"
@@ -56,4 +56,4 @@ class Database:
         self.run(f"TRUNCATE {tables}")
         for row in self.meta:
             self.run("UPDATE simonides.meta SET value = %s WHERE name = %s", *row)
-        self.run("UPDATE simonides.opening SET arriving = NULL")
+        self.run("UPDATE simonides.api.open.store SET arriving = NULL")

@@ -17,7 +17,7 @@ import chromadb
 from chromadb.config import Settings
 from workload import arguments, compare
 
-from simonides.adapters.embedding_static import StaticEmbedder
+from simonides.providers.embeddings.static import StaticEmbedder
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from langgraph.store.base import PutOp
 from langgraph.store.sqlite import SqliteStore
 from workload import arguments, compare
 
-from simonides.adapters.embedding_static import StaticEmbedder
+from simonides.providers.embeddings.static import StaticEmbedder
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from mem0 import Memory
 from mem0.configs.base import MemoryConfig
 from workload import arguments, compare
 
-from simonides.adapters.embedding_static import StaticEmbedder
+from simonides.providers.embeddings.static import StaticEmbedder
 
 
 class Embedder:

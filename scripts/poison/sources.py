@@ -20,7 +20,7 @@ import pyarrow.parquet
 import yaml
 from poison.grammar import Grammar
 
-from simonides.hygiene.poison import WINDOW
+from simonides.hygiene.injection.detect import WINDOW
 
 HERE = Path(__file__).parent
 PLANTED = 9_000

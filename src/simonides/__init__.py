@@ -21,17 +21,16 @@ from typing import TYPE_CHECKING, Any
 
 from simonides._version import __version__
 from simonides.domain.ageing import Access, Ageing
-from simonides.domain.backups import BackupReport, RestoredStore
-from simonides.domain.carried import CarryProgress, ExportReport, RestoreReport
-from simonides.domain.ceilings import Ceilings, DayUsage, Limits, UsageReport
-from simonides.domain.coding import KeysReport
-from simonides.domain.collecting import GcReport
-from simonides.domain.consent import Consent, ConsentChange
-from simonides.domain.cycle import HygieneReport
-from simonides.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
-from simonides.domain.digest import Digest, DigestItem, Verification
-from simonides.domain.dream import Dream, DreamItem, DreamStatus, DreamStep
-from simonides.domain.erasure import ErasureReceipt, ErasureState, ReceiptCheck
+from simonides.domain.conversation.session import (
+    EndedBy,
+    Entry,
+    EntryKind,
+    LoggedEntry,
+    OpenSession,
+    SessionEndReport,
+)
+from simonides.domain.conversation.task import TaskPhase, TaskReport
+from simonides.domain.conversation.tool import Tool, ToolReply
 from simonides.domain.errors import (
     CarryRefused,
     CeilingReached,
@@ -66,43 +65,95 @@ from simonides.domain.errors import (
     UndoRefused,
 )
 from simonides.domain.event import Event, EventType
-from simonides.domain.findings import Concern, Finding, Opinion, SecondLook, Severity
-from simonides.domain.held import Held
-from simonides.domain.hindsight import DryRun, Fate, PastWrite, Rejudged
-from simonides.domain.hygiene import Action
-from simonides.domain.knowledge import Found, Passage, Skipped, SourceReport
-from simonides.domain.layer import Layer
-from simonides.domain.memory import Draft, Importance, Kind, Memory, Origin, Status, Triple
-from simonides.domain.recall import Explanation, Hit, Recall
-from simonides.domain.receipt import Made, Receipt, Trigger
-from simonides.domain.records import (
+from simonides.domain.governance.consent import Consent, ConsentChange
+from simonides.domain.governance.erasure import ErasureReceipt, ErasureState, ReceiptCheck
+from simonides.domain.governance.held import Held
+from simonides.domain.governance.policy_dry_run import (
+    DryRun,
+    Fate,
+    PastWrite,
+    Rejudged,
+)
+from simonides.domain.governance.review import Keep, Review, ReviewStatus
+from simonides.domain.governance.safety_record import (
     FeedbackRecord,
     RecordsPurged,
     SafetyRecord,
     SafetySeverity,
 )
-from simonides.domain.reindexing import ReindexReport
-from simonides.domain.review import Keep, Review, ReviewStatus
-from simonides.domain.scanning import Scan, ScannedMemory, Seen, StoreScan
-from simonides.domain.scope import Grant, Principal, Right, Scope
-from simonides.domain.session import Entry, EntryKind, LoggedEntry, OpenSession
-from simonides.domain.session_end import EndedBy, SessionEndReport
-from simonides.domain.syncing import OwnerSync, SyncReport, SyncStatus
-from simonides.domain.task import TaskPhase, TaskReport
-from simonides.domain.tool import Tool, ToolReply
+from simonides.domain.governance.scan import (
+    Scan,
+    ScannedMemory,
+    Seen,
+    StoreScan,
+)
+from simonides.domain.memory import (
+    Draft,
+    Importance,
+    Kind,
+    Memory,
+    Origin,
+    Status,
+    Triple,
+)
+from simonides.domain.operations.backup import BackupReport, RestoredStore
+from simonides.domain.operations.dream import (
+    Dream,
+    DreamItem,
+    DreamStatus,
+    DreamStep,
+)
+from simonides.domain.operations.gc import GcReport
+from simonides.domain.operations.hygiene_scan import HygieneReport
+from simonides.domain.operations.portable import CarryProgress, ExportReport, RestoreReport
+from simonides.domain.operations.reindex import KeysReport, ReindexReport
+from simonides.domain.operations.sync import OwnerSync, SyncReport, SyncStatus
+from simonides.domain.policy.ceilings import (
+    Ceilings,
+    DayUsage,
+    Limits,
+    UsageReport,
+)
+from simonides.domain.policy.hygiene import Action
+from simonides.domain.policy.working import (
+    Constraint,
+    Message,
+    Pressure,
+    Talk,
+)
+from simonides.domain.reading.cue import Layer
+from simonides.domain.reading.digest import Digest, DigestItem, Verification
+from simonides.domain.reading.document import (
+    Found,
+    Passage,
+    Skipped,
+    SourceReport,
+)
+from simonides.domain.reading.recall import Explanation, Hit, Recall
+from simonides.domain.reading.receipt import Made, Receipt, Trigger
+from simonides.domain.scope import (
+    Grant,
+    Principal,
+    Right,
+    Scope,
+)
 from simonides.domain.trust import Sensitivity, Source, Trust
-from simonides.domain.working import Constraint, Message, Pressure, Talk
+from simonides.domain.writing.decision import (
+    CaptureReport,
+    Outcome,
+    OutcomeKind,
+    Usage,
+)
+from simonides.domain.writing.finding import (
+    Concern,
+    Finding,
+    Opinion,
+    SecondLook,
+    Severity,
+)
 
 if TYPE_CHECKING:
-    from simonides.adapters.classifying import FunctionClassifier, ModelClassifier
-    from simonides.adapters.knowledge_folder import FolderSource
-    from simonides.adapters.knowledge_http import HttpSource
-    from simonides.adapters.presidio import PresidioFinder
-    from simonides.audit import AuditProblem, AuditReport
-    from simonides.blocking import Admin, MemoryManager, Session, Strata, Task, Triggers
-    from simonides.integrations.wrap import wrap
-    from simonides.integrations.wrap_memory import WrappedMemory
-    from simonides.manager import (
+    from simonides.api import (
         AsyncAdmin,
         AsyncMemoryManager,
         AsyncSession,
@@ -110,6 +161,18 @@ if TYPE_CHECKING:
         AsyncTriggers,
         TriggerMode,
     )
+    from simonides.api.store import AsyncStrata
+    from simonides.api.sync import (
+        Admin,
+        MemoryManager,
+        Session,
+        Strata,
+        Task,
+        Triggers,
+    )
+    from simonides.engine.core.audit_chain import AuditProblem, AuditReport
+    from simonides.integrations.wrap import wrap
+    from simonides.integrations.wrap_memory import WrappedMemory
     from simonides.ports import (
         Anchor,
         Classifier,
@@ -120,31 +183,34 @@ if TYPE_CHECKING:
         Reranker,
         TokenCounter,
     )
+    from simonides.providers.classifiers import FunctionClassifier, ModelClassifier
+    from simonides.providers.knowledge.folder import FolderSource
+    from simonides.providers.knowledge.http_search import HttpSource
+    from simonides.providers.presidio import PresidioFinder
     from simonides.settings import Settings
-    from simonides.strata import AsyncStrata
 
 _LAZY = {
-    "Admin": "simonides.blocking",
-    "AsyncAdmin": "simonides.manager",
-    "AsyncMemoryManager": "simonides.manager",
-    "AsyncSession": "simonides.manager",
-    "AsyncStrata": "simonides.strata",
-    "AsyncTask": "simonides.manager",
-    "AsyncTriggers": "simonides.manager",
-    "AuditProblem": "simonides.audit",
-    "AuditReport": "simonides.audit",
-    "FolderSource": "simonides.adapters.knowledge_folder",
-    "FunctionClassifier": "simonides.adapters.classifying",
-    "HttpSource": "simonides.adapters.knowledge_http",
-    "MemoryManager": "simonides.blocking",
-    "ModelClassifier": "simonides.adapters.classifying",
-    "PresidioFinder": "simonides.adapters.presidio",
-    "Session": "simonides.blocking",
+    "Admin": "simonides.api.sync",
+    "AsyncAdmin": "simonides.api",
+    "AsyncMemoryManager": "simonides.api",
+    "AsyncSession": "simonides.api",
+    "AsyncStrata": "simonides.api.store",
+    "AsyncTask": "simonides.api",
+    "AsyncTriggers": "simonides.api",
+    "AuditProblem": "simonides.engine.core.audit_chain",
+    "AuditReport": "simonides.engine.core.audit_chain",
+    "FolderSource": "simonides.providers.knowledge.folder",
+    "FunctionClassifier": "simonides.providers.classifiers",
+    "HttpSource": "simonides.providers.knowledge.http_search",
+    "MemoryManager": "simonides.api.sync",
+    "ModelClassifier": "simonides.providers.classifiers",
+    "PresidioFinder": "simonides.providers.presidio",
+    "Session": "simonides.api.sync",
     "Settings": "simonides.settings",
-    "Strata": "simonides.blocking",
-    "Task": "simonides.blocking",
-    "TriggerMode": "simonides.manager",
-    "Triggers": "simonides.blocking",
+    "Strata": "simonides.api.sync",
+    "Task": "simonides.api.sync",
+    "TriggerMode": "simonides.api",
+    "Triggers": "simonides.api.sync",
     "WrappedMemory": "simonides.integrations.wrap_memory",
     "wrap": "simonides.integrations.wrap",
 }
@@ -196,8 +262,8 @@ def open(
         KeyUnavailable: If the key ring cannot be read, or the store is under one and none is named.
         StoreError: If the store cannot be opened.
     """
-    from simonides.blocking import Strata
-    from simonides.wiring import assemble
+    from simonides.api.open.assemble import assemble
+    from simonides.api.sync import Strata
 
     made = assemble(
         target,
@@ -236,7 +302,7 @@ def aopen(
 
     The arguments and errors are those of :func:`open`.
     """
-    from simonides.wiring import assemble
+    from simonides.api.open.assemble import assemble
 
     return assemble(
         target,

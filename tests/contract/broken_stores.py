@@ -3,10 +3,15 @@
 import time
 from dataclasses import replace
 
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.domain.change import Change, Committed, Size, Snapshot
-from simonides.domain.codec import decode
+from simonides.domain.codecs.memory import decode
 from simonides.domain.scope import Scope
+from simonides.domain.writing.change import (
+    Change,
+    Committed,
+    Size,
+    Snapshot,
+)
+from simonides.storage.sqlite.store import SqliteStore
 
 
 class InMemory(SqliteStore):

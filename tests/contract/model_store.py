@@ -7,16 +7,16 @@ It leaves out what those lives do not do: erasing, leases, usage, moving.
 import secrets
 from dataclasses import dataclass, field
 
-from simonides.adapters.store_columns import new_states, next_head
-from simonides.adapters.store_rules import (
-    check_chains,
-    check_change,
-    check_edges,
-    in_consent_order,
-    in_grant_order,
-    link_events,
+from simonides.domain.codecs.memory import (
+    by_creation,
+    decode,
+    encode_body,
+    encode_state,
+    status_of,
 )
-from simonides.domain.change import (
+from simonides.domain.event import CHAIN_START, Link
+from simonides.domain.memory import Status
+from simonides.domain.writing.change import (
     Committed,
     Head,
     IdempotencyRecord,
@@ -24,10 +24,16 @@ from simonides.domain.change import (
     Snapshot,
     StoredRow,
 )
-from simonides.domain.codec import by_creation, decode, encode_body, encode_state, status_of
-from simonides.domain.event import CHAIN_START, Link
-from simonides.domain.memory import Status
 from simonides.ports import Capability
+from simonides.storage.schema.change_rules import (
+    check_chains,
+    check_change,
+    check_edges,
+    in_consent_order,
+    in_grant_order,
+    link_events,
+)
+from simonides.storage.schema.columns import new_states, next_head
 
 
 @dataclass

@@ -8,8 +8,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.testing.contract_backups import BackupStoreContract, RevertibleStoreContract
+from simonides.storage.sqlite.store import SqliteStore
+from simonides.testing.contracts.backups import BackupStoreContract, RevertibleStoreContract
 from simonides.testing.store_contract import drive
 
 
@@ -60,7 +60,7 @@ class TestBackupsOfThePostgresStore(BackupStoreContract):
     @pytest.fixture
     def store(self, postgres, database):
         pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
-        from simonides.adapters.store_postgres import PostgresStore
+        from simonides.storage.postgres.store import PostgresStore
 
         store = PostgresStore.open(postgres.url("simonides_app", database))
         yield store

@@ -5,7 +5,7 @@ import inspect
 import pytest
 from broken_stores import BROKEN
 
-from simonides.adapters.store_sqlite import SqliteStore
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing.store_contract import MemoryStoreContract
 
 # Which test must see it, besides any others that do.

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 import pytest
 from broken_stores import InMemory
 
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.domain.change import TurnRequest
 from simonides.domain.errors import CarryRefused
+from simonides.domain.writing.change import TurnRequest
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing import ALICE
-from simonides.testing.contract_carrying import STANDING, PortableStoreContract
+from simonides.testing.contracts.backups import STANDING, PortableStoreContract
 from simonides.testing.store_contract import drive
 
 
@@ -57,7 +57,7 @@ class TestPortablePostgresStore(PortableStoreContract):
     @pytest.fixture
     def opened(self, postgres):
         pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
-        from simonides.adapters.store_postgres import PostgresStore
+        from simonides.storage.postgres.store import PostgresStore
 
         made = []
 

@@ -3,19 +3,19 @@
 import pytest
 
 from coding import ONE, RING, TWO
-from simonides.adapters.key_ring import HeldKeys
-from simonides.audit import verify
 from simonides.domain.errors import Tampered
 from simonides.domain.scope import Grant, Right
+from simonides.engine.core.audit_chain import verify
+from simonides.storage.encryption.key_ring import HeldKeys
 from simonides.testing import ALICE, BOB
 from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from simonides.adapters.postgres_coded import CodedPostgresStore
-from simonides.adapters.postgres_schema import CODED, SQL
-from simonides.adapters.store_postgres import PostgresStore
+from simonides.storage.postgres.authenticated.store import CodedPostgresStore
+from simonides.storage.postgres.schema import CODED, SQL
+from simonides.storage.postgres.store import PostgresStore
 
 APP = "simonides_app"
 contract = MemoryStoreContract()

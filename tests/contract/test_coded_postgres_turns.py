@@ -5,22 +5,22 @@ import itertools
 import pytest
 
 from coding import ONE, RING, TWO
-from simonides.adapters.key_ring import HeldKeys
-from simonides.audit import verify
-from simonides.domain.change import TurnRequest
-from simonides.domain.codec import decode
+from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import Tampered
+from simonides.domain.writing.change import TurnRequest
+from simonides.engine.core.audit_chain import verify
+from simonides.storage.encryption.key_ring import HeldKeys
 from simonides.testing import ALICE
-from simonides.testing.contract_base import verify_chain
+from simonides.testing.contracts.base import verify_chain
 from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
 from sealed_postgres import Database
-from simonides.adapters.postgres_coded import CodedPostgresStore
-from simonides.adapters.postgres_pool import Line
-from simonides.adapters.vault_file import FileVault
+from simonides.storage.postgres.authenticated.store import CodedPostgresStore
+from simonides.storage.postgres.wire.pool import Line
+from simonides.storage.sidecar.vault_sqlite import FileVault
 
 APP = "simonides_app"
 contract = MemoryStoreContract()

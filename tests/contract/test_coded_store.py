@@ -7,13 +7,13 @@ import pytest
 
 import simonides
 from coding import ONE, RING, TWO, coded_store, sealed_store
-from simonides.adapters.key_ring import HeldKeys
-from simonides.adapters.sqlite_coded_reads import CODED
-from simonides.adapters.sqlite_schema import SQL
-from simonides.audit import verify
-from simonides.domain.change import TurnRequest
+from simonides.domain.writing.change import TurnRequest
+from simonides.engine.core.audit_chain import verify
+from simonides.storage.encryption.key_ring import HeldKeys
+from simonides.storage.sqlite.authenticated_reads import CODED
+from simonides.storage.sqlite.file.schema import SQL
 from simonides.testing import ALICE
-from simonides.testing.contract_moving import MovableStoreContract
+from simonides.testing.contracts.moving import MovableStoreContract
 from simonides.testing.store_contract import MemoryStoreContract, drive
 
 

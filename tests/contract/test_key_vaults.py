@@ -2,10 +2,10 @@
 
 import pytest
 
-from simonides.adapters.anchor_file import FileAnchor
-from simonides.adapters.vault_file import FileVault
 from simonides.domain.errors import ConfigurationError, StoreCorrupt, StoreUnavailable
 from simonides.ports import DataKey
+from simonides.storage.sidecar.anchor_file import FileAnchor
+from simonides.storage.sidecar.vault_sqlite import FileVault
 
 STORE, OTHER, ALICE, BOB = (letter * 16 for letter in (b"s", b"t", b"a", b"b"))
 
@@ -164,7 +164,7 @@ class TestPostgresVault(VaultContract):
     @pytest.fixture
     def new(self, postgres, of_vaults):
         pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
-        from simonides.adapters.vault_postgres import PostgresVault
+        from simonides.storage.sidecar.vault_postgres import PostgresVault
 
         self.postgres, self.name = postgres, of_vaults
         made = []
@@ -228,7 +228,7 @@ class TestPostgresVault(VaultContract):
             new(database)
 
     def test_no_password_is_shown(self, postgres, of_vaults):
-        from simonides.adapters.vault_postgres import PostgresVault
+        from simonides.storage.sidecar.vault_postgres import PostgresVault
 
         url = postgres.url("simonides_guarded:hunter2", of_vaults)
         with pytest.raises(StoreUnavailable) as refused:

@@ -9,7 +9,7 @@ import pytest
 from documents import handbook, write
 from simonides import FolderSource, Found, HttpSource, Passage
 from simonides.ports import Capability
-from simonides.testing.contract_knowledge import KnowledgeSourceContract
+from simonides.testing.contracts.knowledge import KnowledgeSourceContract
 from web import Site, listed, said
 
 

@@ -7,12 +7,12 @@ import apsw
 import pytest
 from broken_stores import InMemory
 
-from simonides.adapters import sqlite_moving
-from simonides.adapters.sqlite_schema import SQL_DIRECTORY
-from simonides.adapters.store_owners import Secrets
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.domain.moving import PARTS, OwnerFacts
-from simonides.testing.contract_moving import MovableStoreContract
+from simonides.domain.codecs.parts import PARTS, OwnerFacts
+from simonides.storage.schema.owner_ids import Secrets
+from simonides.storage.sqlite import transfer as sqlite_moving
+from simonides.storage.sqlite.file.schema import SQL_DIRECTORY
+from simonides.storage.sqlite.store import SqliteStore
+from simonides.testing.contracts.moving import MovableStoreContract
 from simonides.testing.store_contract import drive
 
 STATEMENTS = ("FIRST_PAGE", "NEXT_PAGE", "LAST_KEY", "CLEAR")

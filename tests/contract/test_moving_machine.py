@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 from test_store_machine import StoresInStep
 
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.testing.contract_moving import MovableStoreContract
+from simonides.storage.sqlite.store import SqliteStore
+from simonides.testing.contracts.moving import MovableStoreContract
 from simonides.testing.store_contract import drive
 
 contract = MovableStoreContract()

@@ -8,21 +8,26 @@ import secrets
 
 import pytest
 
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.audit import verify
-from simonides.domain.change import JournalEntry, TurnRequest
+from simonides.domain.codecs.parts import PARTS, OwnerFacts
 from simonides.domain.errors import StoreUnavailable
-from simonides.domain.moving import PARTS, OwnerFacts
+from simonides.domain.writing.change import JournalEntry, TurnRequest
+from simonides.engine.core.audit_chain import verify
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing import ALICE, BOB
-from simonides.testing.contract_moving import OWNERS, READER, MovableStoreContract, sample_row
+from simonides.testing.contracts.moving import (
+    OWNERS,
+    READER,
+    MovableStoreContract,
+    sample_row,
+)
 from simonides.testing.store_contract import drive
 
 psycopg = pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from simonides.adapters.postgres_parts import TABLES, statements_of_parts
-from simonides.adapters.session_postgres import PostgresSessionStore
-from simonides.adapters.store_postgres import PostgresStore
+from simonides.storage.postgres.parts import TABLES, statements_of_parts
+from simonides.storage.postgres.sessions import PostgresSessionStore
+from simonides.storage.postgres.store import PostgresStore
 
 APP, OPERATOR = "simonides_app", "simonides_app_operator"
 

@@ -8,16 +8,16 @@ import pytest
 
 from simonides.domain.errors import StoreCorrupt
 from simonides.testing import ALICE, BOB
-from simonides.testing.contract_base import every_call
+from simonides.testing.contracts.base import every_call
 from simonides.testing.store_contract import MemoryStoreContract, drive
 
 psycopg = pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from simonides.adapters import postgres_line
-from simonides.adapters.postgres_parts import TABLES as TABLES_THAT_MOVE
-from simonides.adapters.postgres_schema import OPERATOR_SUFFIX, SQL
-from simonides.adapters.store_postgres import PostgresStore
+from simonides.storage.postgres.parts import TABLES as TABLES_THAT_MOVE
+from simonides.storage.postgres.schema import OPERATOR_SUFFIX, SQL
+from simonides.storage.postgres.store import PostgresStore
+from simonides.storage.postgres.wire import pipeline as postgres_line
 
 APP, OWNER, OPERATOR = "simonides_app", "simonides_owner", "simonides_app_operator"
 OF_NO_OWNER = {"meta", "migrations", "opening"}
@@ -242,7 +242,7 @@ class TestPolicies:
             "DELETE FROM simonides.outbox",
             "SELECT value FROM simonides.meta",
             "SELECT row_to_json(t) FROM simonides.turns AS t",
-            "UPDATE simonides.opening SET token = ''",
+            "UPDATE simonides.api.open.store SET token = ''",
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 as_app.execute(statement)

@@ -11,9 +11,9 @@ from simonides.testing.store_contract import MemoryStoreContract, drive
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from simonides.adapters import postgres_answers
-from simonides.adapters.postgres_answers import Nearness
-from simonides.adapters.store_postgres import PostgresStore
+from simonides.storage.postgres.store import PostgresStore
+from simonides.storage.postgres.wire import protocol as postgres_answers
+from simonides.storage.postgres.wire.protocol import Nearness
 
 APP = "simonides_app"
 

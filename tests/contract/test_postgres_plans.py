@@ -6,16 +6,16 @@ join that it then does by looking through all rows of the owner for each is quad
 
 import pytest
 
-from simonides.adapters.store_columns import LIVE
-from simonides.domain.change import TurnRequest
+from simonides.domain.writing.change import TurnRequest
+from simonides.storage.schema.columns import LIVE
 from simonides.testing import ALICE, BOB, Samples
 from simonides.testing.store_contract import drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from simonides.adapters.postgres_schema import SQL
-from simonides.adapters.store_postgres import PostgresStore
+from simonides.storage.postgres.schema import SQL
+from simonides.storage.postgres.store import PostgresStore
 
 APP = "simonides_app"
 

@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from simonides.domain.change import NewVersion
-from simonides.domain.checks import with_check
-from simonides.manager.ahead import Begun
+from simonides.domain.codecs.checksums import with_check
+from simonides.domain.writing.change import NewVersion
+from simonides.engine.core.prefetch import Begun
 from simonides.testing import ALICE, BOB
 from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from simonides.adapters import postgres_answers
-from simonides.adapters.postgres_pool import Line
-from simonides.adapters.postgres_rows import RowsLook
-from simonides.adapters.store_postgres import PostgresStore
+from simonides.storage.postgres.reads import RowsLook
+from simonides.storage.postgres.store import PostgresStore
+from simonides.storage.postgres.wire import protocol as postgres_answers
+from simonides.storage.postgres.wire.pool import Line
 
 APP = "simonides_app"
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from simonides.testing.session_contract import SessionStoreContract, drive
+from simonides.testing.contracts.session_store import SessionStoreContract, drive
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from simonides.adapters.session_postgres import PostgresSessionStore
-from simonides.adapters.store_postgres import PostgresStore
+from simonides.storage.postgres.sessions import PostgresSessionStore
+from simonides.storage.postgres.store import PostgresStore
 
 
 class TestPostgresSessions(SessionStoreContract):

@@ -6,7 +6,7 @@ from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from simonides.adapters.store_postgres import PostgresStore
+from simonides.storage.postgres.store import PostgresStore
 
 
 class TestPostgresStore(MemoryStoreContract):

@@ -7,19 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simonides
-from simonides.domain.change import IdempotencyRecord, TurnRequest
-from simonides.domain.codec import decode
+from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import SimonidesError
 from simonides.domain.scope import Scope
+from simonides.domain.writing.change import IdempotencyRecord, TurnRequest
 from simonides.testing import ALICE
-from simonides.testing.contract_base import verify_chain
+from simonides.testing.contracts.base import verify_chain
 from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from simonides.adapters.postgres_pool import Line
-from simonides.adapters.store_postgres import PostgresStore
+from simonides.storage.postgres.store import PostgresStore
+from simonides.storage.postgres.wire.pool import Line
 
 APP = "simonides_app"
 PRINT = b"p" * 32

@@ -5,17 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from simonides.adapters.key_ring import HeldKeys, new_key
-from simonides.adapters.records_sealing import RecordSeal
-from simonides.adapters.records_sqlite import SqliteRecords
 from simonides.domain.errors import (
     ConfigurationError,
     KeyUnavailable,
     StoreCorrupt,
     StoreUnavailable,
 )
-from simonides.domain.records import KeptRecord, Shelf
-from simonides.testing.contract_records import ALICE, BOB, NOTE, RecordStoreContract
+from simonides.domain.governance.safety_record import KeptRecord, Shelf
+from simonides.storage.encryption.key_ring import HeldKeys, new_key
+from simonides.storage.sidecar.records_codec import RecordSeal
+from simonides.storage.sidecar.records_sqlite import SqliteRecords
+from simonides.testing.contracts.records import (
+    ALICE,
+    BOB,
+    NOTE,
+    RecordStoreContract,
+)
 
 KEY_ONE, KEY_TWO = new_key("one"), new_key("two")
 
@@ -179,7 +184,7 @@ class TestPostgresRecords(RecordStoreContract):
     @pytest.fixture
     def records(self, postgres, database):
         pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
-        from simonides.adapters.records_postgres import PostgresRecords
+        from simonides.storage.sidecar.records_postgres import PostgresRecords
 
         self.postgres, self.name = postgres, database
         self.made = []

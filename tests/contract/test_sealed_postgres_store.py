@@ -2,16 +2,16 @@
 
 import pytest
 
-from simonides.testing.contract_carrying import PortableStoreContract
-from simonides.testing.contract_moving import MovableStoreContract
-from simonides.testing.session_contract import SessionStoreContract
+from simonides.testing.contracts.backups import PortableStoreContract
+from simonides.testing.contracts.moving import MovableStoreContract
+from simonides.testing.contracts.session_store import SessionStoreContract
 from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
 from sealed_postgres import Database, database_sealing, sealed_database
-from simonides.adapters.session_postgres import PostgresSessionStore
+from simonides.storage.postgres.sessions import PostgresSessionStore
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,9 @@
 import pytest
 
 from coding import sealed_store, sealing
-from simonides.adapters.session_sqlite import SqliteSessionStore
-from simonides.testing.contract_backups import RevertibleStoreContract
-from simonides.testing.contract_carrying import PortableStoreContract
-from simonides.testing.session_contract import SessionStoreContract
+from simonides.storage.sqlite.sessions import SqliteSessionStore
+from simonides.testing.contracts.backups import PortableStoreContract, RevertibleStoreContract
+from simonides.testing.contracts.session_store import SessionStoreContract
 from simonides.testing.store_contract import drive
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from simonides.adapters.session_sqlite import SqliteSessionStore
-from simonides.adapters.store_sqlite import SqliteStore
 from simonides.domain.errors import StoreUnavailable
+from simonides.storage.sqlite.sessions import SqliteSessionStore
+from simonides.storage.sqlite.store import SqliteStore
+from simonides.testing.contracts.session_store import SessionStoreContract, drive
 from simonides.testing.samples import ALICE
-from simonides.testing.session_contract import SessionStoreContract, drive
 
 
 class TestSqliteSessions(SessionStoreContract):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.domain.change import IdempotencyRecord
+from simonides.domain.writing.change import IdempotencyRecord
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing.samples import ALICE
 from simonides.testing.store_contract import MemoryStoreContract, drive
 

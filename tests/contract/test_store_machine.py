@@ -21,8 +21,10 @@ from hypothesis.stateful import (
 )
 from model_store import ModelStore
 
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.domain.change import (
+from simonides.domain.codecs.memory import decode, encode_state
+from simonides.domain.memory import Status
+from simonides.domain.scope import Grant, Right, Scope
+from simonides.domain.writing.change import (
     Change,
     IdempotencyRecord,
     JournalEntry,
@@ -31,9 +33,7 @@ from simonides.domain.change import (
     Renewed,
     TurnRequest,
 )
-from simonides.domain.codec import decode, encode_state
-from simonides.domain.memory import Status
-from simonides.domain.scope import Grant, Right, Scope
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing import ALICE, BOB, Samples
 from simonides.testing.store_contract import MemoryStoreContract, drive, verify_chain
 
@@ -293,7 +293,7 @@ TestInMemoryInStep.settings = TestStoresInStep.settings
 
 def test_postgresql_in_step(postgres):
     """The same life over PostgreSQL; fewer examples, for each takes a database of its own."""
-    from simonides.adapters.store_postgres import PostgresStore
+    from simonides.storage.postgres.store import PostgresStore
 
     class InStep(StoresInStep):
         database = None

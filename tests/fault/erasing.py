@@ -5,7 +5,7 @@ import string
 from pathlib import Path
 
 from simonides import Draft
-from simonides.domain.moving import PARTS
+from simonides.domain.codecs.parts import PARTS
 
 PLACES = ("text", "key", "tag", "note", "quote", "talk", "fact", "query")
 

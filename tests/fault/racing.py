@@ -11,13 +11,13 @@ import time
 import uuid
 from dataclasses import replace
 
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.adapters.system import SystemIds
-from simonides.domain.change import Change, NewVersion, TurnRequest
-from simonides.domain.codec import decode
+from simonides.domain.codecs.memory import decode
 from simonides.domain.event import Event, EventType
 from simonides.domain.memory import Status
 from simonides.domain.value import from_us
+from simonides.domain.writing.change import Change, NewVersion, TurnRequest
+from simonides.providers.system import SystemIds
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing import ALICE, ManualClock, Samples
 from simonides.testing.store_contract import drive, verify_chain
 
@@ -25,7 +25,7 @@ from simonides.testing.store_contract import drive, verify_chain
 def open_store(database, synchronous="full"):
     """Open the file at a path, or the database of a URL."""
     if str(database).startswith("postgresql://"):
-        from simonides.adapters.store_postgres import PostgresStore
+        from simonides.storage.postgres.store import PostgresStore
 
         return PostgresStore.open(str(database))
     return SqliteStore.open(database, synchronous=synchronous)

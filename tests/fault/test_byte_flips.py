@@ -11,8 +11,8 @@ import apsw
 import pytest
 
 import simonides
-from simonides.adapters.key_ring import HeldKeys, new_key
 from simonides.domain.errors import SimonidesError, StoreCorrupt
+from simonides.storage.encryption.key_ring import HeldKeys, new_key
 
 FLIPS = int(os.environ.get("BYTE_FLIPS", "100"))
 """For each of the two; 2,000 take some minutes."""

@@ -7,18 +7,19 @@ import signal
 import pytest
 from killing import Child
 
-from simonides.adapters import sqlite_backups, sqlite_file
-from simonides.adapters.store_carrying import ROWS
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.audit import verify
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.domain.errors import CarryRefused
 from simonides.domain.memory import Draft
-from simonides.manager import restoring
+from simonides.engine.core.audit_chain import verify
 from simonides.settings import Settings
+from simonides.storage.schema.portable_rows import ROWS
+from simonides.storage.sqlite import transfer as sqlite_backups
+from simonides.storage.sqlite.file import connection as sqlite_file
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing import CountingIds, ManualClock
-from simonides.testing.contract_base import drive
-from simonides.wiring import assemble
+from simonides.testing.contracts.base import drive
+from simonides.transfer.portable import import_ as restoring
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
@@ -157,7 +158,7 @@ def test_an_owner_that_is_killed_on_the_way_in_is_not_there(lived, tmp_path, mon
 
 def test_an_export_that_is_killed_leaves_what_was_there(lived, tmp_path, monkeypatch):
     target, path = tmp_path / "a.jsonl", copied(lived, tmp_path)
-    monkeypatch.setattr("simonides.adapters.store_carrying.PAGE", 20)
+    monkeypatch.setattr("simonides.storage.schema.portable_rows.PAGE", 20)
 
     def work(say):
         with opened(path) as strata:

@@ -9,11 +9,11 @@ import pytest
 from killing import Child
 
 import simonides
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.domain.errors import StoreUnavailable
-from simonides.manager.journal import ReadJournal
+from simonides.engine.recall.read_journal import ReadJournal
 from simonides.settings import Settings
-from simonides.wiring import assemble
 
 WAIT_S = 20.0
 """Longer than anything here takes, and shorter than a test that hangs."""

@@ -7,15 +7,15 @@ import pytest
 from killing import Child
 
 from simonides import Draft
-from simonides.blocking import Strata
-from simonides.domain.codec import status_of
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
+from simonides.domain.codecs.memory import status_of
 from simonides.domain.scope import Scope
-from simonides.manager import collecting
-from simonides.manager.collecting import LEASE_US
+from simonides.engine.maintenance import gc as collecting
+from simonides.engine.maintenance.gc import LEASE_US
 from simonides.settings import Settings
 from simonides.testing import ManualClock
 from simonides.testing.store_contract import drive
-from simonides.wiring import assemble
 
 ANA = Scope.of_user("default", "ana")
 COUNT = 60

@@ -9,18 +9,18 @@ import pytest
 from erasing import Life, found_in, rows_of
 
 from simonides import ErasureState
-from simonides.adapters import sqlite_erasure
-from simonides.adapters.residue import CHUNK_BYTES, Needles
-from simonides.adapters.session_sqlite import SqliteSessionStore
-from simonides.blocking import Strata
-from simonides.domain.canonical import canonical_json
-from simonides.domain.erasure import Look
-from simonides.domain.session import Observation
-from simonides.manager.journal import ReadJournal
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
+from simonides.domain.canonical_json import canonical_json
+from simonides.domain.conversation.session import Observation
+from simonides.domain.governance.erasure import Look
+from simonides.engine.recall.read_journal import ReadJournal
 from simonides.settings import Settings
+from simonides.storage.schema.byte_search import CHUNK_BYTES, Needles
+from simonides.storage.sqlite.file import erasure as sqlite_erasure
+from simonides.storage.sqlite.sessions import SqliteSessionStore
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.store_contract import drive
-from simonides.wiring import assemble
 
 CYCLES = int(os.environ.get("ERASURE_CYCLES", "20"))
 """docs/erasure.md says what 500 came to."""

@@ -9,12 +9,13 @@ from erasing import Life, found_in
 from killing import Child
 
 from simonides import ErasureState
-from simonides.adapters import sqlite_change, sqlite_file
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.domain.scope import Scope
 from simonides.settings import Settings
-from simonides.wiring import assemble
+from simonides.storage.sqlite import writes as sqlite_change
+from simonides.storage.sqlite.file import connection as sqlite_file
+from simonides.storage.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
@@ -51,7 +52,7 @@ def before_it_is_settled(monkeypatch):
 
 
 def before_the_log_is_cut(monkeypatch):
-    monkeypatch.setattr("simonides.adapters.sqlite_file.empty_log", die)
+    monkeypatch.setattr("simonides.storage.sqlite.file.connection.empty_log", die)
 
 
 def before_the_files_are_read(monkeypatch):

@@ -5,10 +5,10 @@ import pytest
 from erasing import Life, rows_of
 
 from simonides import ErasureState
-from simonides.blocking import Strata
-from simonides.manager.journal import ReadJournal
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
+from simonides.engine.recall.read_journal import ReadJournal
 from simonides.settings import Settings
-from simonides.wiring import assemble
 
 
 @pytest.fixture

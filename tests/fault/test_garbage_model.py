@@ -14,21 +14,22 @@ from typing import Any
 
 import pytest
 
-from simonides.adapters.model_openai import OpenAIModel
-from simonides.blocking import Strata
-from simonides.domain.decision import Judgements, Usage
+from simonides.api import AsyncMemoryManager
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
+from simonides.domain.conversation.session import Entry, EntryKind
+from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
-from simonides.domain.session import Entry, EntryKind
 from simonides.domain.trust import Trust
-from simonides.domain.turn import Role, Turn
-from simonides.manager import AsyncMemoryManager
-from simonides.manager.advising import advised_by_model
-from simonides.manager.lanes import propose_lanes
-from simonides.manager.reconciling import reconcile
-from simonides.manager.session_log import SessionLog
-from simonides.manager.summarising import summarise
-from simonides.manager.writing import Writer
-from simonides.opening import IN_MEMORY
+from simonides.domain.writing.decision import Judgements, Usage
+from simonides.engine.consolidation.model_advice import advised_by_model
+from simonides.engine.consolidation.summarise import summarise
+from simonides.engine.hygiene_scan.reconcile import reconcile
+from simonides.engine.recall.session_log import SessionLog
+from simonides.engine.sessions.model_extract import propose_lanes
+from simonides.engine.write.writer import Writer
+from simonides.providers.language_models.openai import OpenAIModel
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.model_server import (
@@ -43,7 +44,6 @@ from simonides.testing.model_server import (
 )
 from simonides.testing.models import ScriptedModel
 from simonides.testing.store_contract import drive
-from simonides.wiring import assemble
 
 ANSWERS = 1_000
 CEILING = 1_300

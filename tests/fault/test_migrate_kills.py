@@ -8,13 +8,13 @@ import time
 import pytest
 from killing import Child
 
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.audit import verify, verify_owner
+from simonides.api.migrate.migrate import migrate
+from simonides.domain.codecs.parts import PARTS
 from simonides.domain.errors import StoreUnavailable
-from simonides.domain.moving import PARTS
-from simonides.testing.contract_moving import MovableStoreContract
+from simonides.engine.core.audit_chain import verify, verify_owner
+from simonides.storage.sqlite.store import SqliteStore
+from simonides.testing.contracts.moving import MovableStoreContract
 from simonides.testing.store_contract import drive
-from simonides.transfer.migrate import migrate
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 

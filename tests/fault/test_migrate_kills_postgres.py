@@ -8,13 +8,13 @@ import time
 import pytest
 from killing import Child
 
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.audit import verify, verify_owner
+from simonides.api.migrate.migrate import migrate
+from simonides.domain.codecs.parts import PARTS
 from simonides.domain.errors import StoreUnavailable
-from simonides.domain.moving import PARTS
-from simonides.testing.contract_moving import MovableStoreContract
+from simonides.engine.core.audit_chain import verify, verify_owner
+from simonides.storage.sqlite.store import SqliteStore
+from simonides.testing.contracts.moving import MovableStoreContract
 from simonides.testing.store_contract import drive
-from simonides.transfer.migrate import migrate
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 pytestmark = [
@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
 ]
 
-from simonides.adapters.store_postgres import PostgresStore  # noqa: E402
+from simonides.storage.postgres.store import PostgresStore  # noqa: E402 - only where it can be
 
 PAGE = 20
 

@@ -14,16 +14,16 @@ from racing import Writer, check_store
 from victims import writing_to
 
 import simonides
-from simonides.domain.change import TurnRequest
 from simonides.domain.errors import StoreError, StoreUnavailable
+from simonides.domain.writing.change import TurnRequest
 from simonides.testing import ALICE, BOB
-from simonides.testing.contract_base import every_call
+from simonides.testing.contracts.base import every_call
 from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from simonides.adapters import postgres_pool
-from simonides.adapters.store_postgres import PostgresStore
+from simonides.storage.postgres.store import PostgresStore
+from simonides.storage.postgres.wire import pool as postgres_pool
 
 APP = "simonides_app"
 

@@ -201,7 +201,7 @@ class TestInit:
     def test_a_later_migration_runs_once_and_keeps_what_is_stored(
         self, postgres, bare, tmp_path, monkeypatch
     ):
-        from simonides.adapters import postgres_schema
+        from simonides.storage.postgres import schema as postgres_schema
 
         assert self.init(postgres, bare).exit_code == 0
         with simonides.open(postgres.url(APP, bare)) as strata:
@@ -223,8 +223,8 @@ class TestInit:
         refused(postgres.url(APP, bare), StoreCorrupt, "not those of this program")
 
     def test_two_at_once_do_no_harm(self, postgres, bare):
-        from simonides.opening import init_database
-        from simonides.testing.contract_turns import in_threads
+        from simonides.api.open.store import init_database
+        from simonides.testing.contracts.turns import in_threads
 
         ran = []
         in_threads([lambda: ran.append(init_database(postgres.url(OWNER, bare), APP)[1])] * 4)

@@ -9,18 +9,18 @@ import time
 
 import pytest
 
-from simonides.domain.change import TurnRequest
+from simonides.api.open.assemble import assemble
 from simonides.domain.errors import StoreError, StoreUnavailable
+from simonides.domain.writing.change import TurnRequest
 from simonides.settings import Settings
 from simonides.testing import ALICE
-from simonides.testing.contract_base import every_call
+from simonides.testing.contracts.base import every_call
 from simonides.testing.fault_proxy import FaultProxy, Faults
 from simonides.testing.samples import Samples
-from simonides.wiring import assemble
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from simonides.adapters.store_postgres import PostgresStore
+from simonides.storage.postgres.store import PostgresStore
 
 DEADLINE_S = 0.4
 ALLOWANCE_S = 0.1
@@ -227,7 +227,7 @@ def test_opening_ends_in_time(proxy, url, fault):
 
 
 def test_a_server_that_falls_silent_while_it_is_opened_is_not_waited_for(proxy, url, monkeypatch):
-    from simonides.adapters import postgres_schema
+    from simonides.storage.postgres import schema as postgres_schema
 
     connect = postgres_schema.Address.connect
 

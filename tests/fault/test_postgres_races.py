@@ -7,12 +7,12 @@ from crowds import check_shares, finish, in_processes, in_threads, start_togethe
 from racing import check_store
 
 import simonides
-from simonides.testing.contract_turns import in_threads as in_threads_of_api
+from simonides.testing.contracts.turns import in_threads as in_threads_of_api
 from simonides.testing.store_contract import drive
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from simonides.adapters.store_postgres import PostgresStore
+from simonides.storage.postgres.store import PostgresStore
 
 THREADS = 50
 PROCESSES = 4

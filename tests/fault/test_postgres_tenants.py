@@ -5,12 +5,12 @@ from collections import Counter
 
 import pytest
 
+from simonides.api.open.assemble import assemble
 from simonides.domain.errors import SimonidesError
 from simonides.domain.scope import Scope
 from simonides.domain.value import plain
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 

@@ -10,13 +10,13 @@ from killing import Child
 
 from embedders import HashedEmbedder
 from simonides import Draft
-from simonides.blocking import Strata
-from simonides.manager import reindexing
-from simonides.manager.background import PAUSE_S, START_S, Background
+from simonides.api.open.assemble import assemble
+from simonides.api.store import AsyncStrata
+from simonides.api.sync import Strata
+from simonides.engine.maintenance import reindex as reindexing
+from simonides.engine.maintenance.reindex_worker import PAUSE_S, START_S, Background
 from simonides.settings import Settings
-from simonides.strata import AsyncStrata
 from simonides.testing import ManualClock
-from simonides.wiring import assemble
 
 COUNT = 400
 BATCH = 20
@@ -230,7 +230,7 @@ async def until(is_so) -> None:
 
 
 def test_the_machines_own_alarm_gives_each_call_a_thread():
-    from simonides.adapters.system import ThreadedAlarm
+    from simonides.providers.system import ThreadedAlarm
 
     where, called = [], threading.Event()
 

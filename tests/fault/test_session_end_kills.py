@@ -7,16 +7,15 @@ import signal
 import pytest
 from killing import Child
 
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
+from simonides.domain.conversation.session import EndStep, Entry, EntryKind
+from simonides.domain.conversation.turn import Role
 from simonides.domain.scope import Principal, Scope
-from simonides.domain.session import Entry, EntryKind
-from simonides.domain.session_end import EndStep
-from simonides.domain.turn import Role
-from simonides.manager.ending import SessionEnder
-from simonides.manager.session_log import SessionLog
+from simonides.engine.recall.session_log import SessionLog
+from simonides.engine.sessions.end import SessionEnder
 from simonides.settings import Settings
 from simonides.testing import ManualClock
-from simonides.wiring import assemble
 
 ANA = Scope.of_user("default", "ana")
 SAID = (

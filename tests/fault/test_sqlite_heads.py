@@ -9,10 +9,15 @@ import apsw
 import pytest
 
 import simonides
-from simonides.adapters.sqlite_heads import HEADER_BYTES, MAX_OWNERS, Heads, read_header
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.domain.change import Change, TurnRequest
 from simonides.domain.scope import Scope
+from simonides.domain.writing.change import Change, TurnRequest
+from simonides.storage.sqlite.file.head_cache import (
+    HEADER_BYTES,
+    MAX_OWNERS,
+    Heads,
+    read_header,
+)
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing.store_contract import drive
 
 ANA, BOB = Scope.of_user("acme", "ana"), Scope.of_user("acme", "bob")

@@ -10,7 +10,7 @@ from killing import Child
 from racing import Writer, check_store
 from victims import writing_to
 
-from simonides.adapters.store_sqlite import SqliteStore
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing.store_contract import drive
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

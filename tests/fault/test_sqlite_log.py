@@ -9,11 +9,11 @@ from contextlib import contextmanager, nullcontext
 import apsw
 import pytest
 
-from simonides.adapters import sqlite_log
-from simonides.adapters.sqlite_log import LogCopying
-from simonides.adapters.store_sqlite import SqliteStore
 from simonides.domain.errors import StoreUnavailable
-from simonides.testing.contract_base import ALICE
+from simonides.storage.sqlite.file import wal as sqlite_log
+from simonides.storage.sqlite.file.wal import LogCopying
+from simonides.storage.sqlite.store import SqliteStore
+from simonides.testing.contracts.base import ALICE
 from simonides.testing.store_contract import MemoryStoreContract, drive
 
 contract = MemoryStoreContract()

@@ -12,10 +12,6 @@ import pytest
 from racing import Writer, check_store
 
 import simonides
-from simonides.adapters import sqlite_schema
-from simonides.adapters.sqlite_schema import APPLICATION_ID, PAGE_BYTES, SQL_DIRECTORY
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.domain.change import TurnRequest
 from simonides.domain.errors import (
     StoreCorrupt,
     StoreError,
@@ -23,8 +19,12 @@ from simonides.domain.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from simonides.domain.writing.change import TurnRequest
+from simonides.storage.sqlite.file import schema as sqlite_schema
+from simonides.storage.sqlite.file.schema import APPLICATION_ID, PAGE_BYTES, SQL_DIRECTORY
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing import ALICE
-from simonides.testing.contract_turns import in_fork
+from simonides.testing.contracts.turns import in_fork
 from simonides.testing.store_contract import MemoryStoreContract, drive
 
 resource = pytest.importorskip("resource", reason="rights, limits and forks are those of Unix")

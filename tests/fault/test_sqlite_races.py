@@ -9,7 +9,7 @@ import pytest
 from crowds import SHORT_S, WINDOW_S, check_shares, finish, in_processes, in_threads, start_together
 from racing import check_store
 
-from simonides.adapters.store_sqlite import SqliteStore
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing.store_contract import drive
 
 THREADS = 100

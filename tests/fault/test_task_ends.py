@@ -14,10 +14,10 @@ from simonides import (
     TaskPhase,
     TaskReport,
 )
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 CALLS = 8
 """More calls of stores than an end makes; the test checks that."""

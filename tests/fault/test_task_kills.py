@@ -8,9 +8,9 @@ import pytest
 from killing import Child
 
 from simonides import InvalidInput
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.settings import Settings
-from simonides.wiring import assemble
 
 HOSTS = 5
 HEARD = (1, 2, 1 + HOSTS)

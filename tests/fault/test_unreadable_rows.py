@@ -5,9 +5,9 @@ import pytest
 
 import simonides
 from simonides import ErasureState, StoreCorrupt, Tampered
-from simonides.adapters.key_ring import new_key
-from simonides.domain.erasure import check_alone
+from simonides.domain.governance.erasure import check_alone
 from simonides.settings import Settings
+from simonides.storage.encryption.key_ring import new_key
 
 BODY = "memories SET body = CAST(replace(CAST(body AS TEXT), '0815', '0816') AS BLOB)"
 NO_JSON = "memories SET body = x'00ff'"

@@ -192,9 +192,9 @@ def guard_sqlite() -> Any:
 def main(export_to: str) -> None:
     """Live the day under the guard and tell of it."""
     import simonides
-    import simonides.blocking
+    import simonides.api.open.assemble  # what is written while importing is not the mode's
+    import simonides.api.sync
     import simonides.settings
-    import simonides.wiring  # what is written while importing is not the mode's
 
     _guard = guard_sqlite()
     held = descriptors()

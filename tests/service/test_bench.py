@@ -10,12 +10,17 @@ import sys
 import pytest
 
 import simonides
-from simonides.bench import Question, grow, known_items, read_questions
-from simonides.bench.latency import summary, timed
-from simonides.bench.measure import judge
 from simonides.domain.errors import InvalidInput
 from simonides.settings import Settings
-from simonides.testing.contract_base import drive
+from simonides.testing.bench import (
+    Question,
+    grow,
+    known_items,
+    read_questions,
+)
+from simonides.testing.bench.latency import summary, timed
+from simonides.testing.bench.measure import judge
+from simonides.testing.contracts.base import drive
 
 WORDS = "amber birch cedar delta ember fjord grove heron inlet jetty".split()
 TEXTS = [f"{one} was {how} near lakes" for one in WORDS for how in ("blue", "tall", "lost")]

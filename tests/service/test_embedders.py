@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from many_languages import SENTENCES
 
-from simonides.adapters.embedding_minilm import MiniLMEmbedder
-from simonides.adapters.embedding_multilingual import MultilingualEmbedder
-from simonides.adapters.embedding_openai import OpenAIEmbedder
-from simonides.adapters.embedding_static import StaticEmbedder
 from simonides.domain.errors import ConfigurationError, MissingExtra
-from simonides.language.analyser import main_script
 from simonides.ports import Capability
+from simonides.providers.embeddings.minilm import MiniLMEmbedder
+from simonides.providers.embeddings.multilingual import MultilingualEmbedder
+from simonides.providers.embeddings.openai import OpenAIEmbedder
+from simonides.providers.embeddings.static import StaticEmbedder
 from simonides.testing.model_server import ModelServer, embedding_by
+from simonides.text.analyser import main_script
 
 ENGLISH = SENTENCES["English"]
 HOSTILE = (

@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simonides.adapters.embedding_openai import BATCH, MAX_CHARS, PROBES, OpenAIEmbedder
-from simonides.adapters.embedding_static import StaticEmbedder
-from simonides.adapters.http_json import MAX_BODY_BYTES, REST_S
-from simonides.choosing import choose_models
+from simonides.api.open.models import choose_models
 from simonides.domain.errors import (
     ConfigurationError,
     MissingExtra,
@@ -21,6 +18,14 @@ from simonides.domain.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
+from simonides.providers.embeddings.openai import (
+    BATCH,
+    MAX_CHARS,
+    PROBES,
+    OpenAIEmbedder,
+)
+from simonides.providers.embeddings.static import StaticEmbedder
+from simonides.providers.http.json_client import MAX_BODY_BYTES, REST_S
 from simonides.settings import Settings
 from simonides.testing.model_server import (
     ModelServer,

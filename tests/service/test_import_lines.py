@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from simonides import Draft, InvalidInput
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.cli.sessions import import_file
 from simonides.settings import Settings
-from simonides.transfer.transcript import BATCH
-from simonides.wiring import assemble
+from simonides.transfer.transcripts import BATCH
 
 PLACE = BATCH + 51
 

@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 import simonides
-from simonides.adapters.caches import DroppingAlarm
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble, new_key
+from simonides.api.sync import Strata
 from simonides.cli.app import app
 from simonides.settings import Settings
+from simonides.storage.process_caches import DroppingAlarm
 from simonides.testing import ManualClock
-from simonides.wiring import assemble, new_key
 
 DAY = Path(__file__).with_name("incognito_day.py")
 FIVE_MEGABYTES = (

@@ -23,7 +23,7 @@ from agmi.attacks.at_rest import (
 )
 
 import simonides
-from simonides.adapters.anchor_file import FileAnchor
+from simonides.storage.sidecar.anchor_file import FileAnchor
 
 COLUMNS = (
     "id version revision status known_from due_at codec scope_tag chain_tag key_tag hash_tag "

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from simonides.adapters.model_anthropic import AnthropicModel
-from simonides.adapters.model_openai import OpenAIModel
 from simonides.domain.errors import ModelError, ModelTimeout
+from simonides.providers.language_models.anthropic import AnthropicModel
+from simonides.providers.language_models.openai import OpenAIModel
 from simonides.testing.fault_proxy import FaultProxy, Faults
 from simonides.testing.model_server import ModelServer, late, well
 
@@ -196,8 +196,8 @@ def test_many_calls_at_once_end_in_time(proxy, model):
 
 FIRST_CALL = """
 import asyncio, sys, time
-from simonides.adapters.model_anthropic import AnthropicModel
-from simonides.adapters.model_openai import OpenAIModel
+from simonides.providers.language_models.anthropic import AnthropicModel
+from simonides.providers.language_models.openai import OpenAIModel
 from simonides.domain.errors import ModelTimeout
 
 async def main():

@@ -13,9 +13,6 @@ from typing import Any
 
 import pytest
 
-from simonides.adapters.model_openai import OpenAIModel
-from simonides.adapters.model_sdk import MAX_BODY_BYTES
-from simonides.domain.decision import Usage
 from simonides.domain.errors import (
     MissingExtra,
     ModelError,
@@ -23,7 +20,10 @@ from simonides.domain.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
+from simonides.domain.writing.decision import Usage
 from simonides.ports import Capability, ModelAnswer
+from simonides.providers.language_models.openai import OpenAIModel
+from simonides.providers.language_models.sdk import MAX_BODY_BYTES
 from simonides.testing.model_server import (
     ModelServer,
     Reply,

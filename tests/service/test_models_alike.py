@@ -14,15 +14,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from simonides.adapters.json_schema import problem, reduced
-from simonides.adapters.model_anthropic import KEYWORDS as ANTHROPIC_KEYWORDS
-from simonides.adapters.model_anthropic import AnthropicModel
-from simonides.adapters.model_gemini import KEYWORDS as GEMINI_KEYWORDS
-from simonides.adapters.model_gemini import GeminiModel
-from simonides.adapters.model_ladder import StructuredModel
-from simonides.adapters.model_openai import OpenAIModel
-from simonides.adapters.model_sdk import MAX_BODY_BYTES
-from simonides.agent.answer import ANSWER_SCHEMA
+from simonides.api.agent.answer import ANSWER_SCHEMA
 from simonides.capture.model import PROPOSE_SCHEMA
 from simonides.domain.errors import (
     MissingExtra,
@@ -31,8 +23,16 @@ from simonides.domain.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
-from simonides.hygiene.model_judge import JUDGE_SCHEMA
+from simonides.hygiene.contradiction.model_judge import JUDGE_SCHEMA
 from simonides.ports import Capability, ModelAnswer
+from simonides.providers.language_models.anthropic import KEYWORDS as ANTHROPIC_KEYWORDS
+from simonides.providers.language_models.anthropic import AnthropicModel
+from simonides.providers.language_models.gemini import KEYWORDS as GEMINI_KEYWORDS
+from simonides.providers.language_models.gemini import GeminiModel
+from simonides.providers.language_models.json_schema import problem, reduced
+from simonides.providers.language_models.openai import OpenAIModel
+from simonides.providers.language_models.sdk import MAX_BODY_BYTES
+from simonides.providers.language_models.structured_output import StructuredModel
 from simonides.testing.model_server import (
     ModelServer,
     Reply,

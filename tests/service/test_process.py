@@ -14,9 +14,10 @@ from typing import Any, get_type_hints
 import pytest
 
 import simonides
-from simonides import blocking, ports, testing
-from simonides.blocking.contexts import StrataContext
-from simonides.strata import AsyncStrata
+from simonides import ports, testing
+from simonides.api import sync as blocking
+from simonides.api.store import AsyncStrata
+from simonides.api.sync.contexts import StrataContext
 
 HEAVY = (
     "pydantic",
@@ -128,7 +129,9 @@ def test_help_imports_nothing_that_it_does_not_need() -> None:
 
     roots = {name.partition(".")[0] for name in loaded}
     assert roots.isdisjoint(set(HEAVY) - {"typer"})
-    assert {"simonides.wiring", "simonides.settings", "simonides.transfer"}.isdisjoint(loaded)
+    assert {"simonides.api.open.assemble", "simonides.settings", "simonides.transfer"}.isdisjoint(
+        loaded
+    )
 
 
 def test_a_whole_life_opens_no_socket_and_writes_to_its_store_only(tmp_path: Path) -> None:

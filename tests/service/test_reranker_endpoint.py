@@ -7,9 +7,20 @@ from typing import Any
 
 import pytest
 
-from simonides.adapters.reranking_http import MAX_CHARS, HttpReranker
-from simonides.domain.errors import ModelError, ModelGarbled, ModelTimeout, ModelUnavailable
-from simonides.testing.model_server import ModelServer, Reply, failing, hanging, ranks
+from simonides.domain.errors import (
+    ModelError,
+    ModelGarbled,
+    ModelTimeout,
+    ModelUnavailable,
+)
+from simonides.providers.rerankers import MAX_CHARS, HttpReranker
+from simonides.testing.model_server import (
+    ModelServer,
+    Reply,
+    failing,
+    hanging,
+    ranks,
+)
 
 KEY = "sk-test-very-secret-0123456789"
 

@@ -31,7 +31,8 @@ from wrapping import (
 )
 
 import simonides
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.integrations.wrap import memory_of
 from simonides.testing.model_server import (
     ModelServer,
@@ -40,7 +41,6 @@ from simonides.testing.model_server import (
     saying,
 )
 from simonides.testing.models import ScriptedModel
-from simonides.wiring import assemble
 
 
 @pytest.fixture(params=FACES, ids=lambda face: face.name)

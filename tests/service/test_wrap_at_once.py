@@ -15,7 +15,7 @@ import pytest
 from wrapping import anthropic_client, async_openai_client, facts, openai_client
 
 import simonides
-from simonides.blocking import Strata
+from simonides.api.sync import Strata
 from simonides.integrations.wrap import memory_of
 from simonides.testing.model_server import ModelServer, saying
 

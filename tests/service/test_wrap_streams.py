@@ -33,7 +33,7 @@ from wrapping import (
 )
 
 import simonides
-from simonides.blocking import Strata
+from simonides.api.sync import Strata
 from simonides.integrations.wrap import memory_of
 from simonides.testing.model_dialects import Said
 from simonides.testing.model_server import ModelServer, Reply, saying

@@ -10,7 +10,7 @@ from typing import Any
 import anthropic
 import openai
 
-from simonides.blocking import Strata
+from simonides.api.sync import Strata
 from simonides.testing.model_server import ModelServer, Received
 
 STATED = "Call me Ana."

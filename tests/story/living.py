@@ -19,13 +19,13 @@ from hypothesis.stateful import (
 from lives import Fact, Shelf
 
 from simonides import Hit, Memory, Outcome, UndoRefused
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
 from simonides.domain.value import from_us
-from simonides.manager.journal import ReadJournal
-from simonides.opening import IN_MEMORY
+from simonides.engine.recall.read_journal import ReadJournal
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 NAMES = ("region", "languages", "Team-2", "a.b")
 KEYS = st.sampled_from(NAMES)

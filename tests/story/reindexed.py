@@ -4,14 +4,14 @@ from pathlib import Path
 
 from embedders import HashedEmbedder
 from simonides import Draft
-from simonides.blocking import Strata
-from simonides.domain.change import StoredRow
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
 from simonides.domain.scope import Scope
-from simonides.manager.background import BATCH_ROWS, PAUSE_S, START_S
-from simonides.opening import IN_MEMORY
+from simonides.domain.writing.change import StoredRow
+from simonides.engine.maintenance.reindex_worker import BATCH_ROWS, PAUSE_S, START_S
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 ANA = Scope.of_user("acme", "ana")
 QUERIES = ("where is the boat?", "who sails to the harbour", "red paint", "boat 7")

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from simonides.domain.candidate_codec import decode_held
+from simonides.domain.codecs.candidate import decode_held
+from simonides.domain.conversation.session import Entry, EntryKind
+from simonides.domain.conversation.turn import Role
 from simonides.domain.scope import Principal, Scope
-from simonides.domain.session import Entry, EntryKind
-from simonides.domain.turn import Role
-from simonides.manager import ending
-from simonides.manager.ending import SessionEnder
-from simonides.manager.extracting import Extractor
-from simonides.manager.session_log import SessionLog
+from simonides.engine.recall.session_log import SessionLog
+from simonides.engine.sessions import end as ending
+from simonides.engine.sessions.end import SessionEnder
+from simonides.engine.sessions.extract import Extractor
 
 ALICE = Scope.of_user("default", "alice")
 

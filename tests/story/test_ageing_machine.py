@@ -21,14 +21,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
 from simonides.domain.scope import Scope
 from simonides.domain.value import from_us
-from simonides.opening import IN_MEMORY
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.store_contract import drive
-from simonides.wiring import assemble
 
 WORDS = ("harbour", "coffee", "invoice", "garden")
 SOURCES = ("user_stated", "agent_inferred", "tool_verified", "external")

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from simonides import Draft, Usage
-from simonides.agent import AgentResult
-from simonides.blocking import Agent, Strata
+from simonides.api.agent import AgentResult
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Agent, Strata
 from simonides.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel
-from simonides.wiring import assemble
 
 FIRST = (
     "For future incident updates, write in English, keep replies concise, use email as the "

@@ -3,9 +3,9 @@
 import pytest
 
 from conftest import World
-from simonides.blocking import MemoryManager
-from simonides.digest.applying import applied
+from simonides.api.sync import MemoryManager
 from simonides.domain.memory import Memory
+from simonides.engine.prompting.application import applied
 
 
 @pytest.fixture

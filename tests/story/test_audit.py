@@ -7,11 +7,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.audit import AuditReport, verify
 from simonides.domain.event import Link
 from simonides.domain.scope import Scope
+from simonides.engine.core.audit_chain import AuditReport, verify
 from simonides.ports import MemoryStore
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing import ALICE, BOB
 from simonides.testing.store_contract import MemoryStoreContract, drive
 

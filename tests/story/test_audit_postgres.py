@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from simonides.audit import verify
+from simonides.engine.core.audit_chain import verify
 from simonides.testing import ALICE, BOB
 from simonides.testing.store_contract import MemoryStoreContract, drive
 
@@ -18,7 +18,7 @@ OF_ALICE = f"owner = (SELECT owner FROM simonides.owners WHERE name = '{A}')"
 @pytest.fixture
 def store(postgres: Any, database: str) -> Iterator[Any]:
     """A store of two owners, two memories each."""
-    from simonides.adapters.store_postgres import PostgresStore
+    from simonides.storage.postgres.store import PostgresStore
 
     store = PostgresStore.open(postgres.url("simonides_app", database))
     make = contract.make

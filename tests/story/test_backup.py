@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simonides.adapters.key_ring import new_key
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.blocking import Strata
-from simonides.domain.erasure import ErasureState
+from simonides.api.migrate.migrate import migrate
+from simonides.api.open.assemble import assemble, open_for_move
+from simonides.api.sync import Strata
 from simonides.domain.errors import (
     CarryRefused,
     InvalidInput,
@@ -23,12 +22,13 @@ from simonides.domain.errors import (
     StoreCorrupt,
     StoreError,
 )
-from simonides.manager.backing_up import Backups
+from simonides.domain.governance.erasure import ErasureState
 from simonides.settings import Settings
+from simonides.storage.encryption.key_ring import new_key
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing import CountingIds, ManualClock
-from simonides.testing.contract_base import drive
-from simonides.transfer.migrate import migrate
-from simonides.wiring import assemble, open_for_move
+from simonides.testing.contracts.base import drive
+from simonides.transfer.backup.create import Backups
 
 PLAIN = Settings(embedder="none", synchronous="normal")
 HALF_AN_HOUR_S = 1800.0

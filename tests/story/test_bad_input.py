@@ -25,9 +25,9 @@ from simonides import (
     StoreError,
     StoreUnavailable,
 )
-from simonides.blocking import Strata
-from simonides.domain.decision import Candidate, Proposer
+from simonides.api.sync import Strata
 from simonides.domain.trust import Label
+from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.settings import Settings
 
 NOBODY = 65534

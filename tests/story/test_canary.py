@@ -11,8 +11,8 @@ import pytest
 
 import simonides
 from simonides import CarryRefused, Draft, MemoryManager, SimonidesError
-from simonides.domain.decision import Candidate, Proposer
 from simonides.domain.trust import Label, Source, Trust
+from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.settings import Settings
 from tokens import MIXED, drawn
 

@@ -8,11 +8,11 @@ import pytest
 
 from conftest import World
 from simonides import MemoryManager, ScopeDenied
-from simonides.blocking import Strata
-from simonides.domain.decision import CaptureReport, Drop
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
+from simonides.domain.writing.decision import CaptureReport, Drop
 from simonides.settings import Settings
 from simonides.testing.models import ScriptedModel
-from simonides.wiring import assemble
 
 
 @pytest.fixture

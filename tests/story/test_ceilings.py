@@ -12,21 +12,21 @@ from typing import Any
 import pytest
 
 import simonides
-from simonides.blocking import Strata
-from simonides.domain.ceilings import Ceilings, Limits
-from simonides.domain.decision import Usage
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
 from simonides.domain.errors import CeilingReached, ModelTimeout
 from simonides.domain.memory import Status
+from simonides.domain.policy.ceilings import Ceilings, Limits
 from simonides.domain.scope import Scope
-from simonides.manager.counting import Counters
-from simonides.manager.metering import Meter
-from simonides.opening import IN_MEMORY
+from simonides.domain.writing.decision import Usage
+from simonides.engine.core.counters import Counters
+from simonides.engine.core.model_budget import Meter
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.model_server import ModelServer, well
 from simonides.testing.models import ScriptedModel
 from simonides.testing.store_contract import drive
-from simonides.wiring import assemble
 
 NOTHING = {"items": []}
 SAID = "I live in Porto."
@@ -304,9 +304,9 @@ def test_an_embedder_of_the_process_costs_nothing(at_home: Any) -> None:
 ASKING = """
 import sys
 from simonides.settings import Settings
-from simonides.wiring import assemble
-from simonides.blocking import Strata
-from simonides.adapters.model_openai import OpenAIModel
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
+from simonides.providers.language_models.openai import OpenAIModel
 
 target, policy, url = sys.argv[1:]
 model = OpenAIModel(model="m", api_key="k", base_url=url, max_retries=0)

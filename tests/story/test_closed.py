@@ -11,8 +11,8 @@ import pytest
 import simonides
 from conftest import World
 from simonides import Draft, FolderSource, StoreUnavailable
-from simonides.domain.decision import Candidate, Proposer
 from simonides.domain.trust import Label, Source, Trust
+from simonides.domain.writing.decision import Candidate, Proposer
 
 HANDLES = {
     "strata": {"manager", "admin", "agent", "get_metrics", "close", "services"},

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import simonides
-from simonides.blocking import MemoryManager, Strata
-from simonides.domain.session import Observation, SessionRules
-from simonides.session import HotSessions
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import MemoryManager, Strata
+from simonides.domain.conversation.session import Observation, SessionRules
+from simonides.engine.recall.warm_sessions import HotSessions
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import json
 from conftest import World
 from simonides import Draft
 from simonides.domain.scope import Scope
-from simonides.manager.journal import ACCESS
+from simonides.engine.recall.read_journal import ACCESS
 
 ORG = Scope.of_org("default")
 FACT = {"source": "tool_verified", "category": "entity_fact"}

@@ -8,13 +8,13 @@ import pytest
 
 from conftest import World
 from simonides import Draft, GcReport, InvalidScope, NotReplayable, Status
-from simonides.domain.collecting import Rule, code_of_ids
+from simonides.domain.operations.gc import Rule, code_of_ids
 from simonides.domain.scope import Scope
 from simonides.domain.value import from_us
-from simonides.manager import collecting
-from simonides.manager.collecting import LEASE, LEASE_US
-from simonides.manager.journal import ACCESS, DIGEST, FEEDBACK
-from simonides.manager.reindexing import RECIPE
+from simonides.engine.maintenance import gc as collecting
+from simonides.engine.maintenance.gc import LEASE, LEASE_US
+from simonides.engine.maintenance.reindex import RECIPE
+from simonides.engine.recall.read_journal import ACCESS, DIGEST, FEEDBACK
 from simonides.testing.store_contract import drive
 
 ANA = Scope.of_user("default", "ana")

@@ -19,8 +19,8 @@ from simonides import (
     Scope,
     UndoRefused,
 )
-from simonides.domain.decision import Candidate, Proposer
 from simonides.domain.trust import Label, Source, Trust
+from simonides.domain.writing.decision import Candidate, Proposer
 
 SALARY = "Ana earns 5000 a month"
 BY_KEY, BY_CATEGORY = ("blocked", "consent_refused:key"), ("blocked", "consent_refused:category")

@@ -9,7 +9,7 @@ from hostile import TEXTS
 
 from conftest import World
 from simonides import Draft, InvalidInput, Made
-from simonides.blocking import MemoryManager
+from simonides.api.sync import MemoryManager
 
 EMPTY = "Memory digest:\n(empty: nothing that is remembered bears on this)"
 

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from simonides import MemoryManager
-from simonides.blocking import Strata
-from simonides.domain.dream import Dream, DreamStatus, DreamStep
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
 from simonides.domain.errors import ModelTimeout, UndoRefused
 from simonides.domain.memory import Memory
+from simonides.domain.operations.dream import Dream, DreamStatus, DreamStep
 from simonides.domain.trust import Trust
-from simonides.manager.housekeeping import FIRST_S
-from simonides.opening import IN_MEMORY
+from simonides.engine.maintenance.daily_gc import FIRST_S
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel
 from simonides.testing.store_contract import drive
-from simonides.wiring import assemble
 
 WALK, BUS = "I walk to work every morning", "I take the bus to work every morning"
 EASY = "reflection: {threshold: 1.0}\n"

@@ -9,15 +9,15 @@ import pytest
 
 from conftest import World
 from simonides import InvalidInput, MemoryManager, Scope
-from simonides.blocking import Strata
-from simonides.domain.decision import CaptureReport
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.domain.event import EventType
 from simonides.domain.memory import Draft, Kind
-from simonides.manager import showing
-from simonides.manager.showing import ECHO, LEDGER, TRIMMED_AFTER
+from simonides.domain.writing.decision import CaptureReport
+from simonides.engine.recall import shown_ledger as showing
+from simonides.engine.recall.shown_ledger import ECHO, LEDGER, TRIMMED_AFTER
 from simonides.settings import Settings
 from simonides.testing.models import ScriptedModel
-from simonides.wiring import assemble
 
 ANA = Scope.of_user("default", "ana")
 PEANUTS = "I am allergic to peanuts"

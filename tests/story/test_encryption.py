@@ -15,12 +15,12 @@ import apsw
 import pytest
 
 import simonides
-from simonides.adapters.key_ring import HeldKeys, new_key
-from simonides.adapters.store_cells import SEALED
-from simonides.adapters.store_seals import FORMAT, OVERHEAD_BYTES
-from simonides.adapters.vault_file import FileVault
-from simonides.domain.moving import PARTS
+from simonides.domain.codecs.parts import PARTS
 from simonides.settings import Settings
+from simonides.storage.encryption.cells import SEALED
+from simonides.storage.encryption.data_keys import FORMAT, OVERHEAD_BYTES
+from simonides.storage.encryption.key_ring import HeldKeys, new_key
+from simonides.storage.sidecar.vault_sqlite import FileVault
 
 ONE, TWO = new_key("one"), new_key("two")
 RING = HeldKeys.of_text(ONE)

@@ -11,24 +11,24 @@ import pytest
 
 import simonides
 from coding import RING, TWO, coded_store, sealed_store
-from simonides.adapters.key_ring import HeldKeys
-from simonides.adapters.store_cells import SEALED
-from simonides.adapters.store_seals import FORMAT
-from simonides.adapters.vault_file import FileVault
-from simonides.domain.change import HeldCandidate, JournalEntry, PolicyRecord
-from simonides.domain.moving import PARTS
-from simonides.domain.session import Observation
+from simonides.domain.codecs.parts import PARTS
+from simonides.domain.conversation.session import Observation
+from simonides.domain.writing.change import HeldCandidate, JournalEntry, PolicyRecord
 from simonides.settings import Settings
+from simonides.storage.encryption.cells import SEALED
+from simonides.storage.encryption.data_keys import FORMAT
+from simonides.storage.encryption.key_ring import HeldKeys
+from simonides.storage.sidecar.vault_sqlite import FileVault
 from simonides.testing import ALICE
-from simonides.testing.contract_moving import OWNERS, MovableStoreContract, sample_row
+from simonides.testing.contracts.moving import OWNERS, MovableStoreContract, sample_row
 from simonides.testing.store_contract import drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
 from sealed_postgres import APP, Database, database_sealing, sealed_database
-from simonides.adapters.postgres_parts import TABLES
-from simonides.adapters.session_postgres import PostgresSessionStore
+from simonides.storage.postgres.parts import TABLES
+from simonides.storage.postgres.sessions import PostgresSessionStore
 
 CANARY = "Quokka"
 ANA, BOB = f"{CANARY}-ana", f"{CANARY}-bob"

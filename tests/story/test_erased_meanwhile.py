@@ -9,14 +9,14 @@ import pytest
 
 from conftest import World
 from simonides import Draft, FunctionClassifier, MemoryManager
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.cli.sessions import import_turns
-from simonides.manager.changes import Changer
-from simonides.manager.planning import Planner
+from simonides.engine.consolidation.plan import Planner
+from simonides.engine.edit.correct import Changer
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel
-from simonides.transfer.transcript import parse_transcript
-from simonides.wiring import assemble
+from simonides.transfer.transcripts import parse_transcript
 
 SAID = "Noted: zorbmacs it is"
 ITEMS = {"items": [{"key": "editor", "value": "zorbmacs", "quote": "zorbmacs"}]}

@@ -13,10 +13,10 @@ from simonides import (
     ScopeDenied,
     StoreUnavailable,
 )
-from simonides.blocking import MemoryManager
-from simonides.domain.moving import PARTS
+from simonides.api.sync import MemoryManager
+from simonides.domain.codecs.parts import PARTS
 from simonides.domain.scope import Scope
-from simonides.manager.journal import ReadJournal
+from simonides.engine.recall.read_journal import ReadJournal
 
 SAID = "The door code is 4711"
 STAYS = {"events", "event_payloads", "tombstones"}

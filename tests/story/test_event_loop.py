@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import simonides
-from simonides.manager import sights, writing
+from simonides.api.store import AsyncStrata
+from simonides.engine.recall import fresh_indexes as sights
+from simonides.engine.write import writer as writing
 from simonides.ports import Capability
-from simonides.retrieval.cache import IndexCache
-from simonides.retrieval.indexer import Indexer
-from simonides.strata import AsyncStrata
+from simonides.retrieval.index.cache import IndexCache
+from simonides.retrieval.index.indexer import Indexer
 
 
 class Watched:
@@ -55,7 +56,7 @@ def test_a_caller_without_a_loop_stays_on_one_thread(tmp_path):
     with simonides.open(tmp_path / "m.db") as strata:
         embedder = Watched()
         services = replace(strata.services, indexes=IndexCache(Indexer(embedder)))
-        manager = simonides.blocking.Strata(AsyncStrata(services)).manager(user="ana")
+        manager = simonides.api.sync.Strata(AsyncStrata(services)).manager(user="ana")
         manager.remember_many(drafts(writing.MANY_TEXTS + 1))
 
     assert set(embedder.threads) == {threading.get_ident()}

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simonides.audit import verify_owner
-from simonides.blocking import Strata
-from simonides.domain.canonical import canonical_json
-from simonides.domain.carrying import MAX_LINE_BYTES
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
+from simonides.domain.canonical_json import canonical_json
+from simonides.domain.codecs.portable import MAX_LINE_BYTES
 from simonides.domain.errors import CarryRefused, ScopeDenied
 from simonides.domain.event import CHAIN_START, chain
 from simonides.domain.memory import Draft
+from simonides.engine.core.audit_chain import verify_owner
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.testing.contract_base import drive
-from simonides.wiring import assemble
+from simonides.testing.contracts.base import drive
 
 PLAIN = Settings(embedder="none", synchronous="normal")
 

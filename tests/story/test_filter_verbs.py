@@ -6,7 +6,7 @@ import pytest
 
 from conftest import World
 from simonides import InvalidInput
-from simonides.blocking import MemoryManager
+from simonides.api.sync import MemoryManager
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from simonides import Concern, ModelUnavailable, PresidioFinder, Severity
-from simonides.blocking import Strata
-from simonides.opening import IN_MEMORY
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 BADGE = "K-77-ZULU"
 

@@ -10,10 +10,10 @@ from test_bad_input import BAD_READS, BAD_WRITES
 
 import simonides
 from simonides import MemoryManager, SimonidesError
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.settings import Settings
 from simonides.testing.models import ScriptedModel
-from simonides.wiring import assemble
 
 FUZZED = settings(max_examples=150, deadline=None)
 _LEAVES = st.one_of(

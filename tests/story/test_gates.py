@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from conftest import World
 from simonides import Draft, Memory, MemoryManager, Outcome
-from simonides.blocking import Strata
-from simonides.opening import IN_MEMORY
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 LONG = "I usually walk our two old dogs around the lake before breakfast on weekends"
 

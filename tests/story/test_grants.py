@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from conftest import World
 from simonides import InvalidInput, MemoryManager, ScopeDenied, StoreReadOnly, Strata
+from simonides.api.open.assemble import assemble
 from simonides.domain.scope import Scope
 from simonides.settings import Settings
 from simonides.testing.store_contract import drive
-from simonides.wiring import assemble
 
 ANA = "/user/ana/"
 READS: dict[str, Callable[[MemoryManager, str, list[str] | None], Any]] = {

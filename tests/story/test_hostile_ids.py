@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from conftest import World
 from simonides import Draft, InvalidInput, InvalidScope, MemoryManager, SimonidesError
-from simonides.blocking import Strata
+from simonides.api.sync import Strata
 from simonides.cli.app import app
 
 SECRET = "The secret word is walnut"

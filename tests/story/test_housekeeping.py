@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from simonides import AsyncStrata, StoreUnavailable
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
 from simonides.domain.scope import Scope
-from simonides.manager.housekeeping import EVERY_S, FIRST_S, Housekeeping
-from simonides.opening import IN_MEMORY
+from simonides.engine.maintenance.daily_gc import EVERY_S, FIRST_S, Housekeeping
 from simonides.settings import Settings
 from simonides.testing import ManualClock
 from simonides.testing.store_contract import drive
-from simonides.wiring import assemble
 
 TOOL = {"source": "tool_verified", "category": "tool_result", "ttl_days": 0.001}
 ANA = Scope.of_user("default", "ana")

@@ -7,14 +7,14 @@ import pytest
 
 from conftest import World
 from simonides import MemoryManager
-from simonides.blocking import Strata
-from simonides.longterm import resolution
-from simonides.longterm.near import NOTHING_NEAR
-from simonides.manager import turn
-from simonides.manager.housekeeping import FIRST_S
-from simonides.opening import IN_MEMORY
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
+from simonides.engine.maintenance.daily_gc import FIRST_S
+from simonides.engine.write import write_turn as turn
+from simonides.engine.write.rules import resolution
+from simonides.engine.write.rules.near import NOTHING_NEAR
 from simonides.testing import ManualClock
-from simonides.wiring import assemble
 
 
 @pytest.fixture

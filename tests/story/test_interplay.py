@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from simonides import MemoryManager, StoreUnavailable
-from simonides.domain.consent import RECALL_OFF
-from simonides.domain.decision import Candidate, Proposer
+from simonides.domain.conversation.task import EVENT, TaskEvent
+from simonides.domain.governance.consent import RECALL_OFF
 from simonides.domain.memory import Origin
 from simonides.domain.scope import Scope
-from simonides.domain.task import EVENT, TaskEvent
 from simonides.domain.trust import Label, Source
-from simonides.manager.erasing import Eraser
-from simonides.manager.session_turns import SessionTurns
-from simonides.manager.task_run import TaskRun
+from simonides.domain.writing.decision import Candidate, Proposer
+from simonides.engine.forgetting.erase import Eraser
+from simonides.engine.sessions.progress import SessionTurns
+from simonides.engine.tasks.run import TaskRun
 
 ANA = Scope.of_user("default", "ana")
 

@@ -30,15 +30,15 @@ from simonides import (
     SourceUnavailable,
     StoreUnavailable,
 )
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
 from simonides.domain.memory import PASSAGE_CATEGORY
-from simonides.manager import library
-from simonides.manager.library import Library
-from simonides.opening import IN_MEMORY
+from simonides.engine.knowledge import library
+from simonides.engine.knowledge.library import Library
 from simonides.ports import Capability
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 from web import Site, listed
 
 GARAGE = "in which garage are cars left in City07?"

@@ -11,18 +11,18 @@ import pytest
 import simonides
 from conftest import Run, World
 from simonides import Draft, Memory, MemoryManager, Outcome
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
 from simonides.capture.model import anchor
+from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.memory import Kind
-from simonides.domain.proposal import ProposedItem, ScopeName
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Trust
-from simonides.domain.turn import Role, Turn
-from simonides.language.passages import Passages
-from simonides.manager.restored import check_memory
-from simonides.opening import IN_MEMORY
+from simonides.domain.writing.proposal import ProposedItem, ScopeName
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
+from simonides.text.similarity.passages import Passages
+from simonides.transfer.portable.validate import check_memory
 
 PAGE = "https://shop.example/returns"
 TEXT = "Refunds above 500 dollars go to the account 4471 at Harbour Bank."

@@ -5,21 +5,21 @@ from typing import Any
 
 import pytest
 
-from simonides.blocking import Strata
-from simonides.domain.decision import Commit, Hold, Usage
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
+from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.errors import ModelTimeout
 from simonides.domain.memory import Kind
-from simonides.domain.turn import Role, Turn
-from simonides.manager.capturing import Proposed
-from simonides.manager.judging import judged_under
-from simonides.manager.lanes import propose_lanes
-from simonides.opening import IN_MEMORY
-from simonides.policy.rules import Policy
+from simonides.domain.writing.decision import Commit, Hold, Usage
+from simonides.engine.capture.capture import Proposed
+from simonides.engine.screening.judge import judged_under
+from simonides.engine.sessions.model_extract import propose_lanes
+from simonides.policy.policy import Policy
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import Question, ScriptedModel
 from simonides.testing.store_contract import drive
-from simonides.wiring import assemble
 
 TALK = (
     (Role.USER, "I moved to Porto last spring, and I work as a nurse now."),

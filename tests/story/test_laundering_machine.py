@@ -20,12 +20,12 @@ from attacks import collected
 from prompt_reader import read_page
 
 from simonides import Draft, Memory, MemoryManager, Outcome, UndoRefused
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
 from simonides.domain.scope import Right
-from simonides.opening import IN_MEMORY
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 STEPS = int(os.environ.get("LAUNDERING_STEPS", "900"))
 SEED = int(os.environ.get("LAUNDERING_SEED", "11"))

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import simonides
 from conftest import World
 from simonides import Draft, MemoryManager, SimonidesError
-from simonides.blocking import Strata
+from simonides.api.sync import Strata
 from simonides.cli.app import app
 from simonides.domain.value import plain
 

@@ -24,13 +24,13 @@ from lives import HISTORY, Fact
 from living import KEYS, ORG, PICK, VALUES, WHO, Living
 
 from simonides import CarryRefused, Memory
-from simonides.blocking import Strata
-from simonides.domain.codec import decode
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
+from simonides.domain.codecs.memory import decode
 from simonides.domain.scope import Scope
 from simonides.domain.value import to_us
-from simonides.opening import IN_MEMORY
 from simonides.testing import CountingIds
-from simonides.wiring import assemble
 
 STEPS = int(os.environ.get("LIFE_STEPS", "10000"))
 SEED = int(os.environ.get("LIFE_SEED", "5"))

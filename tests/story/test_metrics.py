@@ -8,14 +8,14 @@ import pytest
 import simonides
 from conftest import World
 from simonides import Draft, MemoryManager, OutcomeKind
-from simonides.blocking import Strata
-from simonides.domain.decision import Usage
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.domain.errors import ModelTimeout
-from simonides.manager.counting import Counters
+from simonides.domain.writing.decision import Usage
+from simonides.engine.core.counters import Counters
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel
-from simonides.wiring import assemble
 
 WORDS = (
     "amber brook cedar delta ember fjord grove heron inlet jetty knoll lagoon marsh nettle orchid"

@@ -6,19 +6,24 @@ from dataclasses import replace
 
 import pytest
 
-from simonides.adapters.sqlite_change import write_journal
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.audit import verify
-from simonides.domain.change import JournalEntry, TurnRequest
-from simonides.domain.errors import ConfigurationError, MoveRefused, StoreFull, StoreUnavailable
+from simonides.api.migrate.migrate import migrate
+from simonides.api.migrate.spot_check import recalls
+from simonides.api.open.assemble import assemble, open_for_move
+from simonides.domain.errors import (
+    ConfigurationError,
+    MoveRefused,
+    StoreFull,
+    StoreUnavailable,
+)
 from simonides.domain.scope import Scope
+from simonides.domain.writing.change import JournalEntry, TurnRequest
+from simonides.engine.core.audit_chain import verify
 from simonides.settings import Settings
+from simonides.storage.sqlite.store import SqliteStore
+from simonides.storage.sqlite.writes import write_journal
 from simonides.testing import ALICE, BOB, Samples
-from simonides.testing.contract_moving import OWNERS, MovableStoreContract
+from simonides.testing.contracts.moving import OWNERS, MovableStoreContract
 from simonides.testing.store_contract import drive
-from simonides.transfer.migrate import migrate
-from simonides.transfer.sampling import recalls
-from simonides.wiring import assemble, open_for_move
 
 contract = MovableStoreContract()
 LATE = Scope.of_user("acme", "late")

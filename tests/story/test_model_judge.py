@@ -10,12 +10,13 @@ import pytest
 
 import simonides
 from simonides import MemoryManager
-from simonides.adapters.model_openai import OpenAIModel
-from simonides.blocking import Strata
-from simonides.hygiene.model_judge import MAX_CHARS
-from simonides.manager import turn
-from simonides.manager.housekeeping import FIRST_S
-from simonides.opening import IN_MEMORY
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
+from simonides.engine.maintenance.daily_gc import FIRST_S
+from simonides.engine.write import write_turn as turn
+from simonides.hygiene.contradiction.model_judge import MAX_CHARS
+from simonides.providers.language_models.openai import OpenAIModel
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.model_server import (
@@ -29,7 +30,6 @@ from simonides.testing.model_server import (
 )
 from simonides.testing.models import Question, ScriptedModel
 from simonides.testing.store_contract import drive
-from simonides.wiring import assemble
 
 MOORED, SANK = "The boat is moored in Porto harbour", "The boat sank in Porto harbour"
 WALK, BUS = "I walk to work every morning", "I take the bus to work every morning"

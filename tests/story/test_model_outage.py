@@ -9,13 +9,20 @@ from typing import Any
 
 import pytest
 
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.domain.errors import ConfigurationError, MissingExtra
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.testing.model_server import ModelServer, Reply, failing, hanging, saying, well
+from simonides.testing.model_server import (
+    ModelServer,
+    Reply,
+    failing,
+    hanging,
+    saying,
+    well,
+)
 from simonides.testing.models import ScriptedModel
-from simonides.wiring import assemble
 
 ITEM = {
     "key": "boat_name",

@@ -13,16 +13,21 @@ import numpy as np
 import pytest
 
 import simonides
-from simonides.adapters.embedding_minilm import MiniLMEmbedder
-from simonides.adapters.embedding_static import StaticEmbedder
-from simonides.blocking import Strata
-from simonides.manager import completing
-from simonides.manager.turn import VECTOR_MISSING
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
+from simonides.engine.recall import slow_models as completing
+from simonides.engine.write.write_turn import VECTOR_MISSING
 from simonides.ports import Capability
+from simonides.providers.embeddings.minilm import MiniLMEmbedder
+from simonides.providers.embeddings.static import StaticEmbedder
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.testing.model_server import ModelServer, embedding_by, failing, reranking_by
-from simonides.wiring import assemble
+from simonides.testing.model_server import (
+    ModelServer,
+    embedding_by,
+    failing,
+    reranking_by,
+)
 
 FACTS = (
     "The boat lies in the harbour of Porto.",

@@ -10,13 +10,13 @@ import pytest
 
 from conftest import World
 from simonides import Draft, Strata
-from simonides.adapters.store_sqlite import SqliteStore
+from simonides.api.open.assemble import assemble
 from simonides.domain.scope import Scope
 from simonides.policy.file import load_policy
-from simonides.policy.rules import DEFAULT_POLICY
+from simonides.policy.policy import DEFAULT_POLICY
 from simonides.settings import Settings
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing.store_contract import drive
-from simonides.wiring import assemble
 
 
 @pytest.fixture

@@ -4,14 +4,19 @@ from dataclasses import replace
 
 from conftest import World
 from simonides import Memory, MemoryManager, Outcome, Principal
-from simonides.domain.candidate_codec import encode_candidate
-from simonides.domain.canonical import canonical_json
-from simonides.domain.change import Change, OutboxItem, Snapshot, TurnRequest
-from simonides.domain.decision import Candidate, Proposer
+from simonides.domain.canonical_json import canonical_json
+from simonides.domain.codecs.candidate import encode_candidate
 from simonides.domain.scope import Scope
 from simonides.domain.value import from_us
-from simonides.manager.promotion import PAGE, promoted
-from simonides.manager.scribe import Scribe
+from simonides.domain.writing.change import (
+    Change,
+    OutboxItem,
+    Snapshot,
+    TurnRequest,
+)
+from simonides.domain.writing.decision import Candidate, Proposer
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.edit.promote import PAGE, promoted
 
 ORG = Scope.of_org("default")
 

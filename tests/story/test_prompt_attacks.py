@@ -12,18 +12,18 @@ from attacks import HIDDEN, ORDERS, collected, generated
 from prompt_reader import Escaped, Item, read_page
 
 from simonides import Draft, Kind, Memory, MemoryManager, Scope, Source, Triple
-from simonides.blocking import Strata
-from simonides.digest.compose import compose
-from simonides.domain.budgets import Budget, DigestRules
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
 from simonides.domain.memory import PASSAGE_CATEGORY, Origin
-from simonides.domain.recall import Hit
-from simonides.language.normalise import content_hash
-from simonides.language.tokens import estimate_tokens
-from simonides.opening import IN_MEMORY
+from simonides.domain.policy.budgets import Budget, DigestRules
+from simonides.domain.reading.recall import Hit
+from simonides.engine.prompting.compose import compose
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel
-from simonides.wiring import assemble
+from simonides.text.normalise import content_hash
+from simonides.text.tokens import estimate_tokens
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 ROOMY = Budget(1_000, 10_000_000)

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import World
 from simonides import Digest, Draft, InvalidInput, Made, StoreUnavailable, Trigger, Triggers
-from simonides.blocking import MemoryManager
+from simonides.api.sync import MemoryManager
 
 
 def contents(digest: Digest | None) -> list[str]:

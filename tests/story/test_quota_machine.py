@@ -18,14 +18,14 @@ from hypothesis.stateful import (
 )
 
 from simonides import Draft, MemoryManager, QuotaExceeded
-from simonides.blocking import Strata
-from simonides.domain.codec import decode
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
+from simonides.domain.codecs.memory import decode
 from simonides.domain.scope import Scope
-from simonides.opening import IN_MEMORY
-from simonides.retrieval.entry import turn_of
+from simonides.retrieval.index.entry import turn_of
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 MEMORIES, TURNS = 3, 2
 WHO = st.sampled_from(("ana", "ana/t1", "bob"))

@@ -12,17 +12,17 @@ import pytest
 
 from conftest import World
 from simonides import Receipt, Scope, StoreFull
-from simonides.agent import AgentResult
-from simonides.blocking import MemoryManager, Strata
-from simonides.domain.canonical import canonical_json
-from simonides.domain.change import JournalEntry
-from simonides.domain.floors import FloorState
-from simonides.manager import journal as journal_module
-from simonides.manager.journal import ReadJournal
+from simonides.api.agent import AgentResult
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import MemoryManager, Strata
+from simonides.domain.canonical_json import canonical_json
+from simonides.domain.policy.floors import FloorState
+from simonides.domain.writing.change import JournalEntry
+from simonides.engine.recall import read_journal as journal_module
+from simonides.engine.recall.read_journal import ReadJournal
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.testing.contract_base import drive
-from simonides.wiring import assemble
+from simonides.testing.contracts.base import drive
 
 ANA = Scope.of_user("acme", "ana")
 

@@ -18,7 +18,7 @@ from simonides import (
     NotReplayable,
     Recall,
 )
-from simonides.domain.consent import RECALL_OFF
+from simonides.domain.governance.consent import RECALL_OFF
 
 QUERY = "which colour mode?"
 SAID = "Ana likes dark mode in the editor"

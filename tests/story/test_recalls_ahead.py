@@ -10,8 +10,8 @@ import pytest
 import simonides
 from embedders import HashedEmbedder
 from simonides import Layer, StoreUnavailable
-from simonides.domain.consent import RECALL_OFF
-from simonides.manager import reading
+from simonides.domain.governance.consent import RECALL_OFF
+from simonides.engine.recall import reader as reading
 
 TEA, COFFEE = "Ana drinks green tea.", "Ana drinks black coffee."
 

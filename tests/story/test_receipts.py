@@ -14,9 +14,9 @@ import pytest
 
 from conftest import World
 from simonides import Digest, InvalidInput, Made, NotReplayable, Receipt, ScopeDenied
-from simonides.blocking import MemoryManager
+from simonides.api.sync import MemoryManager
 from simonides.domain.value import from_us
-from simonides.retrieval import identity
+from simonides.retrieval.ranking import identity
 
 THINGS = ["harbour", "coffee", "invoice", "release", "garden", "train", "piano", "lecture"]
 VERBS = ["painted", "repaired", "forgot", "described", "sold", "missed", "praised"]

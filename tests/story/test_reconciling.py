@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from simonides.blocking import Strata
-from simonides.domain.cycle import HygieneReport
-from simonides.domain.decision import Outcome
-from simonides.manager.reconciling import reconcile
-from simonides.opening import IN_MEMORY
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
+from simonides.domain.operations.hygiene_scan import HygieneReport
+from simonides.domain.writing.decision import Outcome
+from simonides.engine.hygiene_scan.reconcile import reconcile
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel
 from simonides.testing.store_contract import drive
-from simonides.wiring import assemble
 
 WALK = "I walk to work every morning"
 BUS = "I take the bus to work every morning"

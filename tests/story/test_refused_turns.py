@@ -10,7 +10,7 @@ import simonides
 from conftest import World
 from simonides import Draft, MemoryManager
 from simonides.domain.value import from_us
-from simonides.manager import spoken
+from simonides.engine.screening import consent_matching as spoken
 
 HOME, TRAM, LOVELY = "I live in Lisbon.", "The tram is late.", "Lisbon is lovely."
 

@@ -8,9 +8,15 @@ from reindexed import ANA, Shared, answers, fill, fresh, hashed, made_by, rows_o
 from embedders import HashedEmbedder
 from simonides import ModelTimeout, StoreUnavailable
 from simonides.domain.scope import Scope
-from simonides.manager.background import BATCH_ROWS, PAUSE_S, RETRY_S, START_S, Background
-from simonides.manager.reindexing import PAGE_ROWS, RECIPE
-from simonides.retrieval import indexer as indexer_module
+from simonides.engine.maintenance.reindex import PAGE_ROWS, RECIPE
+from simonides.engine.maintenance.reindex_worker import (
+    BATCH_ROWS,
+    PAUSE_S,
+    RETRY_S,
+    START_S,
+    Background,
+)
+from simonides.retrieval.index import indexer as indexer_module
 from simonides.settings import Settings
 
 COUNT = BATCH_ROWS * 2 + 10

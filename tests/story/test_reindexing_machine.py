@@ -19,9 +19,9 @@ from hypothesis.stateful import (
 )
 from reindexed import ANA, Shared, hashed, made_by, rows_of
 
+from simonides.api.open.store import IN_MEMORY
 from simonides.domain.value import from_us
-from simonides.manager.background import PAUSE_S, START_S
-from simonides.opening import IN_MEMORY
+from simonides.engine.maintenance.reindex_worker import PAUSE_S, START_S
 
 WORDS = ("boat", "harbour", "red", "green", "sails", "sank", "storm")
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)

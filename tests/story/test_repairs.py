@@ -7,10 +7,10 @@ import pytest
 
 from conftest import World
 from simonides import CaptureReport, InvalidInput
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.settings import Settings
 from simonides.testing.models import ScriptedModel
-from simonides.wiring import assemble
 
 MUNICH, BERLIN = "I live in Munich.", "No, it's Berlin."
 

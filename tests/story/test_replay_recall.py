@@ -13,9 +13,9 @@ import pytest
 
 from conftest import World
 from simonides import InvalidInput, Made, NotReplayable, Recall, Receipt, ScopeDenied
-from simonides.domain.canonical import canonical_json
+from simonides.domain.canonical_json import canonical_json
 from simonides.domain.value import from_us
-from simonides.retrieval import identity
+from simonides.retrieval.ranking import identity
 
 THINGS = ["harbour", "coffee", "invoice", "release", "garden", "train"]
 

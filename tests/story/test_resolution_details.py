@@ -8,24 +8,35 @@ import pytest
 
 from conftest import World
 from simonides import Draft, Memory, MemoryManager, Outcome
-from simonides.domain.candidate_codec import decode_candidate, encode_candidate
-from simonides.domain.change import Head, Snapshot, StoredRow
-from simonides.domain.codec import encode_body, encode_state
-from simonides.domain.decision import Approved, Candidate, Commit, OutcomeKind, Proposer
-from simonides.domain.gates import LongTermRules, SlotRules
+from simonides.domain.codecs.candidate import decode_candidate, encode_candidate
+from simonides.domain.codecs.memory import encode_body, encode_state
 from simonides.domain.memory import Kind, Origin, Triple
 from simonides.domain.moment import Moment
+from simonides.domain.policy.gates import LongTermRules, SlotRules
 from simonides.domain.scope import Principal
-from simonides.domain.trust import Label, Sensitivity, Source, Trust
+from simonides.domain.trust import (
+    Label,
+    Sensitivity,
+    Source,
+    Trust,
+)
 from simonides.domain.value import to_us
-from simonides.longterm.derivation import inherited
-from simonides.longterm.pending import Pending
-from simonides.longterm.resolution import Resolution, resolve
+from simonides.domain.writing.change import Head, Snapshot, StoredRow
+from simonides.domain.writing.decision import (
+    Approved,
+    Candidate,
+    Commit,
+    OutcomeKind,
+    Proposer,
+)
+from simonides.engine.write.rules.derivation import inherited
+from simonides.engine.write.rules.pending import Pending
+from simonides.engine.write.rules.resolution import Resolution, resolve
 from simonides.policy.guards import approve
-from simonides.policy.rules import DEFAULT_POLICY
+from simonides.policy.policy import DEFAULT_POLICY
 from simonides.ports import OwnerView
-from simonides.retrieval.indexer import Indexer
-from simonides.retrieval.owner_index import OwnerIndex
+from simonides.retrieval.index.indexer import Indexer
+from simonides.retrieval.index.owner_index import OwnerIndex
 from simonides.testing import ALICE, CountingIds, ManualClock
 from simonides.testing.clocks import START
 

@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 import simonides
-from simonides.adapters.key_ring import HeldKeys, new_key
+from simonides.storage.encryption.key_ring import HeldKeys, new_key
 
 RING = HeldKeys.of_text(new_key("k1"))
 

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 import simonides
 from conftest import Run, World
 from simonides import InvalidInput, MemoryManager, SafetySeverity, Scope
+from simonides.api.open.assemble import assemble
 from simonides.domain.value import to_us
-from simonides.manager.housekeeping import FIRST_S
-from simonides.manager.recording import _without
-from simonides.manager.shelves import Shelves
-from simonides.wiring import assemble
+from simonides.engine.maintenance.daily_gc import FIRST_S
+from simonides.engine.operations.safety_records import Shelves, _without
 
 CANARY = "canary-heron-4711"
 

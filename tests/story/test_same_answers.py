@@ -13,11 +13,11 @@ import pytest
 
 from conftest import World
 from simonides import Draft
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.domain.value import from_us
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 QUERIES = (
     "where does the team deploy on Friday?",

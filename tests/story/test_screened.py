@@ -8,19 +8,19 @@ import pytest
 
 import simonides
 from simonides import Draft, PolicyInvalid
-from simonides.adapters.key_ring import HeldKeys, new_key
-from simonides.blocking import Strata
-from simonides.domain.decision import Candidate, Proposer
-from simonides.domain.findings import Concern, Finding, Severity
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.domain.memory import Origin
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Label, Source, Trust
-from simonides.manager import screening
-from simonides.manager.screening import Detector
-from simonides.policy.rules import DEFAULT_POLICY
+from simonides.domain.writing.decision import Candidate, Proposer
+from simonides.domain.writing.finding import Concern, Finding, Severity
+from simonides.engine.screening import screen as screening
+from simonides.engine.screening.screen import Detector
+from simonides.policy.policy import DEFAULT_POLICY
 from simonides.settings import Settings
+from simonides.storage.encryption.key_ring import HeldKeys, new_key
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 GRAVE, MILD = "grave-words-here", "mild-words"
 

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from sessions import Talk
 from test_session_end import Failing
 
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
+from simonides.domain.conversation.session import EndStep
 from simonides.domain.errors import StoreUnavailable
-from simonides.domain.session_end import EndStep
-from simonides.manager import ending
-from simonides.manager.summarising import Summary
+from simonides.engine.consolidation.summarise import Summary
+from simonides.engine.sessions import end as ending
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 CITIES = ("Lisbon", "Porto", "Bergen", "Graz")
 

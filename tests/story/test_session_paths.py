@@ -11,14 +11,13 @@ from test_session_end import STORY
 
 import simonides
 from simonides import AsyncMemoryManager, Draft
+from simonides.domain.conversation.session import EndedBy, EndStep, Entry, EntryKind
+from simonides.domain.conversation.turn import Role
 from simonides.domain.scope import Principal, Scope
-from simonides.domain.session import Entry, EntryKind
-from simonides.domain.session_end import EndedBy, EndStep
-from simonides.domain.turn import Role
-from simonides.manager import idling
-from simonides.manager.departing import Departing
-from simonides.manager.ending import SessionEnder
-from simonides.manager.session_log import SessionLog
+from simonides.engine.recall.session_log import SessionLog
+from simonides.engine.sessions import idle as idling
+from simonides.engine.sessions.end import SessionEnder
+from simonides.engine.sessions.idle import Departing
 from simonides.settings import Settings
 
 __all__ = ["summaries"]
@@ -52,10 +51,10 @@ def test_who_has_gone_ends_by_time_and_who_is_still_there_does_not(talk, world):
 
 
 def test_a_long_lived_process_ends_them_by_itself(summaries):
-    from simonides.blocking import Strata
+    from simonides.api.open.assemble import assemble
+    from simonides.api.sync import Strata
     from simonides.settings import Settings
     from simonides.testing import ManualClock
-    from simonides.wiring import assemble
 
     class Held:
         pass

@@ -11,17 +11,16 @@ import pytest
 import simonides
 from embedders import HashedEmbedder
 from simonides import ModelUnavailable
-from simonides.blocking import MemoryManager
-from simonides.domain.session import SessionRules
-from simonides.domain.session_end import EndedBy, SessionEndReport
-from simonides.manager import session_sights
-from simonides.manager import sessions as sessions_module
-from simonides.manager.extracting import BATCH
-from simonides.manager.following import PAUSE_S, Following
-from simonides.manager.spoken import speaks_of
-from simonides.session import HotSessions
+from simonides.api import session as sessions_module
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import MemoryManager
+from simonides.domain.conversation.session import EndedBy, SessionEndReport, SessionRules
+from simonides.engine.recall import session_search as session_sights
+from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.screening.consent_matching import speaks_of
+from simonides.engine.sessions.background_extract import PAUSE_S, Following
+from simonides.engine.sessions.extract import BATCH
 from simonides.testing import ManualClock
-from simonides.wiring import assemble
 
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pytest
 
 import simonides
-from simonides.blocking import MemoryManager, Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import MemoryManager, Strata
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 FLOOR = 0.75
 UNRELATED = (

@@ -8,19 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.blocking import Strata
-from simonides.consolidation.summary import summary_in, within
-from simonides.domain.decision import Usage
+from simonides.api.open.assemble import assemble
+from simonides.api.open.store import IN_MEMORY
+from simonides.api.sync import Strata
+from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.errors import ModelTimeout
-from simonides.domain.turn import Role, Turn
-from simonides.language.grounding import Told, unsupported
-from simonides.manager.summarising import Summary, summarise
-from simonides.opening import IN_MEMORY
+from simonides.domain.writing.decision import Usage
+from simonides.engine.consolidation.summarise import Summary, summarise, summary_in, within
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel
 from simonides.testing.store_contract import drive
-from simonides.wiring import assemble
+from simonides.text.grounding import Told, unsupported
 
 MAY = datetime(2026, 5, 8, 9, tzinfo=UTC)
 TURNS = tuple(

@@ -10,18 +10,18 @@ import pytest
 
 import simonides
 from simonides import ConfigurationError, Draft, StoreUnavailable
-from simonides.adapters.key_ring import HeldKeys, new_key
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.domain.scope import Scope
 from simonides.domain.value import from_us
-from simonides.manager.absorbing import Absorber
-from simonides.manager.consenting import Consenter
-from simonides.manager.replica import Replica
-from simonides.manager.trails import Trail
+from simonides.engine.core.deletion_log import Trail
+from simonides.engine.governance.consents import Consenter
 from simonides.settings import Settings
+from simonides.storage.encryption.key_ring import HeldKeys, new_key
 from simonides.testing import CountingIds, ManualClock
-from simonides.transfer.sync import NOBODY, changes
-from simonides.wiring import assemble
+from simonides.transfer.sync.exchange import NOBODY, changes
+from simonides.transfer.sync.merge import Absorber
+from simonides.transfer.sync.replica import Replica
 
 
 class Devices:

@@ -24,13 +24,13 @@ from hypothesis.stateful import (
 )
 
 from simonides import Memory, StoreUnavailable
-from simonides.blocking import Strata
-from simonides.domain.codec import decode
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
+from simonides.domain.codecs.memory import decode
 from simonides.domain.scope import Scope
-from simonides.manager.replica import Replica
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
+from simonides.transfer.sync.replica import Replica
 
 EXAMPLES = int(os.environ.get("SYNC_EXAMPLES", "20"))
 STEPS = 30

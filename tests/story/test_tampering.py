@@ -12,16 +12,21 @@ import apsw
 import pytest
 
 from coding import ONE, TWO, coded_store
-from simonides.adapters.anchor_file import FileAnchor
-from simonides.adapters.key_ring import HeldKeys
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.audit import verify
-from simonides.domain.change import Renewed
-from simonides.domain.errors import ConfigurationError, KeyUnavailable, StoreError, Tampered
+from simonides.domain.errors import (
+    ConfigurationError,
+    KeyUnavailable,
+    StoreError,
+    Tampered,
+)
 from simonides.domain.event import CHAIN_START, chain, commit_to
 from simonides.domain.memory import Status
 from simonides.domain.scope import Grant, Right
+from simonides.domain.writing.change import Renewed
+from simonides.engine.core.audit_chain import verify
 from simonides.ports import Anchored
+from simonides.storage.encryption.key_ring import HeldKeys
+from simonides.storage.sidecar.anchor_file import FileAnchor
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing import ALICE, BOB, ManualClock
 from simonides.testing.store_contract import MemoryStoreContract, drive
 

@@ -4,8 +4,8 @@ import pytest
 
 from conftest import World
 from simonides import InvalidScope, MemoryManager, ScopeDenied
-from simonides.domain.decision import Candidate, Proposer
 from simonides.domain.trust import Label, Source, Trust
+from simonides.domain.writing.decision import Candidate, Proposer
 
 
 @pytest.fixture

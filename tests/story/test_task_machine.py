@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simonides import Task
-from simonides.blocking import MemoryManager, Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import MemoryManager, Strata
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 MARKS = ("walnut", "quartz")
 """A word of each task's own; what the other shows must not have it."""

@@ -9,8 +9,8 @@ import pytest
 import simonides
 from conftest import World
 from simonides import InvalidInput, MemoryManager, PhaseError, TaskPhase, TaskUnderWay
-from simonides.domain.session_end import SessionStep
-from simonides.domain.task_hold import HELD, holder_of
+from simonides.domain.conversation.session import SessionStep
+from simonides.domain.conversation.task import HELD, holder_of
 
 
 @pytest.fixture

@@ -20,14 +20,14 @@ from simonides import (
     TaskPhase,
     Usage,
 )
-from simonides.blocking import Strata
-from simonides.domain.session import EntryKind, Logged
-from simonides.domain.session_codec import decode_entry
-from simonides.manager.summarising import Summary
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
+from simonides.domain.codecs.session import decode_entry
+from simonides.domain.conversation.session import EntryKind, Logged
+from simonides.engine.consolidation.summarise import Summary
 from simonides.settings import Settings
 from simonides.testing import ManualClock
 from simonides.testing.models import ScriptedModel
-from simonides.wiring import assemble
 from tokens import MIXED, drawn
 
 SECRET = "ghp_" + drawn(36, MIXED)
@@ -658,7 +658,7 @@ def test_a_model_sums_the_talk_up_where_there_is_one(monkeypatch: pytest.MonkeyP
         return Summary("They copy shards. " + "x" * (max_chars - 20), "m", Usage(model_calls=1),
                        ("llm_slow",))  # fmt: skip
 
-    monkeypatch.setattr("simonides.manager.task_run.summarise", sums_up)
+    monkeypatch.setattr("simonides.engine.tasks.run.summarise", sums_up)
     made = assemble(
         ":memory:", settings=Settings(conversation_tokens=100, embedder="none"), inline=True,
         model=ScriptedModel(), clock=ManualClock(), tokens=lambda text: len(text) // 3,

@@ -7,15 +7,6 @@ from typing import Any, assert_type
 import openai
 
 import simonides
-from simonides.adapters.embedding_minilm import MiniLMEmbedder
-from simonides.adapters.embedding_multilingual import MultilingualEmbedder
-from simonides.adapters.embedding_openai import OpenAIEmbedder
-from simonides.adapters.embedding_static import StaticEmbedder
-from simonides.adapters.model_anthropic import AnthropicModel
-from simonides.adapters.model_gemini import GeminiModel
-from simonides.adapters.model_guarded import GuardedModel
-from simonides.adapters.model_openai import OpenAIModel
-from simonides.adapters.reranking_http import HttpReranker
 from simonides.integrations.wrap import memory_of
 from simonides.ports import (
     Capability,
@@ -26,6 +17,15 @@ from simonides.ports import (
     QueryEmbedder,
     Reranker,
 )
+from simonides.providers.embeddings.minilm import MiniLMEmbedder
+from simonides.providers.embeddings.multilingual import MultilingualEmbedder
+from simonides.providers.embeddings.openai import OpenAIEmbedder
+from simonides.providers.embeddings.static import StaticEmbedder
+from simonides.providers.language_models.anthropic import AnthropicModel
+from simonides.providers.language_models.circuit_breaker import GuardedModel
+from simonides.providers.language_models.gemini import GeminiModel
+from simonides.providers.language_models.openai import OpenAIModel
+from simonides.providers.rerankers import HttpReranker
 
 
 class Words:

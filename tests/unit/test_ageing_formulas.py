@@ -15,14 +15,19 @@ from simonides.domain.ageing import (
     stale_from,
     staleness,
 )
-from simonides.domain.change import StoredRow
-from simonides.domain.codec import STATUS_CODES, decode, encode_body, encode_state
+from simonides.domain.codecs.memory import (
+    STATUS_CODES,
+    decode,
+    encode_body,
+    encode_state,
+)
 from simonides.domain.trust import Source, Trust
 from simonides.domain.value import to_us
-from simonides.retrieval import ageing
-from simonides.retrieval import staleness as columns
-from simonides.retrieval.entry import Indexed, pack
-from simonides.retrieval.segment import Segment
+from simonides.domain.writing.change import StoredRow
+from simonides.retrieval.index import ageing
+from simonides.retrieval.index.entry import Indexed, pack
+from simonides.retrieval.index.segment import Segment
+from simonides.retrieval.ranking import staleness as columns
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 import simonides
+from simonides.api.store import AsyncStrata
 from simonides.domain.errors import StoreUnavailable
-from simonides.manager.ahead import Begun
-from simonides.retrieval.cache import IndexCache
-from simonides.retrieval.indexer import Indexer
-from simonides.strata import AsyncStrata
+from simonides.engine.core.prefetch import Begun
+from simonides.retrieval.index.cache import IndexCache
+from simonides.retrieval.index.indexer import Indexer
 
 
 def stepped(coroutine):

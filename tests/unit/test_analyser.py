@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.language import analyser
-from simonides.language.analyser import STOP_WORDS, analyse, main_script, query_terms, term_id
+from simonides.text import analyser
+from simonides.text.analyser import (
+    STOP_WORDS,
+    analyse,
+    main_script,
+    query_terms,
+    term_id,
+)
 
 any_text = st.text(st.characters())  # lone surrogates included
 letters = st.text(st.sampled_from("abcdeéöñžабвгйäç αβγδ "))
@@ -174,7 +180,7 @@ def test_threads_do_not_disturb_each_other() -> None:
 
 
 def test_importing_loads_no_vendor() -> None:
-    check = "import simonides.language.analyser, sys; print({'re2', 'Stemmer'} & set(sys.modules))"
+    check = "import simonides.text.analyser, sys; print({'re2', 'Stemmer'} & set(sys.modules))"
 
     shown = subprocess.run(
         [sys.executable, "-c", check], capture_output=True, text=True, check=True

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simonides
-from simonides.blocking import MemoryManager, Strata
-from simonides.language.asked import NO_KEYS
-from simonides.language.questions import read_question
-from simonides.retrieval.evidence import Weights
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import MemoryManager, Strata
+from simonides.retrieval.ranking.evidence import Weights
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
+from simonides.text.questions.answer_keys import NO_KEYS
+from simonides.text.questions.intent import read_question
 
 FLOOR = 0.75
 """The policy's default."""

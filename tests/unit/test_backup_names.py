@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.domain.backups import BackupName, superfluous
+from simonides.domain.operations.backup import BackupName, superfluous
 
 TIMES = st.datetimes(datetime(2000, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 STORES = st.text("abc-7é", min_size=1, max_size=12)

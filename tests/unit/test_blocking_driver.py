@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from simonides.blocking import Driver
+from simonides.api.sync import Driver
 from simonides.ports import Capability
 
 

@@ -7,14 +7,19 @@ import numpy as np
 import pytest
 
 import simonides
-from simonides.blocking import MemoryManager, Strata
-from simonides.retrieval import calibration
-from simonides.retrieval.calibration import Calibration, Measures, log_odds_behind, measure
-from simonides.retrieval.pool import Floats, Pool
-from simonides.retrieval.scoring import Signals
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import MemoryManager, Strata
+from simonides.retrieval.query.pool import Floats, Pool
+from simonides.retrieval.ranking import calibration
+from simonides.retrieval.ranking.calibration import (
+    Calibration,
+    Measures,
+    log_odds_behind,
+    measure,
+)
+from simonides.retrieval.ranking.signals import Signals
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 FLOOR = 0.75
 DAY = datetime(2024, 3, 1, 9, tzinfo=UTC)

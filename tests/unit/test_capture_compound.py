@@ -2,9 +2,9 @@
 
 import pytest
 
-from simonides.capture.rules import extract
+from simonides.capture.rules.extract import extract
+from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.scope import Scope
-from simonides.domain.turn import Role, Turn
 
 ALICE = Scope.of_user("acme", "alice")
 

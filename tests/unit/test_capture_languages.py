@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 from capture_utterances import CONTROLLED, PASSING, RETRACTIONS, SHOULD, SHOULD_NOT
 
-from simonides.capture.clauses import MEMORY_CONTROL
 from simonides.capture.languages.commands import commands_of
 from simonides.capture.languages.detect import candidates
 from simonides.capture.languages.load import NAMES, load
-from simonides.capture.rules import TURN_SCOPED, Extraction, examine
+from simonides.capture.rules.clauses import MEMORY_CONTROL
+from simonides.capture.rules.extract import TURN_SCOPED, Extraction, examine
 from simonides.capture.sentences import plain_text, sentences
-from simonides.domain.decision import Candidate
+from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.scope import Scope
-from simonides.domain.turn import Role, Turn
-from simonides.language import patterns
-from simonides.language.han import simplified
+from simonides.domain.writing.decision import Candidate
+from simonides.text import patterns
+from simonides.text.han_variants import simplified
 
 ANA = Scope("acme", "ana")
 SAID = {

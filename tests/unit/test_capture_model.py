@@ -20,8 +20,7 @@ from simonides.capture.model import (
     locate,
     propose,
 )
-from simonides.capture.rules import NOT_THE_USER, TURN_SCOPED
-from simonides.capture.support import (
+from simonides.capture.rules.evidence import (
     UNANCHORED,
     UNASSERTED,
     UNSUPPORTED_NAME,
@@ -29,12 +28,13 @@ from simonides.capture.support import (
     UNSUPPORTED_NUMBER,
     UNSUPPORTED_SPEAKER,
 )
-from simonides.domain.decision import Candidate, Proposer, Usage
+from simonides.capture.rules.extract import NOT_THE_USER, TURN_SCOPED
+from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.errors import ModelGarbled, ModelTimeout
-from simonides.domain.proposal import ProposedItem, ScopeName
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Source, Trust
-from simonides.domain.turn import Role, Turn
+from simonides.domain.writing.decision import Candidate, Proposer, Usage
+from simonides.domain.writing.proposal import ProposedItem, ScopeName
 from simonides.ports import ModelAnswer
 from simonides.testing.models import ScriptedModel
 

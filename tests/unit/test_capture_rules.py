@@ -19,9 +19,10 @@ from capture_utterances import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simonides.capture import cues, instructions, statements
-from simonides.capture.clauses import MEMORY_CONTROL
-from simonides.capture.rules import (
+from simonides.capture import cues
+from simonides.capture.rules import instructions, statements
+from simonides.capture.rules.clauses import MEMORY_CONTROL
+from simonides.capture.rules.extract import (
     ENDING,
     FRAGILE,
     IMPLICIT_CONFIDENCE,
@@ -32,13 +33,18 @@ from simonides.capture.rules import (
     examine,
     extract,
 )
-from simonides.capture.sentences import Cues, at_start, find, plain_text
-from simonides.domain.decision import Candidate, Proposer
+from simonides.capture.sentences import (
+    Cues,
+    at_start,
+    find,
+    plain_text,
+)
+from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.memory import Importance
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Source, Trust
-from simonides.domain.turn import Role, Turn
-from simonides.language import patterns
+from simonides.domain.writing.decision import Candidate, Proposer
+from simonides.text import patterns
 
 ALICE = Scope.of_user("acme", "alice")
 AT = datetime(2026, 11, 21, tzinfo=UTC)

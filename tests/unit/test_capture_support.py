@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simonides.capture.drafts import candidate_of, checked_candidate
-from simonides.capture.rules import NOT_THE_USER, examine
-from simonides.capture.support import (
+from simonides.capture.rules.evidence import (
     MAX_CHARS,
     UNANCHORED,
     UNPROVEN,
@@ -22,12 +21,19 @@ from simonides.capture.support import (
     UNSUPPORTED_SPEAKER,
     gaps,
 )
-from simonides.domain.decision import Candidate, Commit, Drop, Hold, Proposer
+from simonides.capture.rules.extract import NOT_THE_USER, examine
+from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.memory import Draft
 from simonides.domain.scope import Principal, Scope
-from simonides.domain.turn import Role, Turn
-from simonides.manager.judging import judged_under
-from simonides.policy.rules import Policy
+from simonides.domain.writing.decision import (
+    Candidate,
+    Commit,
+    Drop,
+    Hold,
+    Proposer,
+)
+from simonides.engine.screening.judge import judged_under
+from simonides.policy.policy import Policy
 
 SAID_AT = datetime(2026, 5, 11, 18, tzinfo=UTC)  # a Monday
 ALICE = Principal.resolve(user="alice", org="acme")

@@ -7,10 +7,15 @@ from collections.abc import Iterator, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.capture.rules import Extraction, examine, examine_behind, topic_of
-from simonides.domain.decision import Candidate
+from simonides.capture.rules.extract import (
+    Extraction,
+    examine,
+    examine_behind,
+    topic_of,
+)
+from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.scope import Scope
-from simonides.domain.turn import Role, Turn
+from simonides.domain.writing.decision import Candidate
 
 ALICE = Scope.of_user("acme", "alice")
 SAID = (

@@ -5,8 +5,8 @@ from zlib import crc32
 
 import pytest
 
-from simonides.domain import checks
-from simonides.domain.checks import are_whole, is_whole, with_check
+from simonides.domain.codecs import checksums as checks
+from simonides.domain.codecs.checksums import are_whole, is_whole, with_check
 
 IDS = [f"id-{n}" for n in range(7)]
 

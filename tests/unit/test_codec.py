@@ -8,14 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.domain import codec
-from simonides.domain.canonical import canonical_json
-from simonides.domain.change import StoredRow
+from simonides.domain.canonical_json import canonical_json
+from simonides.domain.codecs import memory as codec
 from simonides.domain.errors import StoreCorrupt
-from simonides.domain.memory import Importance, Kind, Memory, Origin, Status, Triple
+from simonides.domain.memory import (
+    Importance,
+    Kind,
+    Memory,
+    Origin,
+    Status,
+    Triple,
+)
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Sensitivity, Source, Trust
 from simonides.domain.value import from_us, to_us
+from simonides.domain.writing.change import StoredRow
 
 NOW = datetime(2026, 1, 1, 12, 30, 15, 123456, tzinfo=UTC)
 FULL = Memory(

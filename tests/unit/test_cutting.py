@@ -6,9 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documents import pdf_of
-from simonides.adapters.documents import Unreadable, read_html, read_markdown, read_pdf, read_text
-from simonides.external.blocks import Document, markdown, plain
-from simonides.external.cutting import MAX_CHARS, passages
+from simonides.providers.knowledge.blocks import Document, markdown, plain
+from simonides.providers.knowledge.chunking import MAX_CHARS, passages
+from simonides.providers.knowledge.documents import (
+    Unreadable,
+    read_html,
+    read_markdown,
+    read_pdf,
+    read_text,
+)
 
 
 def cut(document: Document, **options: int) -> list[tuple[str, str]]:

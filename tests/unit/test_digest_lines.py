@@ -12,15 +12,26 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simonides import Importance, Kind, Memory, Scope, Sensitivity, Source, Status, Triple
-from simonides.digest.citing import cited_in
-from simonides.digest.compose import Composed, compose, section_of
-from simonides.digest.text import CUT, EMPTY, named
-from simonides.domain.budgets import MIN_CHARS, MIN_TOKENS, Budget, DigestRules, Section
-from simonides.domain.digest import CLOSE, NOTE, OPEN, TITLE
 from simonides.domain.memory import PASSAGE_CATEGORY
-from simonides.domain.recall import Hit
-from simonides.language.normalise import content_hash
-from simonides.language.tokens import estimate_tokens
+from simonides.domain.policy.budgets import (
+    MIN_CHARS,
+    MIN_TOKENS,
+    Budget,
+    DigestRules,
+    Section,
+)
+from simonides.domain.reading.digest import (
+    CLOSE,
+    NOTE,
+    OPEN,
+    TITLE,
+)
+from simonides.domain.reading.recall import Hit
+from simonides.engine.prompting.citations import cited_in
+from simonides.engine.prompting.compose import Composed, compose, section_of
+from simonides.engine.prompting.render import CUT, EMPTY, named
+from simonides.text.normalise import content_hash
+from simonides.text.tokens import estimate_tokens
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 ROOMY = Budget(1_000, 100_000)

@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from simonides.driving import SharedLoop
+from simonides.api.event_loop import SharedLoop
 
 
 @pytest.fixture

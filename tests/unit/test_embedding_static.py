@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.adapters.embedding_static import ARTEFACT, MAX_CHARS, StaticEmbedder
+from simonides.providers.embeddings.static import ARTEFACT, MAX_CHARS, StaticEmbedder
 
 EMBEDDER = StaticEmbedder()
 

@@ -10,20 +10,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simonides
-import simonides.manager.reading as reading
-from simonides.blocking import MemoryManager, Strata
-from simonides.domain.recall import Hit
-from simonides.language.analyser import analyse
-from simonides.language.questions import Ago, Form, Mark, Question, SaidDate, marks, read_question
-from simonides.retrieval.calibration import relevance
-from simonides.retrieval.evidence import NAMES, Weights, gather_evidence, weighed
-from simonides.retrieval.fusion import Fusion, fuse
-from simonides.retrieval.pool import Pool
-from simonides.retrieval.scoring import Signals
-from simonides.retrieval.versions import newest_first
+import simonides.engine.recall.reader as reading
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import MemoryManager, Strata
+from simonides.domain.reading.recall import Hit
+from simonides.retrieval.query.pool import Pool
+from simonides.retrieval.ranking.calibration import relevance
+from simonides.retrieval.ranking.evidence import (
+    NAMES,
+    Weights,
+    gather_evidence,
+    weighed,
+)
+from simonides.retrieval.ranking.fusion import Fusion, fuse
+from simonides.retrieval.ranking.signals import Signals
+from simonides.retrieval.ranking.versions import newest_first
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
+from simonides.text.analyser import analyse
+from simonides.text.questions.intent import (
+    Ago,
+    Form,
+    Mark,
+    Question,
+    SaidDate,
+    marks,
+    read_question,
+)
 
 DAY = datetime(2024, 3, 1, 9, tzinfo=UTC)
 TALK = (

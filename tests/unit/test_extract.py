@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.language.extract import extract
-from simonides.language.sentences import LONGEST, sentences
+from simonides.text.extractive_summary import extract
+from simonides.text.sentences import LONGEST, sentences
 
 TALK = [
     "Hi there! The migration of the billing database to PostgreSQL 16 starts on Friday.",

@@ -13,14 +13,24 @@ from hypothesis import strategies as st
 
 from simonides import Importance, InvalidInput, Kind, Memory, Origin, Scope, Status
 from simonides.domain.ageing import seen_at
-from simonides.domain.change import StoredRow
-from simonides.domain.codec import encode_body, encode_state
-from simonides.domain.filters import MAX_DEPTH, Filter, parse_filter, spelled
+from simonides.domain.codecs.memory import encode_body, encode_state
+from simonides.domain.reading.filters import (
+    MAX_DEPTH,
+    Filter,
+    parse_filter,
+    spelled,
+)
 from simonides.domain.trust import Sensitivity, Source, Trust
 from simonides.domain.value import to_us
-from simonides.retrieval.entry import Indexed, pack
-from simonides.retrieval.filtering import Columns, decided, holds, passing
-from simonides.retrieval.segment import Segment
+from simonides.domain.writing.change import StoredRow
+from simonides.retrieval.index.entry import Indexed, pack
+from simonides.retrieval.index.segment import Segment
+from simonides.retrieval.query.filtering import (
+    Columns,
+    decided,
+    holds,
+    passing,
+)
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TIMES = [START + timedelta(days=days) for days in range(3)]

@@ -7,8 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simonides.capture.pasted import without_digests
-from simonides.domain.digest import CLOSE, NOTE, OPEN, TITLE
-from simonides.language.fingerprint import fingerprint, repeats, terms_of, whole_text_id
+from simonides.domain.reading.digest import (
+    CLOSE,
+    NOTE,
+    OPEN,
+    TITLE,
+)
+from simonides.text.similarity.fingerprint import (
+    fingerprint,
+    repeats,
+    terms_of,
+    whole_text_id,
+)
 
 ID = "01a203ab-34d8-78ed-96d2-6ff99b746b16"
 LINE = f'- [fact] "I love tea" ({ID}; user_stated 2026-11-22 1.00; stale?)'

@@ -7,10 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.domain.cue import Cue
-from simonides.domain.floors import FeedbackRules, FloorState, Served, observed
-from simonides.domain.receipt import Ranking, Receipt, Shown
-from simonides.domain.reread import read_value
+from simonides.domain.codecs.from_dict import read_value
+from simonides.domain.policy.floors import (
+    FeedbackRules,
+    FloorState,
+    Served,
+    observed,
+)
+from simonides.domain.reading.cue import Cue
+from simonides.domain.reading.receipt import Ranking, Receipt, Shown
 from simonides.domain.scope import Scope
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

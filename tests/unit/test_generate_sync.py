@@ -374,7 +374,7 @@ def test_docstrings_speak_of_the_blocking_face(face):
 """)
 
     said = there["House"].call.__doc__
-    assert "Return an :class:`Talk`, a context manager; see `simonides.blocking.House`." in said
+    assert "Return an :class:`Talk`, a context manager; see `simonides.api.sync.House`." in said
     assert "with house.call() as talk:" in said
     assert 'print(house.open(r"a\\b"))' in said
     assert there["Talk"].__doc__ == "A talk of an :class:`simonides.House`; ``with`` begins it."

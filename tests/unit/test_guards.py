@@ -8,12 +8,23 @@ from typing import Any
 import pytest
 
 import simonides
-from simonides.domain.decision import Approved, Candidate, Commit, Proposer, Refused
 from simonides.domain.memory import Kind
-from simonides.domain.scope import Grant, Principal, Right, Scope
+from simonides.domain.scope import (
+    Grant,
+    Principal,
+    Right,
+    Scope,
+)
 from simonides.domain.trust import Label, Source, Trust
+from simonides.domain.writing.decision import (
+    Approved,
+    Candidate,
+    Commit,
+    Proposer,
+    Refused,
+)
 from simonides.policy.guards import approve, may_write
-from simonides.policy.rules import DEFAULT_POLICY
+from simonides.policy.policy import DEFAULT_POLICY
 
 HOME = Scope.of_user("acme", "ana")
 ANA = Principal(HOME)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.domain.findings import Severity
-from simonides.hygiene import sensitive
-from simonides.hygiene.disguises import without_invisible
+from simonides.domain.writing.finding import Severity
+from simonides.hygiene.injection.obfuscation import without_invisible
+from simonides.hygiene.pii import detect as sensitive
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 SIGNS = ["\u200b", "\u00ad", "\u2060", "\ufe0f", "\U000e0041", "\U000e0001", "\u200d", "\ufeff"]

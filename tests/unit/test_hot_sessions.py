@@ -5,9 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from simonides.domain.conversation.session import (
+    Entry,
+    EntryKind,
+    Eviction,
+    Logged,
+    SessionRules,
+)
 from simonides.domain.scope import Scope
-from simonides.domain.session import Entry, EntryKind, Eviction, Logged, SessionRules
-from simonides.session import HotSession, HotSessions
+from simonides.engine.recall.warm_sessions import HotSession, HotSessions
 from simonides.testing.samples import ALICE, BOB
 
 MINUTE = 60_000_000

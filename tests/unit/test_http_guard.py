@@ -4,8 +4,8 @@ import ipaddress
 
 import pytest
 
-from simonides.adapters.http_guard import AllowedHosts, Forbidden, is_public
 from simonides.domain.errors import ConfigurationError
+from simonides.providers.http.ssrf_guard import AllowedHosts, Forbidden, is_public
 
 PRIVATE = (
     "127.0.0.1", "127.8.9.1", "0.0.0.0", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1",

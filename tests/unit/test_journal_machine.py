@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from simonides import Draft, Scope, StoreUnavailable
-from simonides.blocking import Strata
-from simonides.manager.journal import FLUSH_S
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
+from simonides.engine.recall.read_journal import FLUSH_S
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.testing.contract_base import drive
-from simonides.wiring import assemble
+from simonides.testing.contracts.base import drive
 
 USERS = ("ana", "bob")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simonides.adapters.json_schema import is_strict, problem
+from simonides.providers.language_models.json_schema import is_strict, problem
 
 ITEM = {
     "type": "object",

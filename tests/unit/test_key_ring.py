@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from simonides.adapters.key_ring import HeldKeys, new_key
-from simonides.adapters.store_codes import Codes
-from simonides.choosing import choose_keys
+from simonides.api.open.models import choose_keys
 from simonides.domain.errors import ConfigurationError, KeyUnavailable
 from simonides.settings import Settings
+from simonides.storage.encryption.key_ring import HeldKeys, new_key
+from simonides.storage.integrity.codes import Codes
 
 KEY = bytes(range(32))
 SAID = base64.b64encode(KEY).decode()

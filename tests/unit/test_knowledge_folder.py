@@ -8,10 +8,11 @@ import pytest
 
 from documents import LONG_AGO_NS, handbook, pdf_of, write
 from simonides import FolderSource, Found, Passage, SourceUnavailable
-from simonides.adapters import documents, knowledge_folder
 from simonides.domain.errors import ConfigurationError
-from simonides.domain.knowledge import passage_id
+from simonides.domain.reading.document import passage_id
 from simonides.domain.scope import Scope
+from simonides.providers.knowledge import documents
+from simonides.providers.knowledge import folder as knowledge_folder
 
 # A clock under which everything that a test writes has long come to rest.
 LATER_NS = 4_000_000_000_000_000_000

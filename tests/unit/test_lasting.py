@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.capture.lasting import lasts_for_session, within_session
+from simonides.capture.cues import lasts_for_session, within_session
 
 
 @pytest.mark.parametrize(

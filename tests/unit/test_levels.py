@@ -2,10 +2,10 @@
 
 import pytest
 
-from simonides.domain.cue import Cue
+from simonides.domain.reading.cue import Cue
 from simonides.domain.scope import Scope
-from simonides.retrieval.entry import scope_tag
-from simonides.retrieval.levels import levels_of
+from simonides.retrieval.index.entry import scope_tag
+from simonides.retrieval.query.scope_levels import levels_of
 
 ORG = Scope("o")
 ANA, BOB, CAROL = (Scope("o", name) for name in ("ana", "bob", "carol"))

@@ -5,9 +5,9 @@ import threading
 import apsw
 import pytest
 
-from simonides.adapters.store_sqlite import SqliteStore
-from simonides.domain.change import TurnRequest
 from simonides.domain.errors import StoreUnavailable
+from simonides.domain.writing.change import TurnRequest
+from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing import ALICE, BOB
 from simonides.testing.store_contract import MemoryStoreContract, drive
 

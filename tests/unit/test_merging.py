@@ -7,11 +7,16 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.domain.memory import Kind, Memory, Status, Triple
+from simonides.domain.memory import (
+    Kind,
+    Memory,
+    Status,
+    Triple,
+)
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Source, Trust
-from simonides.language.normalise import content_hash
-from simonides.longterm.merging import (
+from simonides.text.normalise import content_hash
+from simonides.transfer.sync.merge_rules import (
     Lineage,
     gave_way,
     is_same_state,

@@ -11,10 +11,21 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from simonides.adapters.model_guarded import Breaker, Closed, GuardedModel, HalfOpen, Open
-from simonides.domain.decision import Usage
-from simonides.domain.errors import ModelError, ModelGarbled, ModelTimeout, ModelUnavailable
+from simonides.domain.errors import (
+    ModelError,
+    ModelGarbled,
+    ModelTimeout,
+    ModelUnavailable,
+)
+from simonides.domain.writing.decision import Usage
 from simonides.ports import Capability, ModelAnswer
+from simonides.providers.language_models.circuit_breaker import (
+    Breaker,
+    Closed,
+    GuardedModel,
+    HalfOpen,
+    Open,
+)
 from simonides.testing import ManualClock
 from simonides.testing.models import ScriptedModel
 

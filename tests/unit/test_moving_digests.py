@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.domain.moving import Tally, fingerprint
+from simonides.domain.codecs.parts import Tally, fingerprint
 
 cells = st.none() | st.integers(-(2**63), 2**63 - 1) | st.text(max_size=3) | st.binary(max_size=3)
 tables = st.lists(st.lists(cells, max_size=3).map(tuple), max_size=3)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.language.analyser import analyse, query_terms, term_id
-from simonides.language.names import (
+from simonides.text.analyser import analyse, query_terms, term_id
+from simonides.text.names import (
     LEAST_NAME_ID,
     MOST_ALIAS_IDS,
     STATES_ALIAS,

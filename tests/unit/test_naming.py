@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import pytest
 
 import simonides
-from simonides.blocking import MemoryManager, Strata
-from simonides.domain.recall import Hit
-from simonides.retrieval.evidence import Weights
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import MemoryManager, Strata
+from simonides.domain.reading.recall import Hit
+from simonides.retrieval.ranking.evidence import Weights
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 CLUSTER = "Deploys services to a Kubernetes cluster"
 NODES = "The k8s nodes are full on Mondays"

@@ -6,19 +6,25 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from simonides.adapters.embedding_static import StaticEmbedder
-from simonides.domain.change import StoredRow
-from simonides.domain.codec import encode_body, encode_state
-from simonides.domain.decision import TURN_CATEGORY
-from simonides.domain.memory import Kind, Memory, Origin, Place, Triple
+from simonides.domain.codecs.memory import encode_body, encode_state
+from simonides.domain.memory import (
+    Kind,
+    Memory,
+    Origin,
+    Place,
+    Triple,
+)
 from simonides.domain.value import to_us
-from simonides.language.analyser import analyse
-from simonides.language.sameness import mean_the_same, read
-from simonides.retrieval.entry import slot_of
-from simonides.retrieval.filing import Filing
-from simonides.retrieval.indexer import Indexer
-from simonides.retrieval.nearness import MOST, NearTexts, shape_of
+from simonides.domain.writing.change import StoredRow
+from simonides.domain.writing.decision import TURN_CATEGORY
+from simonides.providers.embeddings.static import StaticEmbedder
+from simonides.retrieval.index.entry import slot_of
+from simonides.retrieval.index.filing import Filing
+from simonides.retrieval.index.indexer import Indexer
+from simonides.retrieval.index.near_duplicates import MOST, NearTexts, shape_of
 from simonides.testing import ALICE, BOB, Samples
+from simonides.text.analyser import analyse
+from simonides.text.similarity.same_statement import mean_the_same, read
 
 MAKE = Indexer(None)
 TEXTS = (

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simonides.domain.errors import InvalidInput
-from simonides.language.normalise import check_text, content_hash, normalise
+from simonides.text.normalise import check_text, content_hash, normalise
 
 any_text = st.text(st.characters())  # lone surrogates included
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.domain.opposition import Relation
-from simonides.hygiene.opposition import compare
+from simonides.domain.governance.contradiction import Relation
+from simonides.hygiene.contradiction.rules import compare
 
 UPDATES = (
     ("I live in Oslo", "I moved to Rome last week", "slot:residence"),

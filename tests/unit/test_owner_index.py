@@ -4,16 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from simonides.domain.change import Committed, Head, Snapshot, StoredRow
-from simonides.domain.codec import encode_body, encode_state
+from simonides.domain.codecs.memory import encode_body, encode_state
 from simonides.domain.errors import StoreCorrupt
 from simonides.domain.memory import Memory, Status
 from simonides.domain.value import to_us
-from simonides.language.analyser import term_id
-from simonides.retrieval.indexer import Indexer
-from simonides.retrieval.owner_index import SMALL_OWNER, OwnerIndex
-from simonides.retrieval.segment import Segment
+from simonides.domain.writing.change import (
+    Committed,
+    Head,
+    Snapshot,
+    StoredRow,
+)
+from simonides.retrieval.index.indexer import Indexer
+from simonides.retrieval.index.owner_index import SMALL_OWNER, OwnerIndex
+from simonides.retrieval.index.segment import Segment
 from simonides.testing import Samples
+from simonides.text.analyser import term_id
 
 INDEXER = Indexer(None)
 START = Head(b"i" * 16, 0, 1, 1, 1)
@@ -174,7 +179,7 @@ def test_where_terms_stand_is_the_same_however_much_was_looked_up_before(
     terms = INDEXER.lexical_query("green tea harbour Lisbon piano").term_ids
     fresh = [part.tolist() for part in Segment(segment.rows, 0).postings(terms)[:2]]
 
-    monkeypatch.setattr("simonides.retrieval.segment.MAX_RUNS", 2)
+    monkeypatch.setattr("simonides.retrieval.index.segment.MAX_RUNS", 2)
     for some in (terms[:1], terms[1:4], terms[3:], terms, terms[::-1], terms):
         places, counts, df = segment.postings(some)
 

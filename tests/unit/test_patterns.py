@@ -2,7 +2,7 @@
 
 import pytest
 
-from simonides.language import patterns
+from simonides.text import patterns
 
 
 def test_case_is_ignored_only_when_asked() -> None:

@@ -2,10 +2,19 @@
 
 import pytest
 
-from simonides.domain.findings import Severity
-from simonides.domain.hygiene import CLASSES, PERSONAL_RULES
-from simonides.hygiene import national, numbers, personal, secrets
-from simonides.language import patterns
+from simonides.domain.policy.hygiene import CLASSES, PERSONAL_RULES
+from simonides.domain.writing.finding import Severity
+from simonides.hygiene.pii import (
+    checksums as numbers,
+)
+from simonides.hygiene.pii import (
+    national_ids as national,
+)
+from simonides.hygiene.pii import (
+    personal,
+    secrets,
+)
+from simonides.text import patterns
 
 
 @pytest.mark.parametrize(

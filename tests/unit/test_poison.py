@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.domain.findings import Concern, Severity
-from simonides.hygiene import poison, poison_classifier
-from simonides.language.ngrams import BUCKETS, LinearModel, pieces
+from simonides.domain.writing.finding import Concern, Severity
+from simonides.hygiene.injection import classifier as poison_classifier
+from simonides.hygiene.injection import detect as poison
+from simonides.text.ngrams import BUCKETS, LinearModel, pieces
 
 PAGE = "The bakery opens at seven and sells bread, cakes and coffee. Parking is behind the house. "
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from simonides.domain.errors import InvalidScope, PolicyInvalid
-from simonides.policy.book import PolicyBook
-from simonides.policy.rules import DEFAULT_POLICY
+from simonides.policy.policy import DEFAULT_POLICY
+from simonides.policy.registry import PolicyBook
 
 
 def write(path: Path, text: str) -> None:

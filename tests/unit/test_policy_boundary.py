@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.domain.proposal import (
+from simonides.domain.writing.proposal import (
     Checked,
     Intent,
     ProposedItem,
@@ -15,9 +15,14 @@ from simonides.domain.proposal import (
     ScopeName,
     Violation,
 )
-from simonides.policy.boundary import check_candidates, check_intent
 from simonides.policy.execution import denied, resolve_scopes
-from simonides.policy.rules import DEFAULT_POLICY, ExecutionLimits, OnViolation, Policy
+from simonides.policy.policy import (
+    DEFAULT_POLICY,
+    ExecutionLimits,
+    OnViolation,
+    Policy,
+)
+from simonides.policy.proposal_check import check_candidates, check_intent
 
 CANDIDATES = "invalid_memory_candidates"
 INTENT = "invalid_retrieval_intent"

@@ -11,10 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simonides.domain.errors import PolicyInvalid
-from simonides.domain.proposal import ScopeName
-from simonides.policy import sections, yamltree
+from simonides.domain.writing.proposal import ScopeName
+from simonides.policy import file_schema as sections
+from simonides.policy import yaml_positions as yamltree
 from simonides.policy.file import load_policy, problems_of
-from simonides.policy.rules import DEFAULT_POLICY, Category, OnViolation, Policy
+from simonides.policy.policy import (
+    DEFAULT_POLICY,
+    Category,
+    OnViolation,
+    Policy,
+)
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "policy.md"
 

@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
-from simonides.domain.decision import (
+from simonides.domain.memory import Kind, Origin
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Label, Source, Trust
+from simonides.domain.writing.decision import (
     TURN_CATEGORY,
     Candidate,
     Commit,
@@ -14,12 +17,9 @@ from simonides.domain.decision import (
     Proposer,
     Repeat,
 )
-from simonides.domain.memory import Kind, Origin
-from simonides.domain.scope import Scope
-from simonides.domain.trust import Label, Source, Trust
+from simonides.policy.guards import would_disable_safety
 from simonides.policy.judge import is_blocked, judge
-from simonides.policy.rules import DEFAULT_POLICY
-from simonides.policy.safety_switch import would_disable_safety
+from simonides.policy.policy import DEFAULT_POLICY
 
 
 def candidate(**changes: Any) -> Candidate:

@@ -6,15 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.consolidation.promotion import Fate, is_memory_control, verdict
-from simonides.consolidation.support import Said, bears_out, claim_of, is_said_in
-from simonides.domain.consolidation import ConsolidationRules
-from simonides.domain.decision import Candidate, Proposer
-from simonides.domain.held import Held, Support
+from simonides.domain.conversation.turn import Role, Turn
+from simonides.domain.governance.held import Held, Support
 from simonides.domain.memory import Kind, Origin, Triple
+from simonides.domain.policy.consolidation import ConsolidationRules
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Label, Source
-from simonides.domain.turn import Role, Turn
+from simonides.domain.writing.decision import Candidate, Proposer
+from simonides.engine.consolidation.promotion_rules import Fate, is_memory_control, verdict
+from simonides.text.similarity.support import (
+    Said,
+    bears_out,
+    claim_of,
+    is_said_in,
+)
 
 RULES = ConsolidationRules()
 ANA = Scope.of_user("default", "ana")

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import simonides
-from simonides.blocking import MemoryManager, Strata
-from simonides.domain.recall import Hit
-from simonides.retrieval.evidence import MESSAGE
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import MemoryManager, Strata
+from simonides.domain.reading.recall import Hit
+from simonides.retrieval.ranking.evidence import MESSAGE
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 DAY = datetime(2024, 3, 1, 9, tzinfo=UTC)
 CHATTER = tuple(f"That sounds great, I am so happy for you, day {number}!" for number in range(12))

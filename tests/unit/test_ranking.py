@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simonides
-from simonides.blocking import MemoryManager, Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.store import AsyncStrata
+from simonides.api.sync import MemoryManager, Strata
 from simonides.domain.errors import InvalidInput
-from simonides.retrieval.cache import IndexCache
-from simonides.retrieval.entry import quantise
-from simonides.retrieval.fusion import Fusion, FusionMode
-from simonides.retrieval.indexer import Indexer
-from simonides.retrieval.pool import EXACT_ROWS, Part, Pool
-from simonides.retrieval.scoring import z_scores
+from simonides.retrieval.index.cache import IndexCache
+from simonides.retrieval.index.entry import quantise
+from simonides.retrieval.index.indexer import Indexer
+from simonides.retrieval.query.pool import EXACT_ROWS, Part, Pool
+from simonides.retrieval.ranking.fusion import Fusion, FusionMode
+from simonides.retrieval.ranking.signals import z_scores
 from simonides.settings import Settings
-from simonides.strata import AsyncStrata
 from simonides.testing import CountingIds, ManualClock
-from simonides.wiring import assemble
 
 TEXTS = (
     "The payment service runs on twelve nodes",

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.domain.reindexing import Noted, Recipe, RecipeNote, in_force, is_noted, may_take
+from simonides.domain.operations.reindex import (
+    Noted,
+    Recipe,
+    RecipeNote,
+    in_force,
+    is_noted,
+    may_take,
+)
 
 OLD, NEW, NEWER = (Recipe(name, "1", f"model {name}") for name in ("old", "new", "newer"))
 BARE = Recipe("bare", "1", "")

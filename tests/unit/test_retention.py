@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simonides.domain.ageing import Access, confidence_at, staleness
-from simonides.domain.change import StoredRow
-from simonides.domain.codec import encode_body, encode_state
+from simonides.domain.codecs.memory import encode_body, encode_state
 from simonides.domain.memory import Importance, Memory, Status
-from simonides.domain.retaining import Eviction, Uses
+from simonides.domain.policy.quotas import Eviction, Uses
 from simonides.domain.trust import Trust
 from simonides.domain.value import from_us
-from simonides.longterm.retention import retention_value, worth
-from simonides.retrieval.entry import Indexed, pack
-from simonides.retrieval.sparing import eviction_candidates
+from simonides.domain.writing.change import StoredRow
+from simonides.engine.write.rules.retention import retention_value, worth
+from simonides.retrieval.index.entry import Indexed, pack
+from simonides.retrieval.index.gc_candidates import eviction_candidates
 from simonides.testing.samples import Samples
 
 DAY_US = 86_400_000_000

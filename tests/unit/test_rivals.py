@@ -4,9 +4,9 @@ import pytest
 
 from simonides.domain.memory import Kind, Place
 from simonides.domain.scope import Scope
-from simonides.hygiene.rivals import needs_of
-from simonides.language.analyser import analyse, term_id
-from simonides.retrieval.nearness import NearTexts, shape_of
+from simonides.hygiene.contradiction.rivals import needs_of
+from simonides.retrieval.index.near_duplicates import NearTexts, shape_of
+from simonides.text.analyser import analyse, term_id
 
 PLACE = Place(Scope.of_user("acme", "ana"))
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.language.sameness import (
+from simonides.text.similarity.same_statement import (
     adds_nothing,
     are_the_same,
     idle_terms,

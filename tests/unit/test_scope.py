@@ -5,7 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simonides.domain.errors import InvalidScope, OwnerRequired
-from simonides.domain.scope import Principal, Scope, ScopeLevel, checked_session
+from simonides.domain.scope import (
+    Principal,
+    Scope,
+    ScopeLevel,
+    checked_session,
+)
 
 IDS = st.text("abcXYZ019-_.@é", min_size=1, max_size=20).filter(lambda text: text.strip(".") != "")
 

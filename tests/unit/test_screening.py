@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from simonides import Kind, Memory, Scope, Status
 from simonides.domain.ageing import Access
-from simonides.domain.change import StoredRow
-from simonides.domain.codec import decode, encode_body, encode_state
-from simonides.domain.collecting import GcRules
+from simonides.domain.codecs.memory import decode, encode_body, encode_state
+from simonides.domain.operations.gc import GcRules
 from simonides.domain.trust import Source
 from simonides.domain.value import to_us
-from simonides.longterm.collecting import FORESEEN, due
-from simonides.retrieval.entry import Indexed, pack, recipe
-from simonides.retrieval.screening import gc_candidates
+from simonides.domain.writing.change import StoredRow
+from simonides.engine.maintenance.gc_rules import FORESEEN, due
+from simonides.retrieval.index.entry import Indexed, pack, recipe
+from simonides.retrieval.index.gc_candidates import gc_candidates
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TIMES = st.integers(0, 400 * 24 * 60).map(lambda minutes: START + timedelta(minutes=minutes))

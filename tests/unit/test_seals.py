@@ -2,10 +2,10 @@
 
 import pytest
 
-from simonides.adapters.key_ring import HeldKeys
-from simonides.adapters.store_seals import Seals, Wrapping
-from simonides.adapters.vault_file import FileVault
 from simonides.domain.errors import KeyDestroyed
+from simonides.storage.encryption.data_keys import Seals, Wrapping
+from simonides.storage.encryption.key_ring import HeldKeys
+from simonides.storage.sidecar.vault_sqlite import FileVault
 
 RING = HeldKeys({"one": bytes(32)})
 SALT, OWNER = b"s" * 16, b"o" * 16

@@ -6,12 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.consolidation.write_judge import advice_in
-from simonides.domain.decision import Candidate, Commit, Drop, Hold, Judgement, Proposer, Repeat
 from simonides.domain.memory import Kind
-from simonides.domain.proposal import Advice
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Label, Source, Trust
+from simonides.domain.writing.decision import (
+    Candidate,
+    Commit,
+    Drop,
+    Hold,
+    Judgement,
+    Proposer,
+    Repeat,
+)
+from simonides.domain.writing.proposal import Advice
+from simonides.engine.consolidation.model_advice import advice_in
 from simonides.policy.second_opinion import advised, is_open
 
 RULE = Candidate(

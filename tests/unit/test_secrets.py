@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.domain.findings import Severity
-from simonides.hygiene import ruled, secrets
-from simonides.language import patterns
+from simonides.domain.writing.finding import Severity
+from simonides.hygiene.pii import rule_matching as ruled
+from simonides.hygiene.pii import secrets
+from simonides.text import patterns
 from tokens import BASE32, HEX, MIXED, drawn
 
 

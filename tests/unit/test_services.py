@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from tests.conftest import World
 
-from simonides.manager.counting import Counters
-from simonides.manager.housekeeping import Housekeeping
-from simonides.manager.rates import Rates
-from simonides.manager.replica import Replica
-from simonides.manager.rounds import Rounds
-from simonides.manager.services import MissingPart, Parts
+from simonides.engine.core.counters import Counters
+from simonides.engine.core.periodic import Rounds
+from simonides.engine.core.runtime import MissingPart, Parts
+from simonides.engine.maintenance.daily_gc import Housekeeping
+from simonides.engine.write.quotas import Rates
+from simonides.transfer.sync.replica import Replica
 
 
 class _Failing(Rounds):

@@ -6,10 +6,10 @@ from types import MappingProxyType
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simonides.domain.session import Entry, EntryKind
-from simonides.domain.turn import Role
-from simonides.manager.session_log import cleaned
-from simonides.policy.rules import DEFAULT_POLICY
+from simonides.domain.conversation.session import Entry, EntryKind
+from simonides.domain.conversation.turn import Role
+from simonides.engine.recall.session_log import cleaned
+from simonides.policy.policy import DEFAULT_POLICY
 from simonides.testing.samples import ALICE
 from tokens import MIXED, drawn
 

@@ -5,11 +5,11 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simonides.domain.canonical import canonical_json, quoted
+from simonides.domain.canonical_json import canonical_json, quoted
+from simonides.domain.codecs.session import decode_entry, encode_entry
+from simonides.domain.conversation.session import Entry, EntryKind, SessionEntry
+from simonides.domain.conversation.turn import Role
 from simonides.domain.memory import Importance
-from simonides.domain.session import Entry, EntryKind, SessionEntry
-from simonides.domain.session_codec import decode_entry, encode_entry
-from simonides.domain.turn import Role
 
 texts = st.text(
     st.one_of(

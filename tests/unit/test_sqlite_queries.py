@@ -5,8 +5,8 @@ import re
 import apsw
 import pytest
 
-from simonides.adapters.sql import load_queries
-from simonides.adapters.sqlite_schema import SQL, SQL_DIRECTORY
+from simonides.storage.schema.sql_files import load_queries
+from simonides.storage.sqlite.file.schema import SQL, SQL_DIRECTORY
 
 # For the operator, or about the store itself.
 OF_NO_OWNER = {

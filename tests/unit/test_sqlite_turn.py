@@ -3,7 +3,7 @@
 import pytest
 
 from simonides import StoreError
-from simonides.adapters.sqlite_turn import turnstile
+from simonides.storage.sqlite.file.write_queue import turnstile
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.adapters.system import SystemAlarm, SystemClock, SystemIds
+from simonides.providers.system import SystemAlarm, SystemClock, SystemIds
 
 
 @given(st.integers(0, 10**16))

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simonides
-from simonides.adapters.tokens_exact import CountedBy, TokenizerFile
-from simonides.language.tokens import estimate_tokens
+from simonides.providers.token_counters import CountedBy, TokenizerFile
 from simonides.settings import Settings
+from simonides.text.tokens import estimate_tokens
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simonides import ConfigurationError
-from simonides.domain.metrics import (
+from simonides.domain.operations.metrics import (
     LATENCY_BOUNDS_S,
     THRESHOLDS,
     alerts_of,
     ratio,
     thresholds_with,
 )
-from simonides.manager.counting import Window
+from simonides.engine.core.counters import Window
 
 HAPPENED = st.lists(st.tuples(st.floats(0, 500), st.integers(0, 5)), max_size=30)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.adapters.embedding_static import ARTEFACT, read_vocabulary
-from simonides.adapters.wordpiece import (
+from simonides.providers.embeddings.static import ARTEFACT, read_vocabulary
+from simonides.providers.embeddings.wordpiece import (
     CACHED_WORDS,
     MAX_WORD_CHARS,
     WordPiece,

@@ -4,15 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simonides.domain.conversation.session import Entry, EntryKind, Logged
+from simonides.domain.conversation.task import EVENT, TaskEvent
+from simonides.domain.conversation.turn import Role
 from simonides.domain.memory import Importance
-from simonides.domain.session import Entry, EntryKind, Logged
-from simonides.domain.task import EVENT, TaskEvent
-from simonides.domain.turn import Role
-from simonides.domain.working import Constraint, Pressure, WorkingRules
-from simonides.language.tokens import estimate_tokens
-from simonides.working.lines import LABELS, one_line
-from simonides.working.memory import WorkingMemory
-from simonides.working.slots import chosen, specificity
+from simonides.domain.policy.working import Constraint, Pressure, WorkingRules
+from simonides.engine.tasks.slots import LABELS, chosen, one_line, specificity
+from simonides.engine.tasks.working_memory import WorkingMemory
+from simonides.text.tokens import estimate_tokens
 
 NOON = 12 * 3_600_000_000
 MINUTE = 60_000_000

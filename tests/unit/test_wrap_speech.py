@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.integrations.wrap_speech import (
+from simonides.integrations.wrap_messages import (
     CHAT,
     MAX_SAID_CHARS,
     RESPONSES,

@@ -100,7 +100,7 @@ FORKED = dedent(
     client = simonides.wrap(openai.OpenAI(api_key="k"), user="ana", store=sys.argv[1])
     child = os.fork()
     if child == 0:
-        from simonides.integrations.wrap_speech import CHAT, said_in
+        from simonides.integrations.wrap_messages import CHAT, said_in
         said = [{"role": "user", "content": "Call me Ana."}]
         asked = {"messages": said}
         told, heard = client.memory.informed(asked, said_in(said), CHAT)

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from simonides.domain.canonical import canonical_json
-from simonides.language import patterns
+from simonides.domain.canonical_json import canonical_json
 from simonides.ports import LanguageModel, ModelAnswer
+from simonides.text import patterns
 
 KIND = "retrieve_memory"
 TOP_K = 4

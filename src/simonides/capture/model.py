@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from simonides.capture import clauses
 from simonides.capture.clause import Clause, Repair
-from simonides.capture.rules import NOT_THE_USER, TURN_SCOPED
-from simonides.capture.support import UNASSERTED, gaps
-from simonides.domain.canonical import canonical_json
-from simonides.domain.decision import Candidate, Proposer, Usage
+from simonides.capture.rules import clauses
+from simonides.capture.rules.evidence import UNASSERTED, gaps
+from simonides.capture.rules.extract import NOT_THE_USER, TURN_SCOPED
+from simonides.domain.canonical_json import canonical_json
+from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.memory import Origin
-from simonides.domain.proposal import ProposedItem, ScopeName
 from simonides.domain.scope import Scope, ScopeLevel
 from simonides.domain.trust import Label, Source
-from simonides.domain.turn import Role, Turn
+from simonides.domain.writing.decision import Candidate, Proposer, Usage
+from simonides.domain.writing.proposal import ProposedItem, ScopeName
 from simonides.ports import LanguageModel, ModelAnswer
 
 NO_SUCH_SCOPE = "no_such_scope"
@@ -108,7 +108,8 @@ def anchor(
 
     The quote is found exactly, or but for case, white space and typographic marks; the candidate
     carries the turn's own characters and where they stand (``metadata["span"]``). The quote must
-    bear out the value (:func:`simonides.capture.support.gaps`). What is not borne out is marked and
+    bear out the value (:func:`simonides.capture.rules.evidence.gaps`). What is not borne out is
+    marked and
     has an agent's trust, not the user's; so has everything from a turn of the assistant's, and what
     a tool or anybody else said is external. What the user says as a repair ("no, it's …") is a
     correction.

@@ -6,8 +6,13 @@ needs no ledger: whoever writes such lines gets no fact out of them.
 
 from __future__ import annotations
 
-from simonides.domain.digest import CLOSE, NOTE, OPEN, TITLE
-from simonides.language import patterns
+from simonides.domain.reading.digest import (
+    CLOSE,
+    NOTE,
+    OPEN,
+    TITLE,
+)
+from simonides.text import patterns
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 _LINE = (

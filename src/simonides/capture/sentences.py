@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice
 
 from simonides.capture import cues
-from simonides.language import patterns
+from simonides.text import patterns
 
 # Bounds of the work on one turn; they keep 64 KiB of any text under 50 ms. A sentence that is
 # longer is not how people state a fact; a turn with more is mostly pasted, and what people say
@@ -42,7 +42,7 @@ class Cues:
 
         Args:
             cues: Patterns in RE2 syntax.
-            at_start: As for :class:`~simonides.language.patterns.Hints`.
+            at_start: As for :class:`~simonides.text.patterns.Hints`.
         """
         self._cues = cues
         self._at_start = at_start

@@ -35,13 +35,13 @@ from simonides.cli.options import (
     json_of,
     refuse_if,
 )
-from simonides.domain.decision import OutcomeKind
 from simonides.domain.errors import (
     ConfigurationError,
     InvalidInput,
     OwnerRequired,
     SimonidesError,
 )
+from simonides.domain.writing.decision import OutcomeKind
 
 
 class _Group(TyperGroup):

@@ -25,8 +25,8 @@ from simonides.domain.memory import Memory
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from simonides.bench import BenchReport, Grown, Question
     from simonides.settings import Settings
+    from simonides.testing.bench import BenchReport, Grown, Question
 
 FIRST_TURN = (
     "For future incident updates, write in English, keep replies concise, use email as the "
@@ -53,9 +53,14 @@ def bench(
     ] = None,
 ) -> None:
     """Measure how well and how fast your own memories are found; the store stays as it is."""
-    from simonides.bench import BenchReport, check_plot, measure, plot
-    from simonides.manager.asking import MAX_LISTED
+    from simonides.engine.recall.query import MAX_LISTED
     from simonides.settings import Settings
+    from simonides.testing.bench import (
+        BenchReport,
+        check_plot,
+        measure,
+        plot,
+    )
 
     chosen: Options = context.obj
     if plot_to is not None:
@@ -108,7 +113,7 @@ def _target(chosen: Options, transcript: Path | None) -> Iterator[str | None]:
 
 
 def _questions(file: Path | None, queries: int, memories: Sequence[Memory]) -> tuple[Question, ...]:
-    from simonides.bench import known_items, read_questions
+    from simonides.testing.bench import known_items, read_questions
 
     if file is not None:
         return read_questions(lines_of(file), memories)
@@ -126,7 +131,7 @@ def _grown(
     growth: int,
     settings: Settings,
 ) -> tuple[Grown, ...]:
-    from simonides.bench import grow
+    from simonides.testing.bench import grow
 
     texts, queries = [memory.content for memory in memories], [one.text for one in asked]
     made = []

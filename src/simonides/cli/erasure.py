@@ -10,14 +10,25 @@ import typer
 
 import simonides
 from simonides.cli import render
-from simonides.cli.options import Filter, Key, Options, json_of, refuse_if
-from simonides.domain.decision import OutcomeKind
-from simonides.domain.erasure import ErasureReceipt, ErasureState, ReceiptCheck, check_alone
+from simonides.cli.options import (
+    Filter,
+    Key,
+    Options,
+    json_of,
+    refuse_if,
+)
 from simonides.domain.errors import InvalidInput
+from simonides.domain.governance.erasure import (
+    ErasureReceipt,
+    ErasureState,
+    ReceiptCheck,
+    check_alone,
+)
 from simonides.domain.scope import DEFAULT_ORG, Principal
+from simonides.domain.writing.decision import OutcomeKind
 
 if TYPE_CHECKING:
-    from simonides.blocking import Strata
+    from simonides.api.sync import Strata
 
 erase_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 

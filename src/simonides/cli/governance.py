@@ -12,18 +12,18 @@ import typer
 
 from simonides.cli import render
 from simonides.cli.options import Key, Options, refuse_if
-from simonides.digest.text import visible
-from simonides.domain.consent import About
 from simonides.domain.errors import InvalidInput
-from simonides.domain.hygiene import Action
+from simonides.domain.governance.consent import About
+from simonides.domain.policy.hygiene import Action
 from simonides.domain.scope import DEFAULT_ORG
 from simonides.domain.trust import Source
+from simonides.engine.prompting.render import visible
 
 if TYPE_CHECKING:
-    from simonides.domain.consent import Consent, ConsentChange
     from simonides.domain.errors import PolicyInvalid
-    from simonides.domain.held import Held
-    from simonides.domain.scanning import Scan, Seen, StoreScan
+    from simonides.domain.governance.consent import Consent, ConsentChange
+    from simonides.domain.governance.held import Held
+    from simonides.domain.governance.scan import Scan, Seen, StoreScan
 
 audit_app = typer.Typer(help="The audit trail.", no_args_is_help=True, rich_markup_mode=None)
 policy_app = typer.Typer(help="The policy file.", no_args_is_help=True, rich_markup_mode=None)
@@ -268,7 +268,7 @@ def _policy_summary(path: Path) -> dict[str, Any]:
     Raises:
         PolicyInvalid: With file and line.
     """
-    from simonides.policy.book import PolicyBook
+    from simonides.policy.registry import PolicyBook
 
     policy = PolicyBook(path).policy_for(None)
     return {

@@ -9,13 +9,18 @@ import typer
 
 from simonides.cli import render
 from simonides.cli.options import Options, progress_bar, refuse_if
-from simonides.domain.dream import Dream, DreamItem, DreamStatus, DreamStep
+from simonides.domain.operations.dream import (
+    Dream,
+    DreamItem,
+    DreamStatus,
+    DreamStep,
+)
 
 if TYPE_CHECKING:
-    from simonides.domain.ceilings import DayUsage, Limits, UsageReport
-    from simonides.domain.collecting import GcReport
-    from simonides.domain.cycle import HygieneReport
-    from simonides.domain.reindexing import ReindexReport
+    from simonides.domain.operations.gc import GcReport
+    from simonides.domain.operations.hygiene_scan import HygieneReport
+    from simonides.domain.operations.reindex import ReindexReport
+    from simonides.domain.policy.ceilings import DayUsage, Limits, UsageReport
 
 db_app = typer.Typer(help="The database.", no_args_is_help=True, rich_markup_mode=None)
 keys_app = typer.Typer(
@@ -179,7 +184,7 @@ def new(
     name: Annotated[str, typer.Argument(help="What the key is called, 2026-11 for example.")],
 ) -> None:
     """Print a new key as a line of a key ring; it is kept nowhere."""
-    from simonides.wiring import new_key
+    from simonides.api.open.assemble import new_key
 
     typer.echo(new_key(name))
 
@@ -239,7 +244,7 @@ def init_database(
     app_role: Annotated[str, typer.Option(help="The role that the application connects as.")],
 ) -> None:
     """Make or migrate the tables of a PostgreSQL store and give a role its rights."""
-    from simonides.opening import init_database
+    from simonides.api.open.store import init_database
 
     chosen: Options = context.obj
     location, ran = init_database(url, app_role)

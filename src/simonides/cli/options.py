@@ -17,7 +17,7 @@ from simonides.cli import render
 from simonides.domain.errors import ConfigurationError, InvalidInput
 
 if TYPE_CHECKING:
-    from simonides.blocking import MemoryManager, Strata
+    from simonides.api.sync import MemoryManager, Strata
     from simonides.settings import Settings
 
 DONE, REFUSED, BAD_USAGE = 0, 1, 2
@@ -107,7 +107,7 @@ class Options:
         )
 
     def _new_file(self, settings: Settings) -> Path | None:
-        from simonides.opening import new_file
+        from simonides.api.open.store import new_file
 
         return None if self._mode(settings) in _STORELESS else new_file(self.store, settings)
 

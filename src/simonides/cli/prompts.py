@@ -9,18 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simonides.cli import render
-from simonides.cli.options import Filter, Options, Scopes, json_of, refuse_if
+from simonides.cli.options import (
+    Filter,
+    Options,
+    Scopes,
+    json_of,
+    refuse_if,
+)
 from simonides.domain.errors import InvalidInput
-from simonides.domain.knowledge import citation
-from simonides.domain.receipt import Receipt
+from simonides.domain.reading.document import citation
+from simonides.domain.reading.receipt import Receipt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from simonides.blocking import Strata
-    from simonides.domain.knowledge import SourceReport
-    from simonides.domain.recall import Recall
+    from simonides.api.sync import Strata
+    from simonides.domain.reading.document import SourceReport
+    from simonides.domain.reading.recall import Recall
 
 READ_FOLDERS_S = 600.0
 """How long folders may take to be read, in seconds; nobody asks twice on a command line."""

@@ -9,11 +9,15 @@ import typer
 
 from simonides.cli.options import Options, refuse_if
 from simonides.cli.render import NOTHING
-from simonides.digest.text import visible
 from simonides.domain.scope import DEFAULT_ORG
+from simonides.engine.prompting.render import visible
 
 if TYPE_CHECKING:
-    from simonides.domain.records import FeedbackRecord, RecordsPurged, SafetyRecord
+    from simonides.domain.governance.safety_record import (
+        FeedbackRecord,
+        RecordsPurged,
+        SafetyRecord,
+    )
 
 safety_app = typer.Typer(
     help="Records of what concerned somebody's safety.",

@@ -6,25 +6,25 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from simonides.digest.text import visible
-from simonides.domain.consent import RECALL_OFF
-from simonides.domain.decision import CaptureReport, Outcome, OutcomeKind
-from simonides.domain.digest import Verification
-from simonides.domain.hindsight import DryRun, Life, Rejudged
+from simonides.domain.governance.consent import RECALL_OFF
+from simonides.domain.governance.policy_dry_run import DryRun, Life, Rejudged
+from simonides.domain.governance.review import Review
 from simonides.domain.memory import Memory
-from simonides.domain.recall import Explanation, Recall
-from simonides.domain.receipt import Receipt
-from simonides.domain.reindexing import ReindexReport
-from simonides.domain.review import Review
+from simonides.domain.operations.reindex import ReindexReport
+from simonides.domain.reading.digest import Verification
+from simonides.domain.reading.recall import Explanation, Recall
+from simonides.domain.reading.receipt import Receipt
 from simonides.domain.value import plain
+from simonides.domain.writing.decision import CaptureReport, Outcome, OutcomeKind
+from simonides.engine.prompting.render import visible
 
 if TYPE_CHECKING:
-    from simonides.agent import AgentResult
-    from simonides.audit import AuditReport
-    from simonides.blocking import MemoryManager
-    from simonides.domain.session_end import SessionEndReport
-    from simonides.transfer.migrate import Migration
-    from simonides.transfer.transcript import ImportedTurn
+    from simonides.api.agent import AgentResult
+    from simonides.api.migrate.migrate import Migration
+    from simonides.api.sync import MemoryManager
+    from simonides.domain.conversation.session import SessionEndReport
+    from simonides.engine.core.audit_chain import AuditReport
+    from simonides.transfer.transcripts import ImportedTurn
 
 NOTHING = "nothing found"
 # A line of a terminal, less what stands around the content.

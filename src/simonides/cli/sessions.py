@@ -11,16 +11,15 @@ import typer
 
 from simonides.cli import render
 from simonides.cli.options import Options, refuse_if
-from simonides.digest.text import visible
-from simonides.domain.decision import OutcomeKind
+from simonides.domain.conversation.session import EntryKind
 from simonides.domain.errors import InvalidInput
-from simonides.domain.session import EntryKind
+from simonides.domain.writing.decision import OutcomeKind
+from simonides.engine.prompting.render import visible
 
 if TYPE_CHECKING:
-    from simonides.blocking import MemoryManager
-    from simonides.domain.session import LoggedEntry, OpenSession
-    from simonides.domain.session_end import SessionEndReport
-    from simonides.transfer.transcript import ImportedTurn, NumberedDraft
+    from simonides.api.sync import MemoryManager
+    from simonides.domain.conversation.session import LoggedEntry, OpenSession, SessionEndReport
+    from simonides.transfer.transcripts import ImportedTurn, NumberedDraft
 
 session_app = typer.Typer(help="Conversations.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -122,7 +121,7 @@ def read_turns(manager: MemoryManager, file: Path) -> tuple[NumberedDraft, ...]:
     Raises:
         InvalidInput: If the file cannot be read or a line is wrong.
     """
-    from simonides.transfer.transcript import parse_transcript
+    from simonides.transfer.transcripts import parse_transcript
 
     return parse_transcript(lines_of(file), manager.check)
 
@@ -146,7 +145,7 @@ def import_turns(
         StoreError: If the store could not; earlier batches are stored, and importing again goes
             on from there.
     """
-    from simonides.transfer.transcript import batches, report
+    from simonides.transfer.transcripts import batches, report
 
     imported: list[ImportedTurn] = []
     manager = manager.unless_erased()

@@ -12,16 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from simonides.cli import render
-from simonides.cli.options import Options, ProgressBar, progress_bar, refuse_if
+from simonides.cli.options import (
+    Options,
+    ProgressBar,
+    progress_bar,
+    refuse_if,
+)
 from simonides.domain.errors import InvalidInput, MoveRefused, StoreError
 from simonides.domain.value import Value
 
 if TYPE_CHECKING:
-    from simonides.blocking import Strata
-    from simonides.domain.carried import CarryProgress
-    from simonides.domain.syncing import OwnerSync, SyncReport, SyncStatus
+    from simonides.api.migrate.migrate import Migration, Progress
+    from simonides.api.sync import Strata
+    from simonides.domain.operations.portable import CarryProgress
+    from simonides.domain.operations.sync import OwnerSync, SyncReport, SyncStatus
     from simonides.ports import MemoryStore, MovableStore
-    from simonides.transfer.migrate import Migration, Progress
 
 sync_app = typer.Typer(
     help="Exchange this replica with its remote.",
@@ -201,13 +206,13 @@ async def _migrate(source: str, target: str) -> Migration:
 
     Raises:
         ConfigurationError: If one of the stores is not named well.
-        MoveRefused: See :func:`simonides.transfer.migrate.migrate`.
+        MoveRefused: See :func:`simonides.api.migrate.migrate.migrate`.
         StoreError: If a store failed. Running the command again continues from there.
     """
     # Imported here: no other command needs these, and --help must be quick.
-    from simonides.transfer import migrate as moving
-    from simonides.transfer.sampling import recalls
-    from simonides.wiring import open_for_move
+    from simonides.api.migrate import migrate as moving
+    from simonides.api.migrate.spot_check import recalls
+    from simonides.api.open.assemble import open_for_move
 
     async with open_for_move(source, target) as (one, other):
         with progress_bar("moving") as bar:

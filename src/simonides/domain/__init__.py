@@ -1,1 +1,1 @@
-"""Values and pure rules; the standard library only."""
+"""Values and pure rules. Standard library only: no clock, no random numbers, no I/O."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from simonides.domain.codec import MINUTE_US
+from simonides.domain.codecs.memory import MINUTE_US
 from simonides.domain.memory import Memory, Status
 from simonides.domain.trust import Trust
 from simonides.domain.value import Value, from_us, to_us

@@ -41,11 +41,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simonides.domain.entropy import told
 from simonides.domain.extras import install_command
-from simonides.domain.secrecy import told
 
 if TYPE_CHECKING:
-    from simonides.domain.decision import Usage
+    from simonides.domain.writing.decision import Usage
 
 
 class SimonidesError(Exception):
@@ -379,7 +379,7 @@ class CeilingReached(ModelUnavailable):
     """
 
     def __init__(self, ceiling: str) -> None:
-        from simonides.domain.decision import NO_USAGE
+        from simonides.domain.writing.decision import NO_USAGE
 
         self.ceiling = ceiling
         super().__init__(f"the ceiling {ceiling} of the policy is reached", usage=NO_USAGE)

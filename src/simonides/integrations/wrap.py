@@ -25,12 +25,20 @@ from types import MappingProxyType, TracebackType
 from typing import Any, TypeVar, cast
 from weakref import ref
 
-from simonides.blocking import Strata
+from simonides.api.open.assemble import assemble
+from simonides.api.sync import Strata
 from simonides.domain.errors import InvalidInput
 from simonides.domain.value import shown
 from simonides.integrations.wrap_memory import Habits, Heard, WrappedMemory
-from simonides.integrations.wrap_speech import CHAT, RESPONSES, SILENCE, Api, Place, Speech, said_in
-from simonides.wiring import assemble
+from simonides.integrations.wrap_messages import (
+    CHAT,
+    RESPONSES,
+    SILENCE,
+    Api,
+    Place,
+    Speech,
+    said_in,
+)
 
 ClientT = TypeVar("ClientT")
 

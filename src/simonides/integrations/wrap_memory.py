@@ -17,9 +17,15 @@ from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from simonides.blocking import MemoryManager, Strata, flush_on_close
-from simonides.domain.decision import NO_USAGE, CaptureReport, Usage
-from simonides.integrations.wrap_speech import Api, Place, Speech, Utterance, with_digest
+from simonides.api.sync import MemoryManager, Strata, flush_on_close
+from simonides.domain.writing.decision import NO_USAGE, CaptureReport, Usage
+from simonides.integrations.wrap_messages import (
+    Api,
+    Place,
+    Speech,
+    Utterance,
+    with_digest,
+)
 from simonides.integrations.wrap_worker import CREW, Worker
 
 MAX_DIAGNOSTICS = 100

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simonides.domain.proposal import Intent, ScopeName, Violation
 from simonides.domain.scope import Scope, ScopeLevel
-from simonides.policy.rules import ExecutionLimits, Policy
+from simonides.domain.writing.proposal import Intent, ScopeName, Violation
+from simonides.policy.policy import ExecutionLimits, Policy
 
 # The switch ``trust_declared_tier`` allows this key.
 _DECLARED_TIER = "declared_tier"

@@ -1,4 +1,4 @@
-"""Load a YAML or JSON file into a validated :class:`~simonides.policy.rules.Policy`.
+"""Load a YAML or JSON file into a validated :class:`~simonides.policy.policy.Policy`.
 
 The file names only what it changes and is merged over a base policy: mappings merge, lists and
 values replace. Each error names its line and, for an unknown name, the most similar known one.
@@ -19,24 +19,32 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from simonides.domain.budgets import (
+from simonides.domain.entropy import told
+from simonides.domain.errors import PolicyInvalid
+from simonides.domain.policy.budgets import (
     Budget,
     DigestRules,
     PullRules,
     PushRules,
 )
-from simonides.domain.ceilings import Ceilings, Limits
-from simonides.domain.consolidation import ConsolidationRules, LaneRules, ReflectionRules
-from simonides.domain.errors import PolicyInvalid
-from simonides.domain.floors import FeedbackRules
-from simonides.domain.gates import GateRules
-from simonides.domain.hygiene import CLASSES, Action, HygieneRules
-from simonides.domain.retaining import Quotas
-from simonides.domain.secrecy import told
+from simonides.domain.policy.ceilings import Ceilings, Limits
+from simonides.domain.policy.consolidation import ConsolidationRules, LaneRules, ReflectionRules
+from simonides.domain.policy.floors import FeedbackRules
+from simonides.domain.policy.gates import GateRules
+from simonides.domain.policy.hygiene import CLASSES, Action, HygieneRules
+from simonides.domain.policy.quotas import Quotas
 from simonides.domain.value import shown
-from simonides.language.normalise import normalise
-from simonides.policy import yamltree
-from simonides.policy.rules import (
+from simonides.policy import yaml_positions as yamltree
+from simonides.policy.file_schema import (
+    BudgetSection,
+    CategorySection,
+    CeilingsSection,
+    DigestSection,
+    HygieneSection,
+    PolicySection,
+    Section,
+)
+from simonides.policy.policy import (
     DEFAULT_POLICY,
     Budgets,
     CallerLimits,
@@ -46,15 +54,7 @@ from simonides.policy.rules import (
     ProposalLimits,
     RecallRules,
 )
-from simonides.policy.sections import (
-    BudgetSection,
-    CategorySection,
-    CeilingsSection,
-    DigestSection,
-    HygieneSection,
-    PolicySection,
-    Section,
-)
+from simonides.text.normalise import normalise
 
 # Mappings that replace the base's as a whole, as lists do.
 _REPLACED = frozenset({("proposals", "keys")})

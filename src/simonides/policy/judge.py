@@ -28,7 +28,9 @@ separates them from drops.
 
 from __future__ import annotations
 
-from simonides.domain.decision import (
+from simonides.domain.memory import Kind
+from simonides.domain.trust import Trust
+from simonides.domain.writing.decision import (
     Candidate,
     Commit,
     Drop,
@@ -37,10 +39,8 @@ from simonides.domain.decision import (
     Proposer,
     Repeat,
 )
-from simonides.domain.memory import Kind
-from simonides.domain.trust import Trust
-from simonides.policy.rules import Category, Durability, Policy
-from simonides.policy.safety_switch import would_disable_safety
+from simonides.policy.guards import would_disable_safety
+from simonides.policy.policy import Category, Durability, Policy
 
 DISABLES_SAFETY_MARK = "disables_safety"
 """Mark of a request to switch off safety; the judge checks the text as well."""

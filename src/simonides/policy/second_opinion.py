@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from simonides.domain.decision import (
+from simonides.domain.trust import Trust
+from simonides.domain.writing.decision import (
     Candidate,
     Commit,
     Drop,
@@ -28,8 +29,7 @@ from simonides.domain.decision import (
     Proposer,
     Repeat,
 )
-from simonides.domain.proposal import Advice
-from simonides.domain.trust import Trust
+from simonides.domain.writing.proposal import Advice
 
 IMPLICIT = "implicit_preference"
 

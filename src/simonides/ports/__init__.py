@@ -3,11 +3,13 @@ adapter implements one of these and imports nothing above it. An optional abilit
 ``capabilities``, never found out by trying.
 """
 
-from simonides.ports.backups import BackupStore, RevertibleStore
-from simonides.ports.capability import Capability
-from simonides.ports.carrying import PortableStore, Portrait
-from simonides.ports.classifiers import Classified, Classifier, Finder
-from simonides.ports.host import Alarm, Aside, Beside, Clock, Ids
+from simonides.ports.host import (
+    Alarm,
+    Aside,
+    Beside,
+    Clock,
+    Ids,
+)
 from simonides.ports.keys import (
     KEY_BYTES,
     Anchor,
@@ -20,17 +22,25 @@ from simonides.ports.keys import (
 from simonides.ports.knowledge import KnowledgeSource
 from simonides.ports.models import (
     TYPICAL_UNRELATED,
+    Classified,
+    Classifier,
     Embedder,
+    Finder,
     LanguageModel,
     ModelAnswer,
     QueryEmbedder,
     Reranker,
     TokenCounter,
 )
-from simonides.ports.moving import MovableStore
-from simonides.ports.records import After, RecordStore
-from simonides.ports.sessions import SessionStore
-from simonides.ports.stores import MemoryStore
+from simonides.ports.sessions import After, RecordStore, SessionStore
+from simonides.ports.store_extras import (
+    BackupStore,
+    MovableStore,
+    PortableStore,
+    Portrait,
+    RevertibleStore,
+)
+from simonides.ports.stores import Capability, MemoryStore
 from simonides.ports.views import NearTexts, OwnerView
 
 __all__ = [

@@ -83,7 +83,9 @@ class KeyVault(Protocol):
 
 
 class Anchored(NamedTuple):
-    """The last recorded position of an owner, as in :class:`simonides.domain.change.Head`."""
+    """The last recorded position of an owner, as in
+    :class:`simonides.domain.writing.change.Head`.
+    """
 
     incarnation: bytes
     epoch: int

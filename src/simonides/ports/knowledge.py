@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from simonides.domain.knowledge import Found
-from simonides.ports.capability import Capability
+from simonides.domain.reading.document import Found
+from simonides.ports.stores import Capability
 
 
 class KnowledgeSource(Protocol):

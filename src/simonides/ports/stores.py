@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Protocol
 
-from simonides.domain.ceilings import Spent
-from simonides.domain.change import (
+from simonides.domain.conversation.session import SessionStep
+from simonides.domain.event import Link
+from simonides.domain.governance.consent import Consent
+from simonides.domain.governance.erasure import Purged
+from simonides.domain.memory import Memory
+from simonides.domain.policy.ceilings import Spent
+from simonides.domain.scope import Grant, Scope
+from simonides.domain.writing.change import (
     Committed,
     Decide,
     Head,
@@ -20,13 +27,38 @@ from simonides.domain.change import (
     StoredRow,
     TurnRequest,
 )
-from simonides.domain.consent import Consent
-from simonides.domain.erasure import Purged
-from simonides.domain.event import Link
-from simonides.domain.memory import Memory
-from simonides.domain.scope import Grant, Scope
-from simonides.domain.session_end import SessionStep
-from simonides.ports.capability import Capability
+
+
+class Capability(StrEnum):
+    """What an adapter can do beyond its port.
+
+    ``inline``: every call completes without suspending, so that a caller without an event loop may
+    drive it on its own thread. For an embedder or a reranker, whose calls are no coroutines: a call
+    takes well under a millisecond a text and never waits. It may then be made on an event loop and
+    under an owner's turn.
+
+    ``durable``: an acknowledged write survives the process. ``movable``, ``portable``, ``backups``,
+    ``revertible``, ``coded``: the store is a :class:`MovableStore`, :class:`PortableStore`,
+    :class:`BackupStore`, :class:`RevertibleStore`, :class:`CodedStore`. ``sealed``: the store
+    encrypts its contents, so that a policy may say ``encrypt``.
+
+    ``queries``: the embedder is a :class:`QueryEmbedder`. ``charged``: an embedder's texts leave
+    the process and may cost something, so that ceilings count them. ``catalogue``: a source of
+    documents returns all it has, whatever the query. ``remote``: it sends the query over a network.
+    """
+
+    INLINE = "inline"
+    DURABLE = "durable"
+    MOVABLE = "movable"
+    PORTABLE = "portable"
+    BACKUPS = "backups"
+    REVERTIBLE = "revertible"
+    QUERIES = "queries"
+    CODED = "coded"
+    SEALED = "sealed"
+    CATALOGUE = "catalogue"
+    REMOTE = "remote"
+    CHARGED = "charged"
 
 
 class MemoryStore(Protocol):

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from simonides.domain.gates import Need, Shape
-from simonides.domain.memory import Kind, Memory, Place, Triple
+from simonides.domain.memory import (
+    Kind,
+    Memory,
+    Place,
+    Triple,
+)
+from simonides.domain.policy.gates import Need, Shape
 
 
 class OwnerView(Protocol):
@@ -64,7 +69,7 @@ class OwnerView(Protocol):
     def from_outside(self, text: str) -> Memory | None:
         """Return a memory with the trust ``external`` whose text this text repeats, whole or in
         passages. It may be anywhere in the owner, of any kind and key; verbatim turns are included.
-        See :mod:`simonides.language.passages`.
+        See :mod:`simonides.text.similarity.passages`.
         """
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from simonides.domain.decision import Usage
+from simonides.domain.writing.decision import Usage
 from simonides.ports import Capability, ModelAnswer
 
 

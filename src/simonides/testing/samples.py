@@ -5,21 +5,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from simonides.domain.canonical import canonical_json
-from simonides.domain.change import (
+from simonides.domain.canonical_json import canonical_json
+from simonides.domain.conversation.session import SessionStep
+from simonides.domain.event import Event, EventType
+from simonides.domain.governance.consent import About, Consent
+from simonides.domain.memory import Kind, Memory, Status
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Source, Trust
+from simonides.domain.value import from_us
+from simonides.domain.writing.change import (
     Change,
     HeldCandidate,
     NewVersion,
     OutboxItem,
     ReviewRecord,
 )
-from simonides.domain.consent import About, Consent
-from simonides.domain.event import Event, EventType
-from simonides.domain.memory import Kind, Memory, Status
-from simonides.domain.scope import Scope
-from simonides.domain.session_end import SessionStep
-from simonides.domain.trust import Source, Trust
-from simonides.domain.value import from_us
 from simonides.testing.clocks import CountingIds, ManualClock
 
 ALICE = Scope.of_user("acme", "alice")

@@ -11,16 +11,18 @@ Every test takes a ``store`` that is empty and its own. A store that declares DU
 ``reopened``. The parts lie in ``contract_*.py``, one for each subject of the port.
 """
 
-from simonides.testing.contract_base import drive, verify_chain
-from simonides.testing.contract_care import CareContract
-from simonides.testing.contract_consents import ConsentsContract
-from simonides.testing.contract_erasure import ErasureContract
-from simonides.testing.contract_journal import JournalContract
-from simonides.testing.contract_renewal import RenewalContract
-from simonides.testing.contract_rows import RowsContract
-from simonides.testing.contract_turns import TurnsContract
-from simonides.testing.contract_usage import UsageContract
-from simonides.testing.contract_work import WorkContract
+from simonides.testing.contracts.base import drive, verify_chain
+from simonides.testing.contracts.erasure import ErasureContract
+from simonides.testing.contracts.maintenance import CareContract
+from simonides.testing.contracts.rows import RowsContract
+from simonides.testing.contracts.small_parts import (
+    ConsentsContract,
+    JournalContract,
+    RenewalContract,
+    UsageContract,
+)
+from simonides.testing.contracts.turns import TurnsContract
+from simonides.testing.contracts.work import WorkContract
 
 __all__ = ["MemoryStoreContract", "drive", "verify_chain"]
 

@@ -1,1 +1,1 @@
-"""In and out: transcripts now; backup, export, migration and foreign stores come later."""
+"""Copies of memories: export, restore, backup, sync, transcripts."""

@@ -13,12 +13,23 @@ from itertools import islice, pairwise
 from typing import NamedTuple, TypeAlias
 
 from simonides.capture import lexicon
-from simonides.capture.clause import Clause, Finding, Findings, Lead, keyed
+from simonides.capture.clause import (
+    Clause,
+    Finding,
+    Findings,
+    Lead,
+    keyed,
+)
 from simonides.capture.languages.detect import candidates
 from simonides.capture.languages.load import LEAD_INS, Language
-from simonides.capture.sentences import at_start, find, is_question, trimmed
+from simonides.capture.sentences import (
+    at_start,
+    find,
+    is_question,
+    trimmed,
+)
 from simonides.domain.memory import Kind
-from simonides.language import patterns
+from simonides.text import patterns
 
 MAX_JOINTS = 8
 """Places of a sentence that may begin a clause; a sentence with more of them is a list."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from simonides.capture.languages.load import Language, all_languages
-from simonides.language import patterns
+from simonides.text import patterns
 
 MAX_CHARS = 240
 """Characters that are looked at; chosen: enough to contain the verb of a command."""

@@ -35,9 +35,9 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
-from simonides.language import patterns
-from simonides.language.han import simplified
-from simonides.language.normalise import without_accents
+from simonides.text import patterns
+from simonides.text.han_variants import simplified
+from simonides.text.normalise import without_accents
 
 NAMES = ("chinese", "dutch", "french", "german", "italian", "japanese", "portuguese", "russian",
          "spanish")  # fmt: skip

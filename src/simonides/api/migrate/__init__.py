@@ -1,0 +1,1 @@
+"""Moving a whole store to another database, with a spot check afterwards."""

@@ -1,0 +1,106 @@
+"""A sample of recalls: the same questions to a store and to its copy, compared byte by byte."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from simonides.api.manager import AsyncMemoryManager
+from simonides.api.migrate.migrate import Recalls
+from simonides.api.store import AsyncStrata
+from simonides.domain.canonical_json import canonical_json
+from simonides.domain.codecs.memory import decode
+from simonides.domain.errors import MoveRefused
+from simonides.domain.scope import Scope
+from simonides.engine.recall.read_journal import ReadJournal
+from simonides.ports import Clock, MemoryStore
+
+OWNERS = 20
+"""Owners asked about, spread evenly over all. Chosen: a second or two in all, at 10,000 memories
+each; rows were compared one by one before, this is about what is made of them."""
+
+QUERIES = 3
+"""Memories of each owner whose content is asked for."""
+
+QUERY_CHARS = 200
+"""As much of a content as is asked for; about what people ask at most."""
+
+ASKER = "simonides-migrate"
+"""User by whose eyes the memories of an organisation, or of all, are looked at."""
+
+T = TypeVar("T")
+
+
+def recalls(source: AsyncStrata, target: AsyncStrata) -> Recalls:
+    """Return what compares recalls of two stores at one standing moment.
+
+    Args:
+        source: Over the store that is moved.
+        target: Over the store that it was moved to.
+    """
+    clock = _Standing(source.services.clock.now_us())
+    one, other = (_unwatched(strata, clock) for strata in (source, target))
+
+    async def compare(owners: Sequence[Scope]) -> int:
+        compared = 0
+        for owner in _spread(owners, OWNERS):
+            for query in await _queries(one.services.store, owner):
+                wanted, got = [await _answer(strata, owner, query) for strata in (one, other)]
+                if wanted != got:
+                    raise MoveRefused(
+                        "differs",
+                        other.services.store.location,
+                        f"{owner.path}: a recall gives another answer here; keep the source, "
+                        "and report this",
+                        owner.path,
+                    )
+                compared += 1
+        return compared
+
+    return compare
+
+
+def _unwatched(strata: AsyncStrata, clock: Clock) -> AsyncStrata:
+    """Return a simonides over the same store at one moment, whose reads are not journaled."""
+    services = strata.services
+    journal = ReadJournal(services.store)
+    journal.mute()
+    return AsyncStrata(
+        replace(services, clock=clock, parts=services.parts.replacing(ReadJournal, journal))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """A clock that stands still: an answer depends on when it is given."""
+
+    at_us: int
+
+    def now_us(self) -> int:
+        return self.at_us
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+async def _queries(store: MemoryStore, owner: Scope) -> list[str]:
+    rows = (await store.snapshot(owner)).rows
+    return [decode(row).content[:QUERY_CHARS] for row in _spread(rows, QUERIES)]
+
+
+async def _answer(strata: AsyncStrata, owner: Scope, query: str) -> bytes:
+    found = await _reader(strata, owner).recall(query, limit=10)
+    return canonical_json(found.to_dict())
+
+
+def _reader(strata: AsyncStrata, owner: Scope) -> AsyncMemoryManager:
+    if owner.session is not None:
+        return strata.manager(org=owner.org, session=owner.session)
+    return strata.manager(org=owner.org, user=owner.user or ASKER)
+
+
+def _spread(values: Sequence[T], wanted: int) -> list[T]:
+    """Return up to ``wanted`` of the values, evenly spaced, the first among them."""
+    step = max(1, -(-len(values) // wanted))
+    return list(values[::step])

@@ -1,0 +1,365 @@
+"""Which store a path or a URL names, under which keys: a part of the composition root."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import unquote, urlsplit
+
+from simonides.api.open.models import (
+    POSTGRES,
+    choose_anchor,
+    choose_keys,
+    choose_sealing,
+    sidecar_path,
+)
+from simonides.domain.errors import ConfigurationError, MissingExtra
+from simonides.domain.value import shown
+from simonides.ports import (
+    Alarm,
+    Anchor,
+    Capability,
+    KeyRing,
+    KeyVault,
+    MemoryStore,
+    RecordStore,
+    SessionStore,
+)
+from simonides.storage.sidecar.records_sqlite import SqliteRecords
+from simonides.storage.sqlite.authenticated_store import CodedSqliteStore
+from simonides.storage.sqlite.file.database import SqliteDatabase
+from simonides.storage.sqlite.file.schema import IN_MEMORY
+from simonides.storage.sqlite.sessions import SqliteSessionStore
+from simonides.storage.sqlite.store import SqliteStore
+from simonides.transfer.sync import exchange as sync
+from simonides.transfer.sync.replica import Reached, Replica
+
+if TYPE_CHECKING:
+    from simonides.settings import Settings
+
+_ALL_IN_MEMORY = (IN_MEMORY, f"sqlite:///{IN_MEMORY}")
+_MODES = {"local": "local", "incognito": "incognito", "guest": "incognito", "synced": "synced"}
+
+S = TypeVar("S", bound=MemoryStore)
+
+
+class Keys(NamedTuple):
+    """What a store is kept under, as it was handed in.
+
+    Attributes:
+        ring: None for the settings'.
+        anchor: None for the settings'.
+        alarm: Wakes who tells the anchor; None tells it after each commit.
+        vault: None for the settings'.
+        as_is: Whether a store in plain is opened though it should be encrypted.
+    """
+
+    ring: KeyRing | None = None
+    anchor: Anchor | None = None
+    alarm: Alarm | None = None
+    vault: KeyVault | None = None
+    as_is: bool = False
+
+
+def choose_mode(mode: str | None, target: str | os.PathLike[str] | None, settings: Settings) -> str:
+    """Return the mode that was asked for, else the settings': ``local``, ``incognito``, ``synced``.
+
+    Who asks for incognito knows that the store stays as it is. Who names a store where a setting
+    makes everything incognito means that store, and would be told of success about it (MO-1).
+
+    Raises:
+        ConfigurationError: If there is no such mode, or it is incognito by the settings alone and
+            a store is named.
+    """
+    asked = settings.mode if mode is None else mode
+    if asked not in tuple(_MODES):
+        known = "local, incognito (or guest) or synced"
+        raise ConfigurationError(f"mode must be {known}, not {shown(asked)}")
+    is_left_alone = target is not None and target not in _ALL_IN_MEMORY
+    if mode is None and _MODES[asked] == "incognito" and is_left_alone:
+        raise ConfigurationError(
+            f"a store is named, but the setting mode (SIMONIDES_MODE) is {asked}, which opens "
+            "none; say mode='local' (--mode local) to open it, or leave the store out"
+        )
+    return _MODES[asked]
+
+
+def open_store(
+    target: str | os.PathLike[str] | None,
+    settings: Settings,
+    *,
+    inline: bool,
+    filling: bool = False,
+    keys: Keys = Keys(),  # noqa: B008 - frozen
+) -> MemoryStore:
+    """Open the store that a path or URL names; ``filling`` as for
+    :func:`simonides.api.open.assemble.assemble`.
+
+    Raises:
+        ConfigurationError: If the name is of no known kind, or there is an anchor and no key ring.
+        KeyUnavailable: If the key ring cannot be read, or the store is under one and none is named.
+        StoreError: If the store cannot be opened.
+    """
+    named = _named(target, settings)
+    if named in _ALL_IN_MEMORY:
+        return SqliteStore.in_memory(busy_timeout_s=settings.busy_timeout_s)
+    keys = keys._replace(ring=choose_keys(settings, keys.ring))
+    if keys.ring is None and (keys.anchor or settings.anchor) is not None:
+        raise ConfigurationError("an anchor says nothing without a key ring; name one too")
+    if keys.ring is None and (settings.encrypt or (keys.vault or settings.key_vault) is not None):
+        raise ConfigurationError(
+            "nothing is encrypted without a key ring; name one too (docs/keys.md)"
+        )
+    if isinstance(named, str) and named.startswith(POSTGRES):
+        return _open_postgres(named, settings, keys, filling=filling)
+    path = _path_of(named)
+    how: dict[str, Any] = {
+        "busy_timeout_s": settings.busy_timeout_s,
+        "synchronous": settings.synchronous,
+        "inline": inline,
+        "filling": filling,
+    }
+    if keys.ring is None:
+        return SqliteStore.open(path, **how)
+    return _under_ring(partial(CodedSqliteStore.under, path=path, **how), settings, keys, path)
+
+
+def new_file(target: str | os.PathLike[str] | None, settings: Settings) -> Path | None:
+    """Return the file that :func:`open_store` would begin a store in; None if there is one, or if
+    the store is in no file.
+
+    Raises:
+        ConfigurationError: If the name is of no known kind.
+    """
+    named = _named(target, settings)
+    if named in _ALL_IN_MEMORY or (isinstance(named, str) and named.startswith(POSTGRES)):
+        return None
+    path = _path_of(named)
+    return None if path.exists() else path
+
+
+def open_sessions(store: MemoryStore) -> SessionStore:
+    """Return the sessions that lie where an open store of memories does, over what it has open.
+
+    They are closed with it; of a store without a place for sessions, such as one of the host's
+    own, they are in memory.
+    """
+    if isinstance(store, SqliteDatabase):
+        return SqliteSessionStore(store)
+    if store.location.startswith(POSTGRES):
+        from simonides.storage.postgres.sessions import PostgresSessionStore
+        from simonides.storage.postgres.wire.connection import PostgresDatabase
+
+        if isinstance(store, PostgresDatabase):
+            return PostgresSessionStore(store)
+    return SqliteSessionStore.in_memory()
+
+
+def open_records(
+    target: str | os.PathLike[str] | None,
+    settings: Settings,
+    store: MemoryStore,
+    *,
+    keys: Keys = Keys(),  # noqa: B008 - frozen
+) -> RecordStore:
+    """Open where the safety records and the feedback of a store lie (OB-2): in memory where it
+    does, in a file beside it, or in a schema of their own of its database; encrypted if it is.
+
+    Raises:
+        ConfigurationError: If another program's file is there.
+        StoreError: If they cannot be opened.
+    """
+    if Capability.DURABLE not in store.capabilities:
+        return SqliteRecords.in_memory()
+    named = _named(target, settings)
+    is_served = isinstance(named, str) and named.startswith(POSTGRES)
+    location = store.location if is_served else sidecar_path(Path(store.location), "records")
+    seal, ring = None, choose_keys(settings, keys.ring)
+    if ring is not None and Capability.SEALED in store.capabilities:
+        from simonides.storage.sidecar.records_codec import RecordSeal
+
+        seal = RecordSeal(ring, str(location))
+    if not is_served:
+        return SqliteRecords.open(location, seal=seal)
+    from simonides.storage.sidecar.records_postgres import PostgresRecords
+
+    return PostgresRecords(str(named), seal=seal)
+
+
+def _named(target: str | os.PathLike[str] | None, settings: Settings) -> str | os.PathLike[str]:
+    """Return the path or URL of the store: what was asked for, else the settings', else a file in
+    the user's data directory.
+    """
+    from simonides.settings import default_store
+
+    named = target if target is not None else settings.store
+    return default_store() if named is None else named
+
+
+def _under_ring(
+    open_it: Callable[..., S], settings: Settings, keys: Keys, beside: Path | None
+) -> S:
+    """Open a store under a ring, encrypted if it is to be, and with an anchor that is its own
+    unless it was handed in.
+    """
+    with ExitStack() as undo:
+        sealing = choose_sealing(settings, keys.ring, keys.vault, beside, as_is=keys.as_is)
+        if sealing is not None:
+            undo.callback(sealing.close)
+        anchor = choose_anchor(settings, keys.anchor, beside)
+        is_own = anchor is not None and keys.anchor is None
+        if anchor is not None and is_own:
+            undo.callback(anchor.close)
+        how: dict[str, Any] = {"anchor": anchor, "owns_anchor": is_own, "opening": sealing}
+        store = open_it(keys.ring, alarm=keys.alarm, **how)
+        undo.pop_all()
+    return store
+
+
+def choose_remote(
+    remote: str | os.PathLike[str] | None,
+    store: MemoryStore,
+    settings: Settings,
+    reach: Callable[..., Reached],
+    alarm: Alarm | None,
+) -> Replica:
+    """Return what exchanges a store with its remote; the remote is not opened yet (MO-1).
+
+    Args:
+        remote: Path or URL of the other store.
+        store: The replica.
+        settings: Of the replica. Those of the remote are the same but for what is about a place:
+            its keys, if they are others, its key vault, no anchor, no backups, no timers.
+        reach: Opens a store by its name and ``settings``.
+        alarm: Tells when it is time to exchange.
+
+    Raises:
+        ConfigurationError: If no remote is named, or it is the replica, or ends with the process.
+    """
+    if remote is None:
+        raise ConfigurationError(
+            "mode synced exchanges a store with another: name it by remote=, --remote or "
+            "SIMONIDES_REMOTE"
+        )
+    if not isinstance(remote, (str, os.PathLike)):
+        raise ConfigurationError(f"remote must be a path or a URL, not {type(remote).__name__}")
+    place = place_of(os.fspath(remote))
+    is_file = isinstance(place, Path)
+    here = Path(store.location).resolve() if is_file else store.location
+    if here == (place if is_file else location_of(place)):
+        raise ConfigurationError(f"{place} is the store itself; name another as its remote")
+    theirs = settings.remote_keys_file
+    others: dict[str, Any] = {"keys": None, "keys_command": None, "keys_file": theirs}
+    changed: dict[str, Any] = {
+        "store": None,
+        "backup_dir": None,
+        "anchor": None,
+        "encrypt": settings.encrypt or settings.key_vault is not None,
+        "key_vault": settings.remote_key_vault,
+        "reindex": "manual",
+        "gc": "manual",
+        **(others if theirs is not None else {}),
+    }
+    of_remote = settings.model_copy(update=changed)
+    if theirs is not None:
+        reach = partial(reach, key_ring=None)
+    return Replica(
+        location_of(place),
+        lambda: reach(place, settings=of_remote),
+        sync,
+        every_s=settings.sync_every_seconds,
+        alarm=alarm,
+        is_inline=isinstance(place, Path),
+    )
+
+
+def location_of(place: Path | str) -> str:
+    """Return where a store lies, without what opens it: a server's user, password, parameters."""
+    if isinstance(place, Path):
+        return str(place)
+    parts = urlsplit(place)
+    host = parts.hostname or ""
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+
+def init_database(url: str, app_role: str) -> tuple[str, int]:
+    """Prepare a PostgreSQL database for an application's role; see ``simonides db init``.
+
+    Returns:
+        Address of the database without credentials, and how many migrations were run.
+
+    Raises:
+        ConfigurationError: If the URL is of another kind, or the role is missing or unfit.
+        MissingExtra: If the driver is not installed.
+        StoreError: If the database cannot be reached or holds something else.
+    """
+    if not url.startswith(POSTGRES):
+        raise ConfigurationError("only a PostgreSQL database is prepared: postgresql://…")
+    _check_postgres()
+    from simonides.storage.postgres import schema
+
+    address = schema.Address(url, connect_timeout_s=10)
+    return address.location, schema.init_database(address, app_role)
+
+
+def _open_postgres(url: str, settings: Settings, keys: Keys, *, filling: bool) -> MemoryStore:
+    _check_postgres()
+    from simonides.storage.postgres.authenticated.store import CodedPostgresStore
+    from simonides.storage.postgres.store import PostgresStore
+
+    how: dict[str, Any] = {
+        "pool_size": settings.pool_size,
+        "timeout_s": settings.call_timeout_s,
+        "busy_timeout_s": settings.busy_timeout_s,
+        "filling": filling,
+    }
+    if keys.ring is None:
+        return PostgresStore.open(url, **how)
+    return _under_ring(partial(CodedPostgresStore.under, url=url, **how), settings, keys, None)
+
+
+def _check_postgres() -> None:
+    # psycopg is there without its C library at times; importing it tells.
+    try:
+        import psycopg
+        import psycopg_pool
+    except ImportError as error:
+        raise MissingExtra("postgres", "a PostgreSQL store") from error
+    del psycopg, psycopg_pool
+
+
+def place_of(named: str) -> Path | str:
+    """Return where a store lies, the same however it is written; a server's URL as it is."""
+    if named in (IN_MEMORY, f"sqlite:///{IN_MEMORY}"):
+        raise ConfigurationError(f"{named} ends with this process; name a store that stays")
+    scheme, separator, _ = named.partition("://")
+    return named if separator and scheme != "sqlite" else _path_of(named).resolve()
+
+
+def _path_of(named: object) -> Path:
+    text = os.fspath(named) if isinstance(named, (str, os.PathLike)) else ""
+    if not isinstance(text, str):
+        raise ConfigurationError("a store is named by text, not by bytes")
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return _checked_path(text)
+    if scheme != "sqlite":
+        raise ConfigurationError(
+            f"no store for {scheme}://; this version has a path, sqlite:///path,"
+            " postgresql://user@host/database and :memory:"
+        )
+    host, _, path = rest.partition("/")
+    if host or not path:
+        raise ConfigurationError("write sqlite:///relative/path or sqlite:////absolute/path")
+    return _checked_path(unquote(path))
+
+
+def _checked_path(text: str) -> Path:
+    # SQLite takes names in UTF-8 that end at the first NUL.
+    if not text or "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        raise ConfigurationError("a store is named by a path or a URL, without NUL, in UTF-8")
+    return Path(text)

@@ -1,0 +1,76 @@
+"""The parts of the blocking face that are written by hand: opening and closing a store.
+
+An event loop does periodic work in tasks of its own. Without one the same work runs on threads, and
+several threads may close one store. The generator copies neither.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from simonides.api.store import AsyncStrata
+from simonides.api.sync.driver import Driver, Flushable
+from simonides.engine.maintenance.daily_gc import Housekeeping
+from simonides.engine.maintenance.reindex_worker import Background
+from simonides.engine.recall.read_journal import ReadJournal
+from simonides.engine.sessions.background_extract import Following
+from simonides.engine.sessions.idle import Idling
+from simonides.transfer.backup.create import Backups
+from simonides.transfer.sync.replica import Replica
+
+
+class StrataContext:
+    """Base of :class:`simonides.Strata`: builds its driver, and closes it once."""
+
+    def __init__(self, strata: AsyncStrata) -> None:
+        self._strata = strata
+        self._driver = Driver(strata.services)
+        # Background work also runs on threads that have no event loop.
+        services, run = strata.services, self._driver.run
+        ask = partial(run, asks_model=True)
+        services.part(ReadJournal).driven_by(run)
+        services.part(Background).driven_by(run)
+        services.part(Housekeeping).driven_by(ask)
+        services.part(Idling).driven_by(ask)
+        services.part(Backups).driven_by(run)
+        replica = services.parts.get(Replica)
+        if replica is not None:
+            replica.driven_by(run)
+        services.part(Following).driven_by(ask)
+
+    def close(self) -> None:
+        """End the sessions that are to end with this process, write down what readers did, and
+        close the store and the models.
+
+        A second call does nothing. Of several threads that close one store, one does the work and
+        the others wait for it.
+        """
+        self._driver.flush()
+        with self._driver.closing:
+            if self._driver.is_closing:
+                return  # A signal handler interrupted this thread's own close, which then goes on.
+            self._driver.is_closing = True
+            try:
+                self._driver.run(self._strata.close(), asks_model=True)
+                self._driver.stop()
+            finally:
+                self._driver.is_closing = False
+
+    def __enter__(self) -> Self:
+        self._driver.run(self._strata.deliver_outbox())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def flush_on_close(strata: StrataContext, worker: Flushable) -> None:
+    """Have a background worker flushed before a store closes, for as long as the worker lives."""
+    strata._driver.flushed.add(worker)

@@ -1,0 +1,2312 @@
+"""The blocking face of the async classes.
+
+Written by ``scripts/generate_sync.py``: edit the async classes and run the script. Each method
+drives the async method of the same name (:mod:`simonides.api.sync.driver`).
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self
+
+from simonides.api.admin import AsyncAdmin
+from simonides.api.agent import Effect
+from simonides.api.agent.result import AgentResult
+from simonides.api.agent.run import AsyncAgent
+from simonides.api.manager import AsyncMemoryManager
+from simonides.api.portability_methods import Progress
+from simonides.api.session import AsyncSession
+from simonides.api.sync.contexts import StrataContext
+from simonides.api.sync.driver import Driver
+from simonides.api.task import AsyncTask
+from simonides.domain.ageing import Ageing
+from simonides.domain.conversation.session import LoggedEntry, OpenSession, SessionEndReport
+from simonides.domain.conversation.task import TaskPhase, TaskReport
+from simonides.domain.conversation.tool import Tool, ToolReply
+from simonides.domain.governance.consent import Consent, ConsentChange
+from simonides.domain.governance.erasure import ErasureReceipt, ReceiptCheck
+from simonides.domain.governance.held import Held
+from simonides.domain.governance.policy_dry_run import DryRun
+from simonides.domain.governance.review import Review, ReviewStatus
+from simonides.domain.governance.safety_record import FeedbackRecord, RecordsPurged, SafetyRecord
+from simonides.domain.governance.scan import Scan, StoreScan
+from simonides.domain.memory import Draft, Kind, Memory
+from simonides.domain.operations.backup import BackupReport, RestoredStore
+from simonides.domain.operations.dream import Dream
+from simonides.domain.operations.gc import GcReport
+from simonides.domain.operations.hygiene_scan import HygieneReport
+from simonides.domain.operations.portable import ExportReport, RestoreReport
+from simonides.domain.operations.reindex import KeysReport, ReindexReport
+from simonides.domain.operations.sync import SyncReport, SyncStatus
+from simonides.domain.policy.ceilings import UsageReport
+from simonides.domain.policy.working import Constraint, Talk
+from simonides.domain.reading.digest import Digest, Verification
+from simonides.domain.reading.document import SourceReport
+from simonides.domain.reading.recall import Explanation, Hit, Recall
+from simonides.domain.reading.receipt import Receipt
+from simonides.domain.scope import DEFAULT_ORG, Grant, Principal
+from simonides.domain.trust import Source
+from simonides.domain.writing.decision import Candidate, CaptureReport, Outcome
+from simonides.engine.core.audit_chain import AuditReport
+from simonides.engine.core.runtime import Services
+from simonides.engine.prompting.triggers import AsyncTriggers, TriggerMode
+from simonides.engine.sessions.close_tasks import TaskEnd
+from simonides.ports import KnowledgeSource
+
+
+class Agent:
+    """Runs the reference loop for one principal, over any language model or none.
+
+    An agent is one conversation: it knows the last messages that it was given to capture, so that
+    "no, it's Berlin" is about what was said before.
+    """
+
+    def __init__(self, agent: AsyncAgent, driver: Driver) -> None:
+        self._agent = agent
+        self._driver = driver
+
+    def capture(self, message: str) -> AgentResult:
+        """Store what a message gives to remember; the phases ``capture`` and ``store``."""
+        return self._driver.run(self._agent.capture(message), asks_model=True)
+
+    def answer(self, request: str) -> AgentResult:
+        """Answer a request with what is remembered: plan, retrieve, apply."""
+        return self._driver.run(self._agent.answer(request), asks_model=True)
+
+    def run(self, message: str, request: str) -> AgentResult:
+        """Both, in one run and under one budget."""
+        return self._driver.run(self._agent.run(message, request), asks_model=True)
+
+
+class Triggers:
+    """Decides for one conversation or task when memory is read, and keeps what was pushed.
+
+    Built by :meth:`simonides.MemoryManager.triggers`; one per conversation. A host calls
+    :meth:`before_model` before each model call and gets the same digest until it is due again,
+    :meth:`turn_end` after each turn, :meth:`state_changed` when the task is about something else
+    now, :meth:`before_tool` and :meth:`after_failed_tool` around tools. What a mode does not do
+    returns None.
+
+    A push is due at the first call, after a change of state, under another policy, and once a
+    memory in it has given way, was forgotten or has expired: what no longer holds does not stay
+    before the model. In ``hybrid`` mode it is also due after ``push.refresh_turns`` turns of the
+    policy.
+    """
+
+    def __init__(self, triggers: AsyncTriggers, driver: Driver) -> None:
+        self._triggers = triggers
+        self._driver = driver
+
+    @property
+    def mode(self) -> TriggerMode:
+        """What reads memory here."""
+        return self._triggers.mode
+
+    @property
+    def pinned(self) -> Digest | None:
+        """What was pushed last; None where the next model call will look for sure."""
+        return self._triggers.pinned
+
+    def before_model(self) -> Digest | None:
+        """Return what goes before the model now; None in ``pull`` mode.
+
+        Raises:
+            StoreError: If the store cannot be read and nothing is warm.
+        """
+        return self._driver.run(self._triggers.before_model())
+
+    def turn_end(self) -> None:
+        """Count a turn; in ``hybrid`` mode every fifth, or as the policy says, makes a push due."""
+        self._triggers.turn_end()
+
+    def state_changed(self, about: str | None = None) -> None:
+        """Have the next model call look again: the goal, the step or the subject is another.
+
+        Args:
+            about: What the task or session is about now; None leaves it.
+
+        Raises:
+            InvalidInput: If it is no text.
+        """
+        self._triggers.state_changed(about)
+
+    def before_tool(self, name: str, input: Any) -> Digest | None:
+        """Return what is remembered about a tool call that is to be made; None in ``push`` mode.
+
+        Three memories for the tool's name and the first 200 characters of its input; the policy's
+        ``pull`` says otherwise.
+
+        Args:
+            name: Of the tool.
+            input: Text, or data, of which the JSON is searched for.
+
+        Raises:
+            InvalidInput: If the name is no text, or the input neither text nor data.
+            StoreError: If the store cannot be read and nothing is warm.
+        """
+        return self._driver.run(self._triggers.before_tool(name, input))
+
+    def after_failed_tool(self, name: str, input: Any, error: str = "") -> Digest | None:
+        """Return what is remembered about a tool call that failed; None in ``push`` mode.
+
+        Args:
+            name: As for :meth:`before_tool`.
+            input: Likewise.
+            error: What the tool said; its beginning is searched for as well.
+
+        Raises:
+            InvalidInput: As for :meth:`before_tool`.
+            StoreError: Likewise.
+        """
+        return self._driver.run(self._triggers.after_failed_tool(name, input, error))
+
+
+class Task:
+    """One task: working memory, what is pushed and pulled for it, and its end.
+
+    Built by :meth:`simonides.MemoryManager.task`; ``with`` starts it. Everything that it
+    is told is in its session's log before working memory sees it (SE-2). Its calls are made one
+    after the other, by one process; calls out of order raise :class:`~simonides.PhaseError`. One
+    session of a user has its name at a time; who was left so long that another has it gets
+    :class:`~simonides.TaskUnderWay` from whatever writes but :meth:`complete` and :meth:`abandon`.
+
+    Leaving the block without :meth:`complete`, by an error or without, stops it: nothing is
+    learned, log and scope stay, and it can be resumed under its name.
+    """
+
+    def __init__(self, task: AsyncTask, driver: Driver) -> None:
+        self._task = task
+        self._driver = driver
+
+    @property
+    def name(self) -> str:
+        """Its name, under which it can be resumed."""
+        return self._task.name
+
+    @property
+    def session(self) -> str:
+        """The session whose log it is in: its principal's, else ``task-`` and its name."""
+        return self._task.session
+
+    @property
+    def phase(self) -> TaskPhase:
+        """Where it is."""
+        return self._task.phase
+
+    @property
+    def goal(self) -> str:
+        """What it is for."""
+        return self._task.goal
+
+    @property
+    def current_step(self) -> str | None:
+        """The step that is being worked on; None where there is none left."""
+        return self._task.current_step
+
+    @property
+    def steps_done(self) -> int:
+        """How many steps of the plan are done."""
+        return self._task.steps_done
+
+    @property
+    def left_out(self) -> tuple[Constraint, ...]:
+        """Constraints that find no room in the prompt (WM-3)."""
+        return self._task.left_out
+
+    @property
+    def pushed(self) -> Digest | None:
+        """What was pushed last; None before that, and in ``pull`` mode."""
+        return self._task.pushed
+
+    @property
+    def report(self) -> TaskReport | None:
+        """What came of it, once it is over."""
+        return self._task.report
+
+    def __enter__(self) -> Self:
+        self._driver.run(self._task.__aenter__())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._driver.run(self._task.__aexit__(kind, error, trace))
+
+    def start(self) -> None:
+        """Begin it, or go on with it: working memory is filled and what is remembered is pushed.
+
+        A run that had begun to complete is completed, and is over then.
+
+        Raises:
+            TaskUnderWay: If a task of this name is under way and ``resume`` was not asked for, or
+                it is in another session.
+            InvalidInput: If there is none to be resumed and no goal.
+            PhaseError: If it was started before.
+            StoreError: If the store could not.
+        """
+        self._driver.run(self._task.start())
+
+    def prompt(self) -> str:
+        """Return what goes before a model: the slots of working memory, and after the constraints
+        what is remembered, looked at again if that is due (WM-1, RE-1).
+
+        The same state and the same memories give the same text; where nothing is pushed, or the
+        digest is switched off, all other bytes are the same (DI-5).
+
+        Raises:
+            PhaseError: If the task is not under way.
+            StoreError: If memory cannot be read and nothing is warm.
+        """
+        return self._driver.run(self._task.prompt())
+
+    def before_model(self) -> str:
+        """Return the prompt as :meth:`prompt` does, for a model that is asked now; after the end of
+        a turn it begins the next.
+
+        Raises:
+            PhaseError: If a tool runs whose result was not observed, or the task is not under way.
+            StoreError: If memory cannot be read and nothing is warm.
+        """
+        return self._driver.run(self._task.before_model())
+
+    def before_tool(self, name: str, args: Any = None) -> Digest | None:
+        """Return what is remembered about a tool call that is to be made; None in ``push`` mode.
+
+        Args:
+            name: Of the tool.
+            args: Its input: text, or data.
+
+        Raises:
+            InvalidInput: If the name is no text, or the input neither text nor data.
+            PhaseError: If the task is not under way.
+            StoreError: If memory cannot be read and nothing is warm.
+        """
+        return self._driver.run(self._task.before_tool(name, args))
+
+    def observe(
+        self,
+        name: str,
+        result: Any,
+        *,
+        importance: str = "normal",
+        key: str | None = None,
+        failed: bool = False,
+        verified: bool = False,
+    ) -> Digest | None:
+        """Take in what a tool gave: the whole goes to the log, its beginning before the model.
+
+        Args:
+            name: Of the tool.
+            result: Text, or data, of which the JSON is kept.
+            importance: ``critical`` goes first and is not pushed out by others; what is
+                ``critical`` or ``high`` is kept when the task is complete (CO-5).
+            key: Under which it is kept then; None makes one of the tool's name and the text.
+            failed: Whether the tool failed; that is never kept (LT-4).
+            verified: Whether the host vouches for the result. Without it a result stays external
+                when it is kept (HY-6): little confidence, never a rule, no fact about the user.
+
+        Returns:
+            What is remembered about a call that failed; else, and in ``push`` mode, None.
+
+        Raises:
+            InvalidInput: If a value is not storable; nothing was written.
+            PhaseError: If the task is not under way.
+            StoreError: If the store could not. Where only the look at what is remembered failed
+                the result is in the log and before the model.
+        """
+        return self._driver.run(
+            self._task.observe(
+                name, result, importance=importance, key=key, failed=failed, verified=verified
+            )
+        )
+
+    def note(
+        self,
+        text: str,
+        *,
+        resolved: bool = False,
+        resolves: Sequence[int] = (),
+        importance: str = "normal",
+        key: str | None = None,
+    ) -> int:
+        """Write a line of reasoning into the scratchpad, and return its number.
+
+        Args:
+            text: What the agent thinks.
+            resolved: Whether it is settled already: such notes go first where room is short.
+            resolves: Numbers of earlier notes that it settles.
+            importance: What is ``critical`` or ``high`` is kept when the task is complete, as
+                something that the agent says.
+            key: Under which it is kept then.
+
+        Raises:
+            InvalidInput: If a value is not storable; nothing was written.
+            PhaseError: If the task is not under way.
+            StoreError: If the store could not; nothing was written.
+        """
+        return self._driver.run(
+            self._task.note(
+                text, resolved=resolved, resolves=resolves, importance=importance, key=key
+            )
+        )
+
+    def step_done(self, note: str | None = None) -> str | None:
+        """Say that the current step is done; past the end of the plan nothing happens (WM-4).
+
+        What is remembered is looked at again before the next model call.
+
+        Args:
+            note: How it went; a line of the scratchpad.
+
+        Returns:
+            The step that comes now, or None.
+
+        Raises:
+            InvalidInput: If the note is not storable.
+            PhaseError: If a tool runs whose result was not observed, or the task is not under way.
+            StoreError: If the store could not; nothing was written.
+        """
+        return self._driver.run(self._task.step_done(note))
+
+    def add_constraint(self, text: str, *, importance: str = "normal") -> tuple[Constraint, ...]:
+        """Add what the task must hold to from now on, whatever happens to the rest (WM-3).
+
+        Returns:
+            All constraints that find no room in the prompt now; the prompt says how many.
+
+        Raises:
+            InvalidInput: If a value is not storable.
+            PhaseError: If the task is not under way.
+            StoreError: If the store could not; nothing was written.
+        """
+        return self._driver.run(self._task.add_constraint(text, importance=importance))
+
+    def add(self, role: str, text: str, *, speaker: str | None = None) -> Talk:
+        """Add a turn of the talk; past the token budget its older half is summarised (WM-6).
+
+        Args:
+            role: ``user``, ``assistant``, ``tool`` or ``other``.
+            text: What was said.
+            speaker: Name of who said it.
+
+        Returns:
+            The talk as it is now, with how full its budget was when this turn came.
+
+        Raises:
+            InvalidInput: If a value is not storable.
+            PhaseError: If the task is not under way.
+            StoreError: If the store could not. Where only the summary could not be written the
+                turn is there, and the next one tries again.
+        """
+        return self._driver.run(self._task.add(role, text, speaker=speaker), asks_model=True)
+
+    def conversation(self) -> Talk:
+        """Return the talk as it is in front of a model.
+
+        Raises:
+            PhaseError: If the task is not under way.
+        """
+        return self._driver.run(self._task.conversation())
+
+    def turn_end(self) -> None:
+        """End a turn: observations and scratchpad are cleared, the rest stays (WM-1).
+
+        Raises:
+            PhaseError: If a tool runs whose result was not observed, if the turn has ended, or the
+                task is not under way.
+            StoreError: If the store could not; nothing was written.
+        """
+        self._driver.run(self._task.turn_end())
+
+    def complete(self, learning: str | None = None) -> TaskReport:
+        """Keep what is worth it and what was learned, clean the task's scope, and be done (MM-1).
+
+        Each step is done exactly once, also if the process dies between two: who resumes the task
+        completes it. An error of the store leaves it to be called again.
+
+        Args:
+            learning: What the agent learned, in its own words; None for nothing.
+
+        Raises:
+            InvalidInput: If the learning is not storable.
+            PhaseError: If a tool runs whose result was not observed, or the task is not under way:
+                another handle of it, or another call, has ended it or is at it.
+            StoreError: If a store could not; called again it goes on from there.
+        """
+        return self._driver.run(self._task.complete(learning))
+
+    def abandon(self) -> TaskReport:
+        """Give it up: nothing is learned, its scope is cleaned, the log stays. It is not resumed.
+
+        Raises:
+            PhaseError: If the task is not under way, as for :meth:`complete`.
+            StoreError: If a store could not; called again it goes on from there.
+        """
+        return self._driver.run(self._task.abandon())
+
+
+class Session:
+    """One conversation: an append-only log, durable with each entry, searched and ended here.
+
+    Built by :meth:`simonides.MemoryManager.session`. It is opened by its first entry, and gone
+    on with, by any process, under its name. As a context manager it ends with its block; an
+    exception in the block leaves it open, to be gone on with, or to end when it was idle.
+    """
+
+    def __init__(self, session: AsyncSession, driver: Driver) -> None:
+        self._session = session
+        self._driver = driver
+
+    @property
+    def name(self) -> str:
+        """What the session is called."""
+        return self._session.name
+
+    @property
+    def memory(self) -> MemoryManager:
+        """The verbs of the same principal within this session: what was said here and is not
+        stored yet holds in them already (RE-9).
+        """
+        return MemoryManager(self._session.memory, self._driver)
+
+    def add(
+        self,
+        role: str,
+        text: str,
+        *,
+        speaker: str | None = None,
+        at: datetime | str | None = None,
+        details: Mapping[str, Any] | None = None,
+        number: int | None = None,
+    ) -> LoggedEntry:
+        """Append what somebody said; it is durable when this returns, and nothing else is done.
+
+        What is worth remembering is found off the way of the answer: soon after by a process that
+        goes on, else at a checkpoint or at the end.
+
+        Args:
+            role: ``user``, ``assistant``, ``tool`` or ``other``; only users speak for the user.
+            text: What was said, verbatim. What policy keeps out of memory is struck out before it
+                is written, and the answer says so.
+            speaker: Name of who said it.
+            at: When it was said; None for now.
+            details: Whatever else is to be noted; JSON-ready, at most 16 KiB.
+            number: For who tries again after an error: the number that the entry must get. What
+                stands there already is not written twice.
+
+        Raises:
+            InvalidInput: If a value is not storable, or something else has the number.
+            SessionEnded: If this handle has ended the session.
+            StoreError: If the store could not; nothing was written, as far as it knows.
+        """
+        return self._driver.run(
+            self._session.add(role, text, speaker=speaker, at=at, details=details, number=number)
+        )
+
+    def add_tool(
+        self,
+        name: str,
+        result: Any,
+        *,
+        failed: bool = False,
+        importance: str = "normal",
+        key: str | None = None,
+        at: datetime | str | None = None,
+        details: Mapping[str, Any] | None = None,
+        number: int | None = None,
+    ) -> LoggedEntry:
+        """Append what a tool gave.
+
+        Args:
+            name: Of the tool.
+            result: Text, or data that is written as JSON.
+            failed: Whether the tool failed; what failed is never promoted (LT-4).
+            importance: ``normal``, ``high`` or ``critical``.
+            key: Under which it is to be kept should it be promoted.
+            at: As for :meth:`add`, like the next two.
+            details: See there.
+            number: See there.
+
+        Raises:
+            InvalidInput: As for :meth:`add`, like the others.
+            SessionEnded: See there.
+            StoreError: See there.
+        """
+        return self._driver.run(
+            self._session.add_tool(
+                name,
+                result,
+                failed=failed,
+                importance=importance,
+                key=key,
+                at=at,
+                details=details,
+                number=number,
+            )
+        )
+
+    def decide(
+        self,
+        text: str,
+        *,
+        importance: str = "normal",
+        key: str | None = None,
+        at: datetime | str | None = None,
+        details: Mapping[str, Any] | None = None,
+        number: int | None = None,
+    ) -> LoggedEntry:
+        """Append what the agent decided; its arguments are those of :meth:`add_tool`.
+
+        Raises:
+            InvalidInput: As for :meth:`add`, like the others.
+            SessionEnded: See there.
+            StoreError: See there.
+        """
+        return self._driver.run(
+            self._session.decide(
+                text, importance=importance, key=key, at=at, details=details, number=number
+            )
+        )
+
+    def entries(self, *, after: int = -1) -> tuple[LoggedEntry, ...]:
+        """Return what was logged after a number, by number rising; all of it for -1.
+
+        Raises:
+            InvalidInput: If the number is none.
+            StoreError: If the store could not.
+        """
+        return self._driver.run(self._session.entries(after=after))
+
+    def search(self, query: str, *, limit: int = 5) -> Recall:
+        """Return what of this session serves a query, best first, by words and by meaning (SE-3).
+
+        Args:
+            query: As for :meth:`simonides.MemoryManager.recall`.
+            limit: At most this many, 1 to 1,000.
+
+        Raises:
+            InvalidInput: If an argument is out of range.
+            StoreError: If the store could not.
+        """
+        return self._driver.run(self._session.search(query, limit=limit))
+
+    def checkpoint(self) -> SessionEndReport:
+        """Promote what has found support by now; the session goes on (SE-5).
+
+        Raises:
+            SessionEnded: If this handle has ended the session.
+            StoreError: If a store could not; called again it goes on from there.
+        """
+        return self._driver.run(self._session.checkpoint(), asks_model=True)
+
+    def end(self) -> SessionEndReport:
+        """End the session: what it leaves is stored, its log is dropped (SE-4). Twice does no harm.
+
+        Raises:
+            StoreError: If a store could not; called again it goes on from there.
+        """
+        return self._driver.run(self._session.end(), asks_model=True)
+
+    def __enter__(self) -> Self:
+        self._driver.run(self._session.__aenter__())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._driver.run(self._session.__aexit__(kind, error, trace), asks_model=True)
+
+
+class MemoryManager:
+    """Remembers and recalls for one principal.
+
+    Built by :meth:`simonides.Strata.manager`; cheap, keep one per request or for good.
+    """
+
+    def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
+        self._manager = manager
+        self._driver = driver
+
+    @property
+    def principal(self) -> Principal:
+        """Who this manager acts for."""
+        return self._manager.principal
+
+    def unless_erased(self) -> MemoryManager:
+        """Return a manager that stores nothing once this user has been erased, here or elsewhere.
+
+        For what is heard now and stored later: a queue, an import, a model that is asked first
+        (FX-3). Its `remember`, `remember_many`, `capture`, `propose` and `correct` are ``blocked``
+        with ``erased_since`` from then on; what else it does is as ever. It costs one small read.
+
+        Raises:
+            StoreError: If the store could not.
+        """
+        return MemoryManager(self._driver.run(self._manager.unless_erased()), self._driver)
+
+    def remember(
+        self,
+        content: str,
+        *,
+        key: str | None = None,
+        category: str | None = None,
+        source: str = Source.USER_STATED,
+        kind: str = Kind.SEMANTIC,
+        confidence: float | None = None,
+        importance: str = "normal",
+        sensitivity: str = "private",
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        scope: str | None = None,
+        at: datetime | str | None = None,
+        valid_from: datetime | str | None = None,
+        ttl_days: float | None = None,
+        pinned: bool = False,
+        quote: str | None = None,
+        idempotency_key: str | None = None,
+        audience: Sequence[str] | None = None,
+        origin: str | None = None,
+    ) -> Outcome:
+        """Store one statement, or say why not; each argument is described at :class:`Draft`.
+
+        Raises:
+            InvalidInput: If a value is not storable.
+            ScopeDenied: If the scope is not this principal's to write.
+            QuotaExceeded: If nothing gives way to it, or it comes too soon; of several only that
+                one is ``blocked``.
+            StoreError: If the store could not; nothing was written.
+        """
+        return self._driver.run(
+            self._manager.remember(
+                content,
+                key=key,
+                category=category,
+                source=source,
+                kind=kind,
+                confidence=confidence,
+                importance=importance,
+                sensitivity=sensitivity,
+                tags=tags,
+                metadata=metadata,
+                scope=scope,
+                at=at,
+                valid_from=valid_from,
+                ttl_days=ttl_days,
+                pinned=pinned,
+                quote=quote,
+                idempotency_key=idempotency_key,
+                audience=audience,
+                origin=origin,
+            )
+        )
+
+    def remember_many(self, drafts: Sequence[Draft]) -> builtins.list[Outcome]:
+        """Store statements of one owner in one transaction: all or, on an error, none.
+
+        Raises:
+            InvalidInput: If a value is not storable; the field names the draft's place.
+            ScopeDenied: If a scope is not this principal's to write.
+            StoreError: If the store could not; nothing was written.
+        """
+        return self._driver.run(self._manager.remember_many(drafts))
+
+    def check(self, draft: Draft) -> None:
+        """Look at a draft as :meth:`remember_many` does, and store nothing.
+
+        Raises:
+            InvalidInput: If a value is not storable.
+        """
+        self._manager.check(draft)
+
+    def capture(
+        self,
+        text: str,
+        *,
+        speaker: str | None = None,
+        role: str = "user",
+        at: datetime | str | None = None,
+        turn: int | None = None,
+        before: Sequence[str] = (),
+    ) -> CaptureReport:
+        """Find what is worth remembering in one turn and store it as policy allows.
+
+        With a language model it proposes too; both go through the same policy.
+
+        Args:
+            text: What was said, verbatim.
+            speaker: Name of who said it.
+            role: ``user``, ``assistant``, ``tool`` or ``other``; only users speak for the user.
+            at: When it was said.
+            turn: Place in the session, from 0.
+            before: What the user said before in this conversation, oldest first, of which the last
+                three turns count. They tell what "no, it's Berlin" is about; nothing is stored of
+                them.
+
+        Raises:
+            InvalidInput: If a value is not storable.
+            StoreError: If the store could not; nothing said after what it failed on was written.
+        """
+        return self._driver.run(
+            self._manager.capture(
+                text, speaker=speaker, role=role, at=at, turn=turn, before=before
+            ),
+            asks_model=True,
+        )
+
+    def propose(self, candidates: Sequence[Candidate]) -> builtins.list[Outcome]:
+        """Take extracted candidates through policy into the store, in their order.
+
+        For those who bring extractors of their own; a candidate that retracts something has it
+        forgotten instead of stored. What stands between two retractions is one transaction. What
+        rules or a model read for a scope that is not this principal's to write is blocked.
+
+        Raises:
+            InvalidInput: If a value is not storable; nothing was written.
+            ScopeDenied: If a caller's candidate is for such a scope; nothing was written.
+            StoreError: If the store could not; what stands before it in the order is done.
+        """
+        return self._driver.run(self._manager.propose(candidates))
+
+    def correct(self, which: str, content: str, *, quote: str | None = None) -> Outcome:
+        """Replace what is remembered under a key or an id; always wins (LT-3).
+
+        Args:
+            which: Key in this principal's own scope, or the id of one of its memories.
+            content: What is true instead. A key that holds nothing yet is created.
+            quote: Evidence, verbatim.
+
+        Raises:
+            QuotaExceeded: As for :meth:`remember`.
+        """
+        return self._driver.run(self._manager.correct(which, content, quote=quote))
+
+    def confirm(self, id: str) -> Outcome:
+        """Mark a memory as verified now; ``dropped`` with ``not_found`` if there is none."""
+        return self._driver.run(self._manager.confirm(id))
+
+    def promote(self, id: str, to: str) -> Outcome:
+        """Copy a memory upward, to ``user``, ``org`` or an ancestor's path (SC-6).
+
+        It passes policy and hygiene again there, and a version is copied once: asked for again, it
+        answers as it did, unless it was refused, which holds for as long as its cause.
+
+        Raises:
+            InvalidScope: If ``to`` is not an ancestor that promotion may reach.
+            ScopeDenied: If the principal lacks the write right there.
+            QuotaExceeded: If nothing gives way to the copy there.
+        """
+        return self._driver.run(self._manager.promote(id, to))
+
+    def grant(self, user: str, right: str) -> Grant:
+        """Give another user of this org a right; takes the ``admin`` right (SC-3).
+
+        See :meth:`simonides.Admin.grant`; the trail names this principal.
+
+        Raises:
+            InvalidInput: If the right is unknown.
+            ScopeDenied: If this principal does not administer its org, or names itself.
+        """
+        return self._driver.run(self._manager.grant(user, right))
+
+    def revoke(self, user: str, right: str) -> bool:
+        """Take a right in this org away; takes the ``admin`` right. Returns whether there was one.
+
+        Raises:
+            InvalidInput: If the right is unknown.
+            ScopeDenied: If this principal does not administer its org.
+        """
+        return self._driver.run(self._manager.revoke(user, right))
+
+    def grants(self) -> tuple[Grant, ...]:
+        """Return the grants of this org, by user, then right: all to who administers it, to others
+        those that they hold and those that let somebody read their memories.
+        """
+        return self._driver.run(self._manager.grants())
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        filter: Mapping[str, Any] | None = None,
+        kinds: Sequence[str] | None = None,
+        layer: str | Sequence[str] = "l2",
+        known_at: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        floor: float | None = None,
+        scopes: Sequence[str] | None = None,
+        preference_bias: bool = False,
+    ) -> Recall:
+        """Return the memories that serve a query, best first, each with its reasons.
+
+        Args:
+            query: Text; an empty one, or one of stop words only, returns pinned memories and
+                biased preferences (RE-8).
+            limit: At most this many, 1 to 1,000.
+            filter: What must hold, ``{"kind": "semantic", "confidence": {"$gte": 0.7}}``: a field
+                to the value that it must equal (of ``tags``, all that it must have) or to
+                ``$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $not``, joined by ``$and``,
+                ``$or`` and ``$not``. Fields:
+                :data:`~simonides.domain.reading.filters.FILTER_FIELDS` and ``metadata.a.b``.
+            kinds: Only these kinds; None means all.
+            layer: ``l2``, long-term memory; ``l3``, documents (KN-1), which are asked just in time
+                and marked as external; ``all`` or several of these; or ``l1``, the log of the
+                session that this principal is in, by itself: of no other time or scope.
+            known_at: What was believed then (system time).
+            valid_at: What was true then (world time).
+            floor: Least calibrated relevance, 0 to 1; None for no floor.
+            scopes: Only these, as names or paths; None means the principal's and all above.
+            preference_bias: Give preference keys the policy's bonus (PO-5).
+
+        Raises:
+            InvalidInput: If an argument is out of range or unknown.
+            ScopeDenied: If a scope may not be read.
+            StoreError: If the store cannot be read and nothing is warm.
+        """
+        return self._driver.run(
+            self._manager.recall(
+                query,
+                limit=limit,
+                filter=filter,
+                kinds=kinds,
+                layer=layer,
+                known_at=known_at,
+                valid_at=valid_at,
+                floor=floor,
+                scopes=scopes,
+                preference_bias=preference_bias,
+            )
+        )
+
+    def explain(self, id: str, query: str, *, scopes: Sequence[str] | None = None) -> Explanation:
+        """Say why a memory would or would not be recalled for a query (RE-8).
+
+        A memory that does not exist for this principal is ``excluded`` as ``not_found``.
+
+        Args:
+            id: Of the memory.
+            query: As for :meth:`recall`.
+            scopes: Only these, as for :meth:`recall`.
+        """
+        return self._driver.run(self._manager.explain(id, query, scopes=scopes))
+
+    def get(self, id: str, *, scopes: Sequence[str] | None = None) -> Memory | None:
+        """Return one memory by id, superseded ones included, or a passage of a document that was
+        cited, as long as it stands there; else None.
+
+        Args:
+            id: Of the memory.
+            scopes: Only if it lies in one of these, as for :meth:`recall`.
+        """
+        return self._driver.run(self._manager.get(id, scopes=scopes))
+
+    def list(
+        self,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        limit: int = 100,
+        scopes: Sequence[str] | None = None,
+    ) -> tuple[Memory, ...]:
+        """Return what this principal may read, newest first, then by id.
+
+        Args:
+            filter: As for :meth:`recall`.
+            limit: At most this many.
+            scopes: Only these, as for :meth:`recall`.
+        """
+        return self._driver.run(self._manager.list(filter=filter, limit=limit, scopes=scopes))
+
+    def history(self, which: str, *, scopes: Sequence[str] | None = None) -> tuple[Memory, ...]:
+        """Return every version under a key or of an id's chain, oldest first (ME-4).
+
+        Args:
+            which: A key, or an id.
+            scopes: Where to look, as for :meth:`recall`: the key in the first of them that has
+                it, the id in all. None looks for the key at home.
+        """
+        return self._driver.run(self._manager.history(which, scopes=scopes))
+
+    def status(self) -> dict[str, Any]:
+        """Return counts per kind and status, open sessions, floors in force with the rates that
+        they go by, backend, model ids and health (UX-4, RE-4).
+        """
+        return self._driver.run(self._manager.status())
+
+    def digest(
+        self,
+        query: str,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        kinds: Sequence[str] | None = None,
+        known_at: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        floor: float | None = None,
+        scopes: Sequence[str] | None = None,
+        preference_bias: bool = False,
+        max_items: int | None = None,
+        max_chars: int | None = None,
+        max_tokens: int | None = None,
+        layer: str | Sequence[str] = "l2",
+    ) -> Digest:
+        """Return the memories that serve a query as one bounded block for a prompt (DI).
+
+        Args:
+            query: What the prompt is about.
+            filter: As for :meth:`recall`.
+            kinds: As for :meth:`recall`.
+            known_at: As for :meth:`recall`.
+            valid_at: As for :meth:`recall`.
+            scopes: As for :meth:`recall`.
+            floor: Least relevance; None takes the policy's, 0 is none (RE-4).
+            preference_bias: Show preferences under a key whatever is asked, room permitting.
+            max_items: At most so many memories; None takes the policy's, as for the next two.
+            max_chars: At most so many characters in all, 240 or more.
+            max_tokens: At most so many tokens in all, 100 or more.
+            layer: As for :meth:`recall`; passages of documents have a budget of their own.
+
+        Raises:
+            InvalidInput: If an argument is out of range or unknown.
+            ScopeDenied: If a scope may not be read.
+            StoreError: If the store cannot be read and nothing is warm.
+        """
+        return self._driver.run(
+            self._manager.digest(
+                query,
+                filter=filter,
+                kinds=kinds,
+                known_at=known_at,
+                valid_at=valid_at,
+                floor=floor,
+                scopes=scopes,
+                preference_bias=preference_bias,
+                max_items=max_items,
+                max_chars=max_chars,
+                max_tokens=max_tokens,
+                layer=layer,
+            )
+        )
+
+    def push(self, about: str = "") -> Digest:
+        """Return what goes before a model at the start of a task or session (RE-1).
+
+        Preferences under a key and the task's own memories, whatever it is about; facts and rules
+        that bear on it by more than the push floor; what is pinned. At most 5 memories and 2,000
+        tokens; the policy's ``push`` says otherwise. :meth:`triggers` knows when it is due again.
+
+        Args:
+            about: What the task or session is about; may be empty.
+
+        Raises:
+            InvalidInput: If it is no text, or none that can be searched for.
+            StoreError: If the store cannot be read and nothing is warm.
+        """
+        return self._driver.run(self._manager.push(about))
+
+    def search_memory(
+        self, query: str, layer: str | Sequence[str] = "l2", top_k: int | None = None
+    ) -> Digest:
+        """Return the best memories for a query as a block for a prompt, without a floor (RE-1).
+
+        Args:
+            query: As for :meth:`recall`.
+            layer: As for :meth:`recall`.
+            top_k: At most so many, 1 to 1,000; None takes the policy's, 5.
+
+        Raises:
+            InvalidInput: If an argument is out of range or unknown.
+            StoreError: If the store cannot be read and nothing is warm.
+        """
+        return self._driver.run(self._manager.search_memory(query, layer, top_k))
+
+    def search_tool(self) -> Tool:
+        """Return the definition of ``search_memory`` for a model, with the policy's limits."""
+        return self._manager.search_tool()
+
+    def call_search_tool(self, arguments: Mapping[str, Any] | str) -> ToolReply:
+        """Carry out a model's call of ``search_memory``, within the policy's limits for models.
+
+        What a model may look at is what execution allows (PO-2): by default the user's own scope.
+
+        Args:
+            arguments: As the model gave them, parsed or as JSON. They are believed nothing:
+                whatever is wrong with them is a refusal in the reply, never an error.
+
+        Raises:
+            StoreError: If the store cannot be read and nothing is warm.
+        """
+        return self._driver.run(self._manager.call_search_tool(arguments))
+
+    def triggers(self, about: str = "", *, mode: str = TriggerMode.HYBRID) -> Triggers:
+        """Return what decides for one conversation when memory is read (RE-1).
+
+        Args:
+            about: What the conversation or task is about; may be empty.
+            mode: ``push``, ``pull`` or ``hybrid``.
+
+        Raises:
+            InvalidInput: If the mode is unknown.
+        """
+        return Triggers(self._manager.triggers(about, mode=mode), self._driver)
+
+    def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
+        """Check that what an answer cites was really shown, and that it shows in it (FX-4).
+
+        The floor learns from it: which of what was shown was used (RE-4).
+
+        Args:
+            answer: A text, in which ids are looked for; or the ids and keys that were declared.
+            receipt: Of the digest or recall that the answer was made from.
+
+        Raises:
+            InvalidInput: If the answer is neither, or the receipt is none.
+            ScopeDenied: If a scope of the receipt may not be read.
+        """
+        return self._driver.run(self._manager.verify(answer, receipt))
+
+    def replay(self, receipt: Receipt) -> Digest:
+        """Return the digest that a receipt is of, byte for byte, as of its clocks (FX-4).
+
+        It is ``ranked`` again where ranker, analyser, embedder and policy are what they were, else
+        ``rendered`` from the receipt; see :class:`~simonides.Made`.
+
+        Raises:
+            NotReplayable: If something that was shown is erased or purged.
+            InvalidInput: If it is no receipt, or a recall's: see :meth:`replay_recall`.
+            ScopeDenied: If it is another reader's, or one of its scopes may not be read.
+        """
+        return self._driver.run(self._manager.replay(receipt))
+
+    def replay_recall(self, receipt: Receipt) -> Recall:
+        """Return the recall that a receipt is of: the same hits as of its clocks (FX-4).
+
+        ``ranked`` again or ``rendered``, as for :meth:`replay`.
+
+        Raises:
+            NotReplayable: If something that was returned is erased or purged.
+            InvalidInput: If it is no receipt, or a digest's.
+            ScopeDenied: If it is another reader's, or one of its scopes may not be read.
+        """
+        return self._driver.run(self._manager.replay_recall(receipt))
+
+    def receipts(self, *, limit: int = 100) -> tuple[Receipt, ...]:
+        """Return the receipts of this principal's digests, pushes and pulls, oldest first (ME-7).
+
+        Args:
+            limit: Only so many of the owner's newest are looked at; those that were given to
+                another agent, for another purpose or to one of its tasks are not this reader's.
+        """
+        return self._driver.run(self._manager.receipts(limit=limit))
+
+    def ageing(self, id: str) -> Ageing | None:
+        """Return what time has made of one memory, and how often it was read; None if there is
+        none that this principal may read.
+
+        How often others read the org's memories is not this reader's to know (SC-4): of those, the
+        access says what ranking knows.
+        """
+        return self._driver.run(self._manager.ageing(id))
+
+    def to_verify(self) -> tuple[Memory, ...]:
+        """Return the memories that somebody should be asked to verify now, newest first (ME-2).
+
+        Unverified ones stay flagged until they are confirmed; they are asked about for an hour
+        after they were recorded.
+        """
+        return self._driver.run(self._manager.to_verify())
+
+    def gc(
+        self, *, dry_run: bool = False, progress: Callable[[GcReport], None] | None = None
+    ) -> GcReport:
+        """Collect what has aged out of this principal's memories, its tasks' included (LT-6).
+
+        What has expired is evicted, what is stale is marked and evicted a day later unless it was
+        read or confirmed, what gave way or was evicted longer ago than time travel reaches is
+        purged; see :class:`~simonides.GcReport`. What the user stated, pinned, or told the agent
+        to do is evicted by its hard expiry only. Run again at once it finds nothing to do; killed
+        at any point it is gone on with by the next run.
+
+        Args:
+            dry_run: Only say what would be done.
+            progress: Is told how far it has come, after each turn.
+
+        Raises:
+            StoreError: If the store could not; what was done until then stays.
+        """
+        return self._driver.run(self._manager.gc(dry_run=dry_run, progress=progress))
+
+    def forget(
+        self,
+        id: str | None = None,
+        *,
+        key: str | None = None,
+        scope: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        source: str | None = None,
+        origin: str | None = None,
+        dry_run: bool = False,
+    ) -> Outcome:
+        """Delete memories of this principal with all their versions (LT-10).
+
+        Content, vectors, terms, audit payloads, receipts of digests that showed them, and copies
+        that are held back or on their way elsewhere go; so does what was derived from them here,
+        but for promoted copies. A tombstone without content keeps it from being learned again; the
+        trail keeps ids and time.
+
+        What came from a source or an origin goes with everything that was derived from it,
+        wherever that lies: here, in one's tasks, and in copies that were promoted and what others
+        made of those. Only the versions that came from there go: what they had replaced stands
+        again, and what the user has stated himself stays.
+
+        A memory that cannot be read any more goes by its id, its key or its scope
+        (``unreadable:N``). Whether a filter, a source or an origin means it nobody can say: it
+        stays, the rest goes, and the outcome says so (``unreadable_left:N``). Under a key ring
+        what was tampered with refuses the whole (:class:`~simonides.Tampered`).
+
+        Args:
+            id: One memory.
+            key: The fact under a key; the key is blocked too.
+            scope: Where: this principal's own scope, or one of its tasks, as a name or a path;
+                None means its own. Alone it means everything there that this agent may see, and
+                every candidate that is held back for it.
+            filter: All that match, see :meth:`list`.
+            source: What came from one source, in this scope and its tasks if no scope is named.
+            origin: Likewise what was read from one document, page or tool, by its name.
+            dry_run: Only count.
+
+        Returns:
+            ``forgotten``, with ``count:N`` versions, any ``held:N`` candidates, and how many of the
+            versions were ``derived:N``, among the reasons; of a source or an origin also how many
+            copies of other owners go (``elsewhere:N``) and how many memories stand again
+            (``revived:N``). Or ``dropped`` with ``not_found``, or with ``dry_run`` and the counts.
+
+        Raises:
+            InvalidInput: If nothing was named: forgetting everything is not a default.
+            ScopeDenied: If the scope is neither this principal's own nor one of its tasks.
+        """
+        return self._driver.run(
+            self._manager.forget(
+                id,
+                key=key,
+                scope=scope,
+                filter=filter,
+                source=source,
+                origin=origin,
+                dry_run=dry_run,
+            )
+        )
+
+    def erase(self, user: str | None = None) -> ErasureReceipt:
+        """Erase a data subject over every layer, and prove it (FX-3); there is no way back.
+
+        Memories with all versions, their index, audit payloads, journals, receipts, sessions, what
+        is held back or under way, idempotency records and the name go; copies that other owners
+        have of its memories, and what was derived from those, go too. Codes of the audit chain and
+        keyed tombstones stay. Called again it goes on with what was ``pending``.
+
+        Args:
+            user: Another user of this org, for who administers it; None for this principal's own.
+
+        Returns:
+            What went, where was looked for it, and what still waits.
+
+        Raises:
+            InvalidScope: If the user's id is malformed.
+            ScopeDenied: If the principal is a task, or another user and not its administrator.
+            StoreError: If the store could not. Nothing is erased, or it is and :meth:`erasure`
+                goes on with it.
+        """
+        self._driver.flush()
+        return self._driver.run(self._manager.erase(user))
+
+    def erasure(self, user: str | None = None) -> ErasureReceipt | None:
+        """Return how the last erasure stands, after trying to complete it; None if there was none.
+
+        Args:
+            user: As for :meth:`erase`.
+
+        Raises:
+            ScopeDenied: As for :meth:`erase`.
+        """
+        return self._driver.run(self._manager.erasure(user))
+
+    def reviews(self, *, status: str = ReviewStatus.OPEN) -> tuple[Review, ...]:
+        """Return what a person is asked to decide in this principal's own scope, oldest first.
+
+        Each has two ``sides``, the memory that stood and the one that contradicts it: both are
+        recalled, marked ``in review``, until one of them is kept. A side that was forgotten or has
+        expired since is None; a review of which nothing stands any more is left out.
+
+        What nobody has decided after the policy's ``review_days`` is ``expired``: nobody is asked
+        any more, both sides stay and keep their mark, and it may be decided all the same.
+
+        Args:
+            status: ``open``, ``decided`` or ``expired``.
+
+        Raises:
+            InvalidInput: If the status is unknown.
+        """
+        return self._driver.run(self._manager.reviews(status=status))
+
+    def decide(self, review_id: str, keep: str, *, reason: str = "") -> Outcome:
+        """Decide a review: what is kept is verified by it, the other side gives way (LT-3).
+
+        Args:
+            review_id: Of the review.
+            keep: ``a``, the memory that stood, ``b``, the one that came, ``both``, or ``neither``.
+            reason: Why, in a person's words; it goes into the audit trail and is forgotten with
+                the memories.
+
+        Returns:
+            ``superseded`` where a side gave way, ``coexists`` where both stay; or ``dropped``
+            with ``not_found``, ``already_decided``, ``side_gone`` (what was to be kept does not
+            stand any more) or ``side_changed`` (what would go was corrected since the review was
+            opened: correct or forget it instead); or ``blocked`` with ``own_proposal``: an agent,
+            or who administers, does not decide about what it has brought itself. The user whose
+            memories these are decides about all of them.
+
+        Raises:
+            InvalidInput: If ``keep`` is unknown or the reason too long.
+        """
+        return self._driver.run(self._manager.decide(review_id, keep, reason=reason))
+
+    def undo(self, event_id: str) -> Outcome:
+        """Take back what a write did: a correction, a replacement under a key or in a slot, a
+        repetition that was held to be one, a decision.
+
+        What it displaced stands again as it did, what it put in its place gives way; both are new
+        states, under an event of their own, and the past stays what it was.
+
+        Args:
+            event_id: Of an event in :attr:`Outcome.events`, or in the audit trail.
+
+        Returns:
+            ``undone``, with the memory that stands again.
+
+        Raises:
+            QuotaExceeded: If what would stand again is one too many, and nothing gives way to it;
+                otherwise the least useful does (LT-8).
+            UndoRefused: If it is no event of this principal's own scope, replaced nothing, was
+                undone before, or something has come of its result since; the message says what to
+                do instead.
+        """
+        return self._driver.run(self._manager.undo(event_id))
+
+    def get_metrics(self) -> dict[str, Any]:
+        """Return what this process has counted since it opened the store, over all principals, and
+        how this one's memories stand (MM-3, OB-3; docs/metrics.md).
+
+        ``writes`` by outcome, ``dedups`` by the gate that found a repetition, ``reads`` that went
+        for a prompt and ``hits`` that returned something, ``turns`` kept verbatim and
+        ``captured_turns``, ``contradictions``, ``pii_blocks``, ``evictions``, ``hygiene`` by
+        decision, ``phase`` (tasks in each), ``sessions``, ``model``, ``latency`` (histograms,
+        seconds), ``rates``, and ``alerts``: each figure that has a threshold, and whether it is
+        crossed. Of this principal alone are ``scopes`` and ``staleness``.
+
+        Raises:
+            StoreError: If the store cannot be read and nothing is warm.
+        """
+        return self._driver.run(self._manager.get_metrics())
+
+    def refuse(
+        self, key: str | None = None, *, category: str | None = None, remove: bool = False
+    ) -> ConsentChange:
+        """Have nothing remembered under a key or in a category (PO-4).
+
+        From then on it is blocked on write (``consent_refused:key`` or ``:category``), whoever
+        says it, and hidden on every read, whoever reads. Candidates that are held back are let go.
+        It holds for the whole owner: of a user in all tasks and sessions and for every agent. What
+        an org or all share under such a name is not the user's and is still seen; the user writes
+        nothing there under it.
+
+        Args:
+            key: A key; exactly it, in every scope of the owner.
+            category: A category; a key that was allowed by name is spared.
+            remove: Also forget what there is, as :meth:`forget` does, with all versions and every
+                agent's. Otherwise it is only hidden, and seen again once it is allowed.
+
+        Raises:
+            InvalidInput: If not exactly one of the two is named, the policy has no such category,
+                or the owner has too many.
+            StoreError: If the store could not. If only part of it was done, asking again does the
+                rest: the refusal itself comes first.
+        """
+        return self._driver.run(self._manager.refuse(key, category=category, remove=remove))
+
+    def allow(self, key: str | None = None, *, category: str | None = None) -> ConsentChange:
+        """Take a refusal back, or spare a key though its category is refused (PO-4).
+
+        Raises:
+            InvalidInput: If not exactly one of the two is named, or the owner has too many.
+            StoreError: If the store could not; nothing was changed.
+        """
+        return self._driver.run(self._manager.allow(key, category=category))
+
+    def set_recall(self, on: bool) -> ConsentChange:
+        """Switch recall of everything that this principal's owner has off, or on again (MO-2).
+
+        While it is off, :meth:`recall`, :meth:`digest`, :meth:`push`, :meth:`search_memory`,
+        triggers and agents answer nothing and say ``recall_off`` in ``degraded``; that is no error.
+        Nor does anything of this owner go into what others recall. It is durable, holds for the
+        whole owner (of a user in all tasks and sessions, for every agent and in every process),
+        travels with an export, and is in the trail. What it leaves alone: writes, safety records
+        and feedback, and the owner's own looks at what there is (:meth:`list`, :meth:`get`,
+        :meth:`history`, :meth:`export`). What was shown before is not given again
+        (:class:`~simonides.NotReplayable`) until it is on.
+
+        Args:
+            on: Whether memories may be recalled.
+
+        Raises:
+            InvalidInput: If it is neither True nor False.
+            StoreError: If the store could not; nothing was changed.
+        """
+        return self._driver.run(self._manager.set_recall(on))
+
+    def consents(self) -> tuple[Consent, ...]:
+        """Return what was refused and allowed, categories first, then keys, then recall, by name.
+
+        Only the owner's own: neither an org's administrators nor who may read a user's memories
+        is told what that user refused; such memories are just not there.
+        """
+        return self._driver.run(self._manager.consents())
+
+    def end_task(self, task: str, *, promote: Sequence[str] = ()) -> TaskEnd:
+        """End a task: copy what was worth it to its user, then remove the rest (SC-10).
+
+        Every agent's memories of the task go, and candidates that are held back for it. Nothing is
+        blocked by that: unlike what was forgotten, it may be learned again.
+        A run of it that is under way (:meth:`task`) goes on; it loses what it had there.
+
+        Args:
+            task: Name of a task of this user.
+            promote: Ids of memories of the task that go up first, as by :meth:`promote`. If one
+                cannot, nothing is removed and ``ended`` is false.
+
+        Raises:
+            InvalidScope: If the name is malformed, or this principal has no user.
+            ScopeDenied: If this principal is at home in another task.
+        """
+        return self._driver.run(self._manager.end_task(task, promote=promote))
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        user: str | None = None,
+        overwrite: bool = False,
+        progress: Progress | None = None,
+    ) -> ExportReport:
+        """Write everything of this principal to a file, as JSON Lines (LT-10; docs/export.md).
+
+        As of one moment, while others write: every version and state of every memory, the audit
+        trail, what is held back, tombstones, consents, sessions. The file is at its place only when
+        it is whole, and only its user may read it.
+
+        Args:
+            path: Where to.
+            user: Somebody else of this org; takes the ``admin`` right, and the org's trail says so.
+            overwrite: Replace a file that is there.
+            progress: Is told how far it has come.
+
+        Raises:
+            CarryRefused: ``exists``, ``file`` or ``unsupported``, see there; no file was made.
+            ScopeDenied: If the right is missing, or the principal names an agent, a task or a
+                purpose, which may not see all of it (SC-12).
+            StoreError: If the store could not; no file was made.
+        """
+        return self._driver.run(
+            self._manager.export(path, user=user, overwrite=overwrite, progress=progress)
+        )
+
+    def restore(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        user: str | None = None,
+        progress: Progress | None = None,
+    ) -> RestoreReport:
+        """Bring this principal back from a file that :meth:`export` wrote, history included.
+
+        All of it is checked before anything is written, and then written in one transaction, or
+        nothing is. It comes to a store that this principal never wrote to; where exactly this
+        stands already, nothing is done. Vectors are made anew.
+
+        Args:
+            path: Of the file.
+            user: Somebody else of this org; takes the ``admin`` right.
+            progress: Is told how far it has come.
+
+        Raises:
+            CarryRefused: ``damaged``, ``version``, ``other_owner`` or ``file``, with the line;
+                ``exists``, if the principal has memories or a trail of its own here. Nothing was
+                written.
+            ScopeDenied: As for :meth:`export`.
+            StoreError: If the store could not; nothing was written.
+        """
+        return self._driver.run(self._manager.restore(path, user=user, progress=progress))
+
+    def scan(self, text: str, *, source: str = Source.USER_STATED) -> Scan:
+        """Say what hygiene finds in a text and what policy would do about it; stores nothing.
+
+        Args:
+            text: At most 16 MiB.
+            source: Whose words they are taken for; what a detector is asked may hang on it.
+
+        Raises:
+            InvalidInput: If it is not text that can be stored, or too long.
+        """
+        return self._driver.run(self._manager.scan(text, source=source))
+
+    def scan_memories(self) -> StoreScan:
+        """Look through what is stored of this principal, its tasks and superseded versions
+        included.
+
+        Told are ids, classes and places, never words.
+
+        Raises:
+            StoreError: If the store cannot be read.
+        """
+        return self._driver.run(self._manager.scan_memories())
+
+    def note_shown(self, what: Iterable[Hit | Memory] | str) -> None:
+        """Say what was put into a prompt, so that it is not learned when it comes back (FX-2).
+
+        Digests, pushes and pulls are known; hits of :meth:`recall` are known only from here, since
+        recall does not know whether anybody reads them. It counts for this principal's session, and
+        is written with the other notes of reads, later (ME-7).
+
+        Args:
+            what: A recall, its hits or memories, or the text that was made of them.
+
+        Raises:
+            InvalidInput: If it is neither, or too much.
+            StoreUnavailable: If the store is closed: it would be written no more.
+        """
+        self._driver.run(self._manager.note_shown(what))
+
+    def hygiene(self, *, dry_run: bool = False) -> HygieneReport:
+        """Look through this principal's memories, its tasks' too, for what writes did not find.
+
+        What was said twice is merged; what a later statement updates gives way to it; of what
+        contradicts itself a clear gap of confidence decides, else a person is asked
+        (:meth:`reviews`); reviews that nobody has decided in time expire, and what waited as
+        long because of what hygiene found in it is let go. What is stale is counted, and in what
+        policy, as it is today, would do something about what hygiene finds. Everything that is done
+        is an event, and what gave way stays in history. Run again at once it finds nothing to do.
+
+        Where there is a language model it is asked, once, about statements that are near to each
+        other in meaning and of which the rules say nothing. That it fails, or what it answers
+        amiss, is among the report's ``diagnostics``; the rules' answer stands then.
+
+        Args:
+            dry_run: Only say what would be done; the model is asked for that too.
+
+        Raises:
+            StoreError: If the store could not; what was done until then stays.
+        """
+        return self._driver.run(self._manager.hygiene(dry_run=dry_run), asks_model=True)
+
+    def held(self, *, scope: str | None = None) -> tuple[Held, ...]:
+        """Return what is kept back in a scope, oldest first: recalled by nobody, and stored only
+        once it is released.
+
+        What waits because of what hygiene found, and nobody has decided about after the policy's
+        ``review_days``, is left out, and so is what nothing has borne out for its
+        ``consolidation.held_days``; the next hygiene cycle lets it go.
+
+        Args:
+            scope: Of this principal, as for :meth:`remember`; None for its own.
+
+        Raises:
+            InvalidScope: If the scope is unknown.
+            ScopeDenied: If the scope is not this principal's to write.
+        """
+        return self._driver.run(self._manager.held(scope=scope))
+
+    def release(self, held_id: str, *, reason: str = "", scope: str | None = None) -> Outcome:
+        """Decide that what is kept back is to be stored (HY-5, HY-6).
+
+        It is looked through and judged again by the policy of now, all guards bind, and its label
+        stays: what came from outside is still ``external``, and what hygiene found ``sensitive``.
+
+        Args:
+            held_id: Of what waits.
+            reason: Why, in a person's words; for the audit trail.
+            scope: As for :meth:`held`.
+
+        Returns:
+            As of a write; ``blocked`` or ``dropped`` with the reason where policy or a guard is
+            against it, and what policy blocks by now is let go. Or ``dropped`` with ``not_found``;
+            or ``blocked`` with ``own_proposal``: who brought it leaves it to somebody else, but for
+            the user, who decides about all memories of his own; or with
+            ``promoted_from_elsewhere``: a copy that waits in an org would not be found when its
+            original is forgotten.
+
+        Raises:
+            InvalidInput: If the reason is too long.
+            ScopeDenied: If the scope is not this principal's to write.
+            StoreError: If the store could not; then it waits on.
+        """
+        return self._driver.run(self._manager.release(held_id, reason=reason, scope=scope))
+
+    def discard(self, held_id: str, *, reason: str = "", scope: str | None = None) -> Outcome:
+        """Decide that what is kept back is not to be stored; whoever may write there may.
+
+        Args:
+            held_id: Of what waits.
+            reason: Why, in a person's words; for the audit trail.
+            scope: As for :meth:`held`.
+
+        Returns:
+            ``dropped``, with ``discarded`` or ``not_found``.
+
+        Raises:
+            InvalidInput: If the reason is too long.
+            ScopeDenied: If the scope is not this principal's to write.
+            StoreError: If the store could not; then it waits on.
+        """
+        return self._driver.run(self._manager.discard(held_id, reason=reason, scope=scope))
+
+    def task(
+        self,
+        goal: str | None = None,
+        plan: Sequence[str] = (),
+        constraints: Sequence[str | Constraint] = (),
+        *,
+        name: str | None = None,
+        mode: str = TriggerMode.HYBRID,
+        resume: bool = False,
+    ) -> Task:
+        """Return a task: working memory in front of a model, with what is remembered for it (MM-1).
+
+        ``with`` starts it. Its memories have a scope of their own below the user's, its log
+        is in this principal's session, or without one in the session ``task-`` and its name.
+
+        Args:
+            goal: What it is for; may be left out where it is to be resumed.
+            plan: Its steps in order; any number.
+            constraints: What it must hold to, as texts or with their importance.
+            name: An id under which it can be resumed; None makes one.
+            mode: What reads memory for it: ``push`` before model calls, ``pull`` around tool
+                calls, or both, ``hybrid``.
+            resume: Whether to go on with the task of this name where it stopped; goal, plan,
+                constraints and mode are what they were then. If there is none it is begun.
+
+        Raises:
+            InvalidInput: If a value is not storable, or neither goal nor a name to resume is given.
+            InvalidScope: If the name is no id, or the principal has no user.
+            ScopeDenied: If the principal is another task.
+        """
+        return Task(
+            self._manager.task(goal, plan, constraints, name=name, mode=mode, resume=resume),
+            self._driver,
+        )
+
+    def knowledge(self, *, within_s: float = 0.0) -> tuple[SourceReport, ...]:
+        """Return how the sources of documents stand that this principal may read, by name (KN-1).
+
+        Args:
+            within_s: Have catalogues read what has changed, and wait so many seconds at most until
+                they have; 0 tells how they stand.
+
+        Raises:
+            InvalidInput: If the time is out of range.
+        """
+        return self._driver.run(self._manager.knowledge(within_s=within_s))
+
+    def safety_event(
+        self,
+        kind: str,
+        *,
+        severity: str = "high",
+        done: str = "",
+        note: str = "",
+        at: datetime | str | None = None,
+    ) -> SafetyRecord:
+        """Record that something happened that concerns this person's safety (OB-2).
+
+        It is no memory: nothing recalls it, no digest shows it, no export holds it, and switching
+        recall off leaves it on. It names the user and the session by keyed digests only.
+
+        Args:
+            kind: Name of what it was: lower-case letters, digits, ``_ . -``, at most 64.
+            severity: ``low``, ``medium``, ``high`` or ``critical``.
+            done: Name of what was done about it, likewise; empty for nothing.
+            note: A few words, at most 2,000 bytes. Secrets, personal data and the ids of the user,
+                the session and the task are struck out.
+            at: When it happened; None means now.
+
+        Returns:
+            The record, as it is kept.
+
+        Raises:
+            InvalidInput: If a value is not storable, or a name looks like a secret.
+            StoreError: If it could not be kept.
+        """
+        return self._driver.run(
+            self._manager.safety_event(kind, severity=severity, done=done, note=note, at=at)
+        )
+
+    def feedback(
+        self,
+        label: str,
+        *,
+        source: str = "user",
+        score: float | None = None,
+        comment: str = "",
+        at: datetime | str | None = None,
+    ) -> FeedbackRecord:
+        """Record what somebody thought of what an agent did in this session (OB-2).
+
+        It is no memory either; see :meth:`safety_event`.
+
+        Args:
+            label: Name of the verdict, ``helpful`` for one; as a kind there.
+            source: Name of who gave it: ``user``, ``operator``, ``model`` or another.
+            score: From -1 to 1; None for none.
+            comment: In words, at most 8,000 bytes; scrubbed as a note there.
+            at: When it was given; None means now.
+
+        Returns:
+            The feedback, as it is kept.
+
+        Raises:
+            InvalidInput: If a value is not storable, or a name looks like a secret.
+            StoreError: If it could not be kept.
+        """
+        return self._driver.run(
+            self._manager.feedback(label, source=source, score=score, comment=comment, at=at)
+        )
+
+    def session(self, name: str | None = None, *, ends_on_close: bool = False) -> Session:
+        """Return a session of this principal, to be begun or gone on with (SE).
+
+        A user may have any number at a time: each has a log of its own, and all have one memory.
+
+        Args:
+            name: What it is called; None for the session that this manager is within.
+            ends_on_close: Whether it ends with this simonides, if it was gone on with here and is
+                open then: for a process whose talks do not outlive it (SE-4).
+
+        Raises:
+            InvalidInput: If none is named, or another than that by which alone the principal is
+                known.
+            InvalidScope: If the name is malformed.
+        """
+        return Session(self._manager.session(name, ends_on_close=ends_on_close), self._driver)
+
+    def sessions(self) -> tuple[OpenSession, ...]:
+        """Return the sessions that are open, by when they began, then by name.
+
+        Raises:
+            StoreError: If the store could not.
+        """
+        return self._driver.run(self._manager.sessions())
+
+    def end_transcript(self, turns: Sequence[Draft]) -> tuple[SessionEndReport, ...]:
+        """Take the turns of imported sessions through the end that every session has: extraction,
+        summary, promotion (SE-4).
+
+        Turns that a session had when it ended before are not looked at again: the same transcript
+        twice adds nothing, and one that has grown adds what is new.
+
+        Args:
+            turns: As :meth:`remember_many` takes verbatim turns: each with its session, its place
+                there, ``at``, ``speaker``, and in ``metadata`` the ``role``. Of one session they
+                count in the order of their places.
+
+        Returns:
+            What came of each session, in the order in which they appear.
+
+        Raises:
+            InvalidInput: If a turn is none, or is of no session and the manager is within none;
+                or if a time or a role is none.
+            InvalidScope: If the name of a session is malformed.
+            StoreError: If a store could not; called again it goes on from there.
+        """
+        return self._driver.run(self._manager.end_transcript(turns), asks_model=True)
+
+    def usage(self, *, days: int = 30) -> UsageReport:
+        """Return what models have cost this principal's owner by day, and the ceilings in force.
+
+        What a question under way may come to at the most is counted until it is answered.
+
+        Args:
+            days: So many days back, today included.
+
+        Raises:
+            InvalidInput: If that is out of range.
+            StoreError: If the store cannot be read.
+        """
+        return self._driver.run(self._manager.usage(days=days))
+
+    def dream(self, *, dry_run: bool = False) -> Dream:
+        """Consolidate this principal's memories, in one transaction that can be taken back.
+
+        What was said twice is merged; what a later statement updates gives way; of what contradicts
+        itself a clear gap of confidence decides, else a person is asked. Rules beyond the cap are
+        archived. If enough is new, insights are made of what several memories show, each with the
+        ids of those; insights of which too little stands any more are withdrawn. No source is
+        rewritten: states change, and new memories come. Where there is a language model it is
+        asked two questions at the most; its word passes policy, guards and gates as everybody's.
+
+        Args:
+            dry_run: Only return the diff; nothing is written but what the model cost.
+
+        Returns:
+            The diff with its reasons and evidence; applied, it has an id for :meth:`undo_dream`.
+            Without anything to do, or dry, it has none.
+
+        Raises:
+            StoreError: If the store could not; nothing was changed.
+        """
+        return self._driver.run(self._manager.dream(dry_run=dry_run), asks_model=True)
+
+    def undo_dream(self, id: str) -> Dream:
+        """Take a dream back: what it changed stands again as it stood, what it added is evicted.
+
+        Of items whose memories have changed since, or are forgotten, it says so (``left``) and
+        takes back the others.
+
+        Args:
+            id: Of an applied dream.
+
+        Raises:
+            UndoRefused: ``unknown_event``, ``already_undone``, or ``changed_since`` if nothing of
+                it can be taken back.
+            StoreError: If the store could not; nothing was changed.
+        """
+        return self._driver.run(self._manager.undo_dream(id))
+
+    def dreams(self, *, limit: int = 20) -> tuple[Dream, ...]:
+        """Return the dreams that were applied last, the newest first, without words.
+
+        Raises:
+            InvalidInput: If the limit is out of range.
+            StoreError: If the store cannot be read.
+        """
+        return self._driver.run(self._manager.dreams(limit=limit))
+
+
+class Admin:
+    """An administrator's handle.
+
+    Who may open one is the host's business: in an embedded store whoever can open the file can
+    administer it. Every verb is written to the audit trail under the name given.
+    """
+
+    def __init__(self, admin: AsyncAdmin, driver: Driver) -> None:
+        self._admin = admin
+        self._driver = driver
+
+    def grant(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> Grant:
+        """Give a user of an org a right: ``org_write``, ``admin`` or ``read_user:{id}``.
+
+        Granting twice changes nothing.
+
+        Raises:
+            InvalidInput: If the right is unknown.
+            InvalidScope: If an id is malformed.
+        """
+        return self._driver.run(self._admin.grant(user, right, org=org))
+
+    def revoke(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> bool:
+        """Take a right away; returns whether there was one."""
+        return self._driver.run(self._admin.revoke(user, right, org=org))
+
+    def grants(self, *, org: str = DEFAULT_ORG) -> list[Grant]:
+        """Return the grants of an org, by user, then right."""
+        return self._driver.run(self._admin.grants(org=org))
+
+    def remember(self, draft: Draft, *, scope: str = "/global/") -> Outcome:
+        """Store a statement in the global scope, an org, or anywhere else that is named.
+
+        Raises:
+            QuotaExceeded: If nothing gives way to it there, or it comes too soon.
+        """
+        return self._driver.run(self._admin.remember(draft, scope=scope))
+
+    def gc(
+        self,
+        *,
+        dry_run: bool = False,
+        scopes: Sequence[str] | None = None,
+        progress: Callable[[GcReport], None] | None = None,
+    ) -> GcReport:
+        """Collect what has aged out, of all owners or some, under this administrator's name; see
+        :meth:`simonides.Strata.gc`.
+
+        Raises:
+            InvalidScope: If a path is none.
+            StoreError: If the store could not; what was done until then stays.
+        """
+        return self._driver.run(self._admin.gc(dry_run=dry_run, scopes=scopes, progress=progress))
+
+    def erase(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt:
+        """Erase a user of an org in the user's place; the record names this administrator.
+
+        See :meth:`simonides.MemoryManager.erase`.
+
+        Raises:
+            InvalidScope: If an id is malformed.
+        """
+        self._driver.flush()
+        return self._driver.run(self._admin.erase(user, org=org))
+
+    def erasure(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt | None:
+        """Return how the last erasure of a user stands, after trying to complete it; None if there
+        was none.
+        """
+        return self._driver.run(self._admin.erasure(user, org=org))
+
+    def check_erasure(self, receipt: ErasureReceipt) -> ReceiptCheck:
+        """Check a receipt beside this store: its seal, the subject's chain, and that no row of the
+        subject is there, unless it has come back since.
+        """
+        return self._driver.run(self._admin.check_erasure(receipt))
+
+    def dry_run(self, policy: str | os.PathLike[str], *, org: str = DEFAULT_ORG) -> DryRun:
+        """Say what another policy would have done to an org's past writes; writes nothing (PO-3).
+
+        Each write that the trail tells of is judged again: by the boundaries, the judge and the
+        guards, not by the gates that compare it with what stood, and each on its own, so that
+        ``max_items`` of one turn does not count. Of what was dropped or blocked no content is
+        kept, so it cannot be judged again, and the answer says so.
+
+        Args:
+            policy: A policy file or a directory of them, as in the settings; an org's own file is
+                laid over ``default.yaml`` in a directory only.
+            org: Whose writes; those that belong to all orgs are the default org's.
+
+        Raises:
+            InvalidScope: If the org's name is malformed.
+            PolicyInvalid: If the policy is broken, with file and line.
+        """
+        return self._driver.run(self._admin.dry_run(policy, org=org))
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        user: str | None = None,
+        org: str = DEFAULT_ORG,
+        overwrite: bool = False,
+        progress: Progress | None = None,
+    ) -> ExportReport:
+        """Write everything of a user, or of an org itself, to a file.
+
+        The org's trail says so. See :meth:`simonides.MemoryManager.export`.
+
+        Args:
+            path: Where to.
+            user: Whose; None means what is the org's own.
+            org: Which org.
+            overwrite: Replace a file that is there.
+            progress: Is told how far it has come.
+        """
+        return self._driver.run(
+            self._admin.export(path, user=user, org=org, overwrite=overwrite, progress=progress)
+        )
+
+    def restore(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        user: str | None = None,
+        org: str = DEFAULT_ORG,
+        progress: Progress | None = None,
+    ) -> RestoreReport:
+        """Bring a user, or an org itself, back from a file; the org's trail says so.
+
+        See :meth:`simonides.MemoryManager.restore`.
+
+        Args:
+            path: Of the file.
+            user: Whose; None means what is the org's own, its grants included.
+            org: Which org.
+            progress: Is told how far it has come.
+        """
+        return self._driver.run(self._admin.restore(path, user=user, org=org, progress=progress))
+
+    def scan(self, *, org: str | None = None) -> StoreScan:
+        """Look through what is stored of every owner; each by its own org's policy.
+
+        Told are ids, classes and places, never words.
+
+        Args:
+            org: Only owners of this org; None means all.
+
+        Raises:
+            StoreError: If the store cannot be read.
+        """
+        return self._driver.run(self._admin.scan(org=org))
+
+    def safety_events(
+        self,
+        *,
+        user: str | None = None,
+        org: str = DEFAULT_ORG,
+        kind: str | None = None,
+        since: datetime | str | None = None,
+        limit: int = 100,
+    ) -> tuple[SafetyRecord, ...]:
+        """Return safety records, newest first; the trail says that they were read (OB-2).
+
+        Args:
+            user: Only those about this user; None means all, of every org.
+            org: The user's.
+            kind: Only those of this kind.
+            since: None from before.
+            limit: At most this many.
+
+        Raises:
+            InvalidInput: If an argument is out of range.
+            InvalidScope: If an id is malformed.
+            KeyUnavailable: If one is encrypted by a key that the ring lacks.
+            StoreError: If they cannot be read.
+        """
+        return self._driver.run(
+            self._admin.safety_events(user=user, org=org, kind=kind, since=since, limit=limit)
+        )
+
+    def feedback(
+        self,
+        *,
+        user: str | None = None,
+        org: str = DEFAULT_ORG,
+        label: str | None = None,
+        since: datetime | str | None = None,
+        limit: int = 100,
+    ) -> tuple[FeedbackRecord, ...]:
+        """Return feedback, newest first; as for :meth:`safety_events`.
+
+        Args:
+            user: Only that of this user's sessions; None means all, of every org.
+            org: The user's.
+            label: Only with this label.
+            since: None from before.
+            limit: At most this much.
+        """
+        return self._driver.run(
+            self._admin.feedback(user=user, org=org, label=label, since=since, limit=limit)
+        )
+
+    def purge_safety(self, *, everything: bool = False) -> RecordsPurged:
+        """Remove safety records whose retention is over (setting ``safety_days``), or all.
+
+        A long-lived process does the former by itself, and whatever records something does. The
+        trail says it before the first record goes.
+
+        Args:
+            everything: Whether all go, however new.
+
+        Raises:
+            StoreError: If the store could not.
+        """
+        return self._driver.run(self._admin.purge_safety(everything=everything))
+
+    def purge_feedback(self, *, everything: bool = False) -> RecordsPurged:
+        """Remove feedback whose retention is over (setting ``feedback_days``), or all; as for
+        :meth:`purge_safety`.
+
+        Args:
+            everything: Whether all goes, however new.
+        """
+        return self._driver.run(self._admin.purge_feedback(everything=everything))
+
+
+class Strata(StrataContext):
+    """An open simonides; use it as a context manager."""
+
+    @property
+    def services(self) -> Services:
+        """The parts it is made of, for those who build on it."""
+        return self._strata.services
+
+    def manager(
+        self,
+        *,
+        user: str | None = None,
+        org: str | None = None,
+        task: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        purpose: str | None = None,
+    ) -> MemoryManager:
+        """Return the verbs of one principal.
+
+        Args:
+            user: Whose memory it is; may be left out for a principal known by its session only.
+            org: Organisation; None means the default one.
+            task: A task of the user, with memories of its own.
+            agent: The agent that acts (SC-12).
+            session: Conversation; switching it keeps the memories (SC-8). Beside a user any visible
+                text of up to 512 bytes; alone it is an id.
+            purpose: What recall is for (FX-15).
+
+        Raises:
+            OwnerRequired: If neither user nor session is named.
+            InvalidScope: If an id is malformed.
+        """
+        return MemoryManager(
+            self._strata.manager(
+                user=user, org=org, task=task, agent=agent, session=session, purpose=purpose
+            ),
+            self._driver,
+        )
+
+    def admin(self, *, by: str) -> Admin:
+        """Return an administrator's handle; ``by`` is the name in the audit trail."""
+        return Admin(self._strata.admin(by=by), self._driver)
+
+    def agent(
+        self,
+        manager: MemoryManager,
+        *,
+        needs_model: bool = False,
+        checks: Mapping[str, Effect] | None = None,
+    ) -> Agent:
+        """Return the reference agent for a principal.
+
+        Args:
+            manager: The principal's verbs.
+            needs_model: Stop with ``llm_unavailable`` instead of letting the rules work.
+            checks: Effects to verify beside the built-in ones, by key (AG-3).
+        """
+        return Agent(
+            self._strata.agent(manager._manager, needs_model=needs_model, checks=checks),
+            self._driver,
+        )
+
+    def add_source(self, source: KnowledgeSource, *, scope: str = "/global/") -> None:
+        """Register a source of documents, which reads of layer ``l3`` ask just in time (KN-1).
+
+        Nothing is read before the first question, and nothing of it is ever stored. See
+        docs/knowledge.md.
+
+        Args:
+            source: A :class:`simonides.providers.knowledge.folder.FolderSource`, a
+                :class:`simonides.providers.knowledge.http_search.HttpSource`, or one of your own,
+                see :class:`simonides.ports.KnowledgeSource`. It is closed with this simonides.
+            scope: Path of the scope whose readers may read it: ``/org/acme/`` for an
+                organisation, ``/org/acme/user/ana/`` for one user.
+
+        Raises:
+            InvalidInput: If it is no source, its name cannot be one, is taken, or there are 100
+                already; or if it asks others over a network and this is incognito.
+            InvalidScope: If the scope is none.
+        """
+        self._strata.add_source(source, scope=scope)
+
+    def remove_source(self, name: str) -> bool:
+        """Take a source of documents out and close it; returns whether there was one."""
+        return self._strata.remove_source(name)
+
+    def verify_audit(self) -> AuditReport:
+        """Recompute the audit chain of every owner (OB-1)."""
+        return self._driver.run(self._strata.verify_audit())
+
+    def deliver_outbox(self) -> int:
+        """Carry out work between owners that a stopped process left; returns how much it was.
+
+        What cannot be carried out now stays for the next time, and ``status`` says so.
+        """
+        return self._driver.run(self._strata.deliver_outbox())
+
+    def sync(self, *, scopes: Sequence[str] | None = None, full: bool = False) -> SyncReport:
+        """Exchange what this replica has with its remote, both ways (MO-1; docs/modes.md).
+
+        Every other verb works without the remote. A long-lived process exchanges by itself, every
+        ``sync_every_seconds``. Done twice in a row it does nothing the second time; after an
+        interruption it goes on.
+
+        Args:
+            scopes: Paths of scopes whose owners are exchanged; None means those whose memories are
+                here, and those for whom this process has made a manager. What belongs to all is
+                exchanged only if it is named.
+            full: Compare everything, not only what was changed since: after a policy was changed
+                that had kept something out, for example.
+
+        Raises:
+            ConfigurationError: If the mode is another than ``synced``.
+            InvalidScope: If a path is none.
+            StoreError: If a store could not, the remote being away for example; what was exchanged
+                until then stays.
+        """
+        return self._driver.run(self._strata.sync(scopes=scopes, full=full))
+
+    def sync_status(self) -> SyncStatus:
+        """Return how this replica stands to its remote, without asking the remote.
+
+        Raises:
+            ConfigurationError: If the mode is another than ``synced``.
+        """
+        return self._driver.run(self._strata.sync_status())
+
+    def reindex(
+        self,
+        *,
+        scopes: Sequence[str] | None = None,
+        adopt: bool = False,
+        progress: Callable[[ReindexReport], None] | None = None,
+    ) -> ReindexReport:
+        """Make index entries anew that another model or analyser made, and write them back (LT-11).
+
+        Answers are the same before, meanwhile and after: a process makes what it reads anew for
+        itself. Run again after an interruption it goes on. Of the memories nothing changes: no
+        version, no state, no event. A long-lived process does it by itself in the background,
+        unless the setting ``reindex`` is ``manual``.
+
+        Two processes with different models do not undo each other's work: entries are written by
+        the newer of the two, the one first seen in the store later, and by the other only once
+        ``adopt`` was asked for there.
+
+        Args:
+            scopes: Paths of scopes whose owners' memories are looked at; None means all there are.
+            adopt: Write by this process's model though the store's entries are made by a newer
+                one, after going back to an older model for example.
+            progress: Is told how far it has come, after each batch.
+
+        Raises:
+            InvalidScope: If a path is none.
+            StoreError: If the store could not; what was written until then stays.
+        """
+        return self._driver.run(self._strata.reindex(scopes=scopes, adopt=adopt, progress=progress))
+
+    def get_metrics(self) -> dict[str, Any]:
+        """Return what this process has counted, and how the owners stand whose memories it has
+        warm (MM-3); see :meth:`simonides.MemoryManager.get_metrics`. ``scopes`` are the most
+        that any of them has. For what watches a service; nothing is read from the store.
+        """
+        return self._driver.run(self._strata.get_metrics())
+
+    def gc(
+        self,
+        *,
+        dry_run: bool = False,
+        scopes: Sequence[str] | None = None,
+        progress: Callable[[GcReport], None] | None = None,
+    ) -> GcReport:
+        """Collect what has aged out, of all owners (LT-6); see
+        :meth:`simonides.MemoryManager.gc`.
+
+        For the operator: from cron once a day, on any machine. An owner that somebody else is
+        collecting at the moment is left to him. A long-lived process does it by itself for the
+        owners that it reads, unless the setting ``gc`` is ``manual``.
+
+        Args:
+            dry_run: Only say what would be done.
+            scopes: Paths of scopes whose owners are collected; None means all there are.
+            progress: Is told how far it has come, after each turn and each owner.
+
+        Raises:
+            InvalidScope: If a path is none.
+            StoreError: If the store could not; what was done until then stays.
+        """
+        return self._driver.run(self._strata.gc(dry_run=dry_run, scopes=scopes, progress=progress))
+
+    def end_due_sessions(self) -> tuple[SessionEndReport, ...]:
+        """End every session that nobody has gone on with for ``session_idle_minutes`` (SE-4).
+
+        For the operator: from cron, on any machine and on several at once; also what a stopped
+        process has left in the middle of its end is finalised. A long-lived process does it by
+        itself every few minutes.
+
+        Returns:
+            What came of each. One that could not be ended now has ``failed:`` and the name of the
+            error among its diagnostics; it is due still.
+
+        Raises:
+            StoreError: If it cannot be read which sessions are due.
+        """
+        return self._driver.run(self._strata.end_due_sessions(), asks_model=True)
+
+    def backup(
+        self,
+        to: str | os.PathLike[str] | None = None,
+        *,
+        keep: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> BackupReport:
+        """Back up the whole store while it is in use, and verify the backup (OB-4; docs/backup.md).
+
+        It is of one moment and holds up nobody. It counts once it was opened and every page, audit
+        chain and content of it was looked at; until then it has no name. Any simonides can open it.
+
+        Args:
+            to: A directory for backups with names by time, or a file; None means the setting
+                ``backup_dir``, or a directory beside the store.
+            keep: How many of the newest stay in a directory, 1 or more; None means the setting's.
+                With it ``to`` names a directory, which is made where there is none.
+            progress: Is told how many pages were copied, and of how many.
+
+        Raises:
+            InvalidInput: If ``keep`` is out of range, or ``to`` is then a file.
+            CarryRefused: ``unsupported``, ``exists``, ``file`` or ``damaged``; no backup was made
+                and none was removed.
+            StoreError: If the store could not be read.
+        """
+        return self._driver.run(self._strata.backup(to, keep=keep, progress=progress))
+
+    def restore_backup(self, path: str | os.PathLike[str]) -> RestoredStore:
+        """Let the whole store go back to a backup: all owners, in the open file, in one
+        transaction, or nothing changes.
+
+        What was forgotten here since stays forgotten. Whoever has the store open, other processes
+        included, goes on with what is restored. A store that was never written to takes over any
+        backup, if nobody else has it open. (A file of one owner is read by ``restore`` of a
+        manager.)
+
+        Args:
+            path: A file that :meth:`backup` wrote.
+
+        Raises:
+            CarryRefused: ``damaged``, ``file`` or ``unsupported``; nothing was touched.
+            MoveRefused: ``other_store``: it is another store's backup, and this one has rows.
+            StoreError: If the store could not; it stands as it was.
+        """
+        return self._driver.run(self._strata.restore_backup(path))
+
+    def rekey(
+        self, *, scopes: Sequence[str] | None = None, adopt: bool = False, accept: bool = False
+    ) -> KeysReport:
+        """Bring the codes of what is stored under the current key of the ring (FX-7).
+
+        Owner by owner, each in one turn: run again after an interruption it goes on. Of the
+        memories nothing changes. See docs/keys.md.
+
+        Args:
+            scopes: Paths of scopes whose owners are meant; None means all there are.
+            adopt: Whether owners without codes get them: a store from before the ring. Whoever
+                asks for it vouches that nobody has edited it.
+            accept: Whether what stands there is taken for what was written, after somebody has
+                looked at it; takes ``scopes``.
+
+        Raises:
+            ConfigurationError: If there is no ring.
+            InvalidInput: If ``accept`` names nobody.
+            Tampered: If something is not as it was written, and that is not accepted.
+        """
+        return self._driver.run(self._strata.rekey(scopes=scopes, adopt=adopt, accept=accept))
+
+    def sweep(self) -> int:
+        """Remove what nobody can read any more: of owners whose keys were destroyed when they were
+        erased, and whom an older copy of the store has brought back (FX-13).
+
+        Returns:
+            Of how many owners something was there.
+
+        Raises:
+            ConfigurationError: If the store is not encrypted.
+        """
+        return self._driver.run(self._strata.sweep())

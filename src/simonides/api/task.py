@@ -1,0 +1,526 @@
+"""One task of an agent: what is in front of it, what is remembered for it, what comes of it (MM-1).
+
+``start → (before_model → before_tool → observe → note → step_done → turn_end)* → complete``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+from simonides.api.prompt_methods import AsyncPromptVerbs
+from simonides.api.sync_markers import waits_for_model
+from simonides.capture.drafts import flag, name_or_none
+from simonides.domain.conversation.session import Entry, EntryKind
+from simonides.domain.conversation.task import TaskEvent, TaskPhase, TaskReport
+from simonides.domain.conversation.turn import Role
+from simonides.domain.errors import InvalidInput, InvalidScope, PhaseError, ScopeDenied
+from simonides.domain.memory import Importance
+from simonides.domain.policy.working import Constraint, Talk
+from simonides.domain.reading.digest import Digest
+from simonides.domain.scope import Principal, Scope, checked_id
+from simonides.domain.value import enum_member
+from simonides.engine.core.counters import Counters
+from simonides.engine.core.runtime import Services
+from simonides.engine.prompting.triggers import TriggerMode
+from simonides.engine.recall.query import sequence
+from simonides.engine.tasks.claim import TaskHold
+from simonides.engine.tasks.finish import TaskFinisher
+from simonides.engine.tasks.log import TaskLog, text_of
+from simonides.engine.tasks.phases import TaskPhases
+from simonides.engine.tasks.run import Beginning, TaskRun
+from simonides.engine.tasks.working_memory import WorkingMemory
+from simonides.text.normalise import check_text
+
+MAX_LINE_BYTES = 4 * 1024
+"""Longest goal, step or constraint in UTF-8. Chosen: they stand in every prompt, never cut."""
+
+MAX_NOTE_BYTES = 16 * 1024
+"""Longest note, learning or summary in UTF-8; chosen."""
+
+MAX_MESSAGE_BYTES = 256 * 1024
+"""Longest turn of the talk in UTF-8; chosen."""
+
+
+class AsyncTask:
+    """One task: working memory, what is pushed and pulled for it, and its end.
+
+    Built by :meth:`simonides.AsyncMemoryManager.task`; ``async with`` starts it. Everything that it
+    is told is in its session's log before working memory sees it (SE-2). Its calls are made one
+    after the other, by one process; calls out of order raise :class:`~simonides.PhaseError`. One
+    session of a user has its name at a time; who was left so long that another has it gets
+    :class:`~simonides.TaskUnderWay` from whatever writes but :meth:`complete` and :meth:`abandon`.
+
+    Leaving the block without :meth:`complete`, by an error or without, stops it: nothing is
+    learned, log and scope stay, and it can be resumed under its name.
+    """
+
+    def __init__(
+        self, services: Services, principal: Principal, log: TaskLog, given: Beginning
+    ) -> None:
+        self._log, self._given = log, given
+        hold = TaskHold(services, principal, log)
+        self._run = TaskRun(services, log, hold)
+        self._phases = TaskPhases(services.part(Counters))
+        self._report: TaskReport | None = None
+        self._prompts = AsyncPromptVerbs(services, principal)
+        self._triggers = self._prompts.triggers(given.goal or "", mode=given.mode)
+        self._finisher = TaskFinisher(services, principal, log, hold)
+        self._is_concluded = False
+
+    @property
+    def name(self) -> str:
+        """Its name, under which it can be resumed."""
+        return self._log.task
+
+    @property
+    def session(self) -> str:
+        """The session whose log it is in: its principal's, else ``task-`` and its name."""
+        return self._log.session
+
+    @property
+    def phase(self) -> TaskPhase:
+        """Where it is."""
+        return self._phases.now
+
+    @property
+    def goal(self) -> str:
+        """What it is for."""
+        return self._state.goal
+
+    @property
+    def current_step(self) -> str | None:
+        """The step that is being worked on; None where there is none left."""
+        return self._state.current_step
+
+    @property
+    def steps_done(self) -> int:
+        """How many steps of the plan are done."""
+        return self._state.done
+
+    @property
+    def left_out(self) -> tuple[Constraint, ...]:
+        """Constraints that find no room in the prompt (WM-3)."""
+        return self._state.left_out
+
+    @property
+    def pushed(self) -> Digest | None:
+        """What was pushed last; None before that, and in ``pull`` mode."""
+        return self._triggers.pinned
+
+    @property
+    def report(self) -> TaskReport | None:
+        """What came of it, once it is over."""
+        return self._report
+
+    async def __aenter__(self) -> AsyncTask:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._phases.now in (TaskPhase.STARTUP, TaskPhase.COMPLETE):
+            return
+        await self._log.append(self._log.decision(TaskEvent.STOPPED))
+        self._phases.enter(TaskPhase.COMPLETE)
+
+    async def start(self) -> None:
+        """Begin it, or go on with it: working memory is filled and what is remembered is pushed.
+
+        A run that had begun to complete is completed, and is over then.
+
+        Raises:
+            TaskUnderWay: If a task of this name is under way and ``resume`` was not asked for, or
+                it is in another session.
+            InvalidInput: If there is none to be resumed and no goal.
+            PhaseError: If it was started before.
+            StoreError: If the store could not.
+        """
+        self._phases.check("start")
+        is_new = await self._run.begin(self._given)
+        self._phases.enter(TaskPhase.EXECUTING)
+        if not is_new:
+            await self._run.decide(TaskEvent.RESUMED)
+        if self._state.progress.ending is not None:
+            self._is_concluded = True
+            await self._finish()
+            return
+        mode = self._state.progress.mode
+        self._triggers = self._prompts.triggers(self._run.about, mode=mode)
+        await self._triggers.before_model()
+
+    async def prompt(self) -> str:
+        """Return what goes before a model: the slots of working memory, and after the constraints
+        what is remembered, looked at again if that is due (WM-1, RE-1).
+
+        The same state and the same memories give the same text; where nothing is pushed, or the
+        digest is switched off, all other bytes are the same (DI-5).
+
+        Raises:
+            PhaseError: If the task is not under way.
+            StoreError: If memory cannot be read and nothing is warm.
+        """
+        self._phases.check("prompt")
+        await self._run.heed(self._triggers)
+        pushed = await self._triggers.before_model()
+        return self._state.to_prompt("" if pushed is None else pushed.text)
+
+    async def before_model(self) -> str:
+        """Return the prompt as :meth:`prompt` does, for a model that is asked now; after the end of
+        a turn it begins the next.
+
+        Raises:
+            PhaseError: If a tool runs whose result was not observed, or the task is not under way.
+            StoreError: If memory cannot be read and nothing is warm.
+        """
+        self._phases.check("before_model")
+        shown = await self.prompt()
+        self._phases.goes_on()
+        return shown
+
+    async def before_tool(self, name: str, args: Any = None) -> Digest | None:
+        """Return what is remembered about a tool call that is to be made; None in ``push`` mode.
+
+        Args:
+            name: Of the tool.
+            args: Its input: text, or data.
+
+        Raises:
+            InvalidInput: If the name is no text, or the input neither text nor data.
+            PhaseError: If the task is not under way.
+            StoreError: If memory cannot be read and nothing is warm.
+        """
+        self._phases.check("before_tool")
+        name = check_text("name", name, 512)
+        asked = self._log.asked("args", args)
+        found = await self._triggers.before_tool(name, asked)
+        self._phases.calls(name, asked)
+        return found
+
+    async def observe(
+        self,
+        name: str,
+        result: Any,
+        *,
+        importance: str = "normal",
+        key: str | None = None,
+        failed: bool = False,
+        verified: bool = False,
+    ) -> Digest | None:
+        """Take in what a tool gave: the whole goes to the log, its beginning before the model.
+
+        Args:
+            name: Of the tool.
+            result: Text, or data, of which the JSON is kept.
+            importance: ``critical`` goes first and is not pushed out by others; what is
+                ``critical`` or ``high`` is kept when the task is complete (CO-5).
+            key: Under which it is kept then; None makes one of the tool's name and the text.
+            failed: Whether the tool failed; that is never kept (LT-4).
+            verified: Whether the host vouches for the result. Without it a result stays external
+                when it is kept (HY-6): little confidence, never a rule, no fact about the user.
+
+        Returns:
+            What is remembered about a call that failed; else, and in ``push`` mode, None.
+
+        Raises:
+            InvalidInput: If a value is not storable; nothing was written.
+            PhaseError: If the task is not under way.
+            StoreError: If the store could not. Where only the look at what is remembered failed
+                the result is in the log and before the model.
+        """
+        self._phases.check("observe")
+        if flag("failed", failed) and flag("verified", verified):
+            raise InvalidInput("verified", "what failed shows nothing; leave one out")
+        entry = self._log.observation(
+            check_text("name", name, 512),
+            text := text_of("result", result),
+            importance=enum_member(Importance, "importance", importance),
+            key=self._log.key("key", key),
+            failed=failed,
+            verified=verified,
+        )
+        await self._run.tell(entry)
+        given = self._phases.observed(name)
+        if not failed:
+            return None
+        return await self._triggers.after_failed_tool(name, given, self._log.asked("result", text))
+
+    async def note(
+        self,
+        text: str,
+        *,
+        resolved: bool = False,
+        resolves: Sequence[int] = (),
+        importance: str = "normal",
+        key: str | None = None,
+    ) -> int:
+        """Write a line of reasoning into the scratchpad, and return its number.
+
+        Args:
+            text: What the agent thinks.
+            resolved: Whether it is settled already: such notes go first where room is short.
+            resolves: Numbers of earlier notes that it settles.
+            importance: What is ``critical`` or ``high`` is kept when the task is complete, as
+                something that the agent says.
+            key: Under which it is kept then.
+
+        Raises:
+            InvalidInput: If a value is not storable; nothing was written.
+            PhaseError: If the task is not under way.
+            StoreError: If the store could not; nothing was written.
+        """
+        self._phases.check("note")
+        details: dict[str, Any] = {"resolved": True} if flag("resolved", resolved) else {}
+        if settled := _numbers(resolves):
+            details["resolves"] = settled
+        return await self._decide(
+            TaskEvent.NOTED,
+            check_text("text", text, MAX_NOTE_BYTES),
+            importance=enum_member(Importance, "importance", importance),
+            key=self._log.key("key", key),
+            **details,
+        )
+
+    async def step_done(self, note: str | None = None) -> str | None:
+        """Say that the current step is done; past the end of the plan nothing happens (WM-4).
+
+        What is remembered is looked at again before the next model call.
+
+        Args:
+            note: How it went; a line of the scratchpad.
+
+        Returns:
+            The step that comes now, or None.
+
+        Raises:
+            InvalidInput: If the note is not storable.
+            PhaseError: If a tool runs whose result was not observed, or the task is not under way.
+            StoreError: If the store could not; nothing was written.
+        """
+        self._phases.check("step_done")
+        said = "" if note is None else check_text("note", note, MAX_NOTE_BYTES)
+        await self._decide(TaskEvent.STEP_DONE, said)
+        self._triggers.state_changed(self._run.about)
+        return self.current_step
+
+    async def add_constraint(
+        self, text: str, *, importance: str = "normal"
+    ) -> tuple[Constraint, ...]:
+        """Add what the task must hold to from now on, whatever happens to the rest (WM-3).
+
+        Returns:
+            All constraints that find no room in the prompt now; the prompt says how many.
+
+        Raises:
+            InvalidInput: If a value is not storable.
+            PhaseError: If the task is not under way.
+            StoreError: If the store could not; nothing was written.
+        """
+        self._phases.check("add_constraint")
+        said = check_text("text", text, MAX_LINE_BYTES)
+        weight = enum_member(Importance, "importance", importance)
+        # In the details: a constraint is the task's and ends with it, however important it is.
+        await self._decide(TaskEvent.CONSTRAINED, said, weight=weight.value)
+        return self.left_out
+
+    @waits_for_model
+    async def add(self, role: str, text: str, *, speaker: str | None = None) -> Talk:
+        """Add a turn of the talk; past the token budget its older half is summarised (WM-6).
+
+        Args:
+            role: ``user``, ``assistant``, ``tool`` or ``other``.
+            text: What was said.
+            speaker: Name of who said it.
+
+        Returns:
+            The talk as it is now, with how full its budget was when this turn came.
+
+        Raises:
+            InvalidInput: If a value is not storable.
+            PhaseError: If the task is not under way.
+            StoreError: If the store could not. Where only the summary could not be written the
+                turn is there, and the next one tries again.
+        """
+        self._phases.check("add")
+        entry = Entry(
+            kind=EntryKind.TURN,
+            text=self._log.kept(check_text("text", text, MAX_MESSAGE_BYTES)),
+            role=enum_member(Role, "role", role),
+            speaker=name_or_none("speaker", speaker),
+            task=self.name,
+        )
+        self._phases.goes_on()
+        return await self._run.converse(entry)
+
+    async def conversation(self) -> Talk:
+        """Return the talk as it is in front of a model.
+
+        Raises:
+            PhaseError: If the task is not under way.
+        """
+        self._phases.check("conversation")
+        return self._state.conversation.shown(self._state.rules)
+
+    async def turn_end(self) -> None:
+        """End a turn: observations and scratchpad are cleared, the rest stays (WM-1).
+
+        Raises:
+            PhaseError: If a tool runs whose result was not observed, if the turn has ended, or the
+                task is not under way.
+            StoreError: If the store could not; nothing was written.
+        """
+        self._phases.check("turn_end")
+        await self._decide(TaskEvent.TURN_ENDED)
+        self._triggers.turn_end()
+        self._phases.enter(TaskPhase.TURN_END)
+
+    async def complete(self, learning: str | None = None) -> TaskReport:
+        """Keep what is worth it and what was learned, clean the task's scope, and be done (MM-1).
+
+        Each step is done exactly once, also if the process dies between two: who resumes the task
+        completes it. An error of the store leaves it to be called again.
+
+        Args:
+            learning: What the agent learned, in its own words; None for nothing.
+
+        Raises:
+            InvalidInput: If the learning is not storable.
+            PhaseError: If a tool runs whose result was not observed, or the task is not under way:
+                another handle of it, or another call, has ended it or is at it.
+            StoreError: If a store could not; called again it goes on from there.
+        """
+        with self._phases.ends("complete"):
+            if not self._is_concluded or self._report is not None:
+                self._phases.check("complete")
+                said = "" if learning is None else check_text("learning", learning, MAX_NOTE_BYTES)
+                await self._conclude("complete", TaskEvent.COMPLETING, said)
+                self._is_concluded = True
+            return await self._finish()
+
+    async def abandon(self) -> TaskReport:
+        """Give it up: nothing is learned, its scope is cleaned, the log stays. It is not resumed.
+
+        Raises:
+            PhaseError: If the task is not under way, as for :meth:`complete`.
+            StoreError: If a store could not; called again it goes on from there.
+        """
+        with self._phases.ends("abandon"):
+            self._phases.check("abandon")
+            if await self._run.is_over(TaskEvent.ABANDONED):
+                raise self._over("abandon")
+            report = await self._finisher.abandoned()
+            await self._conclude("abandon", TaskEvent.ABANDONED)
+            self._report, self._run.state = report, self._state.cleared()
+            self._phases.enter(TaskPhase.COMPLETE)
+            return report
+
+    @property
+    def _state(self) -> WorkingMemory:
+        return self._run.state
+
+    async def _conclude(self, call: str, event: TaskEvent, text: str = "") -> None:
+        if not await self._run.conclude(event, text):
+            raise self._over(call)
+
+    def _over(self, call: str) -> PhaseError:
+        self._run.state = self._state.cleared()
+        return self._phases.over(call)
+
+    async def _finish(self) -> TaskReport:
+        self._phases.enter(TaskPhase.COMPLETE)
+        self._report = await self._finisher.completed(self._run)
+        self._run.state = self._state.cleared()
+        return self._report
+
+    async def _decide(self, event: TaskEvent, text: str = "", **details: Any) -> int:
+        number = await self._run.decide(event, text, **details)
+        self._phases.goes_on()
+        return number
+
+
+def _numbers(raw: Sequence[object]) -> list[object]:
+    if not all(type(each) is int for each in raw):
+        raise InvalidInput("resolves", "must be numbers of notes, as `note` returned them")
+    return list(raw)
+
+
+class AsyncTaskVerbs:
+    """What a manager does for a task of its user; see :class:`simonides.AsyncMemoryManager`, which
+    has this verb.
+    """
+
+    _services: Services
+    _principal: Principal
+
+    def task(
+        self,
+        goal: str | None = None,
+        plan: Sequence[str] = (),
+        constraints: Sequence[str | Constraint] = (),
+        *,
+        name: str | None = None,
+        mode: str = TriggerMode.HYBRID,
+        resume: bool = False,
+    ) -> AsyncTask:
+        """Return a task: working memory in front of a model, with what is remembered for it (MM-1).
+
+        ``async with`` starts it. Its memories have a scope of their own below the user's, its log
+        is in this principal's session, or without one in the session ``task-`` and its name.
+
+        Args:
+            goal: What it is for; may be left out where it is to be resumed.
+            plan: Its steps in order; any number.
+            constraints: What it must hold to, as texts or with their importance.
+            name: An id under which it can be resumed; None makes one.
+            mode: What reads memory for it: ``push`` before model calls, ``pull`` around tool
+                calls, or both, ``hybrid``.
+            resume: Whether to go on with the task of this name where it stopped; goal, plan,
+                constraints and mode are what they were then. If there is none it is begun.
+
+        Raises:
+            InvalidInput: If a value is not storable, or neither goal nor a name to resume is given.
+            InvalidScope: If the name is no id, or the principal has no user.
+            ScopeDenied: If the principal is another task.
+        """
+        given = Beginning(
+            goal=None if goal is None else check_text("goal", goal, MAX_LINE_BYTES),
+            plan=_lines("plan", plan),
+            constraints=tuple(map(_constraint, sequence("constraints", constraints))),
+            mode=enum_member(TriggerMode, "mode", mode).value,
+            resume=flag("resume", resume),
+        )
+        if goal is None and not (given.resume and name is not None):
+            raise InvalidInput("goal", "say what the task is for, or the name of one to resume")
+        scope = self._task_scope(name)
+        log = TaskLog(self._services, self._principal, str(scope.task))
+        acting = replace(self._principal, home=scope, session=log.session)
+        return AsyncTask(self._services, acting, log, given)
+
+    def _task_scope(self, name: str | None) -> Scope:
+        home = self._principal.home
+        if home.org is None or home.user is None:
+            raise InvalidScope("task", "a task belongs to a user; name the user too")
+        if home.task is not None:
+            if name not in (None, home.task):
+                raise ScopeDenied(home.path, "write", "a task has no tasks; ask its user's manager")
+            return home
+        if name is None:
+            name = self._services.ids.new(self._services.clock.now_us())
+        return Scope.of_task(home.org, home.user, checked_id("name", name))
+
+
+def _lines(field: str, raw: Sequence[str]) -> tuple[str, ...]:
+    return tuple(check_text(field, each, MAX_LINE_BYTES) for each in sequence(field, raw))
+
+
+def _constraint(given: object) -> Constraint:
+    if not isinstance(given, Constraint):
+        return Constraint(check_text("constraints", given, MAX_LINE_BYTES))
+    text = check_text("constraints", given.text, MAX_LINE_BYTES)
+    return Constraint(text, enum_member(Importance, "constraints.importance", given.importance))

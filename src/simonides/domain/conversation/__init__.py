@@ -1,0 +1,1 @@
+"""Turns, sessions, tasks and tools, as values."""

@@ -1,0 +1,1 @@
+"""Consents, erasure, reviews, held candidates and safety records, as values."""

@@ -1,0 +1,1 @@
+"""Reports and rules of maintenance: garbage collection, backup, sync, metrics."""

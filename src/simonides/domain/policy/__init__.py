@@ -1,0 +1,1 @@
+"""Limits that a policy file can set: budgets, ceilings, quotas, gates."""

@@ -1,0 +1,1 @@
+"""Queries, filters, hits, digests and receipts, as values."""

@@ -1,0 +1,1 @@
+"""Drafts, candidates, judgements, changes and outcomes, as values."""

@@ -1,0 +1,317 @@
+"""The steps of a write, as closed unions: Candidate → Judgement → Approved → Outcome (D3).
+
+A model or a caller only proposes. Policy judges. Guards approve, under the owner's write turn,
+and nothing else does: ``Approved`` is constructed in ``policy/guards.py`` alone, which a
+check enforces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from simonides.domain.event import Event
+from simonides.domain.memory import (
+    Importance,
+    Kind,
+    Memory,
+    Origin,
+    Place,
+    Triple,
+    no_metadata,
+)
+from simonides.domain.scope import Scope
+from simonides.domain.trust import (
+    Audience,
+    Label,
+    Sensitivity,
+    Source,
+)
+from simonides.domain.value import Value
+from simonides.domain.writing.finding import Finding
+
+
+class Proposer(StrEnum):
+    """Who put a candidate forward; it decides which limits bind (PO-1)."""
+
+    CALLER = "caller"
+    RULES = "rules"
+    MODEL = "model"
+    IMPORT = "import"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate(Value):
+    """A proposed memory: parsed and bounded, nothing decided yet.
+
+    Attributes:
+        content: Text, free of NUL and lone surrogates.
+        scope: Where it is to go.
+        source: Claimed source.
+        proposer: Who proposes.
+        label: Trust, sensitivity and audience that it carries.
+        said_at: When it was said or happened, or None.
+        ttl_days: Asked-for life, or None for the category's.
+        marks: What hygiene noticed, each a short name.
+        findings: The same with places, as the screening saw it; not kept with what waits.
+        explicit: Said as an instruction to remember, not inferred from other talk.
+        replaces: Id of the memory that an explicit correction is about.
+        replaces_root: Id of the first version of that memory's chain, for when another correction
+            came first.
+        timeless: Does not age (HY-4).
+        retracts: For ``forget that …``: the key to be forgotten instead of stored.
+    """
+
+    content: str
+    scope: Scope
+    source: Source
+    proposer: Proposer
+    label: Label
+    kind: Kind = Kind.SEMANTIC
+    category: str = "fact"
+    key: str | None = None
+    confidence: float = 1.0
+    importance: Importance = Importance.NORMAL
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=no_metadata)
+    triple: Triple | None = None
+    quote: str | None = None
+    origin: Origin = field(default_factory=Origin)
+    speaker: str | None = None
+    parents: tuple[str, ...] = ()
+    purpose: str | None = None
+    said_at: datetime | None = None
+    valid_from: datetime | None = None
+    ttl_days: float | None = None
+    pinned: bool = False
+    idempotency_key: str | None = None
+    marks: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    explicit: bool = True
+    replaces: str | None = None
+    replaces_root: str | None = None
+    retracts: str | None = None
+    timeless: bool = False
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether it is a verbatim turn, known by session and place (CO-10)."""
+        return (
+            self.origin.session is not None
+            and self.origin.turn is not None
+            and (self.kind is Kind.EPISODIC and self.category == TURN_CATEGORY)
+        )
+
+    @property
+    def place(self) -> Place:
+        """Within what it is compared with what stands."""
+        return Place(self.scope, self.audience, self.purpose)
+
+    @property
+    def audience(self) -> Audience:
+        """Agents that may see it."""
+        return self.label.audience
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Who may see it in a prompt."""
+        return self.label.sensitivity
+
+
+TURN_CATEGORY = "turn"
+"""Category of verbatim turns; they pass policy but not the text gates (LT-2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit(Value):
+    """Store now."""
+
+    candidate: Candidate
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hold(Value):
+    """Keep back until the session ends."""
+
+    candidate: Candidate
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Value):
+    """Keep back until it is said again."""
+
+    candidate: Candidate
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drop(Value):
+    """Do not store."""
+
+    candidate: Candidate
+    reasons: tuple[str, ...] = ()
+
+
+Judgement: TypeAlias = Commit | Hold | Repeat | Drop
+
+
+@dataclass(frozen=True, slots=True)
+class Approved(Value):
+    """A candidate that passed every guard under the write turn; the only way into long-term.
+
+    Attributes:
+        candidate: What is to be stored.
+        category_ttl: Soft and hard life in days that the policy gives, None for no end.
+    """
+
+    candidate: Candidate
+    category_ttl: tuple[float | None, float | None] = (None, None)
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(Value):
+    """A candidate that a guard refused, with machine-readable reasons."""
+
+    candidate: Candidate
+    reasons: tuple[str, ...]
+
+
+class OutcomeKind(StrEnum):
+    """What became of a candidate (LT-3)."""
+
+    CREATED = "created"
+    REFRESHED = "refreshed"
+    BUMPED = "bumped"
+    TOUCHED = "touched"
+    SUPERSEDED = "superseded"
+    COEXISTS = "coexists"
+    HELD = "held"
+    REPEAT = "repeat"
+    DROPPED = "dropped"
+    REVIEW = "review"
+    BLOCKED = "blocked"
+    UNDONE = "undone"
+    FORGOTTEN = "forgotten"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage(Value):
+    """What an operation cost (FX-11).
+
+    Attributes:
+        model_calls: Language-model requests, repairs included.
+        input_tokens: As the provider counted them; 0 where it did not.
+        output_tokens: Likewise.
+        embedded_texts: Texts that were embedded.
+    """
+
+    model_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    embedded_texts: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.model_calls + other.model_calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.embedded_texts + other.embedded_texts,
+        )
+
+
+NO_USAGE = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """What policy said to the candidates of one proposal.
+
+    Attributes:
+        each: One judgement for each candidate, in their order.
+        usage: What second opinions cost. It is charged to the first outcome of the write.
+    """
+
+    each: tuple[Judgement, ...]
+    usage: Usage = NO_USAGE
+
+
+NO_JUDGEMENTS = Judgements(())
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Value):
+    """What became of one write.
+
+    Attributes:
+        kind: ``superseded`` means that the newcomer replaced an older version; ``touched`` that
+            a weaker newcomer went into history and only renewed the standing one.
+        memory: The record that now stands for the statement, or None.
+        reasons: Machine-readable, most telling first.
+        events: The audit events written with it.
+        usage: What it cost.
+    """
+
+    kind: OutcomeKind
+    memory: Memory | None = None
+    reasons: tuple[str, ...] = ()
+    events: tuple[Event, ...] = ()
+    usage: Usage = NO_USAGE
+
+    @property
+    def stored(self) -> bool:
+        """Whether the store holds the statement now."""
+        return self.kind in _STORED
+
+
+_STORED = frozenset(
+    {
+        OutcomeKind.CREATED,
+        OutcomeKind.REFRESHED,
+        OutcomeKind.BUMPED,
+        OutcomeKind.TOUCHED,
+        OutcomeKind.SUPERSEDED,
+        OutcomeKind.COEXISTS,
+        OutcomeKind.REVIEW,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureReport(Value):
+    """What capture did with one turn.
+
+    Attributes:
+        proposed: Every candidate, in the order of the text.
+        judged: What policy said to each, same order.
+        outcomes: What became of each, same order.
+        diagnostics: What the extractors noticed, for people.
+        usage: Model calls and tokens.
+    """
+
+    proposed: tuple[Candidate, ...] = ()
+    judged: tuple[Judgement, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    diagnostics: tuple[str, ...] = ()
+    usage: Usage = NO_USAGE
+
+    @property
+    def stored(self) -> tuple[Outcome, ...]:
+        """Outcomes whose statement the store holds now."""
+        return tuple(outcome for outcome in self.outcomes if outcome.stored)
+
+    @property
+    def held(self) -> tuple[Outcome, ...]:
+        """Outcomes kept back for the end of the session or for repetition."""
+        kept = (OutcomeKind.HELD, OutcomeKind.REPEAT)
+        return tuple(outcome for outcome in self.outcomes if outcome.kind in kept)
+
+    @property
+    def blocked(self) -> tuple[Outcome, ...]:
+        """Outcomes that policy, execution or a guard refused."""
+        return tuple(o for o in self.outcomes if o.kind is OutcomeKind.BLOCKED)

@@ -1,0 +1,1 @@
+"""Capture of one turn: rules and a model propose, the write road decides."""

@@ -1,0 +1,1 @@
+"""Summaries, promotion of held candidates, insights, and undoing them."""

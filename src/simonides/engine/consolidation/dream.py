@@ -1,0 +1,306 @@
+"""Dreams: consolidation as a proposed diff, applied in one transaction, taken back by one call.
+
+``plan → one turn: guards, gates, what still stands → items`` (FX-12). A dry run decides on what
+stands and writes nothing. What the cycle of hygiene does a few findings at a time and unattended, a
+dream does all at once and reversibly, by the same look and the same application.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from types import MappingProxyType
+
+from simonides.domain.event import EventType
+from simonides.domain.governance.review import encode_review
+from simonides.domain.memory import Memory, Status
+from simonides.domain.moment import Moment
+from simonides.domain.operations.dream import (
+    Dream,
+    DreamItem,
+    DreamStatus,
+    DreamStep,
+)
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.writing.change import Change, Snapshot
+from simonides.domain.writing.decision import (
+    Commit,
+    Judgement,
+    Judgements,
+    Outcome,
+    OutcomeKind,
+)
+from simonides.engine.consolidation.plan import Plan, Planner
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.runtime import Services
+from simonides.engine.hygiene_scan.apply_findings import FindingsTurn
+from simonides.engine.recall.lookup import Lookup
+from simonides.engine.screening.judge import judge_one
+from simonides.engine.write.evidence import (
+    EVIDENCE_GONE,
+    fallen_among,
+    settle,
+    withdrawn,
+)
+from simonides.engine.write.prepare import PreparedBatch, QuotaCheck
+from simonides.engine.write.rules.insight import is_standing
+from simonides.engine.write.write_turn import WriteTurn
+from simonides.engine.write.writer import Writer
+from simonides.policy.policy import Policy
+from simonides.retrieval.index.owner_index import OwnerIndex
+
+MOST = 100
+"""Findings of one dream; chosen: a transaction of some 50 ms, and a diff that a person can read."""
+
+RULES_CAP = "beyond_rules_cap"
+"""Reason: more rules stand than a user may have (CO-7)."""
+
+_NEW = (OutcomeKind.CREATED, OutcomeKind.COEXISTS)
+_REFUSED = (OutcomeKind.BLOCKED, OutcomeKind.DROPPED)
+
+
+class Dreamer:
+    """Dreams for somebody, about one owner."""
+
+    def __init__(
+        self, services: Services, principal: Principal, owner: Scope | None = None
+    ) -> None:
+        """Build it.
+
+        Args:
+            services: The open simonides.
+            principal: Who has it done.
+            owner: Whose memories; None for the principal's own.
+        """
+        self._services = services
+        self._principal = principal
+        self._owner = principal.home.owner if owner is None else owner
+        self._writer = Writer(services, principal)
+        self._lookup = Lookup(services, principal)
+
+    async def dream(self, *, dry_run: bool) -> Dream:
+        """See :meth:`simonides.api.AsyncMemoryManager.dream`."""
+        return await self._dreamt(await self._planner().plan(), dry_run=dry_run)
+
+    async def reflect(self) -> Dream:
+        """Only make insights, if enough is new, and withdraw those that have fallen (CO-9).
+
+        For the end of a session and once a day, when repetitions and contradictions are looked for
+        anyway. Without enough that is new it reads the owner's memories and does nothing.
+
+        Raises:
+            StoreError: If the store could not; nothing was changed.
+        """
+        return await self._dreamt(await self._planner().reflection(), dry_run=False)
+
+    def _planner(self) -> Planner:
+        policy = self._services.policies.policy_for(self._owner.org)
+        return Planner(self._services, self._principal, self._owner, policy)
+
+    async def _dreamt(self, plan: Plan, *, dry_run: bool) -> Dream:
+        services, owner = self._services, self._owner
+        policy = services.policies.policy_for(owner.org)
+        judged = [judge_one(each, self._writer.policy(each.scope)) for each in plan.insights]
+        fit = Judgements(tuple(each for each in judged if isinstance(each, Commit)))
+        batch = await self._writer.prepare(owner, fit, check=QuotaCheck.NONE)
+        write = WriteTurn(services, self._principal, batch)
+        turn = _Dreaming(services, self._principal, owner, policy, write.index, plan, batch)
+        turn.refused = [_left(each) for each in judged if not isinstance(each, Commit)]
+        if dry_run:
+            if write.index.head is not None:
+                head = write.index.head
+                turn.decide(Snapshot(head=head, complete=False, rows=()))
+        else:
+            request = replace(write.request, is_brief=False)
+            committed = await services.store.commit(owner, request, turn.decide)
+            write.index.follow(committed)
+            await settle(services, self._principal, owner, committed.rows)
+        return self._told(turn, plan, dry_run=dry_run)
+
+    def _told(self, turn: _Dreaming, plan: Plan, *, dry_run: bool) -> Dream:
+        applied = not dry_run and turn.id != ""
+        return Dream(
+            id=turn.id if applied else "",
+            status=DreamStatus.APPLIED if applied else DreamStatus.PROPOSED,
+            owner=self._owner.path,
+            at=turn.at,
+            items=tuple(self._with_texts(item, turn) for item in turn.items),
+            more=max(len(plan.found) - MOST, 0),
+            memories=plan.memories,
+            reflected=plan.reflected,
+            usage=plan.usage,
+            diagnostics=plan.diagnostics,
+        )
+
+    def _with_texts(self, item: DreamItem, turn: _Dreaming) -> DreamItem:
+        """Return an item with the words of the memories that this principal may read (SC-12)."""
+        named = (*item.ids, *item.evidence)
+        seen = [memory for id in named if (memory := turn.known.get(id)) is not None]
+        shown = {memory.id: memory.content for memory in seen if self._lookup.admits(memory)}
+        return replace(item, texts=MappingProxyType(shown))
+
+
+def _left(judgement: Judgement) -> DreamItem:
+    candidate = judgement.candidate
+    why = judgement.reasons[0] if judgement.reasons else "not_committed"
+    evidence, text = candidate.parents, candidate.content
+    return DreamItem(step=DreamStep.INSIGHT, evidence=evidence, text=text, left=why)
+
+
+@dataclass(slots=True)
+class _Dreaming:
+    """A plan, to be applied under the owner's turn as far as it still holds.
+
+    Attributes:
+        refused: Insights that policy did not let through.
+        id: Of the event that tells of the dream; empty if there was nothing to tell.
+        at: When.
+        items: What was done and left, after :meth:`decide`.
+        known: The memories that it is about, as they stood.
+    """
+
+    services: Services
+    principal: Principal
+    owner: Scope
+    policy: Policy
+    index: OwnerIndex
+    plan: Plan
+    batch: PreparedBatch
+    refused: list[DreamItem] = field(default_factory=list)
+    id: str = ""
+    at: datetime | None = None
+    items: list[DreamItem] = field(default_factory=list)
+    known: dict[str, Memory] = field(default_factory=dict)
+    _states: dict[str, Memory] = field(default_factory=dict)
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        """Make one change of all that still holds."""
+        self.id, self.items, self.known, self._states = "", [*self.refused], {}, {}
+        self.index.refresh(snapshot)
+        insights = self._insights(snapshot)
+        known_at = None if insights is None else insights.known_at
+        scribe = Scribe(self.services, self.principal, snapshot, known_at)
+        taken = frozenset(insights.restated_ids if insights is not None else ())
+        findings = self._findings(scribe, taken)
+        self._archive(scribe, taken)
+        self._withdraw(scribe, taken)
+        self.at = scribe.moment.now
+        if not (self._done or self.plan.reflected):
+            return None
+        self._tell(scribe)
+        change = Change(
+            known_at=scribe.moment.known_at,
+            restated=tuple(self._states.values()),
+            reviews=tuple(map(encode_review, findings.reviews)),
+            events=scribe.events,
+        )
+        return change if insights is None else insights.plus(change)
+
+    @property
+    def _done(self) -> list[DreamItem]:
+        return [item for item in self.items if item.left is None]
+
+    def _tell(self, scribe: Scribe) -> None:
+        """Record what was done: ids and reasons, by which it can be taken back."""
+        # No subjects: it is to be known for as long as any of it can be undone, whatever of it was
+        # forgotten meanwhile. Ids are told of what is forgotten too.
+        details = {"items": [item.told for item in self._done], "reflected": self.plan.reflected}
+        self.id = scribe.record(EventType.DREAMED, self.owner, details=details).id
+
+    def _findings(self, scribe: Scribe, taken: frozenset[str]) -> FindingsTurn:
+        gap, work = self.policy.gates.confidence_gap, self.plan.found[:MOST]
+        self._know(id for each in work for id in (each.older, each.newer))
+        turn = FindingsTurn(
+            self.services, self.principal, self.owner, self.index, work, (), (), gap, taken
+        )
+        turn.apply(scribe)
+        self._states |= turn.states
+        self.items += turn.items
+        met = {id for item in turn.items for id in item.ids}
+        for each in work:
+            if not {each.older, each.newer} <= met:
+                reasons = (each.verdict.reason if each.verdict.rule else "said_twice",)
+                step = DreamStep.SUPERSEDE if each.verdict.rule else DreamStep.MERGE
+                item = DreamItem(step=step, before=(each.newer,), after=(each.older,))
+                self.items.append(replace(item, reasons=reasons, left="changed_since"))
+        return turn
+
+    def _archive(self, scribe: Scribe, taken: Collection[str]) -> None:
+        """Archive the rules beyond the cap; nothing is deleted (CO-7)."""
+        for planned in self.plan.surplus:
+            rule = self.index.at(scribe.moment.now).by_id(planned.id)
+            if rule is None or rule.id in self._states or rule.id in taken:
+                continue
+            self._know([rule.id])
+            self._states[rule.id] = _ended(rule, Status.ARCHIVED, scribe.moment)
+            scribe.record(EventType.ARCHIVED, rule.scope, subjects=(rule.id,), reasons=(RULES_CAP,))
+            item = DreamItem(step=DreamStep.ARCHIVE, before=(rule.id,), reasons=(RULES_CAP,))
+            self.items.append(item)
+
+    def _withdraw(self, scribe: Scribe, taken: Collection[str]) -> None:
+        """Withdraw the insights that fall, and those that fall by this very dream."""
+        moment, least = scribe.moment, self.policy.reflection.evidence
+        found = [self.index.at(moment.now).by_id(each.id) for each in self.plan.standing]
+        standing = [each for each in found if is_standing(each, moment.now)]
+        ending = [id for id, state in self._states.items() if state.status is not Status.ACTIVE]
+        free = [m for m in standing if m is not None and m.id not in {*self._states, *taken}]
+        for insight in fallen_among(self.index, free, least, moment, ending):
+            self._know([insight.id])
+            self._states[insight.id] = withdrawn(insight, moment)
+            ids, why = (insight.id,), (EVIDENCE_GONE,)
+            scribe.record(EventType.EVICTED, self.owner, subjects=ids, reasons=why)
+            self.items.append(DreamItem(step=DreamStep.WITHDRAW, before=ids, reasons=why))
+
+    def _insights(self, snapshot: Snapshot) -> Change | None:
+        """Take insights through guards and gates; only what is new and disturbs nothing stays."""
+        now, proposed = self._now(snapshot), self.batch.judgements
+        fit = [each for each in proposed if self._rests(each, now)]
+        left = [(each, "evidence_moved") for each in proposed if each not in fit]
+        while True:
+            batch = replace(self.batch, judgements=tuple(fit))
+            turn = WriteTurn(self.services, self.principal, batch)
+            change = turn.decide(snapshot) if fit else None
+            pairs = list(zip(fit, turn.outcomes, strict=False)) if change else []
+            # What is said already, or contradicts what a person stated, is no insight.
+            stray = [pair for pair in pairs if pair[1].kind not in (*_NEW, *_REFUSED)]
+            if not stray:
+                break
+            left += [(judgement, f"not_new:{outcome.kind}") for judgement, outcome in stray]
+            gone = [judgement for judgement, _ in stray]
+            fit = [each for each in fit if each not in gone]
+        self.items += [self._insight(*pair) for pair in pairs]
+        self.items += [replace(_left(judgement), left=why) for judgement, why in left]
+        return change
+
+    def _insight(self, judgement: Judgement, outcome: Outcome) -> DreamItem:
+        candidate = judgement.candidate
+        self._know(candidate.parents)
+        if outcome.kind in _REFUSED or outcome.memory is None:
+            why = outcome.reasons[0] if outcome.reasons else str(outcome.kind)
+            return replace(_left(judgement), left=why)
+        self.known[outcome.memory.id] = outcome.memory
+        return DreamItem(
+            step=DreamStep.INSIGHT,
+            after=(outcome.memory.id,),
+            reasons=(f"rule:{candidate.metadata['rule']}", *outcome.reasons),
+            evidence=candidate.parents,
+            text=outcome.memory.content,
+        )
+
+    def _rests(self, judgement: Judgement, now: datetime) -> bool:
+        parents = judgement.candidate.parents
+        return all(is_standing(self.index.at(now).by_id(id), now) for id in parents)
+
+    def _now(self, snapshot: Snapshot) -> datetime:
+        return Scribe(self.services, self.principal, snapshot).moment.now
+
+    def _know(self, ids: Iterable[str]) -> None:
+        for id in ids:
+            memory = self.index.found(id)
+            if memory is not None:
+                self.known[id] = memory
+
+
+def _ended(memory: Memory, status: Status, moment: Moment) -> Memory:
+    return replace(memory, status=status, updated_at=moment.now, known_from=moment.now)

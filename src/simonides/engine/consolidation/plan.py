@@ -1,0 +1,225 @@
+"""What consolidation would change of one owner: looked for outside every turn (FX-12, CO-9).
+
+The hygiene cycle's look finds what is said twice, displaced or contradicted, and puts to a model
+what its rules do not know; what is left standing is what insights may be made of, if enough of it
+is new. Both say what they cost.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from simonides.domain.codecs.memory import decode_all, status_of
+from simonides.domain.errors import ModelError
+from simonides.domain.event import EventType
+from simonides.domain.memory import Kind, Memory, Origin
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.trust import Label, Source, Trust
+from simonides.domain.value import from_us
+from simonides.domain.writing.decision import (
+    NO_USAGE,
+    Candidate,
+    Proposer,
+    Usage,
+)
+from simonides.domain.writing.finding import Concern
+from simonides.engine.capture.capture import failure_of
+from simonides.engine.consolidation.reflection import (
+    Insight,
+    ask_insights,
+    by_rules,
+    evidence_among,
+    insights_in,
+    weight_since,
+)
+from simonides.engine.core.runtime import Services, account_of
+from simonides.engine.hygiene_scan.apply_findings import Found
+from simonides.engine.hygiene_scan.scan import Cycle
+from simonides.engine.screening.screen import look
+from simonides.engine.write.rules.insight import INSIGHT
+from simonides.policy.policy import Policy
+from simonides.ports import LanguageModel
+
+PAGE = 1_000
+"""Links of the trail read at a time, from the newest back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a dream would do; nothing is decided yet.
+
+    Attributes:
+        found: Statements that give way, or that a person is asked about.
+        insights: Candidates for new memories, with what each rests on.
+        standing: Insights that stand.
+        surplus: Rules beyond the cap, the oldest of them.
+        reflected: Whether there was enough that was new.
+        memories: Memories looked at.
+        usage: What the model cost.
+        diagnostics: Why it said nothing, or what was wrong in its answers.
+    """
+
+    found: tuple[Found, ...] = ()
+    insights: tuple[Candidate, ...] = ()
+    standing: tuple[Memory, ...] = ()
+    surplus: tuple[Memory, ...] = ()
+    reflected: bool = False
+    memories: int = 0
+    usage: Usage = NO_USAGE
+    diagnostics: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Planner:
+    """Looks through one owner's memories for what to dream of."""
+
+    services: Services
+    principal: Principal
+    owner: Scope
+    policy: Policy
+    model: LanguageModel | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.model = account_of(self.services, self.owner)
+
+    async def plan(self) -> Plan:
+        """Look, and ask the model if there is one: two questions at the most.
+
+        Raises:
+            StoreError: If the store cannot be read.
+        """
+        cycle = Cycle(self.services, self.principal)
+        found, report = await cycle.found(self.owner, model=self.model)
+        memories = await self._memories()
+        met = {id for each in found for id in (each.older, each.newer)}
+        free = [memory for memory in memories if memory.id not in met]
+        plan = Plan(
+            found=tuple(found),
+            standing=tuple(memory for memory in memories if memory.category == INSIGHT),
+            surplus=_surplus(free, self.policy.consolidation.procedural_rules),
+            memories=len(memories),
+            usage=report.usage,
+            diagnostics=report.diagnostics,
+        )
+        return await self._reflected(plan, free)
+
+    async def reflection(self) -> Plan:
+        """Only look for insights to make and to withdraw: one question at the most.
+
+        Raises:
+            StoreError: If the store cannot be read.
+        """
+        index = self.services.indexes.of(self.owner)
+        index.refresh(await self.services.store.snapshot(self.owner, since=index.head))
+        memories = await self._memories()
+        standing = tuple(memory for memory in memories if memory.category == INSIGHT)
+        return await self._reflected(Plan(standing=standing, memories=len(memories)), memories)
+
+    @property
+    def now(self) -> datetime:
+        """The clock."""
+        return from_us(self.services.clock.now_us())
+
+    async def _memories(self) -> list[Memory]:
+        index = self.services.indexes.of(self.owner)
+        snapshot = await self.services.store.snapshot(self.owner)
+        live = [row for row in snapshot.rows if status_of(row.state).is_live]
+        refusals = index.refusals
+        return [memory for memory in decode_all(live) if not refusals.against(memory)]
+
+    async def _reflected(self, plan: Plan, memories: Sequence[Memory]) -> Plan:
+        """Add insights, if policy wants any and enough is new."""
+        rules = self.policy.reflection
+        at_home = self.principal.home == self.owner or self.principal.by is not None
+        if rules.threshold is None or not rules.insights or not at_home:
+            return plan
+        if weight_since(memories, None) < rules.threshold:
+            return plan
+        if weight_since(memories, await self._reflected_last()) < rules.threshold:
+            return plan
+        shown = evidence_among(memories, self.policy.digest.sensitivities, rules.shown, self.now)
+        if len(shown) < rules.evidence:
+            return replace(plan, reflected=True)
+        proposed, plan = await self._proposed(plan, shown)
+        known = {memory.id: memory for memory in shown}
+        made = [self._candidate(each, known) for each in proposed]
+        return replace(plan, insights=tuple(made), reflected=True)
+
+    async def _reflected_last(self) -> datetime | None:
+        """Return when there was a reflection last, as the trail tells."""
+        (head,) = await self.services.store.heads([self.owner])
+        last = 0 if head is None else head.seq
+        while last > 0:
+            first = max(last - PAGE, 0)
+            links = await self.services.store.links(self.owner, after=first, limit=last - first)
+            for link in reversed(links):
+                if link.payload is None or b'"dreamed"' not in link.payload:
+                    continue
+                event = json.loads(link.payload)
+                if event["type"] == EventType.DREAMED and event["details"]["reflected"]:
+                    return datetime.fromisoformat(event["at"])
+            last = first
+        return None
+
+    async def _proposed(
+        self, plan: Plan, shown: Sequence[Memory]
+    ) -> tuple[tuple[Insight, ...], Plan]:
+        rules = self.policy.reflection
+        by_rule = by_rules(shown, most=rules.insights)
+        if self.model is None:
+            return by_rule, plan
+        try:
+            answer = await ask_insights(self.model, shown, deadline_s=self.policy.budgets.seconds)
+        except ModelError as error:
+            told = (*plan.diagnostics, f"reflection:{failure_of(error)}")
+            spent = plan.usage + (error.usage or NO_USAGE)
+            return by_rule, replace(plan, usage=spent, diagnostics=told)
+        given, wrong = insights_in(answer.value, shown, least=rules.evidence, most=rules.insights)
+        safe = tuple(each for each in given if not _commands(each.text))
+        wrong = (*wrong, "reflection:commands") if len(safe) < len(given) else wrong
+        plan = replace(
+            plan, usage=plan.usage + answer.usage, diagnostics=(*plan.diagnostics, *wrong)
+        )
+        # A value that facts share is told either way; what the model says comes first.
+        return (*safe, *by_rule)[: rules.insights], plan
+
+    def _candidate(self, insight: Insight, known: dict[str, Memory]) -> Candidate:
+        source = Source.AGENT_INFERRED
+        model = self.model.model_id if self.model and insight.rule == "model" else None
+        ends = [known[id].hard_expires_at for id in insight.evidence]
+        left = min((end - self.now for end in ends if end is not None), default=None)
+        return Candidate(
+            content=insight.text,
+            scope=self.owner,
+            source=source,
+            proposer=Proposer.RULES if model is None else Proposer.MODEL,
+            label=Label(source.trust),
+            kind=Kind.SEMANTIC,
+            category=INSIGHT,
+            confidence=source.default_confidence,
+            metadata={"rule": insight.rule},
+            origin=Origin(model=model),
+            parents=insight.evidence,
+            ttl_days=None if left is None else left.total_seconds() / 86_400,
+            explicit=False,
+        )
+
+
+def _surplus(memories: Sequence[Memory], most: int | None) -> tuple[Memory, ...]:
+    """Return the rules beyond the cap: pinned ones stay, then those said or confirmed last.
+
+    No write leaves more than the cap (CO-7); a policy of today may want fewer than yesterday's.
+    """
+    if most is None:
+        return ()
+    rules = [memory for memory in memories if memory.kind is Kind.PROCEDURAL]
+    rules.sort(key=lambda each: (each.pinned, each.updated_at, each.id), reverse=True)
+    return tuple(memory for memory in rules[most:] if not memory.pinned)
+
+
+def _commands(text: str) -> bool:
+    """Whether an insight would tell whoever reads it what to do (FX-5)."""
+    return any(each.concern is Concern.POISON for each in look(text, Trust.EXTERNAL))

@@ -1,0 +1,190 @@
+"""Stores held candidates that have found support, and releases those that never will."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from simonides.domain.codecs.candidate import decode_held
+from simonides.domain.event import EventType
+from simonides.domain.governance.held import Held
+from simonides.domain.policy.quotas import QUOTA_EXCEEDED
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.writing.change import HeldCandidate
+from simonides.domain.writing.decision import (
+    Commit,
+    Drop,
+    Judgement,
+    Outcome,
+    OutcomeKind,
+)
+from simonides.engine.consolidation.promotion_rules import Fate, Verdict, verdict
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.runtime import Services
+from simonides.engine.screening.judge import UNPROVEN_MARKS, judge_one
+from simonides.policy.policy import Policy
+from simonides.text.normalise import content_hash
+
+PROMOTED = "promoted"
+LET_GO = "let_go"
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """What is held back of one claim: why, by the rows that hold it."""
+
+    rows: tuple[tuple[str, Held], ...]
+    verdict: Verdict
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of all of them."""
+        return tuple(held.id for _, held in self.rows)
+
+
+class Settled(NamedTuple):
+    """What a promotion came to.
+
+    Attributes:
+        released: Ids of candidates that are no longer held.
+        kept: How many candidates that the session bears out stay held.
+        let_go: How many are released without being stored.
+    """
+
+    released: tuple[str, ...] = ()
+    kept: int = 0
+    let_go: int = 0
+
+
+_NOTHING = Settled()
+
+
+@dataclass(slots=True)
+class Promotion:
+    """What becomes of an owner's held candidates when a session ends.
+
+    Attributes:
+        judgements: What is to be stored.
+        waiting: By place among these: the id of the held candidate.
+        kept: How many candidates that the session bears out stay held, whatever the outcomes.
+        let_go: How many are released without being judged.
+        settled: What it came to, after :meth:`settle`.
+    """
+
+    judgements: list[Judgement] = field(default_factory=list)
+    waiting: dict[int, str] = field(default_factory=dict)
+    kept: int = 0
+    let_go: int = 0
+    settled: Settled = _NOTHING
+    _groups: dict[int, _Alike] = field(default_factory=dict)
+    _dropped: list[_Alike] = field(default_factory=list)
+
+    def settle(self, outcomes: Sequence[Outcome], scribe: Scribe) -> Settled:
+        """Say what becomes of each candidate now that the outcomes are known, and record it."""
+        released: list[str] = []
+        kept, let_go = self.kept, self.let_go
+        for alike in self._dropped:
+            self._tell(alike, (LET_GO, alike.verdict.reason), (), scribe)
+            released += alike.ids
+        for place, alike in self._groups.items():
+            outcome = outcomes[place]
+            if _may_be_later(outcome):
+                kept += len(alike.ids)
+                continue
+            stands = outcome.stored or _stands_already(outcome, self.judgements[place])
+            memory = () if outcome.memory is None else (outcome.memory.id,)
+            why = (PROMOTED if stands else LET_GO, alike.verdict.reason)
+            self._tell(alike, why, memory, scribe)
+            let_go += 0 if stands else len(alike.ids)
+            released += alike.ids
+        # Set, not added to: a turn may be decided twice.
+        self.settled = Settled(tuple(released), kept, let_go)
+        return self.settled
+
+    def add(self, alike: _Alike, judgement: Judgement | None) -> None:
+        """Take in what becomes of one claim."""
+        match alike.verdict.fate:
+            case Fate.WAIT:
+                self.kept += len(alike.ids)
+            case Fate.LET_GO:
+                self.let_go += len(alike.ids)
+                self._dropped.append(alike)
+            case Fate.PROMOTE:
+                place = len(self.judgements)
+                if judgement is None:
+                    raise AssertionError("what is promoted has been judged")
+                self.judgements.append(judgement)
+                self.waiting[place] = alike.rows[-1][1].id
+                self._groups[place] = alike
+
+    @staticmethod
+    def _tell(alike: _Alike, why: tuple[str, ...], memory: tuple[str, ...], scribe: Scribe) -> None:
+        scope = alike.rows[0][1].candidate.scope
+        subjects = (*alike.ids, *memory)
+        scribe.record(EventType.DECIDED, scope, subjects=subjects, reasons=why)
+
+
+class SessionPromoter:
+    """Says what becomes of what is held back of one principal's owner."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._owner = principal.home.owner
+
+    async def promotion(self, session: str, summary: str = "") -> Promotion:
+        """Return what becomes of all that a session bears out.
+
+        Args:
+            session: The session that ends, or has come to a milestone.
+            summary: Its summary; empty where there is none, or none yet.
+
+        Raises:
+            StoreError: If the store could not.
+        """
+        rules = self._policy(self._owner).consolidation
+        rows = await self._services.store.held(self._owner)
+        promotion = Promotion()
+        for alike in _alike(rows):
+            if not any(s.session == session for _, held in alike for s in held.evidence):
+                continue
+            found = verdict(alike, session, summary, rules, unproven=UNPROVEN_MARKS)
+            judgement = None
+            if found.fate is Fate.PROMOTE:
+                judgement = self._judged(alike[-1][1], found)
+            promotion.add(_Alike(tuple(alike), found), judgement)
+        return promotion
+
+    def _policy(self, scope: Scope) -> Policy:
+        return self._services.policies.policy_for(scope.org)
+
+    def _judged(self, held: Held, found: Verdict) -> Judgement:
+        # Under the name of a release: whoever else lets it go at the same time finds it done.
+        named = replace(held.candidate, idempotency_key=f"release:{held.id}")
+        judgement = judge_one(named, self._policy(named.scope))
+        if isinstance(judgement, Drop):
+            return judgement
+        return Commit(judgement.candidate, (PROMOTED, found.reason))
+
+
+def _alike(rows: Sequence[HeldCandidate]) -> list[list[tuple[str, Held]]]:
+    """Return what is held back by what it claims, in the order in which it was."""
+    groups: dict[object, list[tuple[str, Held]]] = {}
+    for row in rows:
+        held = decode_held(row)
+        candidate = held.candidate
+        claim = (candidate.place, candidate.key, content_hash(candidate.content))
+        groups.setdefault(claim, []).append((row.reason, held))
+    # What needs repetition needs it however else it is held.
+    for group in groups.values():
+        group.sort(key=lambda each: each[0] != OutcomeKind.REPEAT.value)
+    return list(groups.values())
+
+
+def _stands_already(outcome: Outcome, judgement: Judgement) -> bool:
+    return outcome.kind is OutcomeKind.DROPPED and isinstance(judgement, Commit)
+
+
+def _may_be_later(outcome: Outcome) -> bool:
+    """Whether only a quota was against it."""
+    return any(reason.startswith(f"{QUOTA_EXCEEDED}:") for reason in outcome.reasons)

@@ -1,0 +1,271 @@
+"""Dreams looked up in the trail, and taken back (FX-12)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from simonides.domain.errors import UndoRefused
+from simonides.domain.event import EventType
+from simonides.domain.governance.review import decode_review, encode_review
+from simonides.domain.memory import Memory, Status
+from simonides.domain.moment import Moment
+from simonides.domain.operations.dream import (
+    Dream,
+    DreamItem,
+    DreamStatus,
+    DreamStep,
+)
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.value import to_us
+from simonides.domain.writing.change import (
+    Change,
+    Head,
+    ReviewRecord,
+    Snapshot,
+    TurnRequest,
+)
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.runtime import Services
+from simonides.engine.edit.undo_rules import Deed, check_room
+from simonides.engine.hygiene_scan.apply_findings import REVIEW
+from simonides.engine.write.evidence import withdraw
+from simonides.ports import OwnerView
+from simonides.retrieval.index.owner_index import OwnerIndex
+from simonides.text.normalise import check_text
+
+FORGOTTEN = "forgotten"
+CHANGED_SINCE = "changed_since"
+EXPIRED = "expired"
+
+Stories = Mapping[str, Sequence[Memory]]
+"""By id all states of a memory, oldest first; none of one that is gone."""
+
+
+def restored(
+    item: DreamItem,
+    stories: Stories,
+    at: int,
+    moment: Moment,
+    view: OwnerView,
+    functional: frozenset[str],
+) -> tuple[Memory, ...] | str:
+    """Return the states that take one item back, or why it stays.
+
+    Args:
+        item: As the trail keeps it.
+        stories: Of its memories.
+        at: When the dream was applied, µs: the states that it made begin there.
+        moment: When it is taken back.
+        view: What stands.
+        functional: Predicates of which a subject has one value at a time.
+    """
+    changed = item.after if item.step is DreamStep.INSIGHT else item.before
+    states = []
+    for id in changed:
+        before = _before(stories.get(id, ()), at, moment)
+        if isinstance(before, str):
+            return before
+        states.append(before)
+    if item.step is not DreamStep.INSIGHT and any(
+        not _stands(stories.get(id, ())) for id in item.after
+    ):
+        # What they gave way to has given way itself: their place is another's by now.
+        return CHANGED_SINCE
+    deed = Deed("", EventType.DREAMED, at, tuple(tuple(stories[id]) for id in item.ids))
+    try:
+        check_room(deed, [each for each in states if each.status.is_live], view, functional)
+    except UndoRefused as refused:
+        return refused.reason
+    return tuple(states)
+
+
+def _before(states: Sequence[Memory], at: int, moment: Moment) -> Memory | str:
+    if not states:
+        return FORGOTTEN
+    last = states[-1]
+    if to_us(last.known_from) != at:
+        return CHANGED_SINCE
+    if len(states) == 1:
+        return replace(last, status=Status.EVICTED, updated_at=moment.now, known_from=moment.now)
+    former = states[-2]
+    if former.is_expired(moment.now):
+        return EXPIRED
+    return replace(former, versions=last.versions, known_from=moment.now, known_to=None)
+
+
+def _stands(states: Sequence[Memory]) -> bool:
+    return bool(states) and states[-1].status.is_live
+
+
+PAGE = 1_000
+"""Links of the trail read at a time, from the newest back."""
+
+
+class Waker:
+    """Looks up and takes back the dreams of one principal's owner."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._principal = principal
+        self._owner = principal.home.owner
+
+    async def dreams(self, limit: int) -> tuple[Dream, ...]:
+        """Return the dreams applied last, the newest first."""
+        found: list[Dream] = []
+        undone = set[str]()
+        async for event in self._events(await self._head()):
+            undone.add(str(event["details"].get("undoes", "")))
+            if event["type"] == EventType.DREAMED:
+                found.append(_dream_of(event, is_undone=event["id"] in undone))
+                if len(found) >= limit:
+                    break
+        return tuple(found)
+
+    async def undo(self, id: str) -> Dream:
+        """See :meth:`simonides.api.AsyncMemoryManager.undo_dream`."""
+        services, owner = self._services, self._owner
+        name = check_text("id", id, 512)
+        index = services.indexes.of(owner)
+        index.refresh(await services.store.snapshot(owner, since=index.head))
+        head = index.head
+        event = None if head is None else await self._found(head, name)
+        if event is None or head is None:
+            advice = "no such dream is on record here; 'dreams' lists those that are"
+            raise UndoRefused(name, "unknown_event", advice)
+        dream = _dream_of(event, is_undone=False)
+        ids = {id for item in dream.items for id in item.ids}
+        stories = {id: await services.store.states(owner, id) for id in sorted(ids)}
+        reviews = {each.id: each for each in await services.store.reviews(owner)}
+        at = to_us(datetime.fromisoformat(event["at"]))
+        turn = _Waking(services, self._principal, owner, index, dream, head, stories, reviews, at)
+        committed = await services.store.commit(owner, TurnRequest(since=head), turn.decide)
+        index.follow(committed)
+        # What stands again may be an insight whose evidence has gone since.
+        await withdraw(services, self._principal, owner)
+        return turn.undone
+
+    async def _head(self) -> Head | None:
+        (head,) = await self._services.store.heads([self._owner])
+        return head
+
+    async def _found(self, head: Head, name: str) -> Mapping[str, Any] | None:
+        async for event in self._events(head):
+            if event["id"] == name and event["type"] == EventType.DREAMED:
+                return event
+            if event["details"].get("undoes") == name:
+                advice = f"event {event['id']} took it back already"
+                raise UndoRefused(name, "already_undone", advice)
+        return None
+
+    async def _events(self, head: Head | None) -> AsyncIterator[Mapping[str, Any]]:
+        """Yield dreams and what undid something, from the newest back."""
+        last = 0 if head is None else head.seq
+        while last > 0:
+            first = max(last - PAGE, 0)
+            links = await self._services.store.links(self._owner, after=first, limit=last - first)
+            for link in reversed(links):
+                told = link.payload or b""
+                if b'"dreamed"' in told or b'"undoes"' in told:
+                    yield json.loads(told)
+            last = first
+
+
+def _dream_of(event: Mapping[str, Any], *, is_undone: bool) -> Dream:
+    details = event["details"]
+    return Dream(
+        id=event["id"],
+        status=DreamStatus.UNDONE if is_undone else DreamStatus.APPLIED,
+        owner=event["scope"],
+        at=datetime.fromisoformat(event["at"]),
+        items=tuple(map(DreamItem.of, details["items"])),
+        reflected=details["reflected"],
+    )
+
+
+@dataclass(slots=True)
+class _Waking:
+    """Takes a dream back under the turn, as far as nothing has come of it since."""
+
+    services: Services
+    principal: Principal
+    owner: Scope
+    index: OwnerIndex
+    dream: Dream
+    read_at: Head
+    stories: Stories
+    reviews: Mapping[str, ReviewRecord]
+    at: int
+    undone: Dream = field(default_factory=Dream)
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        self.index.refresh(snapshot)
+        moved = self._moved(snapshot)
+        scribe = Scribe(self.services, self.principal, snapshot)
+        states: dict[str, Memory] = {}
+        closed: list[ReviewRecord] = []
+        items = []
+        # What was done last is taken back first.
+        for item in reversed(self.dream.items):
+            again = self._restored(item, moved, scribe)
+            if isinstance(again, str):
+                items.append(replace(item, left=again))
+                continue
+            states |= {memory.id: memory for memory in again}
+            closed += self._closed(item, scribe)
+            items.append(item)
+        items.reverse()
+        self.undone = replace(self.dream, status=DreamStatus.UNDONE, items=tuple(items))
+        if self.dream.items and not states:
+            why = "every memory of it has changed since; correct them instead"
+            raise UndoRefused(self.dream.id, CHANGED_SINCE, why)
+        scribe.record(
+            EventType.UNDONE,
+            self.owner,
+            subjects=tuple(states),
+            reasons=(f"was:{EventType.DREAMED}", *(f"left:{len(self.undone.left)}",)),
+            details={"undoes": self.dream.id},
+        )
+        return Change(
+            known_at=scribe.moment.known_at,
+            restated=tuple(states.values()),
+            reviews=tuple(closed),
+            events=scribe.events,
+        )
+
+    def _moved(self, snapshot: Snapshot) -> frozenset[str] | None:
+        """Return what has changed since it was read; None for everything."""
+        head = snapshot.head
+        if head is None or head[:2] != self.read_at[:2]:
+            return None
+        later = (row.id for row in snapshot.rows if row.revision > self.read_at.revision)
+        return frozenset(later)
+
+    def _restored(
+        self, item: DreamItem, moved: frozenset[str] | None, scribe: Scribe
+    ) -> tuple[Memory, ...] | str:
+        if moved is None or not moved.isdisjoint(item.ids):
+            return CHANGED_SINCE
+        policy = self.services.policies.policy_for(self.owner.org)
+        return restored(
+            item,
+            self.stories,
+            self.at,
+            scribe.moment,
+            self.index.at(scribe.moment.now),
+            policy.long_term.slots.functional,
+        )
+
+    def _closed(self, item: DreamItem, scribe: Scribe) -> list[ReviewRecord]:
+        """Return the review that an item opened as one that nobody need decide any more."""
+        if item.step is not DreamStep.REVIEW:
+            return []
+        named = [
+            reason.partition(":")[2] for reason in item.reasons if reason.startswith(f"{REVIEW}:")
+        ]
+        records = [self.reviews[id] for id in named if id in self.reviews]
+        opened = [each for each in map(decode_review, records) if each.decided_at is None]
+        return [encode_review(replace(each, expired_at=scribe.moment.now)) for each in opened]

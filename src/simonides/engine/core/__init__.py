@@ -1,0 +1,1 @@
+"""What every verb works with: the runtime, events, tombstones, counters, periodic work."""

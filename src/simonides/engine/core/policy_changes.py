@@ -1,0 +1,78 @@
+"""A change of policy is part of the trail: noticed by the next write, recorded once (OB-1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from simonides.domain.canonical_json import canonical_json
+from simonides.domain.event import EventType
+from simonides.domain.scope import DEFAULT_ORG, Principal, Scope
+from simonides.domain.writing.change import (
+    Change,
+    PolicyRecord,
+    Snapshot,
+    TurnRequest,
+)
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.runtime import Services
+from simonides.policy.policy import DEFAULT_POLICY, Policy
+
+NOTICED_BY = "system"
+"""Actor of the event: who edited the file is not known to us."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotedPolicies:
+    """The policies that this process has seen on record.
+
+    Attributes:
+        hashes: Hash of the policy, by org.
+    """
+
+    hashes: dict[str, str] = field(default_factory=dict)
+
+
+async def note_policy(services: Services, scope: Scope, policy: Policy) -> None:
+    """Record the policy that a write is about to go by, if the org's trail ends with another.
+
+    Where nothing is on record the built-in policy was in force. The comparison is made under the
+    org's turn, so that of several processes that notice a change one records it. What this process
+    has seen on record it does not look up again.
+
+    Raises:
+        StoreError: If the store could not; then nothing may be written under the policy either.
+    """
+    # What belongs to all orgs goes by the default org's policy.
+    org = DEFAULT_ORG if scope.org is None else scope.org
+    noted = services.part(NotedPolicies).hashes
+    if noted.get(org) == policy.hash:
+        return
+    owner = Scope.of_org(org)
+    (head,) = await services.store.heads([owner])
+    if head is not None or policy.hash != DEFAULT_POLICY.hash:
+        await services.store.commit(
+            owner,
+            TurnRequest(since=head, policy=True),
+            lambda snapshot: _recorded(services, owner, policy, snapshot),
+        )
+    noted[org] = policy.hash
+
+
+def _recorded(
+    services: Services, owner: Scope, policy: Policy, snapshot: Snapshot
+) -> Change | None:
+    last = DEFAULT_POLICY.hash if snapshot.policy is None else snapshot.policy.hash.hex()
+    if last == policy.hash:
+        return None
+    scribe = Scribe(services, Principal(owner, by=NOTICED_BY), snapshot)
+    scribe.record(
+        EventType.POLICY_CHANGED,
+        owner,
+        details={"version": policy.version, "policy": policy.hash, "before": last},
+    )
+    at, body = scribe.moment.known_at, canonical_json(policy.to_dict())
+    return Change(
+        known_at=at,
+        events=scribe.events,
+        policy=PolicyRecord(bytes.fromhex(policy.hash), at, body),
+    )

@@ -1,0 +1,136 @@
+"""What forgetting leaves behind: fingerprints that block learning again, and no content (LT-10)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+from simonides.domain.memory import Kind, Memory, Status
+from simonides.domain.moment import Moment
+from simonides.domain.scope import Scope
+from simonides.domain.writing.decision import TURN_CATEGORY
+from simonides.text.normalise import content_hash
+
+SAID_ANEW = "said_anew"
+"""Reason: it had been forgotten, and whoever may has said it again in knowledge of that."""
+
+
+def fingerprints(scope: Scope, content: str, key: str | None) -> tuple[bytes, ...]:
+    """Return what a statement is known by after it was forgotten.
+
+    Returns:
+        SHA-256 over scope and normalised text, and over scope and key where there is a key. A
+        store keeps only a keyed digest of these.
+    """
+    return _fingerprints(scope, content_hash(content), key)
+
+
+def tombstones(memories: Iterable[Memory], *, keys: bool) -> tuple[bytes, ...]:
+    """Return the fingerprints of memories to be forgotten, each once, sorted.
+
+    Args:
+        memories: Every version that goes.
+        keys: Whether their keys are to be blocked too, not only their texts.
+    """
+    found = {mark for memory in memories for mark in _marks(memory, keys=keys)}
+    return tuple(sorted(found))
+
+
+def with_derived(
+    memories: Iterable[Memory], ids: Collection[str], *, promoted: bool
+) -> tuple[str, ...]:
+    """Return those of some memories that go, sorted: the named ones, and what was derived from
+    any that goes, for that dies with its evidence (FX-3, CO-9).
+
+    Args:
+        memories: Those that stand.
+        ids: Those that go, or went before.
+        promoted: Whether promoted copies go with their originals too, which they outlive
+            otherwise.
+    """
+    standing, gone = {memory.id: memory for memory in memories}, set(ids)
+    while True:
+        more = {
+            memory.id
+            for memory in standing.values()
+            if memory.id not in gone
+            and (promoted or memory.origin.memory is None)
+            and not gone.isdisjoint(memory.parents)
+        }
+        if not more:
+            return tuple(sorted(gone & standing.keys()))
+        gone |= more
+
+
+def standing_again(
+    versions: Mapping[str, Memory], gone: Collection[str], moment: Moment
+) -> tuple[Memory, ...]:
+    """Return the new states of memories that stand again when what replaced them goes.
+
+    What goes is taken as if it had never been: of each chain whose standing version goes, the
+    version that it had replaced stands again, unless that has expired meanwhile.
+
+    Args:
+        versions: Of the chains concerned, all that there are, by id.
+        gone: Ids of those that go.
+        moment: When.
+    """
+    again = []
+    for id in sorted(versions.keys() & gone):
+        before = versions[id] if versions[id].status.is_live else None
+        while before is not None and before.id in gone:
+            before = versions.get(before.supersedes or "")
+        if before is not None and not before.is_expired(moment.now):
+            stands = replace(before, status=Status.ACTIVE, superseded_by=None, valid_to=None)
+            stands = replace(stands, updated_at=moment.now, known_from=moment.now)
+            again.append(replace(stands, versions=_highest_left(stands, versions, gone)))
+    return tuple(again)
+
+
+def renumbered(
+    versions: Mapping[str, Memory], gone: Collection[str], moment: Moment
+) -> tuple[Memory, ...]:
+    """Return the new states of standing memories whose chains lose versions that never stood: the
+    next version follows the highest that is left.
+
+    Args:
+        versions: As for :func:`standing_again`.
+        gone: Likewise.
+        moment: Likewise.
+    """
+    roots = {versions[id].root for id in versions.keys() & gone}
+    stay = (m for m in versions.values() if m.root in roots and m.id not in gone)
+    told = ((m, _highest_left(m, versions, gone)) for m in stay if m.status.is_live)
+    return tuple(
+        replace(memory, versions=highest, known_from=moment.now)
+        for memory, highest in told
+        if memory.versions != highest
+    )
+
+
+def _highest_left(memory: Memory, versions: Mapping[str, Memory], gone: Collection[str]) -> int:
+    chain = (m for m in versions.values() if m.root == memory.root and m.id not in gone)
+    return max(each.version for each in chain)
+
+
+def turn_mark(scope: Scope, session: str, turn: int) -> bytes:
+    """Return what a verbatim turn is known by after it was forgotten: its place, not its words,
+    which other turns may share.
+    """
+    return hashlib.sha256(f"turn\0{scope.path}\0{session}\0{turn}".encode()).digest()
+
+
+def _marks(memory: Memory, *, keys: bool) -> tuple[bytes, ...]:
+    origin = memory.origin
+    verbatim = memory.kind is Kind.EPISODIC and memory.category == TURN_CATEGORY
+    if verbatim and origin.session is not None and origin.turn is not None:
+        return (turn_mark(memory.scope, origin.session, origin.turn),)
+    return _fingerprints(memory.scope, memory.content_hash, memory.key if keys else None)
+
+
+def _fingerprints(scope: Scope, text_hash: str, key: str | None) -> tuple[bytes, ...]:
+    named = [("text", text_hash)] + ([("key", key)] if key is not None else [])
+    return tuple(
+        hashlib.sha256(f"{kind}\0{scope.path}\0{name}".encode()).digest() for kind, name in named
+    )

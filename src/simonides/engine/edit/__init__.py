@@ -1,0 +1,1 @@
+"""Changing stored memories: correct, undo, promote to another scope."""

@@ -1,0 +1,118 @@
+"""Verbs that look before they write: correct, confirm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from simonides.domain.codecs.memory import decode
+from simonides.domain.event import EventType
+from simonides.domain.memory import Draft, Memory, is_id
+from simonides.domain.scope import Principal
+from simonides.domain.trust import Source
+from simonides.domain.writing.change import Change, Snapshot, TurnRequest
+from simonides.domain.writing.decision import Outcome, OutcomeKind
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.runtime import Services
+from simonides.engine.recall.lookup import Lookup
+from simonides.engine.write.rules.versions import confirmed
+from simonides.engine.write.writer import Writer
+from simonides.retrieval.index.owner_index import OwnerIndex
+from simonides.text.normalise import check_text
+
+NOT_FOUND = Outcome(OutcomeKind.DROPPED, reasons=("not_found",))
+
+
+class Changer:
+    """Changes what stands in one principal's own scope."""
+
+    def __init__(
+        self, services: Services, principal: Principal, writer: Writer | None = None
+    ) -> None:
+        self._services = services
+        self._principal = principal
+        self._lookup = Lookup(services, principal)
+        self._writer = writer or Writer(services, principal)
+
+    async def standing(self, which: str) -> Memory | None:
+        """Return the live memory under a key or an id in the principal's own scope."""
+        home = self._principal.home
+        name = check_text("which", which, 512)
+        rows = (
+            *await self._services.store.keyed(home.owner, home, name),
+            *await self._services.store.get(home.owner, [name]),
+        )
+        found = [memory for memory in map(decode, rows) if memory.status.is_live]
+        mine = [m for m in found if m.scope == home and self._lookup.admits(m)]
+        agreed = await self._lookup.agreed(mine[-1:])
+        return agreed[0] if agreed else None
+
+    async def correct(self, which: str, content: str, *, quote: str | None) -> Outcome:
+        """See :meth:`simonides.api.AsyncMemoryManager.correct`."""
+        # What is said of the memory that stands is kept of it; it must not outlive it.
+        writer = await self._writer.in_this_life()
+        standing = await self.standing(which)
+        draft = Draft(content, source=Source.USER_CORRECTION, confidence=1.0, quote=quote)
+        if standing is None:
+            if is_id(which):
+                # Whether it stands elsewhere or nowhere is not this principal's to know.
+                return NOT_FOUND
+            draft = replace(draft, key=which)
+            (outcome,) = await writer.write([writer.candidate(draft)])
+            return outcome
+        draft = replace(
+            draft,
+            key=standing.key,
+            category=standing.category,
+            kind=standing.kind,
+            importance=standing.importance,
+            sensitivity=standing.sensitivity,
+            tags=standing.tags,
+            metadata=dict(standing.metadata),
+            session=standing.origin.session,
+            turn=standing.origin.turn,
+            speaker=standing.speaker,
+            purpose=standing.purpose,
+            audience=None if standing.audience is None else tuple(sorted(standing.audience)),
+        )
+        candidate = replace(
+            writer.candidate(draft), replaces=standing.id, replaces_root=standing.root
+        )
+        (outcome,) = await writer.write([candidate])
+        return outcome
+
+    async def confirm(self, id: str) -> Outcome:
+        """See :meth:`simonides.api.AsyncMemoryManager.confirm`."""
+        known = await self.standing(id)
+        if known is None:
+            return NOT_FOUND
+        index = self._services.indexes.of(self._principal.home.owner)
+        turn = _Confirmation(self._services, self._principal, index, known.id)
+        request = TurnRequest(since=index.head)
+        committed = await self._services.store.commit(
+            self._principal.home.owner, request, turn.decide
+        )
+        index.follow(committed)
+        return turn.outcome
+
+
+@dataclass(slots=True)
+class _Confirmation:
+    """Confirms one memory under the turn, if it still stands."""
+
+    services: Services
+    principal: Principal
+    index: OwnerIndex
+    id: str
+    outcome: Outcome = NOT_FOUND
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        self.index.refresh(snapshot)
+        scribe = Scribe(self.services, self.principal, snapshot)
+        standing = self.index.at(scribe.moment.now).by_id(self.id)
+        if standing is None:
+            return None
+        policy = self.services.policies.policy_for(self.principal.home.org)
+        memory = confirmed(standing, scribe.moment, policy.ttl_for(standing.category)[0])
+        scribe.record(EventType.CONFIRMED, memory.scope, subjects=(memory.id,))
+        self.outcome = Outcome(OutcomeKind.BUMPED, memory, ("confirmed",), scribe.events)
+        return Change(known_at=scribe.moment.known_at, restated=(memory,), events=scribe.events)

@@ -1,0 +1,243 @@
+"""Promotion: the one way across scopes, explicit, audited and upward only (SC-6)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from simonides.capture.drafts import target_scope
+from simonides.domain.ageing import confidence_at
+from simonides.domain.codecs.memory import decode
+from simonides.domain.errors import InvalidScope, SimonidesError, StoreUnavailable
+from simonides.domain.event import EventType
+from simonides.domain.memory import Memory, Origin
+from simonides.domain.scope import Principal, Scope, ScopeLevel
+from simonides.domain.value import from_us
+from simonides.domain.writing.change import (
+    Change,
+    OutboxItem,
+    PendingOutbox,
+    Snapshot,
+    TurnRequest,
+)
+from simonides.domain.writing.decision import (
+    Candidate,
+    Judgements,
+    Outcome,
+    OutcomeKind,
+    Proposer,
+)
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.incarnation import ERASED_SINCE, Life, life_of
+from simonides.engine.core.runtime import Services
+from simonides.engine.edit.cascade import cascaded
+from simonides.engine.edit.correct import NOT_FOUND, Changer
+from simonides.engine.edit.outbox import (
+    Cascade,
+    Deliveries,
+    Following,
+    packed,
+    unpacked,
+)
+from simonides.engine.screening.judge import judge_one
+from simonides.engine.write.writer import Writer
+
+_ALLOWED = frozenset(
+    {
+        (ScopeLevel.TASK, ScopeLevel.USER),
+        (ScopeLevel.TASK, ScopeLevel.ORG),
+        (ScopeLevel.USER, ScopeLevel.ORG),
+    }
+)
+"""From and to, as SPEC SC-6 lists them."""
+
+
+PAGE = 100
+"""Outbox items looked at in one go; chosen, as the port's default."""
+
+MIN_DAYS = 1 / 86_400
+"""Life of a copy whose original is about to end: a second, for a life must be over 0."""
+
+
+class Promoter:
+    """Copies memories of one principal's own scope upward."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._principal = principal
+
+    async def promote(self, id: str, to: str) -> Outcome:
+        """See :meth:`simonides.api.AsyncMemoryManager.promote`."""
+        home = self._principal.home
+        target = target_scope(to, self._principal)
+        if target not in home.lineage or (home.level, target.level) not in _ALLOWED:
+            raise InvalidScope(
+                "to", f"{target.path} is no ancestor to promote to: task→user, task→org, user→org"
+            )
+        # A task's user is the same person: the task may hand up to its own user.
+        acting = (
+            replace(self._principal, home=target)
+            if target.level is ScopeLevel.USER
+            else self._principal
+        )
+        # What was read of the source is not sent on once its owner is erased (FX-3).
+        life = await life_of(self._services.store, self._principal.home.owner)
+        writer = Writer(self._services, acting, life)
+        await writer.check_right(target)
+        memory = await Changer(self._services, self._principal).standing(id)
+        if memory is None:
+            return NOT_FOUND
+        now = from_us(self._services.clock.now_us())
+        return await self._copy(writer, promoted(memory, target, now), life)
+
+    async def _copy(self, writer: Writer, candidate: Candidate, life: Life) -> Outcome:
+        """Write the copy. Within one owner it is one transaction. Across owners the work is
+        committed with the source first and then carried out in the target's own turn, under a
+        key that makes a second delivery harmless.
+        """
+        source, target = self._principal.home.owner, candidate.scope.owner
+        if target == source:
+            return await _written(self._services, writer, candidate)
+        id = self._services.ids.new(self._services.clock.now_us())
+        item = packed(id, self._principal, candidate)
+        sent = await self._services.store.commit(
+            source, TurnRequest(), lambda snapshot: self._send(snapshot, item, candidate, life)
+        )
+        if life.may_be_over(sent.head):
+            return ERASED_SINCE
+        delivered = await deliver(self._services, source)
+        if item.id in delivered:
+            return delivered[item.id]
+        # Another process delivered it first, and the write's key makes this say what came of it;
+        # or it cannot be delivered now, and this says why.
+        return await _written(self._services, writer, candidate)
+
+    def _send(
+        self, snapshot: Snapshot, item: OutboxItem, candidate: Candidate, life: Life
+    ) -> Change | None:
+        if life.may_be_over(snapshot.head):
+            return None
+        scribe = Scribe(self._services, self._principal, snapshot)
+        scribe.record(
+            EventType.PROMOTED,
+            self._principal.home,
+            subjects=candidate.parents,
+            details={"to": item.target},
+        )
+        return Change(known_at=scribe.moment.known_at, events=scribe.events, outbox=(item,))
+
+
+async def _written(services: Services, writer: Writer, candidate: Candidate) -> Outcome:
+    policy = services.policies.policy_for(candidate.scope.org)
+    judgements = Judgements((judge_one(candidate, policy),))
+    (outcome,) = await writer.commit(await writer.prepare(candidate.scope.owner, judgements))
+    return outcome
+
+
+async def deliver(services: Services, source: Scope | None = None) -> dict[str, Outcome]:
+    """Carry out the work that one owner (None: every owner) has committed for others.
+
+    Each item is written in the name of who sent it, whose right is looked at again. One that
+    cannot be carried out stays, hinders no other, and is named in :class:`Deliveries`.
+
+    Returns:
+        What came of each item that was carried out, by its id.
+    """
+    done: dict[str, Outcome] = {}
+    failed: dict[str, str] = {}
+    while True:
+        page = await services.store.outbox(source=source, limit=PAGE + len(failed))
+        fresh = [p for p in page if p.item.id not in failed and p.item.id not in done]
+        if not fresh:
+            break
+        for pending in fresh:
+            try:
+                done[pending.item.id] = await _carry_out(services, pending)
+            except SimonidesError as error:
+                failed[pending.item.id] = type(error).__name__
+    undelivered = services.part(Deliveries).undelivered
+    for id in list(undelivered):
+        if source is None or id in done:
+            undelivered.pop(id, None)
+    undelivered.update(failed)
+    return done
+
+
+async def _carry_out(services: Services, pending: PendingOutbox) -> Outcome:
+    carried = unpacked(pending.item)
+    if isinstance(carried, Cascade):
+        return await cascaded(services, pending, carried)
+    if isinstance(carried, Following):
+        return await _followed(services, pending)
+    sender, candidate = carried
+    writer = Writer(services, sender)
+    outcome = await _written(services, writer, candidate)
+    edges = await _edges(services, candidate, outcome)
+    await services.store.settle(pending.source, [pending.item.id], edges=edges)
+    return outcome
+
+
+async def _followed(services: Services, pending: PendingOutbox) -> Outcome:
+    """Have the remote erase who was erased here.
+
+    Raises:
+        StoreError: If it could not; the work stays, and the receipt of the erasure says so.
+    """
+    remote = services.part(Deliveries).remote
+    if remote is None:
+        problem = "the remote of this replica is to follow an erasure; open it in mode synced"
+        raise StoreUnavailable(services.store.location, problem)
+    await remote.erase_there(Scope.parse(pending.item.target), pending.item.id)
+    await services.store.settle(pending.source, [pending.item.id])
+    return Outcome(OutcomeKind.FORGOTTEN, None, ("remote",))
+
+
+async def _edges(
+    services: Services, candidate: Candidate, outcome: Outcome
+) -> tuple[tuple[str, Scope, str], ...]:
+    """Return what the source's owner is to know of the copy, which may be in the history of what
+    stands there; a memory that already stood there is no child.
+    """
+    if outcome.memory is None:
+        return ()
+    owner = candidate.scope.owner
+    chain = map(decode, await services.store.history(owner, outcome.memory.root))
+    return tuple(
+        (parent, owner, version.id)
+        for version in chain
+        for parent in candidate.parents
+        if parent in version.parents
+    )
+
+
+def promoted(memory: Memory, target: Scope, now: datetime) -> Candidate:
+    """Return the copy that is proposed at the target: label and evidence as they were, what is
+    left of the confidence (LT-7: it does not come back by being promoted), a new id, the original
+    as its origin and parent, and no longer to live than it.
+    """
+    ends = memory.hard_expires_at
+    left = None if ends is None else max((ends - now) / timedelta(days=1), MIN_DAYS)
+    return Candidate(
+        content=memory.content,
+        scope=target,
+        source=memory.source,
+        proposer=Proposer.IMPORT,
+        label=memory.label,
+        kind=memory.kind,
+        category=memory.category,
+        key=memory.key,
+        confidence=confidence_at(memory, now),
+        importance=memory.importance,
+        tags=memory.tags,
+        metadata=memory.metadata,
+        triple=memory.triple,
+        quote=memory.quote,
+        origin=Origin(session=memory.origin.session, memory=memory.id, name=memory.origin.name),
+        speaker=memory.speaker,
+        parents=(memory.id,),
+        purpose=memory.purpose,
+        timeless=memory.timeless,
+        ttl_days=left,
+        valid_from=memory.valid_from,
+        idempotency_key=f"promote:{memory.scope.path}:{memory.id}:{memory.version}",
+    )

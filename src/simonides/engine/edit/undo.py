@@ -1,0 +1,187 @@
+"""Undo: what an event did is taken back by new states, under an event of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from simonides.domain.ageing import seen_at
+from simonides.domain.errors import UndoRefused
+from simonides.domain.event import EventType
+from simonides.domain.governance.review import Review, decode_review, encode_review
+from simonides.domain.memory import Memory
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.value import from_us, to_us
+from simonides.domain.writing.change import (
+    Change,
+    Head,
+    ReviewRecord,
+    Snapshot,
+    TurnRequest,
+)
+from simonides.domain.writing.decision import Outcome, OutcomeKind
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.runtime import Services
+from simonides.engine.edit.undo_rules import (
+    Deed,
+    check_room,
+    check_undoable,
+    taken_back,
+)
+from simonides.engine.recall.lookup import Lookup
+from simonides.engine.write.evidence import settle
+from simonides.engine.write.quotas import Room
+from simonides.engine.write.rules.pending import Pending
+from simonides.engine.write.write_turn import indexed_version
+from simonides.retrieval.index.owner_index import OwnerIndex
+from simonides.text.normalise import check_text
+
+PAGE = 1_000
+"""Links looked at in one go, from the newest back: what is undone has mostly just been done."""
+
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Undoer:
+    """Takes back what was done in one principal's own scope."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._principal = principal
+        self._lookup = Lookup(services, principal)
+
+    async def undo(self, event_id: str) -> Outcome:
+        """See :meth:`simonides.api.AsyncMemoryManager.undo`."""
+        owner = self._principal.home.owner
+        name = check_text("event_id", event_id, 512)
+        index = self._services.indexes.of(owner)
+        index.refresh(await self._services.store.snapshot(owner, since=index.head))
+        # What is read from here on is compared under the turn with what has changed since.
+        head = index.head
+        event = None if head is None else await self._found(owner, head, name)
+        if head is None or event is None:
+            raise _unknown(name)
+        deed = await self._deed(owner, event)
+        check_undoable(deed)
+        turn = _Undoing(self._services, self._principal, index, deed, head)
+        if deed.type is EventType.DECIDED:
+            turn.reopened = await self._review(owner, deed)
+        committed = await self._services.store.commit(owner, TurnRequest(since=head), turn.decide)
+        index.follow(committed)
+        await settle(self._services, self._principal, owner, committed.rows)
+        return turn.outcome
+
+    async def _found(self, owner: Scope, head: Head, name: str) -> Mapping[str, Any] | None:
+        """Return an event of the owner by its id, unless what came later has undone it."""
+        wanted, last = name.encode("utf-8", "surrogatepass"), head.seq
+        while last > 0:
+            first = max(last - PAGE, 0)
+            links = await self._services.store.links(owner, after=first, limit=last - first)
+            # One that undoes it names it and stands behind it.
+            for link in reversed(links):
+                if link.payload is None or wanted not in link.payload:
+                    continue
+                event: dict[str, Any] = json.loads(link.payload)
+                if event["id"] == name:
+                    return event
+                if event["details"].get("undoes") == name:
+                    advice = f"event {event['id']} took it back already; correct the memory instead"
+                    raise UndoRefused(name, "already_undone", advice)
+            last = first
+        return None
+
+    async def _deed(self, owner: Scope, event: Mapping[str, Any]) -> Deed:
+        store = self._services.store
+        stories = [await store.states(owner, id) for id in event["subjects"]]
+        refusals = self._services.indexes.of(owner).refusals
+        latest = [states[-1] for states in stories if states]
+        mine = event["scope"] == self._principal.home.path and all(
+            self._sees(memory) and not refusals.against(memory) for memory in latest
+        )
+        if not mine:
+            raise _unknown(event["id"])
+        at = to_us(datetime.fromisoformat(event["at"]))
+        type = EventType(event["type"])
+        return Deed(event["id"], type, at, tuple(stories), event["details"])
+
+    def _sees(self, memory: Memory) -> bool:
+        purpose = memory.purpose in (None, self._principal.purpose)
+        return purpose and self._lookup.hears(memory)
+
+    async def _review(self, owner: Scope, deed: Deed) -> tuple[ReviewRecord, ...]:
+        """Return the review of a decision, open again: from now on, so that other stores can tell
+        it from one of which the decision has not come to them yet.
+        """
+        records = await self._services.store.reviews(owner)
+        named = (each for each in records if each.id == deed.details.get("review"))
+        now = from_us(self._services.clock.now_us())
+        return tuple(encode_review(_reopened(decode_review(each), now)) for each in named)
+
+
+def _reopened(review: Review, now: datetime) -> Review:
+    # Decided by a clock that is ahead of this one, it is still open again after that.
+    later = now if review.decided_at is None else max(now, review.decided_at + _MICROSECOND)
+    return replace(review, kept=None, decided_at=None, opened_at=later)
+
+
+def _unknown(name: str) -> UndoRefused:
+    advice = "no such event is on record here; what was forgotten took its events with it"
+    return UndoRefused(name, "unknown_event", advice)
+
+
+@dataclass(slots=True)
+class _Undoing:
+    """Takes one event back under the turn, if nothing has come of it since."""
+
+    services: Services
+    principal: Principal
+    index: OwnerIndex
+    deed: Deed
+    read_at: Head
+    reopened: tuple[ReviewRecord, ...] = ()
+    outcome: Outcome = field(default_factory=lambda: Outcome(OutcomeKind.DROPPED))
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        self.index.refresh(snapshot)
+        self._check_still(snapshot)
+        scribe, deed = Scribe(self.services, self.principal, snapshot), self.deed
+        states = taken_back(deed, scribe.moment)
+        policy = self.services.policies.policy_for(self.principal.home.org)
+        view = self.index.at(scribe.moment.now)
+        check_room(deed, states, view, policy.long_term.slots.functional)
+        event = scribe.record(
+            EventType.UNDONE,
+            self.principal.home,
+            subjects=tuple(memory.id for memory in states),
+            reasons=(f"was:{deed.type}",),
+            details={"undoes": deed.id},
+        )
+        pending = Pending(view)
+        evictions = Room(self.index, policy.quotas, scribe).again(states, pending)
+        again = seen_at(states[0], scribe.moment.now)
+        self.outcome = Outcome(OutcomeKind.UNDONE, again, event.reasons, (event, *evictions))
+        return Change(
+            known_at=scribe.moment.known_at,
+            restated=pending.restated,
+            reindexed=tuple(
+                indexed_version(self.services, memory)
+                for memory in states
+                if self._is_retagged(memory)
+            ),
+            events=scribe.events,
+            reviews=self.reopened,
+        )
+
+    def _check_still(self, snapshot: Snapshot) -> None:
+        """Raise unless the memories are as they were when their states were read."""
+        head = snapshot.head
+        same = head is not None and head[:2] == self.read_at[:2]
+        later = {row.id for row in snapshot.rows if row.revision > self.read_at.revision}
+        if not same or later & self.deed.ids:
+            raise self.deed.refused("changed_since", "it was changed just now; look again")
+
+    def _is_retagged(self, memory: Memory) -> bool:
+        return any(s[-1].id == memory.id and s[-1].tags != memory.tags for s in self.deed.stories)

@@ -1,0 +1,1 @@
+"""Forgetting memories and erasing a person, with proof."""

@@ -1,0 +1,375 @@
+"""Erasing a data subject: one turn that leaves codes and tombstones, then what follows it (FX-3).
+
+The turn is the store's, all or nothing; it commits the work for other owners with it. Delivering
+that, emptying logs and looking at files come after, each of which may be interrupted and gone on
+with: until all is done the receipt is ``pending``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import cast
+
+from simonides.domain.codecs.parts import PARTS
+from simonides.domain.errors import (
+    ScopeDenied,
+    StoreCorrupt,
+    StoreError,
+    StoreUnavailable,
+)
+from simonides.domain.event import EventType, Link
+from simonides.domain.governance.erasure import (
+    RECEIPT_FORMAT,
+    UNREADABLE,
+    ErasureReceipt,
+    ErasureState,
+    Proof,
+    Purged,
+)
+from simonides.domain.governance.safety_record import subject_digest
+from simonides.domain.memory import Memory
+from simonides.domain.scope import SYNC_ACTOR, Principal, Scope
+from simonides.domain.value import from_us
+from simonides.domain.writing.change import (
+    Change,
+    Head,
+    HeldCandidate,
+    OutboxItem,
+    PendingOutbox,
+    Snapshot,
+    StoredRow,
+    TurnRequest,
+)
+from simonides.domain.writing.decision import Candidate
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.idempotency import marks_of
+from simonides.engine.core.incarnation import last_erasure
+from simonides.engine.core.runtime import Services
+from simonides.engine.core.tombstones import tombstones
+from simonides.engine.edit.cascade import told_to_others
+from simonides.engine.edit.outbox import Deliveries, packed_following
+from simonides.engine.edit.promote import deliver
+from simonides.engine.forgetting.residue import canaries, of_bodies, of_queries
+from simonides.engine.forgetting.unreadable_rows import Salvaged, salvaged
+from simonides.engine.knowledge.library import Library
+from simonides.engine.operations.safety_records import Shelves, secret_of
+from simonides.engine.recall.read_journal import DIGEST, ReadJournal
+from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.policy.guards import administers
+from simonides.ports import Capability, MovableStore
+
+ATTEMPTS = 100
+"""Times that the turn is taken while others write between reading and deciding. Each but the first
+reads only what has changed."""
+
+STAYS = frozenset({"events", "tombstones"})
+"""Parts of which rows stay: codes of the chain, and fingerprints."""
+
+LEFT = STAYS | {"event_payloads", "outbox"}
+"""Parts of which an erasure leaves rows: its own record too, and work for other owners."""
+
+RECORDS = "records"
+"""What an erasure waits for whose safety records and feedback could not be reached."""
+
+_TURNS = next(part for part in PARTS if part.name == "turns")
+
+MAX_WORK = 10_000
+"""Undelivered work of one owner that is looked at; far above any that can wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingErasures:
+    """What may be found nowhere of subjects whose erasure is not complete; in memory only.
+
+    Attributes:
+        patterns: Bytes to look for in the store's files, by subject.
+    """
+
+    patterns: dict[Scope, tuple[bytes, ...]] = field(default_factory=dict)
+
+
+class Eraser:
+    """Erases data subjects in the name of one principal."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._principal = principal
+        self._pending = services.part(PendingErasures)
+        self._journal, self._records = services.part(ReadJournal), services.part(Shelves)
+        self._library, self._hot = services.part(Library), services.part(HotSessions)
+
+    async def erase(self, subject: Scope, reasons: tuple[str, ...] = ()) -> ErasureReceipt:
+        """Erase a subject, or go on with it; see :meth:`simonides.AsyncMemoryManager.erase`.
+
+        Args:
+            subject: Who.
+            reasons: What the record says of why, beside what could not be read.
+        """
+        await self._check_right(subject)
+        before = await self._receipt(subject)
+        if before is not None and await self._is_untouched(subject, before):
+            return await self._finished(subject)
+        self._journal.discard(subject)
+        turn = await self._taken(subject, reasons)
+        self._pending.patterns[subject] = turn.needles
+        self._services.indexes.renew(subject)
+        self._library.forget(subject)
+        self._hot.forget(subject)
+        return await self._finished(subject)
+
+    async def status(self, subject: Scope) -> ErasureReceipt | None:
+        """Return the receipt of the last erasure as things stand, after trying to finish it; None
+        if there was none.
+        """
+        await self._check_right(subject)
+        return None if await self._receipt(subject) is None else await self._finished(subject)
+
+    async def _check_right(self, subject: Scope) -> None:
+        """Raise :class:`ScopeDenied` unless the principal may erase a subject (SC-3)."""
+        principal, org = self._principal, Scope.of_org(str(subject.org))
+        if subject.task is None and (principal.by is not None or principal.home == subject):
+            return
+        grants = await self._services.store.grants(org)
+        if subject.task is not None or not administers(principal, org, grants):
+            raise ScopeDenied(
+                subject.path,
+                "erase",
+                "a user erases itself, from no task of its own; others are erased by who "
+                "administers their org",
+            )
+
+    async def _is_untouched(self, subject: Scope, receipt: ErasureReceipt) -> bool:
+        """Whether nothing of a subject is stored that the last erasure did not leave: what sessions
+        log and what journals keep moves no head.
+        """
+        counts: Mapping[str, int] = {}
+
+        def look(snapshot: Snapshot) -> None:
+            nonlocal counts
+            counts = snapshot.counts
+
+        (head,) = await self._services.store.heads([subject])
+        if head is None or from_us(head.known_at) != receipt.erased_at:
+            return False
+        await self._services.store.commit(subject, TurnRequest(since=head, counts=True), look)
+        return not any(count for part, count in counts.items() if part not in LEFT)
+
+    async def _taken(self, subject: Scope, reasons: tuple[str, ...]) -> _Erasure:
+        """Take the turn until nothing came between what was read and the decision.
+
+        Raises:
+            StoreUnavailable: If somebody keeps writing.
+        """
+        read = _Read()
+        for _ in range(ATTEMPTS):
+            await self._read(subject, read)
+            turn = _Erasure(self._services, self._principal, subject, read, reasons)
+            request = TurnRequest(since=read.head, counts=True)
+            await self._services.store.commit(subject, request, turn.decide)
+            if turn.is_done:
+                return turn
+        raise StoreUnavailable(
+            self._services.store.location,
+            f"{subject.path} is written to all the time; stop what writes for it, then erase again",
+        )
+
+    async def _read(self, subject: Scope, read: _Read) -> None:
+        store = self._services.store
+        (head,) = await store.heads([subject])
+        if read.rows is None or not _follows(read.head, head):
+            read.rows = {}
+            while page := await store.rows(subject, after=max(read.rows, default="")):
+                read.rows |= {row.id: row for row in page}
+        else:
+            changed = await store.snapshot(subject, since=read.head)
+            read.rows |= {row.id: row for row in changed.rows}
+        # In this order: a promotion that is settled in between is seen as derived, too.
+        read.head = head
+        read.held = await store.held(subject)
+        read.work = await store.outbox(source=subject, limit=MAX_WORK)
+        derived = await store.derived(subject)
+        read.elsewhere = [(owner, id) for owner, id in derived if owner != subject]
+        asked = await store.journaled(subject, limit=MAX_WORK, kind=DIGEST)
+        read.queries = [entry.body for entry in asked]
+        read.said = await self._said(subject)
+
+    async def _said(self, subject: Scope) -> list[bytes]:
+        """Return what was said in the subject's sessions, where a store can be asked for it."""
+        chain_head = await self._services.store.chain_head(subject)
+        if chain_head is None or Capability.MOVABLE not in self._services.store.capabilities:
+            return []
+        store, said, after = cast("MovableStore", self._services.store), list[bytes](), None
+        while page := await store.page(chain_head[0], _TURNS, after=after):
+            said += [cell for row in page for cell in row[-1:] if isinstance(cell, bytes)]
+            after = _TURNS.key_of(page[-1])
+        return said
+
+    async def _finished(self, subject: Scope) -> ErasureReceipt:
+        """Carry out what waits, look at the files, and say how it stands."""
+        services = self._services
+        await deliver(services, subject)
+        purged = await services.store.purge(subject, self._pending.patterns.get(subject, ()))
+        purged = with_records(purged, await self._records_gone(subject))
+        receipt = await self._receipt(subject, purged)
+        if receipt is None:
+            raise StoreCorrupt(services.store.location, "the record of an erasure is gone")
+        if receipt.state is ErasureState.COMPLETE:
+            self._pending.patterns.pop(subject, None)
+        return receipt
+
+    async def _records_gone(self, subject: Scope) -> Purged:
+        """Remove the subject's safety records and feedback: though scrubbed they are of nobody
+        else, and what was written down of somebody may tell who it was (OB-2, FX-3).
+        """
+        if Capability.MOVABLE not in self._services.store.capabilities:
+            return Purged()  # without a secret of the store nobody can have recorded anything
+        digest = subject_digest(await secret_of(self._services), subject)
+        try:
+            return await self._records.forget(digest)
+        except StoreError:
+            return Purged(waits=(RECORDS,))
+
+    async def _receipt(self, subject: Scope, purged: Purged | None = None) -> ErasureReceipt | None:
+        services, store = self._services, self._services.store
+        found = await last_erasure(store, subject)
+        if found is None:
+            return None
+        (head,) = await store.heads([subject])
+        chain_head = await store.chain_head(subject)
+        if head is None or chain_head is None:
+            return None
+        work = await store.outbox(source=subject, limit=MAX_WORK)
+        looked = purged or Purged()
+        waits = (*((f"cascade:{len(work)}",) if work else ()), *looked.waits)
+        event = json.loads(found[1].payload or b"{}")
+        receipt = ErasureReceipt(
+            format=RECEIPT_FORMAT,
+            subject=chain_head[0].hex(),
+            state=ErasureState.PENDING if waits else ErasureState.COMPLETE,
+            waits=waits,
+            erased_at=datetime.fromisoformat(event["at"]),
+            checked_at=from_us(services.clock.now_us()),
+            **event["details"],
+            incarnation_after=head.incarnation.hex(),
+            files=looked.files,
+            remains=looked.remains,
+            link=_proof(*found),
+        )
+        if Capability.MOVABLE in store.capabilities:
+            return receipt.sealed((await cast("MovableStore", store).keys()).tag_key)
+        return receipt
+
+
+def with_records(purged: Purged, records: Purged) -> Purged:
+    """Return what was purged of memories and of records together."""
+    return Purged(
+        (*purged.files, *records.files),
+        (*purged.waits, *records.waits),
+        (*purged.remains, *records.remains),
+    )
+
+
+@dataclass(slots=True)
+class _Read:
+    """What of a subject was read before the turn.
+
+    Attributes:
+        head: Where it stood before any of it.
+        rows: Every version by id; None before the first time.
+        held: What waits.
+        work: What is on its way to others.
+        elsewhere: What others have derived from it: owner and id.
+        queries: Receipts of what was asked.
+        said: What was said in sessions.
+    """
+
+    head: Head | None = None
+    rows: dict[str, StoredRow] | None = None
+    held: Sequence[HeldCandidate] = ()
+    work: Sequence[PendingOutbox] = ()
+    elsewhere: Sequence[tuple[Scope, str]] = ()
+    queries: Sequence[bytes] = ()
+    said: Sequence[bytes] = ()
+
+
+@dataclass(slots=True)
+class _Erasure:
+    """Lets everything go, if it stands as it was read."""
+
+    services: Services
+    principal: Principal
+    subject: Scope
+    read: _Read
+    reasons: tuple[str, ...] = ()
+    is_done: bool = False
+    needles: tuple[bytes, ...] = field(default=())
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        if snapshot.head != self.read.head:
+            return None
+        scribe = Scribe(self.services, self.principal, snapshot)
+        rows = list((self.read.rows or {}).values())
+        found = salvaged(rows, self.read.held, self.read.work)
+        buried = _buried(found)
+        removed = {part: count for part, count in snapshot.counts.items() if part not in STAYS}
+        head = snapshot.head
+        unreadable = (f"{UNREADABLE}:{found.unreadable}",) if found.unreadable else ()
+        # Neither path nor ids: what is left says nothing of whom it is about.
+        scribe.record(
+            EventType.ERASED,
+            Scope.of_global(),
+            reasons=(*unreadable, *self.reasons),
+            details={
+                "removed": removed,
+                "copies": len(self.read.elsewhere),
+                "tombstones": len(buried),
+                "incarnation_before": None if head is None else head.incarnation.hex(),
+            },
+            actor="subject" if self.principal.home == self.subject else None,
+        )
+        records: tuple[Memory | Candidate, ...] = (*found.memories, *found.candidates)
+        sought = {*canaries(rows, records), *of_queries(self.read.queries)}
+        self.needles = tuple(sought | {*of_bodies(self.read.said)})
+        self.is_done = True
+        return Change(
+            known_at=scribe.moment.known_at,
+            erased=True,
+            tombstones=buried,
+            events=scribe.events,
+            outbox=(
+                *told_to_others(scribe.moment.new_id, found.work, self.read.elsewhere),
+                *self._told_to_the_remote(scribe),
+            ),
+        )
+
+    def _told_to_the_remote(self, scribe: Scribe) -> tuple[OutboxItem, ...]:
+        """Return the work for the store that this one is a replica of (MO-1); of an erasure that
+        was asked for there, it has done its part.
+        """
+        if self.services.part(Deliveries).remote is None or self.principal.by == SYNC_ACTOR:
+            return ()
+        return (packed_following(scribe.moment.new_id(), self.subject),)
+
+
+def _buried(found: Salvaged) -> tuple[bytes, ...]:
+    waiting = {mark for candidate in found.candidates for mark in marks_of(candidate)}
+    return tuple(sorted({*tombstones(found.memories, keys=True), *waiting}))
+
+
+def _follows(then: Head | None, now: Head | None) -> bool:
+    """Whether what changed since one head leads to another: nothing was removed in between."""
+    return then is not None and now is not None and then[:2] == now[:2]
+
+
+def _proof(previous: bytes, link: Link) -> Proof:
+    return Proof(
+        seq=link.seq,
+        previous=previous.hex(),
+        mac=link.mac.hex(),
+        commitment=link.commitment.hex(),
+        salt=(link.salt or b"").hex(),
+        payload=(link.payload or b"").decode(),
+    )

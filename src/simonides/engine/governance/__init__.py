@@ -1,0 +1,1 @@
+"""Consents, grants, held candidates, reviews and policy dry runs."""

@@ -1,0 +1,101 @@
+"""Giving and taking rights in an org; every change is an event of the org (SC-3, OB-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simonides.domain.errors import InvalidInput, ScopeDenied
+from simonides.domain.event import EventType
+from simonides.domain.scope import (
+    Grant,
+    Principal,
+    Right,
+    Scope,
+    checked_id,
+)
+from simonides.domain.value import shown
+from simonides.domain.writing.change import Change, Snapshot, TurnRequest
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.runtime import Services
+from simonides.policy.guards import administers, may_grant
+
+
+class Granter:
+    """Changes grants in the name of one principal, whose right is looked at under the turn."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._principal = principal
+
+    async def grant(self, org: Scope, user: str, right: str) -> Grant:
+        """Give a right; twice changes nothing.
+
+        Raises:
+            InvalidInput: If the right is unknown.
+            InvalidScope: If an id is malformed.
+            ScopeDenied: If the principal may not.
+        """
+        grant = _grant(user, right, self._principal.name)
+        await self._change(org, grant, given=True)
+        return grant
+
+    async def revoke(self, org: Scope, user: str, right: str) -> bool:
+        """Take a right away; returns whether there was one. Raises as :meth:`grant` does."""
+        return await self._change(org, _grant(user, right, ""), given=False)
+
+    async def seen(self, org: Scope) -> tuple[Grant, ...]:
+        """Return the grants that the principal may see, by user, then right."""
+        grants = await self._services.store.grants(org)
+        if administers(self._principal, org, grants):
+            return grants
+        user = self._principal.home.user
+        return tuple(g for g in grants if user is not None and user in (g.grantee, g.subject))
+
+    async def _change(self, org: Scope, grant: Grant, *, given: bool) -> bool:
+        changed = False
+
+        def decide(snapshot: Snapshot) -> Change | None:
+            nonlocal changed
+            self._check(org, grant, snapshot.grants, given=given)
+            held = {(g.grantee, g.right, g.subject) for g in snapshot.grants}
+            if ((grant.grantee, grant.right, grant.subject) in held) is given:
+                return None
+            changed = True
+            return self._changed(org, grant, snapshot, given=given)
+
+        (head,) = await self._services.store.heads([org])
+        await self._services.store.commit(org, TurnRequest(since=head, grants=True), decide)
+        return changed
+
+    def _check(self, org: Scope, grant: Grant, grants: Sequence[Grant], *, given: bool) -> None:
+        if not administers(self._principal, org, grants):
+            raise ScopeDenied(
+                org.path, "admin", "rights are given and taken by who administers the org"
+            )
+        if given and not may_grant(self._principal, org, grant, grants):
+            raise ScopeDenied(
+                org.path, "admin", "nobody grants to themselves; ask another administrator"
+            )
+
+    def _changed(self, org: Scope, grant: Grant, snapshot: Snapshot, *, given: bool) -> Change:
+        scribe = Scribe(self._services, self._principal, snapshot)
+        scribe.record(
+            EventType.GRANTED if given else EventType.REVOKED,
+            org,
+            details={"grantee": grant.grantee, "right": grant.name},
+        )
+        return Change(
+            known_at=scribe.moment.known_at,
+            granted=(grant,) if given else (),
+            revoked=() if given else (grant,),
+            events=scribe.events,
+        )
+
+
+def _grant(user: str, right: object, by: str) -> Grant:
+    name, _, subject = right.partition(":") if isinstance(right, str) else ("", "", "")
+    if name not in list(Right) or (name == Right.READ_USER) != bool(subject):
+        allowed = "org_write, admin or read_user:{id}"
+        raise InvalidInput("right", f"must be {allowed}, not {shown(right)}")
+    checked = checked_id("subject", subject) if subject else None
+    return Grant(checked_id("user", user), Right(name), checked, by)

@@ -1,0 +1,184 @@
+"""What a person is asked to decide, and deciding it (LT-3, HY-5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+from simonides.domain.ageing import seen_at
+from simonides.domain.errors import InvalidInput
+from simonides.domain.event import Event, EventType
+from simonides.domain.governance.consent import Refusals
+from simonides.domain.governance.review import (
+    Keep,
+    Review,
+    ReviewStatus,
+    decode_review,
+    encode_review,
+)
+from simonides.domain.memory import Memory
+from simonides.domain.scope import Principal
+from simonides.domain.value import shown
+from simonides.domain.writing.change import Change, Snapshot, TurnRequest
+from simonides.domain.writing.decision import Outcome, OutcomeKind
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.runtime import Services
+from simonides.engine.edit.correct import NOT_FOUND
+from simonides.engine.hygiene_scan.review_rules import decided
+from simonides.engine.recall.lookup import Lookup
+from simonides.engine.write.evidence import settle
+from simonides.retrieval.index.owner_index import OwnerIndex
+from simonides.text.normalise import check_text
+
+OWN_PROPOSAL = "own_proposal"
+"""Reason: an agent or administrator brought one of the sides, and somebody else has to decide."""
+
+MAX_REASON_BYTES = 1_000
+"""Longest reason of a decision; chosen: a remark, not a document."""
+
+
+class Reviewer:
+    """The reviews of one principal's own scope."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._principal = principal
+        self._lookup = Lookup(services, principal)
+
+    async def reviews(self, status: str) -> tuple[Review, ...]:
+        """See :meth:`simonides.api.AsyncMemoryManager.reviews`."""
+        wanted = _named("status", status, ReviewStatus)
+        owner = self._principal.home.owner
+        recorded = [*await self._services.store.reviews(owner, status=wanted)]
+        if wanted is ReviewStatus.EXPIRED:
+            # Those of which nobody has noted yet that they are: time says so by itself.
+            recorded += await self._services.store.reviews(owner, status=ReviewStatus.OPEN)
+        if not recorded:
+            return ()
+        index = self._services.indexes.of(owner)
+        index.refresh(await self._services.store.snapshot(owner, since=index.head))
+        seen = [self._as_of_now(decode_review(record)) for record in recorded]
+        found = [self._with_sides(each, index) for each in seen if each.status is wanted]
+        return tuple(review for review in found if self._is_mine(review, index.refusals))
+
+    def _as_of_now(self, review: Review) -> Review:
+        days = self._services.policies.policy_for(self._principal.home.org).review_days
+        overdue = review.is_overdue(self._lookup.now, days)
+        return replace(review, expired_at=self._lookup.now) if overdue else review
+
+    def _with_sides(self, review: Review, index: OwnerIndex) -> Review:
+        now = self._lookup.now
+        found = [index.at(now).by_root(root) for root in (review.a, review.b)]
+        sides = (None if side is None else seen_at(side, now) for side in found)
+        return replace(review, sides=tuple(sides))
+
+    def _is_mine(self, review: Review, refusals: Refusals) -> bool:
+        """Whether it is of this principal's scope, and its agent may see what stands of it, and
+        nobody refused that; of which nothing stands any more there is nothing to decide.
+        """
+        standing = [side for side in review.sides if side is not None]
+        mine = review.scope == self._principal.home and bool(standing)
+        seen = [self._lookup.admits(side) and not refusals.against(side) for side in standing]
+        return mine and all(seen)
+
+    async def decide(self, id: str, keep: str, reason: str) -> Outcome:
+        """See :meth:`simonides.api.AsyncMemoryManager.decide`."""
+        wanted = cast(Keep, _named("keep", keep, Keep))
+        if reason:
+            check_text("reason", reason, MAX_REASON_BYTES)
+        known = [review for review in await self._all() if review.id == id]
+        if not known:
+            return NOT_FOUND
+        if known[0].proposed_by == self._principal.acting and not self._principal.is_person:
+            return await self._refused(known[0])
+        owner = self._principal.home.owner
+        index = self._services.indexes.of(owner)
+        turn = _Decision(self._services, self._principal, index, known[0], wanted, reason)
+        committed = await self._services.store.commit(
+            owner, TurnRequest(since=index.head), turn.decide
+        )
+        index.follow(committed)
+        await settle(self._services, self._principal, owner, committed.rows)
+        return turn.outcome
+
+    async def _refused(self, review: Review) -> Outcome:
+        """Return, and leave in the trail, that who brought one side must not decide (HY-5)."""
+        owner = self._principal.home.owner
+        events: tuple[Event, ...] = ()
+
+        def record(snapshot: Snapshot) -> Change:
+            nonlocal events
+            scribe = Scribe(self._services, self._principal, snapshot)
+            scribe.record(
+                EventType.BLOCKED,
+                review.scope,
+                reasons=(OWN_PROPOSAL,),
+                details={"review": review.id},
+            )
+            events = scribe.events
+            return Change(known_at=scribe.moment.known_at, events=events)
+
+        index = self._services.indexes.of(owner)
+        committed = await self._services.store.commit(owner, TurnRequest(since=index.head), record)
+        index.follow(committed)
+        return Outcome(OutcomeKind.BLOCKED, None, (OWN_PROPOSAL,), events)
+
+    async def _all(self) -> tuple[Review, ...]:
+        return tuple([each for status in ReviewStatus for each in await self.reviews(status)])
+
+
+def _named(field: str, name: str, kinds: type[ReviewStatus] | type[Keep]) -> ReviewStatus | Keep:
+    try:
+        return kinds(name)
+    except ValueError as error:
+        allowed = ", ".join(repr(kind.value) for kind in kinds)
+        raise InvalidInput(field, f"must be one of {allowed}, not {shown(name)}") from error
+
+
+@dataclass(slots=True)
+class _Decision:
+    """Decides one review under the turn, if there is still something to decide."""
+
+    services: Services
+    principal: Principal
+    index: OwnerIndex
+    review: Review
+    keep: Keep
+    reason: str
+    outcome: Outcome = NOT_FOUND
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        self.index.refresh(snapshot)
+        scribe = Scribe(self.services, self.principal, snapshot)
+        moment, review = scribe.moment, self.review
+        a, b = (self.index.at(moment.now).by_root(root) for root in (review.a, review.b))
+        policy = self.services.policies.policy_for(self.principal.home.org)
+        states = decided(
+            a, b, self.keep, review.opened_at, moment, lambda name: policy.ttl_for(name)[0]
+        )
+        if isinstance(states, str):
+            self.outcome = Outcome(OutcomeKind.DROPPED, a or b, (states,))
+            return None
+        self._record(scribe, states)
+        closed = replace(review, kept=self.keep, decided_at=moment.now)
+        return Change(
+            known_at=moment.known_at,
+            restated=states,
+            events=scribe.events,
+            reviews=(encode_review(closed),),
+        )
+
+    def _record(self, scribe: Scribe, states: tuple[Memory, ...]) -> None:
+        why = f"kept:{self.keep}"
+        scribe.record(
+            EventType.DECIDED,
+            self.review.scope,
+            subjects=tuple(memory.id for memory in states),
+            reasons=(why,),
+            # A person's words may tell of the memories; they go with them, as all of an event does.
+            details={"review": self.review.id, "kept": self.keep.value, "reason": self.reason},
+        )
+        lost = any(not memory.status.is_live for memory in states)
+        kind = OutcomeKind.SUPERSEDED if lost else OutcomeKind.COEXISTS
+        kept = seen_at(states[0], scribe.moment.now) if self.keep is not Keep.NEITHER else None
+        self.outcome = Outcome(kind, kept, ("decided", why), scribe.events)

@@ -1,0 +1,1 @@
+"""Looks again at stored memories for duplicates, contradictions and staleness."""

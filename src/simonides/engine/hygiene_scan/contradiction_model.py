@@ -1,0 +1,104 @@
+"""Asks a language model what the rules do not know: which near statements contradict (HY-3).
+
+Outside every turn, once for each look through an owner's memories, about so many pairs as policy
+allows. What it says is a finding as the rules' are, and is applied like those: under the owner's
+turn, if both statements still stand then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from simonides.capture.rules.evidence import UNPROVEN, gaps
+from simonides.domain.errors import CeilingReached, ModelError
+from simonides.domain.governance.contradiction import Pair, Relation, Verdict
+from simonides.domain.operations.hygiene_scan import HygieneReport
+from simonides.domain.writing.decision import NO_USAGE
+from simonides.engine.capture.capture import failure_of
+from simonides.engine.core.runtime import Services, ails
+from simonides.hygiene.contradiction.model_judge import (
+    RULE,
+    judge,
+    may_be_shown,
+    verdicts_of,
+)
+from simonides.policy.policy import Policy
+from simonides.ports import LanguageModel
+
+MODEL = "model"
+"""Name of the language model among what ails, for ``status``: a daily look has no other reader."""
+
+
+UNLIKE = "same_but_unlike"
+"""Diagnostic: the model called two texts the same that differ in a number, date, name or denial."""
+
+_TELLING = frozenset(UNPROVEN)
+
+
+class Opinion(NamedTuple):
+    """What the model said.
+
+    Attributes:
+        found: Pairs of which it said that one is against the other, with its verdict.
+        report: The one it was given, with what was asked, what that cost and what went wrong.
+    """
+
+    found: tuple[tuple[Pair, Verdict], ...]
+    report: HygieneReport
+
+
+async def opinion(
+    services: Services,
+    policy: Policy,
+    pairs: Sequence[Pair],
+    report: HygieneReport,
+    model: LanguageModel | None,
+) -> Opinion:
+    """Ask the model about those pairs that it may see, what was said last first.
+
+    A model that fails is a diagnostic. Without one, or where policy allows no pairs, nothing
+    happens.
+
+    Args:
+        services: The open simonides.
+        policy: Of the owner's org.
+        pairs: Near statements of which the rules say neither.
+        report: What is known so far.
+        model: Whom to ask: an account of the owner, or None.
+    """
+    most = policy.hygiene.model_pairs
+    allowed = policy.digest.sensitivities
+    seen = [pair for pair in pairs if all(may_be_shown(side, allowed) for side in pair)]
+    if model is None or not most or not seen:
+        return Opinion((), report)
+    # By the time of what was said last; of one statement's pairs the nearest, as they come.
+    seen.sort(key=lambda pair: pair.newer.created_at, reverse=True)
+    asked = seen[:most]
+    report = report.plus(asked=len(asked), unasked=len(seen) - len(asked))
+    try:
+        answer = await judge(model, asked, deadline_s=policy.budgets.seconds)
+    except ModelError as error:
+        if not isinstance(error, CeilingReached):
+            ails(services, MODEL, error)
+        return Opinion((), report.told(error.usage or NO_USAGE, failure_of(error)))
+    ails(services, MODEL, None)
+    said, wrong = verdicts_of(answer.value, len(asked))
+    told = {place: said[place] for place in sorted(said) if said[place] is not Relation.NEITHER}
+    unlike = [p for p, each in told.items() if each is Relation.SAME and not _may_be_one(asked[p])]
+    wrong = (*wrong, UNLIKE) if unlike else wrong
+    found = tuple(
+        (asked[place], Verdict(relation, RULE))
+        for place, relation in told.items()
+        if place not in unlike
+    )
+    return Opinion(found, report.told(answer.usage, *wrong))
+
+
+def _may_be_one(pair: Pair) -> bool:
+    """Whether two texts could be one statement: no number, date, name or denial is in one alone
+    (LT-2).
+    """
+    one, other = pair.older.content, pair.newer.content
+    apart = {*gaps(one, other), *gaps(other, one)}
+    return apart.isdisjoint(_TELLING)

@@ -1,0 +1,343 @@
+"""The hygiene cycle: looks again at what is stored for what writes have not found (HY-8).
+
+A cycle first looks, a page of memories at a time and beside the event loop, and notes what it
+found; a language model, where there is one, is asked about what the rules do not know
+(:mod:`simonides.engine.hygiene_scan.contradiction_model`); then it applies all that in turns of a
+few findings, each of
+which looks again whether both memories still stand. So a cycle that is killed has done some and not
+others, and the next one finds the rest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import repeat
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from simonides.domain.ageing import seen_at
+from simonides.domain.codecs.candidate import decode_held
+from simonides.domain.codecs.memory import decode
+from simonides.domain.event import EventType
+from simonides.domain.governance.contradiction import NEITHER, Pair
+from simonides.domain.governance.review import Keep, Review, decode_review
+from simonides.domain.memory import Kind, Memory, Status
+from simonides.domain.operations.hygiene_scan import HygieneReport
+from simonides.domain.policy.hygiene import Action
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.value import from_us
+from simonides.domain.writing.change import Snapshot, StoredRow, TurnRequest
+from simonides.engine.core.counters import Counters
+from simonides.engine.core.runtime import Services, account_of
+from simonides.engine.hygiene_scan.apply_findings import FindingsTurn, Found
+from simonides.engine.hygiene_scan.contradiction_model import opinion
+from simonides.engine.screening.screen import findings_of
+from simonides.engine.write.evidence import settle
+from simonides.engine.write.rules.near import repeated
+from simonides.hygiene.contradiction.rivals import earlier_conflicts, undecided_pairs
+from simonides.policy.policy import Policy
+from simonides.ports import LanguageModel
+from simonides.retrieval.index.near_duplicates import shape_in
+from simonides.retrieval.index.owner_index import OwnerIndex
+
+PAGE = 200
+"""Memories that are looked at in one go; chosen: a quarter of a second beside the event loop."""
+
+TURN_FINDINGS = 50
+"""Findings that are applied in one turn; chosen: some 10 ms in a file."""
+
+RECENT = timedelta(days=2)
+"""How far the daily cycle looks back: what is older it has looked at before. A day is over for each
+owner at its own time, and one may be missed."""
+
+KeptBoth: TypeAlias = Mapping[frozenset[str], datetime]
+"""By the roots of two memories, when a person last decided that both may stand."""
+
+_DECISIONS: Mapping[str, EventType] = MappingProxyType(
+    {
+        "duplicates": EventType.MERGED,
+        "updates": EventType.SUPERSEDED,
+        "resolved": EventType.SUPERSEDED,
+    }
+)
+"""What was decided about a memory, by the count that it is in."""
+
+
+class Looked(NamedTuple):
+    """What a look at some rows has shown.
+
+    Attributes:
+        counts: By the names of :class:`~simonides.domain.operations.hygiene_scan.HygieneReport`.
+        found: What is to be done.
+        pairs: Near statements of which the rules say neither; only where they were asked for.
+        marks: Memories by mark of what hygiene found in them and policy minds.
+    """
+
+    counts: dict[str, int]
+    found: list[Found]
+    pairs: list[Pair]
+    marks: Mapping[str, int]
+
+
+class Cycle:
+    """Looks through the memories of an owner for somebody."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        """Build it; the trail names the principal."""
+        self._services = services
+        self._principal = principal
+        self._counters = services.part(Counters)
+
+    async def run(
+        self,
+        owner: Scope,
+        *,
+        dry_run: bool,
+        recent: bool = False,
+        since: datetime | None = None,
+        among: Sequence[str] | None = None,
+        model: LanguageModel | None = None,
+    ) -> HygieneReport:
+        """Look through one owner's memories.
+
+        Args:
+            owner: Whose.
+            dry_run: Only say what would be done.
+            recent: Only at what was said in the last days, against all that was said before it.
+            since: Likewise of what was said since a time, by the rules alone: no model is asked.
+            among: Only at memories of these ids, against all that was said before them; reviews
+                and what waits are then left alone.
+            model: The account to ask through; None opens one of its own.
+
+        Raises:
+            StoreError: If the store could not; what was done until then stays.
+        """
+        services = self._services
+        found, report = await self.found(
+            owner,
+            recent=recent,
+            since=since,
+            among=among,
+            model=model,
+            minds=not recent and since is None and among is None,
+        )
+        report = replace(report, dry_run=dry_run)
+        index, policy = services.indexes.of(owner), services.policies.policy_for(owner.org)
+        late = None
+        if among is None:
+            reviews = map(decode_review, await services.store.reviews(owner))
+            late = [each for each in reviews if each.is_overdue(self._now, policy.review_days)]
+        return await self._applied(owner, index, policy, report, found, late)
+
+    async def found(
+        self,
+        owner: Scope,
+        *,
+        recent: bool = False,
+        since: datetime | None = None,
+        among: Sequence[str] | None = None,
+        model: LanguageModel | None = None,
+        minds: bool = False,
+    ) -> tuple[list[Found], HygieneReport]:
+        """Look through one owner's memories and change nothing.
+
+        Args:
+            owner: As for :meth:`run`, like the next four.
+            recent: See there.
+            since: See there.
+            among: See there.
+            model: See there.
+            minds: Whether to count what policy would do something about, which is half of the work.
+
+        Returns:
+            What is to be done, and a report that counts what was looked at.
+        """
+        services = self._services
+        index = services.indexes.of(owner)
+        index.refresh(await services.store.snapshot(owner, since=index.head))
+        policy = services.policies.policy_for(owner.org)
+        reviews = [decode_review(each) for each in await services.store.reviews(owner)]
+        look = partial(
+            looked,
+            index,
+            now=self._now,
+            since=self._now - RECENT if recent else since,
+            kept=_kept_both(reviews),
+            has_model=bool(
+                since is None and services.models.meter and policy.hygiene.model_pairs > 0
+            ),
+            minded_by=policy if minds else None,
+        )
+        report = HygieneReport(owners=1)
+        stored = await (self._rows(owner) if among is None else services.store.get(owner, among))
+        rows = [row for row in stored if index.holds(row.id)]
+        found: list[Found] = []
+        pairs: list[Pair] = []
+        for first in range(0, len(rows), PAGE):
+            page = index.current(rows[first : first + PAGE])
+            seen = await services.aside(partial(look, page))
+            report = report.plus(**seen.counts).seen(seen.marks)
+            found += seen.found
+            pairs += seen.pairs
+        asked = model or account_of(services, owner)
+        report = await self._asked(asked, policy, report, found, pairs)
+        return found, report
+
+    async def _asked(
+        self,
+        model: LanguageModel | None,
+        policy: Policy,
+        report: HygieneReport,
+        found: list[Found],
+        pairs: Sequence[Pair],
+    ) -> HygieneReport:
+        """Add what the model finds in pairs that nothing was found of yet."""
+        if model is None or not pairs:
+            return report
+        met = {id for each in found for id in (each.older, each.newer)}
+        left = [pair for pair in pairs if met.isdisjoint({pair.older.id, pair.newer.id})]
+        said = await opinion(self._services, policy, left, report, model)
+        found += [
+            Found(pair.older.id, pair.newer.id, verdict, model.model_id)
+            for pair, verdict in said.found
+        ]
+        return said.report
+
+    @property
+    def _now(self) -> datetime:
+        return from_us(self._services.clock.now_us())
+
+    async def _rows(self, owner: Scope) -> Sequence[StoredRow]:
+        rows: list[StoredRow] = []
+        after: str | None = ""
+        while after is not None:
+            page = await self._services.store.rows(owner, after=after, limit=2_000)
+            after = page[-1].id if len(page) == 2_000 else None
+            rows += page
+        return rows
+
+    async def _applied(
+        self,
+        owner: Scope,
+        index: OwnerIndex,
+        policy: Policy,
+        report: HygieneReport,
+        found: Sequence[Found],
+        late: Sequence[Review] | None,
+    ) -> HygieneReport:
+        """Apply what was found; with ``late`` also let go of what nobody has decided in time."""
+        services, days = self._services, policy.review_days
+        kept_days = policy.consolidation.held_days
+        held = () if late is None else await services.store.held(owner)
+        waited = tuple(
+            row.id for row in held if decode_held(row).is_overdue(self._now, days, kept_days)
+        )
+        for first in range(0, max(len(found), 1), TURN_FINDINGS):
+            work = found[first : first + TURN_FINDINGS]
+            turn = FindingsTurn(
+                services,
+                self._principal,
+                owner,
+                index,
+                work,
+                late if late and first == 0 else (),
+                waited if first == 0 else (),
+                policy.gates.confidence_gap,
+            )
+            if report.dry_run:
+                head = index.head
+                if head is not None:
+                    turn.decide(Snapshot(head=head, complete=False, rows=()))
+            elif work or turn.late or turn.waited:
+                request = TurnRequest(since=index.head)
+                committed = await services.store.commit(owner, request, turn.decide)
+                index.follow(committed)
+                await settle(services, self._principal, owner, committed.rows)
+                many = sum(turn.counts.get(name, 0) for name in ("contradictions", "resolved"))
+                self._counters.decided(_decisions(turn.counts), contradictions=many)
+            report = report.plus(**turn.counts)
+        return report
+
+
+def looked(
+    index: OwnerIndex,
+    rows: Sequence[StoredRow],
+    *,
+    now: datetime,
+    since: datetime | None,
+    kept: KeptBoth,
+    has_model: bool,
+    minded_by: Policy | None,
+) -> Looked:
+    """Look through some rows that stand.
+
+    Args:
+        index: Of their owner.
+        rows: With entries of the current recipe.
+        now: The clock.
+        since: Only what was recorded from then on is compared with what was said before; None for
+            all.
+        kept: What a person has decided about and nobody is asked again.
+        has_model: Whether to look for what a model may be asked.
+        minded_by: Tells what of hygiene's findings counts; None not to look for any.
+    """
+    counts = dict.fromkeys(("memories", "stale", *(["sensitive"] if minded_by else [])), 0)
+    found: list[Found] = []
+    pairs: list[Pair] = []
+    marked = Counter[str]()
+    view = index.at(now)
+    for row in rows:
+        memory = decode(row)
+        refused = index.refusals.against(memory)
+        if memory.kind is Kind.EPISODIC or memory.is_expired(now) or refused:
+            continue
+        counts["memories"] += 1
+        counts["stale"] += seen_at(memory, now).status is Status.STALE
+        if minded_by is not None:
+            marks = _minded(memory, minded_by)
+            marked.update(marks)
+            counts["sensitive"] += bool(marks)
+        shape = shape_in(row)
+        if shape is None or (since is not None and memory.created_at < since):
+            continue
+        same = repeated(memory, view, shape)
+        if same is not None:
+            found.append(Found(same.id, memory.id, NEITHER))
+            continue
+        found += [
+            Found(other.id, memory.id, verdict)
+            for other, verdict in earlier_conflicts(memory, view, shape)
+            if not _is_kept(other, memory, kept)
+        ]
+        if has_model:
+            near = undecided_pairs(memory, view, shape)
+            pairs += [pair for pair in near if not _is_kept(pair.older, pair.newer, kept)]
+    return Looked(counts, found, pairs, marked)
+
+
+def _decisions(counts: Mapping[str, int]) -> Iterator[EventType]:
+    """Yield the decisions of HY-7 that a turn has counted."""
+    for name, type in _DECISIONS.items():
+        yield from repeat(type, counts.get(name, 0))
+
+
+def _minded(memory: Memory, policy: Policy) -> set[str]:
+    """Return the marks of what policy would do something about, were the memory written today."""
+    action_on = policy.hygiene.action_on
+    return {f.mark for f in findings_of(memory) if action_on(f) is not Action.ALLOW}
+
+
+def _kept_both(reviews: Sequence[Review]) -> KeptBoth:
+    decided = [each for each in reviews if each.kept is Keep.BOTH and each.decided_at is not None]
+    decided.sort(key=lambda each: each.decided_at or each.opened_at)
+    return {frozenset((each.a, each.b)): each.decided_at or each.opened_at for each in decided}
+
+
+def _is_kept(older: Memory, newer: Memory, kept: KeptBoth) -> bool:
+    """Whether a person let both stand as they are, not another version of one of them."""
+    at = kept.get(frozenset((older.root, newer.root)))
+    return at is not None and max(older.created_at, newer.created_at) <= at

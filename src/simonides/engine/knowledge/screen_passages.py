@@ -1,0 +1,119 @@
+"""Passages of documents, looked through before anybody is shown them (HY-1, HY-6).
+
+They are not stored, so nothing can be blocked. What policy would keep out of memory is struck out
+of a passage where it is a secret or personal data; where it is a command to whoever reads it the
+passage stays out of prompts. Whatever was found is told as a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from simonides.domain.memory import Memory
+from simonides.domain.policy.hygiene import Action
+from simonides.domain.reading.document import Passage, as_memory, passage_id
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Trust
+from simonides.domain.writing.finding import Concern, Finding
+from simonides.engine.screening.screen import look, strike
+from simonides.policy.policy import Policy
+from simonides.text.normalise import content_hash, storable
+
+_STRUCK = (Action.BLOCK, Action.REDACT)
+_WITHHELD = (Action.BLOCK, Action.HOLD)
+_FIELDS = ("text", "title", "heading", "location")
+
+
+def shown_passages(
+    source: str,
+    scope: Scope,
+    passages: Sequence[Passage],
+    policy: Policy,
+    now: datetime,
+    known: Mapping[str, Memory],
+) -> list[Memory]:
+    """Return passages as reads show them, each id once.
+
+    Args:
+        source: Name of their source.
+        scope: For which it is registered.
+        passages: As the source gave them; blank ones are left out.
+        policy: That is in force for the scope.
+        now: The clock; stands for a change that nobody knows the time of.
+        known: Those that were looked through under the same policy before, by id.
+    """
+    shown = dict[str, Memory]()
+    counted = dict[str, int]()
+    for given in passages:
+        passage = _readable(given)
+        if not passage.text.strip():
+            continue
+        first = passage_id(source, scope, passage)
+        nth = counted[first] = counted.get(first, -1) + 1
+        id = first if nth == 0 else passage_id(source, scope, passage, nth)
+        shown[id] = _again(known.get(id), passage) or _looked_through(
+            source, scope, passage, policy, now, nth
+        )
+    return list(shown.values())
+
+
+def told_to_others(query: str, policy: Policy) -> str:
+    """Return what a source over a network is told of a query: no secret that somebody put in it."""
+    found = (each for each in look(query) if each.concern is Concern.SECRET)
+    return strike(query, [each for each in found if policy.hygiene.action_on(each) in _STRUCK])
+
+
+def _readable(passage: Passage) -> Passage:
+    texts: dict[str, Any] = {name: storable(getattr(passage, name)) for name in _FIELDS}
+    return replace(passage, **texts)
+
+
+def _again(known: Memory | None, passage: Passage) -> Memory | None:
+    """Return a passage that was looked through before, where it stands now; None if it was not."""
+    if known is None or (passage.changed_at, passage.title) != (
+        known.created_at,
+        known.metadata.get("title", ""),
+    ):
+        return None
+    if known.metadata.get("line") == passage.line and known.metadata.get("page") == passage.page:
+        return known
+    return None
+
+
+def _looked_through(
+    source: str, scope: Scope, passage: Passage, policy: Policy, now: datetime, nth: int
+) -> Memory:
+    rules = policy.hygiene
+    told = dict[str, None]()
+    withheld = False
+    clean = dict[str, Any]()
+    for name in _FIELDS:
+        text = getattr(passage, name)
+        found = [f for f in look(text, Trust.EXTERNAL) if rules.action_on(f) is not Action.ALLOW]
+        told.update(dict.fromkeys(each.mark for each in found))
+        withheld |= any(_commands(f) and rules.action_on(f) in _WITHHELD for f in found)
+        clean[name] = strike(text, [f for f in found if _is_struck(f, rules.action_on(f))])
+    made = as_memory(
+        source,
+        scope,
+        replace(passage, **clean),
+        content_hash=content_hash(clean["text"]),
+        read_at=now,
+        nth=nth,
+        marks=[*told],
+        withheld=withheld,
+    )
+    # Named by what it says, not by what policy leaves of it: a citation outlives a policy.
+    id = passage_id(source, scope, passage, nth)
+    return made if made.id == id else replace(made, id=id, root=id)
+
+
+def _commands(finding: Finding) -> bool:
+    return finding.concern is Concern.POISON
+
+
+def _is_struck(finding: Finding, action: Action) -> bool:
+    return action is Action.REDACT or (action is Action.BLOCK and not _commands(finding))

@@ -1,0 +1,1 @@
+"""Garbage collection, reindexing, re-keying and access counts."""

@@ -1,0 +1,202 @@
+"""How often memories were read, folded out of the journal of reads (LT-9, ME-7).
+
+Readers append what they read every few seconds. Folded, one entry says of each memory how often it
+was read in all, when last, and how often on each of the last days. It stands in the journal of the
+memories' owner: what somebody read of another owner's, such as the org's, is passed on as counts
+that do not say who read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from simonides.domain.ageing import (
+    DAY_US,
+    MONTH_US,
+    UNREAD,
+    Access,
+)
+from simonides.domain.canonical_json import canonical_json
+from simonides.domain.errors import InvalidScope, StoreCorrupt
+from simonides.domain.scope import Scope
+from simonides.domain.value import from_us
+from simonides.domain.writing.change import JournalEntry
+from simonides.engine.recall.read_journal import ACCESS, DIGEST, FEEDBACK
+from simonides.engine.recall.shown_ledger import ECHO
+from simonides.ports import MemoryStore
+
+AT_ONCE = 500
+"""Entries that are folded in one transaction. Chosen: some milliseconds."""
+
+RECEIPTS_AT_ONCE = 50
+"""Receipts that are looked at and dropped in one go; each is some 10 kB."""
+
+FOLDED = "folded"
+"""Name in the body of an entry that is folded: by the memory's id, reads so far, the last of them
+in µs, and reads by day, counted from 1970."""
+
+
+class Folded(NamedTuple):
+    """What entries come to.
+
+    Attributes:
+        reads: By id: how often in all, when last (µs), how often by day.
+        elsewhere: Counts by id for other owners, by their paths, with the time of the last read.
+        entries: How many entries were read that readers had appended.
+    """
+
+    reads: Mapping[str, tuple[int, int, Mapping[int, int]]]
+    elsewhere: Mapping[str, tuple[int, Mapping[str, int]]]
+    entries: int
+
+    def access(self, id: str, now_us: int) -> Access:
+        """Return how a memory was read."""
+        if id not in self.reads:
+            return UNREAD
+        count, last, days = self.reads[id]
+        since = (now_us - MONTH_US) // DAY_US
+        month = sum(times for day, times in days.items() if day > since)
+        # The day of thirty days ago began before them: the last read tells.
+        return Access(count, from_us(last), max(month, int(last > now_us - MONTH_US)))
+
+    def entry(self, now_us: int) -> JournalEntry:
+        """Return it as one entry; days that are of no more use are left out."""
+        since = (now_us - MONTH_US) // DAY_US
+        body = {
+            id: [count, last, {str(day): n for day, n in days.items() if day > since}]
+            for id, (count, last, days) in self.reads.items()
+        }
+        newest = max((last for _, last, _ in self.reads.values()), default=now_us)
+        return JournalEntry(newest, ACCESS, canonical_json({FOLDED: body}))
+
+    def passed_on(self) -> dict[Scope, list[JournalEntry]]:
+        """Return what is to be appended to the journals of other owners."""
+        return {
+            Scope.parse(path).owner: [
+                JournalEntry(at, ACCESS, canonical_json({"memories": {path: dict(counts)}}))
+            ]
+            for path, (at, counts) in self.elsewhere.items()
+        }
+
+
+def folded(owner: Scope, entries: Iterable[JournalEntry], location: str) -> Folded:
+    """Fold entries of an owner's journal.
+
+    Raises:
+        StoreCorrupt: If one of them cannot be read.
+    """
+    reads: dict[str, tuple[int, int, dict[int, int]]] = {}
+    elsewhere: dict[str, tuple[int, dict[str, int]]] = {}
+    fresh = 0
+    for entry in entries:
+        body = _read(entry, location)
+        fresh += FOLDED not in body
+        for id, count, last, days in _counts(owner, entry, body):
+            known, latest, by_day = reads.get(id, (0, 0, {}))
+            for day, times in days.items():
+                by_day[day] = by_day.get(day, 0) + times
+            reads[id] = (known + count, max(latest, last), by_day)
+        for path, counts in body.get("memories", {}).items():
+            if path != owner.path:
+                at, others = elsewhere.get(path, (0, {}))
+                for id, times in counts.items():
+                    others[id] = others.get(id, 0) + times
+                elsewhere[path] = (max(at, entry.at), others)
+    return Folded(reads, elsewhere, fresh)
+
+
+def _counts(
+    owner: Scope, entry: JournalEntry, body: Mapping[str, Any]
+) -> Iterator[tuple[str, int, int, Mapping[int, int]]]:
+    for id, (count, last, days) in body.get(FOLDED, {}).items():
+        yield id, count, last, {int(day): times for day, times in days.items()}
+    for id, count in body.get("memories", {}).get(owner.path, {}).items():
+        yield id, count, entry.at, {entry.at // DAY_US: count}
+
+
+def _read(entry: JournalEntry, location: str) -> Mapping[str, Any]:
+    try:
+        body: Mapping[str, Any] = json.loads(entry.body)
+        for path, counts in body.get("memories", {}).items():
+            Scope.parse(path)
+            sum(counts.values())
+        for count, last, days in body.get(FOLDED, {}).values():
+            sum([count, last, *days.values()])
+    except (ValueError, TypeError, AttributeError, InvalidScope) as error:
+        raise StoreCorrupt(location, f"an entry of a journal cannot be read: {error}") from error
+    return body
+
+
+async def fold(store: MemoryStore, owner: Scope, now_us: int) -> Folded:
+    """Fold an owner's journal of reads where it stands; return what it comes to.
+
+    Some entries at a time, each time all or nothing. Of two workers one folds, and what either
+    returns counts every read once.
+    """
+    fresh = 0
+    while True:
+        entries = await store.journaled(owner, kind=ACCESS, limit=AT_ONCE, oldest=True)
+        found = folded(owner, entries, store.location)
+        if not found.entries:
+            # What is left was folded, in one go or in several that ended.
+            if len(entries) > 1:
+                await store.condense(owner, ACCESS, entries, {owner: [found.entry(now_us)]})
+            return found._replace(entries=fresh)
+        into = {**found.passed_on(), owner: [found.entry(now_us)]}
+        if await store.condense(owner, ACCESS, entries, into):
+            fresh += found.entries
+
+
+async def looked_at(
+    store: MemoryStore, owner: Scope, more: Sequence[JournalEntry], limit: int = 100_000
+) -> Folded:
+    """Return what folding would come to, and write nothing.
+
+    Args:
+        store: Where the journal is.
+        owner: Whose.
+        more: What folding other owners' journals would have passed on.
+        limit: Entries that are read at most, the newest.
+    """
+    entries = await store.journaled(owner, kind=ACCESS, limit=limit)
+    return folded(owner, [*entries, *more], store.location)
+
+
+async def keep_only(
+    store: MemoryStore, owner: Scope, found: Folded, ids: frozenset[str], now_us: int
+) -> None:
+    """Let go of the counts of memories that are not there any more."""
+    left = {id: reads for id, reads in found.reads.items() if id in ids}
+    if len(left) < len(found.reads):
+        was = await store.journaled(owner, kind=ACCESS, limit=1, oldest=True)
+        if was and folded(owner, was, store.location).reads == found.reads:
+            into = [found._replace(reads=left).entry(now_us)] if left else []
+            await store.condense(owner, ACCESS, was, {owner: into})
+
+
+async def drop_old(store: MemoryStore, owner: Scope, before_us: int, *, dry_run: bool) -> int:
+    """Let go of receipts and of what was shown from before a time, and of floors that newer ones
+    replaced.
+
+    Returns:
+        How many receipts and floors there were.
+    """
+    counted = 0
+    for kind, kept in ((DIGEST, 0), (ECHO, 0), (FEEDBACK, 1)):
+        limit, size, gone = RECEIPTS_AT_ONCE, kept + 1, 0
+        while True:
+            found = await store.journaled(owner, kind=kind, limit=size, oldest=True)
+            old = [entry for entry in found[: len(found) - kept] if kept or entry.at < before_us]
+            if dry_run and len(old) == len(found) - kept and len(found) == size:
+                size *= 2
+                continue
+            if not old or dry_run:
+                gone += len(old)
+                break
+            if not await store.condense(owner, kind, old, {}):
+                break
+            gone, size = gone + len(old), limit
+        counted += gone if kind != ECHO else 0
+    return counted

@@ -1,0 +1,289 @@
+"""Making stale index entries anew and writing them back, some at a time (LT-11).
+
+Embedding happens outside any turn; the owner's turn is held for the writing of one batch. Each
+entry is written only if its memory still stands as it was read, so that whatever happens in
+between, a crash included, a row has its old entry or its new one. What was done is seen from the
+entries themselves: a pass that ends early is gone on with by the next.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+from simonides.domain.canonical_json import canonical_json
+from simonides.domain.errors import StoreCorrupt
+from simonides.domain.operations.reindex import (
+    Noted,
+    Recipe,
+    RecipeNote,
+    ReindexReport,
+    in_force,
+    is_noted,
+    may_take,
+)
+from simonides.domain.policy.ceilings import Ceilings
+from simonides.domain.scope import Scope
+from simonides.domain.writing.change import JournalEntry, Renewed, StoredRow
+from simonides.engine.core.model_budget import booked
+from simonides.ports import Aside, Clock, MemoryStore
+from simonides.retrieval.index.cache import IndexCache
+from simonides.retrieval.index.indexer import FAILURES, Indexer
+
+RECIPE = "recipe"
+"""Kind of the journal entries that say by which recipes a store's entries are made. They stand with
+the owner of what is global, in no chain; their order counts, so none may be dropped before others.
+"""
+
+UNKNOWN = "?"
+"""For the analyser and the embedder of entries that nobody has told of."""
+
+PAGE_ROWS = 256
+"""Rows that are read, and at most written, in one go when a whole store is made anew; chosen: the
+turn is held for some milliseconds."""
+
+FAILURES_IN_A_ROW = 3
+"""After so many the embedder is taken to be out of order. Chosen: fewer would let the batch in
+which one bad text stands, and that text itself, end the whole pass."""
+
+Tell: TypeAlias = Callable[[ReindexReport], None]
+"""Is told how far a pass has come, after each batch."""
+
+
+TOO_DEAR = "CeilingReached"
+"""Problem: policy lets no more texts be embedded for now; the name of the error that says so."""
+
+
+class Tally(NamedTuple):
+    """What became of one batch.
+
+    Attributes:
+        rows: Rows looked at.
+        remade: Entries written.
+        left: Entries made and not written: something else stands there by now.
+        failed: Ids of those that could not be embedded.
+        problem: Name of the embedder's last error.
+        is_over: Whether the embedder is out of order.
+        newer: By what recipe entries are made instead, in words; then nothing was done.
+    """
+
+    rows: int = 0
+    remade: int = 0
+    left: int = 0
+    failed: tuple[str, ...] = ()
+    problem: str | None = None
+    is_over: bool = False
+    newer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remaker:
+    """Makes entries anew by this process's recipe.
+
+    Attributes:
+        store: Where they are.
+        indexes: What is warm here learns of what was written.
+        clock: Time of notes.
+        aside: Where entries are made.
+        ceilings: By an owner, what embedders outside the process may cost it; None for no ceiling.
+    """
+
+    store: MemoryStore
+    indexes: IndexCache
+    clock: Clock
+    aside: Aside
+    ceilings: Callable[[Scope], Ceilings] | None = None
+
+    @property
+    def recipe(self) -> Recipe:
+        """This process's recipe."""
+        made = self.indexes.indexer
+        return Recipe(f"{made.recipe:016x}", made.analyser, made.embedder)
+
+    async def remade(self, owner: Scope, rows: Sequence[StoredRow]) -> Tally:
+        """Make the entries of an owner's rows anew where they are of another recipe, unless those
+        of a newer one are made in this store.
+
+        Raises:
+            StoreError: If the store could not; then none of them was written.
+        """
+        indexer = self.indexes.indexer
+        stale = [row for row in rows if not indexer.is_current(row.entry)]
+        made, tally = Made((), ()), Tally(len(rows))
+        if stale:
+            newer = await self._newer(stale)
+            if newer is not None:
+                return tally._replace(newer=newer.name)
+            if await self._is_too_dear(owner, len(stale)):
+                return tally._replace(failed=tuple(r.id for r in stale), problem=TOO_DEAR)
+            made = await self.aside(partial(_made, indexer, stale))
+        written = set(await self.store.renew(owner, made.entries)) if made.entries else set()
+        entries = {each.id: each.entry for each in made.entries if each.id in written}
+        index = self.indexes.warm(owner)
+        if index is not None:
+            index.renewed(_standing(indexer, rows, entries))
+        return tally._replace(
+            remade=len(written),
+            left=len(made.entries) - len(written),
+            failed=made.failed,
+            problem=made.problem,
+            is_over=made.is_over,
+        )
+
+    async def _is_too_dear(self, owner: Scope, texts: int) -> bool:
+        """Book texts that leave the process, or say that a ceiling is in the way (FX-11)."""
+        if self.ceilings is None or not self.indexes.indexer.is_charged:
+            return False
+        ceilings = self.ceilings(owner)
+        return await booked(self.store, self.clock, owner, ceilings, texts) is not None
+
+    async def everything(
+        self, owners: Sequence[Scope] | None = None, *, adopt: bool = False, tell: Tell | None
+    ) -> ReindexReport:
+        """Make all entries of some owners anew, or of all; see
+        :meth:`simonides.AsyncStrata.reindex`.
+        """
+        report = ReindexReport(self.recipe.name)
+        if adopt:
+            await self._note(await self.notes(), Noted.ASKED)
+        wanted = await self.store.owners() if owners is None else owners
+        report, in_vain = replace(report, of=len(wanted)), 0
+        for place, owner in enumerate(wanted):
+            after: str | None = ""
+            while after is not None:
+                rows = await self.store.rows(owner, after=after, limit=PAGE_ROWS)
+                after = rows[-1].id if len(rows) == PAGE_ROWS else None
+                tally = await self.remade(owner, rows)
+                report = _added(replace(report, owners=place + (after is None)), tally)
+                if tell is not None:
+                    tell(report)
+                in_vain = in_vain + 1 if tally.failed and not tally.remade else 0
+                if tally.newer or tally.is_over or in_vain >= FAILURES_IN_A_ROW:
+                    return report
+        return report
+
+    # -- by which recipe entries are written ------------------------------------------------
+
+    async def _newer(self, stale: Sequence[StoredRow]) -> Recipe | None:
+        """Put this process's recipe in force if it may be; return the one in force if it may not.
+
+        What made the stale entries is noted before this recipe, unless this one is noted already:
+        what a model replaces is older than it.
+        """
+        notes, mine = await self.notes(), self.recipe
+        known = {note.recipe.tag for note in notes} | {
+            mine.tag,
+            *_of_no_model(self.indexes.indexer),
+        }
+        replaced = [tag for tag in dict.fromkeys(map(_tag, stale)) if tag not in known]
+        for tag in replaced:
+            await self._note(notes, recipe=Recipe(tag, UNKNOWN, UNKNOWN))
+        notes = await self.notes() if replaced else notes
+        force = in_force(notes)
+        if force is None or force.tag != mine.tag:
+            await self._note(notes, *([Noted.TAKEN] if force and may_take(notes, mine) else []))
+            # Another process may have noted something at the same moment; the list has one order.
+            force = in_force(await self.notes())
+        return None if force is None or force.tag == mine.tag else force
+
+    async def note_seen(self) -> None:
+        """Note this process's recipe, unless it is noted: entries of it are written."""
+        await self._note(await self.notes())
+
+    async def notes(self) -> tuple[RecipeNote, ...]:
+        """Return what the store has noted of recipes, oldest first."""
+        found = await self.store.journaled(Scope.of_global(), kind=RECIPE)
+        return tuple(_read(entry, self.store.location) for entry in found)
+
+    async def _note(
+        self, notes: Sequence[RecipeNote], *more: Noted, recipe: Recipe | None = None
+    ) -> None:
+        """Note that a recipe is seen, unless it is noted, and what more there is to say of it."""
+        recipe = recipe or self.recipe
+        hows = [*([] if is_noted(notes, recipe) else [Noted.SEEN]), *more]
+        if hows:
+            entries = [self._entry(how, recipe) for how in hows]
+            await self.store.journal({Scope.of_global(): entries})
+
+    def _entry(self, how: Noted, recipe: Recipe) -> JournalEntry:
+        body = canonical_json({"how": how.value, **recipe._asdict()})
+        return JournalEntry(self.clock.now_us(), RECIPE, body)
+
+
+def _tag(row: StoredRow) -> str:
+    """Return the tag of the recipe that made a row's entry, as its first eight bytes say."""
+    return f"{int.from_bytes(row.entry[:8], 'little'):016x}"
+
+
+def _of_no_model(indexer: Indexer) -> tuple[str, str]:
+    """Return the tags that entries of any model may have: of nothing at all, and those of a write
+    at which the embedder failed.
+    """
+    return f"{0:016x}", f"{indexer.bare_recipe:016x}"
+
+
+class Made(NamedTuple):
+    """Entries made anew, and the ids of those that could not be."""
+
+    entries: Sequence[Renewed]
+    failed: tuple[str, ...]
+    problem: str | None = None
+    is_over: bool = False
+
+
+def _made(indexer: Indexer, rows: Sequence[StoredRow]) -> Made:
+    """Make entries together; if that fails, one by one, as one bad text fails all beside it."""
+    try:
+        return Made(indexer.renewed(rows), ())
+    except FAILURES as error:
+        problem, in_a_row = type(error).__name__, 1
+    if len(rows) == 1:
+        return Made((), (rows[0].id,), problem)
+    entries: list[Renewed] = []
+    failed: list[str] = []
+    for place, row in enumerate(rows):
+        try:
+            entries += indexer.renewed([row])
+            in_a_row = 0
+        except FAILURES as error:
+            problem, in_a_row = type(error).__name__, in_a_row + 1
+            failed.append(row.id)
+        if in_a_row >= FAILURES_IN_A_ROW:
+            failed += [row.id for row in rows[place + 1 :]]
+            return Made(entries, tuple(failed), problem, is_over=True)
+    return Made(entries, tuple(failed), problem if failed else None)
+
+
+def _standing(
+    indexer: Indexer, rows: Iterable[StoredRow], entries: dict[str, bytes]
+) -> Iterable[StoredRow]:
+    """Return the rows whose stored entries are of the recipe now."""
+    for row in rows:
+        if row.id in entries:
+            yield row._replace(entry=entries[row.id])
+        elif indexer.is_current(row.entry):
+            yield row
+
+
+def _added(report: ReindexReport, tally: Tally) -> ReindexReport:
+    return replace(
+        report,
+        rows=report.rows + tally.rows,
+        remade=report.remade + tally.remade,
+        left=report.left + tally.left,
+        failed=report.failed + len(tally.failed),
+        problem=tally.problem or report.problem,
+        newer=tally.newer,
+    )
+
+
+def _read(entry: JournalEntry, location: str) -> RecipeNote:
+    try:
+        body = json.loads(entry.body)
+        recipe = Recipe(str(body["tag"]), str(body["analyser"]), str(body["embedder"]))
+        return RecipeNote(Noted(body["how"]), recipe)
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreCorrupt(location, f"a note of a recipe cannot be read: {error}") from error

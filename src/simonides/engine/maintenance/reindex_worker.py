@@ -1,0 +1,212 @@
+"""Makes stale entries anew while others work: when it begins, how fast it goes, how it ends.
+
+Whoever loads an owner's rows and finds entries of another recipe (LT-11) says so and goes on. Some
+time later, one batch at a time and with a pause after each, they are made anew: first those that
+were found, then the owner's other rows, which only readers of other times see. A process that ends
+soon never begins.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from weakref import WeakSet
+
+from simonides.domain.errors import StoreError
+from simonides.domain.scope import Scope
+from simonides.engine.core.periodic import Alarmed
+from simonides.engine.core.runtime import ReindexQueue
+from simonides.engine.maintenance.reindex import FAILURES_IN_A_ROW, Remaker, Tally
+from simonides.ports import Alarm
+from simonides.retrieval.index.owner_index import OwnerIndex
+
+START_S = 5.0
+"""From the first stale entry seen to the first batch: what is opened for one question ends before
+that, and a program that has just begun has other things to do. Chosen; as long as the journal's.
+"""
+
+BATCH_ROWS = 64
+"""Entries made and written in one go; measured: some 20 ms with the embedded model, of which the
+owner's turn is held for 2."""
+
+PAUSE_S = 0.05
+"""From one batch to the next, so that at most about a third of one core is busy with it. Chosen."""
+
+RETRY_S = 60.0
+"""After a failure; doubled each time, up to :data:`LONGEST_RETRY_S`. Chosen."""
+
+LONGEST_RETRY_S = 600.0
+
+
+class Background(Alarmed, ReindexQueue):
+    """One process's care for entries of other recipes; safe to share between threads."""
+
+    def __init__(self, remaker: Remaker, alarm: Alarm | None = None) -> None:
+        """Build it.
+
+        Args:
+            remaker: Makes entries anew.
+            alarm: Tells when it is time; None: nothing is done of itself.
+        """
+        super().__init__(alarm)
+        self.remaker = remaker
+        self._lock = threading.Lock()
+        # Owners, each with the id after which its rows are still to be looked at; None if only
+        # those are that its index knows to be stale.
+        self._waiting: dict[Scope, str | None] = {}
+        self._later: dict[Scope, str | None] = {}
+        self._failed: set[str] = set()
+        self._swept: WeakSet[OwnerIndex] = WeakSet()
+        self._has_written = False
+        self._is_noted = False
+        self._is_armed = False
+        self._in_vain = 0
+        self._retry_s = RETRY_S
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What went wrong when last tried, for ``status``; no content, no scope."""
+        return () if self._problem is None else (f"reindexing:{self._problem}",)
+
+    def notice(self, owner: Scope, index: OwnerIndex) -> None:
+        """Remember that an index holds stale entries, and have the alarm set; returns at once."""
+        with self._lock:
+            if owner in self._waiting or owner in self._later:
+                return
+            self._waiting[owner] = None if index in self._swept else ""
+        self._arm(START_S)
+
+    def wrote(self, owner: Scope, index: OwnerIndex) -> None:
+        """Take note that this process has written entries; returns at once."""
+        if not self._is_noted:
+            self._has_written = True
+            self._arm(START_S)
+        if index.stale:
+            self.notice(owner, index)
+
+    async def step(self) -> None:
+        """Make one batch anew, of the owner that has waited longest.
+
+        Raises:
+            StoreError: If the store could not; the owner is put off.
+        """
+        if self._has_written and not self._is_noted:
+            await self._note()
+        with self._lock:
+            owner = next(iter(self._waiting), None)
+        if owner is None:
+            return
+        try:
+            self._settle(owner, await self._batch(owner))
+        except StoreError:
+            self._put_off(owner)
+            raise
+
+    async def _note(self) -> None:
+        # If it fails the next write tries again; all that hangs on it is which of two models counts
+        # as the newer, and a journal that cannot be written says so itself.
+        with suppress(StoreError):
+            await self.remaker.note_seen()
+            self._is_noted = True
+
+    async def _batch(self, owner: Scope) -> Tally | None:
+        """Make some entries of an owner anew; None if there are none left to look at."""
+        store, index = self.remaker.store, self.remaker.indexes.warm(owner)
+        ids = () if index is None else index.some_stale(BATCH_ROWS, but=self._failed)
+        if index is not None and ids:
+            rows = await store.get(owner, ids)
+            tally = await self.remaker.remade(owner, rows)
+            index.gone(set(ids) - {row.id for row in rows})
+            return tally
+        after = self._waiting[owner]
+        if after is None:
+            return None
+        rows = await store.rows(owner, after=after, limit=BATCH_ROWS)
+        tally = await self.remaker.remade(owner, [r for r in rows if r.id not in self._failed])
+        if not _is_in_vain(tally) and tally.newer is None:
+            self._waiting[owner] = rows[-1].id if len(rows) == BATCH_ROWS else None
+            if index is not None and len(rows) < BATCH_ROWS:
+                self._swept.add(index)
+        return tally
+
+    def _settle(self, owner: Scope, tally: Tally | None) -> None:
+        """Decide what comes next after a batch."""
+        if tally is None:
+            if self._failed:
+                self._put_off(owner)
+            else:
+                self._problem = None
+                with self._lock:
+                    del self._waiting[owner]
+            return
+        if tally.newer is not None:
+            self._problem = f"left_to:{tally.newer}"
+            self._put_off(owner)
+            self._put_off_the_rest()
+            return
+        self._failed.update(tally.failed)
+        if tally.remade:
+            self._retry_s = RETRY_S
+        if tally.problem is not None:
+            self._problem = tally.problem
+        elif not self._failed:
+            self._problem = None
+        self._in_vain = self._in_vain + 1 if _is_in_vain(tally) else 0
+        if _is_in_vain(tally):
+            self._put_off(owner)
+        if tally.is_over or self._in_vain >= FAILURES_IN_A_ROW:
+            self._put_off_the_rest()
+
+    def _put_off(self, owner: Scope) -> None:
+        """Let an owner wait until what failed may work again."""
+        with self._lock:
+            is_first = not self._later
+            self._later[owner] = self._waiting.pop(owner, None)
+        if is_first:
+            self._wake_in(self._retry_s, self._resume)
+            self._retry_s = min(2 * self._retry_s, LONGEST_RETRY_S)
+
+    def _put_off_the_rest(self) -> None:
+        with self._lock:
+            # Before those that failed: their turn comes whatever becomes of these.
+            self._later = {**self._waiting, **self._later}
+            self._waiting.clear()
+
+    def _resume(self) -> None:
+        with self._lock:
+            self._waiting.update(self._later)
+            self._later.clear()
+            self._failed.clear()
+
+    # -- when ------------------------------------------------------------------------------
+
+    def _arm(self, seconds: float) -> None:
+        with self._lock:
+            arm, self._is_armed = not self._is_armed, True
+        if arm:
+            self._wake_in(seconds, self._disarm)
+
+    def _disarm(self) -> None:
+        self._is_armed = False
+
+    async def _woken(self) -> None:
+        if self._is_closed:
+            return
+        if self._task is not None:
+            # Two alarms may fall together; one batch at a time is enough.
+            self._arm(PAUSE_S)
+            return
+        self._note_task()
+        try:
+            await self.step()
+        except StoreError as error:
+            self._problem = type(error).__name__
+        finally:
+            self._task = None
+        if self._waiting:
+            self._arm(PAUSE_S)
+
+
+def _is_in_vain(tally: Tally) -> bool:
+    """Whether the embedder seems to be out of order."""
+    return tally.is_over or bool(tally.failed and not tally.remade)

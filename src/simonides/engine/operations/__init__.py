@@ -1,0 +1,1 @@
+"""What operators read: status, metrics, safety records, feedback."""

@@ -1,0 +1,68 @@
+"""Session feedback: a label, who gave it, a score, a comment (OB-2).
+
+Always on, never recalled: what people think of an answer is no memory of them. (What the relevance
+floor learns from the use of memories is another matter: ``simonides.domain.policy.floors``.)
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from simonides.domain.canonical_json import canonical_json
+from simonides.domain.errors import InvalidInput
+from simonides.domain.governance.safety_record import FeedbackRecord, KeptRecord, checked_name
+from simonides.domain.value import from_us
+
+NAMES = ("label", "source")
+"""Fields that hold names of the caller's making."""
+
+
+def checked_feedback(label: object, source: object, score: object) -> dict[str, Any]:
+    """Return what is said in feedback but for the comment.
+
+    Raises:
+        InvalidInput: Naming the field.
+    """
+    return {
+        "label": checked_name("label", label),
+        "source": checked_name("source", source),
+        "score": _checked_score(score),
+    }
+
+
+def encode_feedback(record: FeedbackRecord) -> bytes:
+    """Return the body under which feedback is kept: all but its id, time and subject."""
+    said = record.to_dict()
+    return canonical_json({name: said[name] for name in said if name not in _APART})
+
+
+def decode_feedback(kept: KeptRecord) -> FeedbackRecord:
+    """Return the feedback that was kept.
+
+    Raises:
+        ValueError: If that is none; or ``LookupError``, ``TypeError``.
+    """
+    said = json.loads(kept.body)
+    return FeedbackRecord(
+        id=kept.id,
+        at=from_us(kept.at),
+        label=str(said["label"]),
+        source=str(said["source"]),
+        score=None if said["score"] is None else float(said["score"]),
+        comment=str(said["comment"]),
+        redacted=tuple(map(str, said["redacted"])),
+        subject=kept.subject.hex(),
+        session=None if said["session"] is None else str(said["session"]),
+    )
+
+
+_APART = frozenset({"id", "at", "subject"})
+
+
+def _checked_score(score: object) -> float | None:
+    if score is None:
+        return None
+    if isinstance(score, bool) or not isinstance(score, (int, float)) or not -1 <= score <= 1:
+        raise InvalidInput("score", "must be a number from -1 to 1")
+    return float(score)

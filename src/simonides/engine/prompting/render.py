@@ -1,0 +1,214 @@
+r"""How a memory is written into a prompt: as one line of attributed, quoted data (DI-4, DI-5).
+
+What was remembered was written by others. Whatever it holds, it stays within the quotes of its own
+line: white space is folded, so that it begins no line; quotes and the brackets of the frame are
+written as JSON writes them (``\"``, ``\u003c``), so that it closes neither; what cannot be seen
+(controls, direction marks, tags) is left out, so that nothing is said that a person would not read.
+Of what came from outside nothing at all stands outside quotes: no name that it gave itself, its
+speaker or a part of its triple either (FX-5).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import NamedTuple
+
+from simonides.domain.memory import Kind, Memory, Triple
+from simonides.domain.reading.digest import (
+    CLOSE,
+    NOTE,
+    OPEN,
+    TITLE,
+)
+from simonides.domain.reading.document import citation
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Trust
+from simonides.domain.writing.decision import TURN_CATEGORY
+from simonides.text.visible import folded, is_hidden
+from simonides.text.visible import visible as visible
+
+FORMAT = "digest 1"
+"""Version of the rendering; raised with any change of a byte, receipts name it."""
+
+EMPTY = f"{TITLE}\n(empty: nothing that is remembered bears on this)"
+CUT = "…"
+"""The mark of a text that was shortened."""
+
+MAX_NAME_CHARS = 60
+"""Longest name of a key, speaker or part of a triple in a line; chosen."""
+
+MAX_CITATION_CHARS = 160
+"""Longest citation of a passage; chosen: a path of several folders, and a page or a line."""
+
+_FRAME = f"{TITLE}\n{NOTE}\n{OPEN}\n%s\n{CLOSE}"
+_BARE = frozenset(" _-.'/@&+,#")
+_BRACKETS = frozenset('<>"')
+_SPECIAL = _BRACKETS | {"\\"}
+
+
+class Line(NamedTuple):
+    """One memory as a line.
+
+    Attributes:
+        text: Without a line end.
+        truncated: Whether the content was cut.
+    """
+
+    text: str
+    truncated: bool
+
+
+def page(lines: Sequence[str]) -> str:
+    """Return the text of a digest with these lines; without any, it says that it is empty."""
+    return _FRAME % "\n".join(lines) if lines else EMPTY
+
+
+def written(memory: Memory, now: datetime, reader: Scope | None = None) -> Written:
+    """Return a memory made ready to be written as long as there is room.
+
+    Args:
+        memory: What is told.
+        now: The clock, for warnings.
+        reader: Who reads: of another user's memory the line says whose it is.
+    """
+    evidence = memory.content
+    name = quoted if memory.trust is Trust.EXTERNAL else named
+    if memory.is_passage:
+        heading = str(memory.metadata.get("heading", ""))
+        lead = f"{name(heading)}: " if heading else ""
+    elif memory.triple is not None:
+        lead = f"{_stated(memory.triple, name)} — "
+        evidence = memory.quote or memory.content
+    elif is_turn(memory):
+        lead = f"{name(memory.speaker)}: " if memory.speaker else ""
+    else:
+        lead = f"{name(memory.key)} = " if memory.key else ""
+    return Written(
+        f"- [{named(memory.category)}] {lead}", evidence, _attribution(memory, now, reader)
+    )
+
+
+class Written:
+    """A line whose content can be had at any length.
+
+    Attributes:
+        most: Characters that the content has, or more than any line would show of it.
+    """
+
+    def __init__(self, lead: str, content: str, tail: str) -> None:
+        self._lead = lead
+        self._tail = tail
+        self._content = " ".join(content.split())
+        self._pieces: list[str] = []
+        self._length = 0
+        self._rest = escaped(self._content)
+        self._ended = False
+
+    def line(self, chars: int) -> Line:
+        """Return the line with at most so many characters of content, as they are written; the
+        mark of what is cut is one of them.
+        """
+        self._read(chars + 1)
+        if self._ended and self._length <= chars:
+            return Line(f'{self._lead}"{"".join(self._pieces)}"{self._tail}', truncated=False)
+        kept: list[str] = []
+        left = chars - len(CUT)
+        for piece in self._pieces:
+            if len(piece) > left:
+                break
+            kept.append(piece)
+            left -= len(piece)
+        # A letter without the marks that belong to it is another letter.
+        if len(kept) < len(self._pieces) and unicodedata.combining(self._pieces[len(kept)][0]):
+            while kept and unicodedata.combining(kept.pop()[0]):
+                continue
+        return Line(f'{self._lead}"{"".join(kept).rstrip()}{CUT}"{self._tail}', truncated=True)
+
+    def _read(self, chars: int) -> None:
+        while not self._ended and (wanted := chars - self._length) > 0:
+            read = list(islice(self._rest, wanted))
+            self._pieces += read
+            self._length += sum(map(len, read))
+            self._ended = len(read) < wanted
+
+
+def escaped(text: str) -> Iterator[str]:
+    """Return a text character by character as it may stand between quotes; see the module."""
+    # Most of what is written into prompts is plain; a digest took three times as long without this.
+    if text.isascii() and text.isprintable() and _SPECIAL.isdisjoint(text):
+        return iter(text)
+    return _escaped(text)
+
+
+def _escaped(text: str) -> Iterator[str]:
+    previous = ""
+    for place, char in enumerate(text):
+        if is_hidden(text, place, previous):
+            continue
+        previous = char
+        if char == "\\":
+            yield "\\\\"
+        elif char == '"':
+            yield '\\"'
+        elif char in _BRACKETS or (char > "\x7f" and _BRACKETS & set(folded(char))):
+            yield f"\\u{ord(char):04x}"
+        else:
+            yield char
+
+
+def named(name: str | None) -> str:
+    """Return a name as it may stand outside quotes, or between quotes if it may not."""
+    shown = _short(name)
+    is_bare = bool(shown) and all(char.isalnum() or char in _BARE for char in shown.rstrip(CUT))
+    return shown if is_bare else f'"{shown}"'
+
+
+def quoted(name: str | None, most: int = MAX_NAME_CHARS) -> str:
+    """Return a name between quotes, of so many characters at most."""
+    return f'"{_short(name, most)}"'
+
+
+def _short(name: str | None, most: int = MAX_NAME_CHARS) -> str:
+    text = " ".join((name or "").split())
+    pieces: list[str] = []
+    for piece in escaped(text):
+        if len(pieces) == most:
+            pieces[-1] = CUT
+            break
+        pieces.append(piece)
+    # What is left out may have stood between blanks.
+    return "".join(pieces).strip()
+
+
+def is_turn(memory: Memory) -> bool:
+    """Whether a memory is a verbatim turn (CO-10)."""
+    return memory.kind is Kind.EPISODIC and memory.category == TURN_CATEGORY
+
+
+def _stated(triple: Triple, name: Callable[[str | None], str]) -> str:
+    subject = name("User" if triple.subject.casefold() == "user" else triple.subject)
+    predicate = name(triple.predicate.upper().replace(" ", "_"))
+    return f"{subject} {predicate} {name(triple.object)}"
+
+
+def other_user(memory: Memory, reader: Scope | None) -> str | None:
+    """Return whose memory it is, if another user's than who reads."""
+    whose = memory.scope.user
+    return whose if reader is not None and whose != reader.user else None
+
+
+def _attribution(memory: Memory, now: datetime, reader: Scope | None) -> str:
+    said = memory.valid_from or memory.created_at
+    source = f"{memory.source.value} {said.date().isoformat()} {memory.confidence:.2f}"
+    # Whom it came from last does not tell where it came from.
+    trust = () if memory.trust is memory.source.trust else (f"trust {memory.trust.value}",)
+    told = (memory.id, source, *trust, *memory.warnings(now))
+    whose = other_user(memory, reader)
+    if whose is not None:
+        told += (f"of {quoted(whose)}",)
+    if memory.is_passage:
+        told += (f"from {quoted(citation(memory), MAX_CITATION_CHARS)}",)
+    return f" ({'; '.join(told)})"

@@ -1,0 +1,179 @@
+"""What was read is read again from its receipt, as of its clocks (FX-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from simonides.domain.ageing import seen_at
+from simonides.domain.codecs.memory import decode
+from simonides.domain.errors import InvalidInput, NotReplayable, ScopeDenied
+from simonides.domain.memory import Memory
+from simonides.domain.reading.cue import MEMORY, Cue, Layer
+from simonides.domain.reading.digest import Digest
+from simonides.domain.reading.recall import Hit, Recall
+from simonides.domain.reading.receipt import Made, Receipt
+from simonides.domain.scope import Principal, owners_of
+from simonides.domain.value import to_us
+from simonides.engine.core.runtime import Services
+from simonides.engine.knowledge.library import Library
+from simonides.engine.prompting.compose import compose
+from simonides.engine.prompting.digest import Digester
+from simonides.engine.recall.query import Asker
+from simonides.engine.recall.reader import Reader
+from simonides.engine.recall.session_search import IN_SESSION, NOT_STORED
+from simonides.retrieval.index.document_index import passage_columns
+from simonides.retrieval.index.segment import Frozen
+from simonides.retrieval.query.filtering import enduring
+from simonides.retrieval.query.read_view import ReadView
+
+
+def _unstored(receipt: Receipt) -> bool:
+    """Whether any of what was returned was not stored when it was."""
+    return any(shown.version == NOT_STORED for shown in receipt.returned)
+
+
+class Replayer:
+    """Gives one principal its reads again; writes nothing."""
+
+    def __init__(
+        self,
+        services: Services,
+        principal: Principal,
+        reader: Reader,
+        asker: Asker,
+        digester: Digester,
+    ) -> None:
+        self._services = services
+        self._library = services.part(Library)
+        self._principal = principal
+        self._reader = reader
+        self._asker = asker
+        self._digester = digester
+
+    async def digest(self, receipt: Receipt) -> Digest:
+        """See :meth:`simonides.api.AsyncMemoryManager.replay`."""
+        page = receipt.page
+        if page is None:
+            raise InvalidInput("receipt", "is a recall's, which replay_recall gives again")
+        view = await self._view(receipt)
+        shown = self._shown_again(view, receipt)
+        if receipt.policy == self._reader.policy.hash:
+            view = view._replace(degraded=receipt.degraded)
+            make = partial(self._digester.made, view, receipt.cue, page.rules, page.trigger)
+            made = await self._reader.fresh.aside(view, make)
+            is_same = (made.receipt.ranking, made.receipt.page) == (receipt.ranking, page)
+            if is_same and _is_whole(receipt, made.receipt):
+                return replace(made, receipt=receipt, made=Made.RANKED)
+        count, home = self._services.models.tokens.count, self._principal.home
+        composed = compose(shown, page.rules, view.clock, count, reader=home)
+        return Digest(composed.text, composed.items, receipt, Made.RENDERED)
+
+    async def recall(self, receipt: Receipt) -> Recall:
+        """See :meth:`simonides.api.AsyncMemoryManager.replay_recall`.
+
+        The hits are those of the receipt either way; ranking again tells whether it would find
+        them.
+        """
+        if receipt.page is not None:
+            raise InvalidInput("receipt", "is a digest's, which replay gives again")
+        view = await self._view(receipt)
+        hits = tuple(self._shown_again(view, receipt))
+        made = Made.RENDERED
+        if receipt.policy == self._reader.policy.hash:
+            view = view._replace(degraded=receipt.degraded)
+            has_vector = "vector" not in receipt.degraded
+            query, _ = await self._reader.asked(receipt.query, has_vector=has_vector)
+            work = partial(self._reader.recalled, view, receipt.cue, query)
+            found = (await self._reader.fresh.aside(view, work)).receipt
+            is_same = (found.ranking, found.returned) == (receipt.ranking, receipt.returned)
+            if is_same and _is_whole(receipt, found):
+                made = Made.RANKED
+        return Recall(hits, receipt.degraded, receipt, made)
+
+    def is_mine(self, receipt: Receipt) -> bool:
+        """Whether a receipt is this reader's: what another agent, or for another purpose, was
+        shown is not.
+        """
+        me, cue = self._principal, receipt.cue
+        return (receipt.reader, cue.agent, cue.purpose) == (me.home, me.agent, me.purpose)
+
+    async def _view(self, receipt: Receipt) -> ReadView:
+        """Return what the receipt's reader looked at.
+
+        Raises:
+            ScopeDenied: If that was another reader, or may not be read any more.
+            InvalidInput: If the receipt contradicts itself.
+        """
+        if not self.is_mine(receipt):
+            raise ScopeDenied(
+                receipt.reader.path, "read", "what was read is given again to who read it"
+            )
+        owners = owners_of(await self._asker.readable(receipt.scopes, "replay"))
+        if any(seen.owner not in owners for seen in receipt.seen):
+            raise InvalidInput("receipt.seen", "names an owner of none of its scopes")
+        seen = {one.owner: one.known_at for one in receipt.seen}
+        fresh = self._reader.fresh
+        view = await fresh.past(receipt.cue, seen, receipt.at)
+        if IN_SESSION in {one.reason for one in receipt.dropped} or _unstored(receipt):
+            # What was said in the session by then, if the session is still open to say it again.
+            view = await fresh.overlay.again(view, to_us(receipt.at))
+        if Layer.L3 in receipt.cue.layers:
+            view = view._replace(documents=await self._documents(receipt))
+        # While recall is off what was shown is as gone as what was refused.
+        return await fresh.recallable(view, receipt.cue)
+
+    async def _documents(self, receipt: Receipt) -> Sequence[Frozen]:
+        """Return what can still be had of the documents that a read saw.
+
+        They have no past here. Catalogues are read as they are now: a passage that was changed
+        since has another id. Of others the passages that this process has shown lately are left;
+        nobody is asked over a network for the sake of a replay.
+        """
+        cue, library = receipt.cue, self._library
+        looked = await library.end(library.begin(cue.query, cue.scopes, remote=False))
+        ids = [shown.id for shown in receipt.returned]
+        left = library.shown(ids, cue.scopes, self._principal.home.owner)
+        kept = [passage_columns([*left.values()], self._services.indexes)] if left else []
+        return [*(index.freeze() for index in looked.indexes), *kept]
+
+    def _shown_again(self, view: ReadView, receipt: Receipt) -> Sequence[Hit]:
+        """Return what was shown as it was then, in the order of the receipt.
+
+        Raises:
+            NotReplayable: If any of it is gone.
+        """
+        wanted = {shown.id for shown in receipt.returned}
+        segments = [segment for frozen in view.columns for segment in frozen.segments]
+        rows = [row for segment in segments for row in segment.rows if row.id in wanted]
+        found = {m.id: m for m in map(decode, rows) if self._may_see(m, receipt.cue)}
+        gone = tuple(shown.id for shown in receipt.returned if shown.id not in found)
+        if gone:
+            raise NotReplayable(gone)
+        latest = [where for index in view.frozen for where in enduring(index)]
+        lasting = {segment.rows[place].id for segment, place in latest}
+        then = {
+            id: seen_at(_as_of_then(memory, receipt), view.clock, endures=id in lasting)
+            for id, memory in found.items()
+        }
+        return [Hit(then[s.id], s.score, s.why, view.clock) for s in receipt.returned]
+
+    def _may_see(self, memory: Memory, cue: Cue) -> bool:
+        given = memory.purpose is None or memory.purpose == self._principal.purpose
+        return given and memory.scope in cue.scopes and self._reader.lookup.hears(memory)
+
+
+def _is_whole(receipt: Receipt, found: Receipt) -> bool:
+    """Whether as much was ranked again as then: of documents some may be gone that were not shown
+    (KN-1).
+    """
+    return receipt.cue.layers == MEMORY or found.considered == receipt.considered
+
+
+def _as_of_then(memory: Memory, receipt: Receipt) -> Memory:
+    """Return a memory without the end of its state where that came after the read."""
+    ended = memory.known_to
+    if ended is None or (receipt.known_at is not None and ended <= receipt.at):
+        return memory
+    return replace(memory, known_to=None)

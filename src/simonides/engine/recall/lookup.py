@@ -1,0 +1,156 @@
+"""Reads by id, key or scope, without ranking, and whether a memory may be shown to this reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from simonides.domain.ageing import SUMMARY_CATEGORY, seen_at
+from simonides.domain.codecs.memory import decode, decode_all
+from simonides.domain.memory import Memory
+from simonides.domain.reading.cue import Cue
+from simonides.domain.scope import Principal, Scope, owners_of
+from simonides.domain.value import to_us
+from simonides.domain.writing.change import StoredRow
+from simonides.domain.writing.decision import Candidate
+from simonides.engine.core.runtime import Services
+from simonides.engine.knowledge.library import Library
+from simonides.engine.recall.fresh_indexes import FreshIndexes
+from simonides.retrieval.query.filtering import enduring
+from simonides.retrieval.query.pool import gather
+
+
+class Lookup:
+    """Finds memories for one principal; writes nothing.
+
+    Attributes:
+        fresh: Brings what is read up to the store.
+    """
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._principal = principal
+        self.fresh = FreshIndexes(services, principal)
+
+    @property
+    def now(self) -> datetime:
+        """The clock's time."""
+        return self.fresh.now
+
+    async def get(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
+        """Return a memory by id, whatever its status, if it lies in one of the scopes, is not past
+        its hard expiry, and this reader may see it.
+        """
+        memory = await self.known(id, scopes)
+        if memory is None or not self.admits(memory):
+            return None
+        return memory if await self.agreed([memory]) else None
+
+    async def list(self, cue: Cue) -> tuple[Memory, ...]:
+        """Return everything the cue may see, newest first, then by id."""
+        view = await self.fresh.stored(cue)
+        pool = gather(view.frozen, cue, view.clock)
+        return tuple(
+            sorted(pool.everything(view.clock), key=lambda m: (-to_us(m.created_at), m.id))
+        )
+
+    async def keyed(self, scope: Scope) -> tuple[Memory, ...]:
+        """Return what stands under keys in one scope, by key."""
+        principal = self._principal
+        cue = Cue("", 1, (scope,), agent=principal.agent, purpose=principal.purpose)
+        view = await self.fresh.stored(cue)
+        keyed = gather(view.frozen, cue, view.now).keyed(view.now)
+        return tuple(sorted(keyed, key=lambda memory: str(memory.key)))
+
+    async def history(
+        self, which: str, look_in: Sequence[Scope], readable: Sequence[Scope]
+    ) -> tuple[Memory, ...]:
+        """Return every version, oldest first.
+
+        Args:
+            which: A key, or else an id.
+            look_in: Scopes where it is looked up as a key; the first that has it counts.
+            readable: Scopes where it is looked up as an id.
+        """
+        rows: Sequence[StoredRow] = ()
+        for scope in look_in:
+            rows = rows or await self._services.store.keyed(scope.owner, scope, which)
+        if not rows:
+            memory = await self.get(which, readable)
+            if memory is None:
+                return ()
+            rows = await self._services.store.history(memory.scope.owner, memory.root)
+        chain = await self.agreed([memory for memory in decode_all(rows) if self.admits(memory)])
+        seen = [await self._as_seen(memory) for memory in chain]
+        return tuple(sorted(seen, key=lambda m: (to_us(m.created_at), m.version)))
+
+    async def known(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
+        """Return a memory as :meth:`get` does, even if it is expired, refused, or given for another
+        purpose, so that the reason can be told. Statements of the principal's session are found
+        too.
+        """
+        found = await self._heard([id], scopes)
+        if not found and self._principal.session is not None:
+            said = await self.fresh.overlay.memories(to_us(self.now))
+            found = tuple(m for m in said if m.id == id and m.scope in scopes)
+        return found[0] if found else None
+
+    async def all_known(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:
+        """Return those of several memories that :meth:`get` returns, expired ones included, and
+        passages of documents; each once.
+        """
+        heard = await self._heard(ids, scopes)
+        agreed = await self.agreed([memory for memory in heard if self._is_meant(memory)])
+        return (*agreed, *self.passages(ids, scopes).values())
+
+    async def stored(self, ids: Sequence[str], owner: Scope) -> tuple[Memory, ...]:
+        """Return memories with the status that is stored, of an owner that may be read."""
+        return decode_all(await self._services.store.get(owner, ids))
+
+    def passages(self, ids: Sequence[str], scopes: Sequence[Scope]) -> Mapping[str, Memory]:
+        """Return passages of documents by id, as far as they can be looked up."""
+        reader = self._principal.home.owner
+        return self._services.part(Library).find(ids, scopes, reader)
+
+    async def agreed(self, memories: Sequence[Memory]) -> tuple[Memory, ...]:
+        """Return the memories that their owners do not refuse to have remembered, in order."""
+        hidden: set[str] = set()
+        for owner in {memory.scope.owner for memory in memories}:
+            of_owner = [memory for memory in memories if memory.scope.owner == owner]
+            hidden |= await self.fresh.refused(owner, of_owner)
+        return tuple(memory for memory in memories if memory.id not in hidden)
+
+    async def is_off(self) -> bool:
+        """Whether the principal's owner has switched recall off."""
+        return await self.fresh.is_off(self._principal.home.owner)
+
+    def admits(self, memory: Memory) -> bool:
+        """Whether this reader may see a memory of a readable scope at all."""
+        return self._is_meant(memory) and self.hears(memory) and not memory.is_expired(self.now)
+
+    def hears(self, said: Memory | Candidate) -> bool:
+        """Whether this reader's agent belongs to the audience of what was said."""
+        return said.audience is None or self._principal.agent in said.audience
+
+    def _is_meant(self, memory: Memory) -> bool:
+        """Whether a memory was given for the reader's purpose, or for any."""
+        return memory.purpose is None or memory.purpose == self._principal.purpose
+
+    async def _heard(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:
+        found: dict[str, Memory] = {}
+        for owner in owners_of(scopes) if ids else ():
+            for row in await self._services.store.get(owner, ids):
+                memory = decode(row)
+                if memory.scope in scopes and self.hears(memory):
+                    found.setdefault(memory.id, await self._as_seen(memory))
+        return tuple(found.values())
+
+    async def _as_seen(self, memory: Memory) -> Memory:
+        """Return a memory with the status it has now; only a session summary depends on others."""
+        seen = seen_at(memory, self.now)
+        if seen is memory or memory.category != SUMMARY_CATEGORY:
+            return seen
+        view = await self.fresh.stored(Cue("", 1, (memory.scope,)))
+        latest = [where for index in view.frozen for where in enduring(index)]
+        endures = any(segment.rows[place].id == memory.id for segment, place in latest)
+        return seen_at(memory, self.now, endures=endures)

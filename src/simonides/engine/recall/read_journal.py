@@ -1,0 +1,453 @@
+"""What readers did, kept off the path of their reads (ME-7).
+
+A read leaves what it returned in a queue and goes. Within :data:`FLUSH_S` seconds, before a capture
+and on close the queue is written to the journal of the reader's own owner: how often each memory
+was read, the receipts of digests, and what answers made of them. Nothing of it raises a revision,
+stands in the chain, or is read by ranking. What belongs to an owner is sealed and erased with it,
+since the store keeps it with the owner's rows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+import warnings
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
+
+from simonides.domain.canonical_json import canonical_json
+from simonides.domain.codecs.from_dict import read_value
+from simonides.domain.errors import (
+    InvalidInput,
+    StoreCorrupt,
+    StoreError,
+    StoreUnavailable,
+)
+from simonides.domain.memory import Memory
+from simonides.domain.policy.floors import FeedbackRules, FloorState, Served
+from simonides.domain.reading.digest import DigestItem
+from simonides.domain.reading.recall import Hit
+from simonides.domain.reading.receipt import Receipt
+from simonides.domain.scope import Scope
+from simonides.domain.value import EPOCH, to_us
+from simonides.domain.writing.change import JournalEntry
+from simonides.engine.recall.shown_ledger import Said, Showing, entries_of
+from simonides.ports import Alarm, MemoryStore
+
+T = TypeVar("T")
+
+FLUSH_S = 5.0
+"""Longest that an entry waits where there is an alarm (SPEC ME-7)."""
+
+MAX_RECEIPTS = 2_000
+"""Receipts of one owner that wait: from half of it on they are written at once, and where nothing
+can be written the oldest go first. Chosen: about 20 MB.
+"""
+
+AT_ONCE = 256
+"""Owners whose notes are written in one transaction. Chosen: what a few commits cost, while nobody
+waits for its turn longer than some milliseconds.
+"""
+
+ACCESS = "access"
+"""Kind of the entry that says which memories were read, how often, and when last: ``memories`` has
+counts by id, by the path of the memory's owner (LT-9)."""
+
+DIGEST = "digest"
+"""Kind of the entry that is a digest's receipt (FX-4)."""
+
+FEEDBACK = "feedback"
+"""Kind of the entry that says how far the floor has moved; the newest stands (RE-4)."""
+
+Drive: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
+"""Runs a coroutine to its end for who has no event loop."""
+
+
+class Used(NamedTuple):
+    """What an answer made of one read.
+
+    Attributes:
+        served: What became of what was shown.
+        base: The policy's floor of the digest.
+        rules: How the floor follows.
+    """
+
+    served: Served
+    base: float
+    rules: FeedbackRules
+
+
+Note: TypeAlias = Receipt | Used
+
+
+class Taken(NamedTuple):
+    """What was waiting.
+
+    Attributes:
+        last: Time of the last read.
+        counts: Scope and number of reads of each memory, by id.
+        notes: Receipts, and what answers used, in their order.
+        shown: What went into prompts.
+    """
+
+    last: datetime
+    counts: Mapping[str, tuple[Scope, int]]
+    notes: Sequence[Note]
+    shown: Said
+
+    @property
+    def used(self) -> list[Used]:
+        """What answers made of reads, in their order."""
+        return [note for note in self.notes if isinstance(note, Used)]
+
+    def entries(self, floors: FloorState | None) -> list[JournalEntry]:
+        """Return the journal's entries of the reads, the receipts, and how far the floor has
+        moved.
+        """
+        receipts = [note for note in self.notes if isinstance(note, Receipt)]
+        found = [
+            JournalEntry(to_us(each.at), DIGEST, canonical_json(each.to_dict()))
+            for each in receipts
+        ]
+        memories: dict[str, dict[str, int]] = {}
+        for id, (scope, count) in self.counts.items():
+            memories.setdefault(scope.owner.path, {})[id] = count
+        if memories:
+            body = canonical_json({"memories": memories})
+            found.insert(0, JournalEntry(to_us(self.last), ACCESS, body))
+        if floors is not None:
+            at = max(one.served.at for one in self.used)
+            found.append(JournalEntry(to_us(at), FEEDBACK, canonical_json(floors.to_dict())))
+        return [*found, *entries_of(self.shown)] if self.shown else found
+
+
+class OwnerNotes:
+    """What the readers of one owner did and nobody has written down yet; see :class:`ReadJournal`.
+
+    Attributes:
+        owner: Whose readers.
+        floors: How far the owner's floor has moved, as last read or written; None if not known.
+        is_marked: Whether the journal knows that something waits.
+        showing: What was put into prompts, for recognising it when it comes back (FX-2).
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_counts",
+        "_journal",
+        "_last",
+        "_waiting",
+        "floors",
+        "is_marked",
+        "owner",
+        "showing",
+    )
+
+    def __init__(self, journal: ReadJournal, owner: Scope) -> None:
+        self.owner = owner
+        self.floors: FloorState | None = None
+        self.is_marked = False
+        self.showing = Showing()
+        self._journal = journal
+        self._last = EPOCH
+        # Only ids, numbers and scopes that live anyhow: a read's hits do not outlive it here.
+        self._counts: dict[str, tuple[Scope, int]] = {}
+        self._waiting: deque[Note] = deque()
+
+    def read(self, shown: Iterable[Hit | DigestItem], at: datetime) -> None:
+        """Count what a read returned; about a microsecond, and on any thread.
+
+        No lock is taken: of what several threads count in the very same moment, or while it is
+        being taken away, something may be missed. Nothing is counted twice.
+        """
+        counts = self._counts
+        for one in shown:
+            memory = one.memory
+            if memory.is_passage:
+                continue  # no store has it
+            known = counts.get(memory.id)
+            counts[memory.id] = (memory.scope, 1 if known is None else known[1] + 1)
+        self._last = at
+        # Looked at last: who takes the mark off takes what waits afterwards.
+        if not self.is_marked and counts:
+            self._journal.mark(self)
+
+    def add(self, note: Note) -> None:
+        """Leave something to be written; returns at once, and may be called on any thread."""
+        self._waiting.append(note)
+        if not self.is_marked:
+            self._journal.mark(self)
+        if len(self._waiting) == MAX_RECEIPTS // 2:
+            self._journal.hurry()
+        elif len(self._waiting) > MAX_RECEIPTS:
+            self._let_go()
+
+    def show(self, session: str | None, shown: Iterable[Memory] | str, at: datetime) -> None:
+        """Remember what was put into a prompt: memories, or a text that others made of them."""
+        self.showing.add(session, shown, self.owner, to_us(at))
+        if not self.is_marked and self.showing:
+            self._journal.mark(self)
+
+    def _let_go(self) -> None:
+        with self._journal.lock:
+            while len(self._waiting) > MAX_RECEIPTS:
+                self._waiting.popleft()
+                self._journal.lost += 1
+
+    def taken(self) -> Taken:
+        """Return what waits, and wait for nothing any more."""
+        notes = list[Note]()
+        with self._journal.lock:
+            self.is_marked = False
+            counts, self._counts = self._counts, {}
+            while self._waiting:
+                notes.append(self._waiting.popleft())
+        # Who is still counting has the old ones in hand.
+        return Taken(self._last, counts.copy(), notes, self.showing.taken())
+
+    def put_back(self, taken: Taken) -> None:
+        """Let what was taken wait on."""
+        with self._journal.lock:
+            for id, (scope, count) in taken.counts.items():
+                _, more = self._counts.get(id, (scope, 0))
+                self._counts[id] = (scope, count + more)
+            self._waiting.extendleft(reversed(taken.notes))
+            self.showing.put_back(taken.shown)
+        self._journal.mark(self)
+
+
+class _Mute(OwnerNotes):
+    """Of readers whose reads are nobody's business, such as a comparison of two stores."""
+
+    __slots__ = ()
+
+    def read(self, shown: Iterable[Hit | DigestItem], at: datetime) -> None:
+        del shown, at
+
+    def add(self, note: Note) -> None:
+        del note
+
+    def show(self, session: str | None, shown: Iterable[Memory] | str, at: datetime) -> None:
+        del session, shown, at
+
+
+class ReadJournal:
+    """Writes down what readers did, some time after they did it.
+
+    Safe to share between threads. Of one owner there is one :class:`OwnerNotes`, for as long as
+    anybody has it or anything waits in it.
+
+    Attributes:
+        lost: Notes that were let go because nothing could be written.
+        lock: Held while what waits is moved, never while it is written.
+    """
+
+    def __init__(self, store: MemoryStore, alarm: Alarm | None = None) -> None:
+        """Build a journal.
+
+        Args:
+            store: Where it is written.
+            alarm: Tells when it is time; None: only captures and the end do.
+        """
+        self.lost = 0
+        self._store = store
+        self._alarm = alarm
+        self._kind: type[OwnerNotes] = OwnerNotes
+        self._drive: Drive | None = None
+        self.lock = threading.Lock()
+        self._notes: WeakValueDictionary[Scope, OwnerNotes] = WeakValueDictionary()
+        self._marked: dict[Scope, OwnerNotes] = {}
+        self._is_armed = False
+        self._is_closed = False
+        self._process = os.getpid()
+        self._problem: str | None = None
+
+    def mute(self) -> None:
+        """Write nothing of who begins to read from now on: for measurements, which are no use."""
+        self._kind = _Mute
+        self._notes.clear()
+
+    def driven_by(self, drive: Drive) -> None:
+        """Say how to write where no event loop is running at the time of the read."""
+        self._drive = drive
+
+    def of(self, owner: Scope) -> OwnerNotes:
+        """Return where the reads of an owner are left."""
+        with self.lock:
+            return self._notes.setdefault(owner, self._kind(self, owner))
+
+    def check_open(self) -> None:
+        """Raise :class:`StoreUnavailable` if what is left here would be written no more."""
+        if self._is_closed:
+            raise StoreUnavailable(self._store.location, "the store is closed")
+
+    def mark(self, notes: OwnerNotes) -> None:
+        """Remember that something waits there, and have the alarm set."""
+        with self.lock:
+            notes.is_marked = True
+            self._marked[notes.owner] = notes
+            arm, self._is_armed = not self._is_armed, True
+        if arm:
+            self._wake_in(FLUSH_S)
+
+    def hurry(self) -> None:
+        """Have what waits written as soon as may be: there is much of it."""
+        self._wake_in(0.0)
+
+    def _wake_in(self, seconds: float) -> None:
+        if self._alarm is not None:
+            self._alarm.after(seconds, partial(self._due, _running_loop()))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be written when last tried, for ``status``; no content, no scope."""
+        unwritten = () if self._problem is None else (f"journal_unwritten:{self._problem}",)
+        return (*unwritten, *(("receipts_lost",) if self.lost else ()))
+
+    async def flush(self, owner: Scope | None = None) -> None:
+        """Write down what readers of an owner did, or of all.
+
+        What cannot be written waits on, and :attr:`problems` says so: no read or capture fails
+        for the sake of the journal.
+        """
+        with self.lock:
+            wanted = [*self._marked] if owner is None else [owner]
+            marked = [n for n in (self._marked.pop(each, None) for each in wanted) if n is not None]
+        for first in range(0, len(marked), AT_ONCE):
+            await self._write(marked[first : first + AT_ONCE])
+
+    def discard(self, owner: Scope) -> None:
+        """Forget what readers of an owner did that is not written yet, and how far its floor has
+        moved: the owner is being erased.
+        """
+        with self.lock:
+            self._marked.pop(owner, None)
+            notes = self._notes.get(owner)
+        if notes is not None:
+            notes.taken()
+            notes.floors, notes.showing.ledger = None, None
+
+    async def close(self) -> None:
+        """Write down what waits, for the last time; what cannot be written is warned of."""
+        if self._is_closed or self._process != os.getpid():
+            return  # a forked child: what waits is the parent's to write
+        await self.flush()
+        self._is_closed = True
+        if self._problem is not None and self._marked:
+            warnings.warn(
+                f"simonides: what readers did last is lost: {self._problem} on writing it to"
+                f" {self._store.location}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            self._marked.clear()
+
+    async def floors(self, notes: OwnerNotes) -> FloorState:
+        """Return how far an owner's floor has moved.
+
+        Raises:
+            StoreError: If it is not known and cannot be read.
+        """
+        known = notes.floors
+        if known is None:
+            known = notes.floors = await self._stored_floors(notes.owner)
+        return known
+
+    async def _stored_floors(self, owner: Scope) -> FloorState:
+        found = await self._store.journaled(owner, limit=1, kind=FEEDBACK)
+        if not found:
+            return FloorState()
+        return _read(FloorState, found[0], self._store.location)
+
+    async def receipts(self, owner: Scope, limit: int) -> tuple[Receipt, ...]:
+        """Return the receipts of an owner's digests, the newest of them, oldest first."""
+        await self.flush(owner)
+        found = await self._store.journaled(owner, limit=limit, kind=DIGEST)
+        return tuple(_read(Receipt, entry, self._store.location) for entry in found)
+
+    async def _write(self, marked: Sequence[OwnerNotes]) -> None:
+        self._problem = None
+        taken = {notes: notes.taken() for notes in marked}
+        written: dict[OwnerNotes, list[JournalEntry]] = {}
+        floors: dict[OwnerNotes, FloorState | None] = {}
+        for notes, what in taken.items():
+            try:
+                floors[notes] = await self._moved_floors(notes.owner, what)
+            except StoreError as error:
+                # One owner's broken entry keeps no other's from being written.
+                self._put_back(notes, what, error)
+                continue
+            written[notes] = what.entries(floors[notes])
+        try:
+            found = {notes.owner: entries for notes, entries in written.items() if entries}
+            if found:
+                await self._store.journal(found)
+        except StoreError as error:
+            for notes in written:
+                self._put_back(notes, taken[notes], error)
+            return
+        for notes in written:
+            # Where nothing was decided here, another process may have; the next digest looks.
+            notes.floors = floors[notes]
+        try:
+            for notes in written:
+                if taken[notes].shown:
+                    await notes.showing.trimmed(self._store, notes.owner)
+        except StoreError as error:
+            # What was to be written is; there is more of it than need be until the next time.
+            self._problem = type(error).__name__
+
+    def _put_back(self, notes: OwnerNotes, taken: Taken, error: StoreError) -> None:
+        self._problem = type(error).__name__
+        notes.put_back(taken)
+
+    async def _moved_floors(self, owner: Scope, taken: Taken) -> FloorState | None:
+        """Return how far a floor has moved after what was taken; None if nothing bears on it."""
+        if not taken.used:
+            return None
+        # Others may have moved it meanwhile. Two processes at the very same moment may lose
+        # a read of each other's; these are rates, not accounts.
+        state = await self._stored_floors(owner)
+        for one in taken.used:
+            state = state.after(one.served, one.base, one.rules)
+        return state
+
+    def _due(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        with self.lock:
+            self._is_armed = False
+            idle = self._is_closed or not self._marked or self._process != os.getpid()
+        if idle:
+            return
+        work = self.flush()
+        try:
+            if loop is not None and self._drive is None:
+                asyncio.run_coroutine_threadsafe(work, loop)
+            elif self._drive is not None:
+                self._drive(work)
+            else:
+                work.close()
+        except (StoreError, RuntimeError) as error:
+            # The loop was closed meanwhile; what waits is written when the store is closed.
+            work.close()
+            self._problem = type(error).__name__
+
+
+def _read(kind: type[T], entry: JournalEntry, location: str) -> T:
+    try:
+        found: T = read_value(kind, entry.kind, json.loads(entry.body))
+    except (ValueError, InvalidInput) as error:
+        raise StoreCorrupt(location, f"an entry of a journal cannot be read: {error}") from error
+    return found
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -1,0 +1,246 @@
+"""The log of one session: what was observed, kept before all else (SE-1, SE-2).
+
+An entry is looked through on its way in, once: what policy keeps out of memory is struck out here
+too (HY-1), so no reader of a log has to. What was appended and read lately stays in memory
+(:mod:`simonides.session`); what else there is comes from the store, so that a log that somebody
+else goes on with, or has ended, is read as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from simonides.domain.codecs.session import decode_entry, encode_entry
+from simonides.domain.conversation.session import (
+    Entry,
+    Logged,
+    LoggedEntry,
+    SessionRules,
+)
+from simonides.domain.memory import Origin
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Label
+from simonides.domain.value import from_us
+from simonides.domain.writing.decision import Candidate, Proposer
+from simonides.engine.core.runtime import Services
+from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.screening.screen import kept_clean, look
+from simonides.policy.policy import Policy
+
+PAGE = 1_000
+"""Entries read at a time; what the port gives of itself."""
+
+
+class Cleaned(NamedTuple):
+    """An entry as it may be kept.
+
+    Attributes:
+        entry: Without what policy keeps out, and with marks of what was found.
+        reasons: What was done about each.
+    """
+
+    entry: Entry
+    reasons: tuple[str, ...] = ()
+
+
+class SessionLog:
+    """Appends to the log of one session and reads it.
+
+    Attributes:
+        owner: Whose session it is.
+        session: Its name.
+    """
+
+    def __init__(
+        self, services: Services, owner: Scope, session: str, rules: SessionRules | None = None
+    ) -> None:
+        """Build it.
+
+        Args:
+            services: The open simonides.
+            owner: See the class.
+            session: See the class.
+            rules: None for those of the settings.
+        """
+        self._services = services
+        self._hot = services.part(HotSessions)
+        self._rules = rules or services.part(SessionRules)
+        self.owner = owner
+        self.session = session
+
+    @property
+    def patience_us(self) -> int:
+        """So long after an entry the session counts as left, µs."""
+        return self._rules.idle_us
+
+    async def append(
+        self, entries: Sequence[Entry], *, at: int | None = None, first: int | None = None
+    ) -> int:
+        """Append entries, all or none; they are durable when it returns.
+
+        Args:
+            entries: In order, as they were observed; see :meth:`add` for how they are kept.
+            at: When they were observed, µs; None for now.
+            first: As for the port.
+
+        Returns:
+            The number of the first.
+
+        Raises:
+            StoreError: If the store could not; nothing was written.
+        """
+        begin, _ = await self._append([self._cleaned(entry) for entry in entries], at, first)
+        return begin
+
+    async def add(
+        self, entry: Entry, *, at: int | None = None, first: int | None = None
+    ) -> LoggedEntry:
+        """Append one entry and return it as it is kept, with what was done about it.
+
+        Raises:
+            StoreError: If the store could not; nothing was written.
+        """
+        cleaned = self._cleaned(entry)
+        number, now = await self._append([cleaned], at, first)
+        return LoggedEntry(number, from_us(now), cleaned.entry, cleaned.reasons)
+
+    async def entries(self, *, after: int = -1) -> tuple[Logged, ...]:
+        """Return all entries after a number, by number rising.
+
+        Raises:
+            StoreCorrupt: If one cannot be read.
+            StoreError: If the store could not.
+        """
+        hot, now = self._hot.of(self.owner, self.session), self._services.clock.now_us()
+        tail = hot.tail(now, after)
+        if not tail or tail[0].number > after + 1:
+            # The store says what lies before the tail, and at once whether the tail is still so.
+            found = await self._stored(after)
+            if tail and (not found or found[-1].number < tail[-1].number or _differs(found, tail)):
+                hot.clear()
+            hot.put(found, now)
+        else:
+            # The last one that is known is read again: it is another's where the session has ended
+            # meanwhile and begun anew.
+            last = tail[-1]
+            newer = await self._stored(last.number - 1)
+            if not newer or newer[0] != last:
+                hot.clear()
+                newer = found = await self._stored(after)
+            else:
+                found = (*tail, *newer[1:])
+            hot.put(newer, now)
+        self._hot.settle(self.owner)
+        return found
+
+    async def newer(self, last: Logged | None) -> tuple[Logged, ...] | None:
+        """Return what came after an entry that is known, by number rising; None where the log is
+        not the one of which it was: another session has its name now.
+
+        Of what is known only that entry is looked at again: a log may be long, and who reads on
+        asks often.
+
+        Args:
+            last: The last one that is known; None for nothing, behind which all of it comes.
+
+        Raises:
+            StoreError: As for :meth:`entries`.
+        """
+        if last is None:
+            return await self.entries()
+        again = await self.entries(after=last.number - 1)
+        return again[1:] if again and again[0] == last else None
+
+    def forget(self) -> None:
+        """Let go of what is in memory of it: it has ended."""
+        self._hot.forget(self.owner, self.session)
+
+    async def _append(
+        self, cleaned: Sequence[Cleaned], at: int | None, first: int | None
+    ) -> tuple[int, int]:
+        now = self._services.clock.now_us()
+        time = now if at is None else at
+        if at is None and first is not None:
+            time = await self._first_tried(cleaned, first, now)
+        due_at = now + self.patience_us
+        written = [encode_entry(each.entry, time) for each in cleaned]
+        begin = await self._services.sessions.append(
+            self.owner, self.session, written, now=now, due_at=due_at, first=first
+        )
+        hot = self._hot.of(self.owner, self.session)
+        if first is None and begin <= hot.newest:
+            hot.clear()  # Somebody has ended it, and this is another session of its name.
+        hot.put([Logged(begin + n, time, each.entry) for n, each in enumerate(cleaned)], now)
+        self._hot.settle(self.owner)
+        return begin, time
+
+    async def _first_tried(self, cleaned: Sequence[Cleaned], first: int, now: int) -> int:
+        """Return when entries were appended that are tried again; the port compares times too."""
+        stands = await self._services.sessions.entries(
+            self.owner, self.session, after=first - 1, limit=1
+        )
+        same = stands and encode_entry(cleaned[0].entry, now).body == stands[0].body
+        return stands[0].at if same else now
+
+    async def _stored(self, after: int) -> tuple[Logged, ...]:
+        store, found = self._services.sessions, list[Logged]()
+        while page := await store.entries(self.owner, self.session, after=after, limit=PAGE):
+            found += [decode_entry(row, store.location) for row in page]
+            after = page[-1].number
+            if len(page) < PAGE:
+                break
+        return tuple(found)
+
+    def _cleaned(self, entry: Entry) -> Cleaned:
+        return cleaned(entry, self.owner, self._services.policies.policy_for(self.owner.org))
+
+
+def cleaned(entry: Entry, owner: Scope, policy: Policy) -> Cleaned:
+    """Return an entry without what policy keeps out of memory, whoever said it (HY-1).
+
+    What a tool said that looks like an attack stays, marked: it is a record, and its label has it
+    quoted as data (HY-6).
+    """
+    source = entry.role.source
+    if _is_text_alone(entry) and not look(entry.text, source.trust):
+        return Cleaned(entry)  # Most of what is said; what follows would find no more.
+    said = Candidate(
+        content=entry.text,
+        scope=owner,
+        source=source,
+        proposer=Proposer.CALLER,
+        label=Label(source.trust),
+        speaker=entry.speaker,
+        metadata=entry.details,
+        origin=Origin(name=entry.tool),
+        tags=tuple(name for name in (entry.key, entry.task) if name is not None),
+    )
+    clean, reasons = kept_clean(said, policy)
+    if not reasons:
+        return Cleaned(entry)
+    tags = iter(clean.tags)
+    kept = replace(
+        entry,
+        text=clean.content,
+        speaker=clean.speaker,
+        details=clean.metadata,
+        tool=clean.origin.name,
+        key=None if entry.key is None else next(tags),
+        task=None if entry.task is None else next(tags),
+        marks=tuple(dict.fromkeys((*entry.marks, *clean.marks))),
+    )
+    return Cleaned(kept, reasons)
+
+
+def _is_text_alone(entry: Entry) -> bool:
+    """Whether nothing of an entry but its text is to be looked through."""
+    named = entry.speaker, entry.tool, entry.key, entry.task
+    return not entry.details and named == (None, None, None, None)
+
+
+def _differs(found: Sequence[Logged], tail: Sequence[Logged]) -> bool:
+    """Whether what is known of a log is not what the store says."""
+    known = {each.number: each for each in tail}
+    return any(each.number in known and known[each.number] != each for each in found)

@@ -1,0 +1,270 @@
+"""Statements of a session override what is stored, for reads within that session.
+
+A keyed fact, or the value of a functional slot, that the user stated in this session and that is
+not stored yet counts at once, and what is stored of the same key or slot is not shown beside it.
+What he asked to have forgotten is not shown. Readers outside the session see what is stored.
+
+Once a statement is stored, what is stored says the same and stands for itself; and what was
+recorded after it was said, a correction for one, is newer and stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from operator import is_
+from typing import NamedTuple
+
+from simonides.domain.errors import StoreError
+from simonides.domain.memory import Memory
+from simonides.domain.reading.cue import Cue
+from simonides.domain.scope import Principal
+from simonides.domain.value import from_us, to_us
+from simonides.domain.writing.change import StoredRow
+from simonides.engine.core.idempotency import marks_of, tombstoned
+from simonides.engine.core.runtime import Services
+from simonides.engine.recall.session_search import rows_of, stated_memory
+from simonides.engine.recall.session_statements import Stated, Statements
+from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.retrieval.index.entry import slot_of
+from simonides.retrieval.index.segment import Frozen
+from simonides.retrieval.query.overlay import overlaid, recallable, without
+from simonides.retrieval.query.read_view import ReadView
+from simonides.text.normalise import content_hash
+
+SESSION = "session"
+"""What is degraded where a session cannot be read: what is stored is shown as it is."""
+
+Name = tuple[str, ...]
+"""A key, or subject and predicate of a functional slot, or the hash of a text to be forgotten."""
+
+
+class Said(NamedTuple):
+    """The last word of a session on each key and slot.
+
+    Attributes:
+        facts: Statements that hold, by what they are about.
+        forgotten: When something was asked to be forgotten, µs, by what.
+    """
+
+    facts: Mapping[Name, Stated]
+    forgotten: Mapping[Name, int]
+
+
+NOTHING = Said({}, {})
+
+
+class _Laid(NamedTuple):
+    """What was laid over what.
+
+    Attributes:
+        under: Columns of what is stored; the same objects until an owner changes.
+        said: What was laid over them.
+        view: What came of it.
+    """
+
+    under: tuple[Frozen, ...]
+    said: Said
+    view: ReadView
+
+    def still_fits(self, view: ReadView, said: Said) -> bool:
+        """Whether the same is to be laid over the same."""
+        same = len(self.under) == len(view.frozen)
+        return same and all(map(is_, self.under, view.frozen)) and self.said == said
+
+
+class Overlay:
+    """Lays what was said in the session of one principal over what it reads.
+
+    What the user says is the user's: a task within the session reads it as he does.
+    """
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._hot = services.part(HotSessions)
+        self._reader = principal
+        self._principal = replace(principal, home=principal.home.owner)
+        self._session = principal.session
+        self._statements = Statements(services, self._principal)
+
+    async def over(self, view: ReadView, cue: Cue) -> ReadView:
+        """Return a view with the statements of this session laid over it.
+
+        If the session cannot be read, the view is returned as it is, marked as degraded.
+        """
+        is_of_now = cue.known_at is None and cue.valid_at is None
+        if self._session is None or not is_of_now or self._principal.home not in cue.scopes:
+            return view
+        try:
+            said = await self.said()
+            if said == NOTHING:
+                return view
+            return await self._laid(view, await self._still_meant(said), self._session)
+        except StoreError:
+            return view._replace(degraded=(*view.degraded, SESSION))
+
+    async def again(self, view: ReadView, until: int) -> ReadView:
+        """Return what was read before with what had been said by then laid over it.
+
+        Raises:
+            StoreError: If the session cannot be read.
+        """
+        if self._session is None:
+            return view
+        return await self._laid(view, await self.said(until), self._session)
+
+    async def said(self, until: int | None = None) -> Said:
+        """Return what this session says of keys and slots; nothing outside any session.
+
+        Raises:
+            StoreError: If a store cannot be read.
+        """
+        if self._session is None:
+            return NOTHING
+        facts: dict[Name, Stated] = {}
+        forgotten: dict[Name, int] = {}
+        for stated in await self._statements.of(self._session):
+            if until is not None and stated.at > until:
+                continue
+            candidate = stated.candidate
+            if candidate.retracts is not None:
+                for name in _retracted(candidate.retracts):
+                    facts.pop(name, None)
+                    forgotten[name] = stated.at
+                continue
+            for name in self._names(stated):
+                facts[name] = stated
+        return Said(facts, forgotten) if facts or forgotten else NOTHING
+
+    async def memories(self, until: int) -> tuple[Memory, ...]:
+        """Return what this session had said of keys and slots by some time, in its order.
+
+        Raises:
+            StoreError: If a store cannot be read.
+        """
+        said = await self.said(until)
+        return tuple(self._made(stated) for stated in _distinct(said))
+
+    def _names(self, stated: Stated) -> list[Name]:
+        """Return what a statement is about: its key, its functional slot, or neither."""
+        candidate = stated.candidate
+        names: list[Name] = [] if candidate.key is None else [(candidate.key,)]
+        if candidate.triple is not None:
+            slot = slot_of(candidate.triple)
+            policy = self._services.policies.policy_for(self._principal.home.org)
+            if slot[1] in policy.long_term.slots.functional:
+                names.append(slot)
+        return names
+
+    async def _still_meant(self, said: Said) -> Said:
+        """Return what was said without what was forgotten since outside the session.
+
+        Tombstones come with the physical removal of something, which raises the owner's epoch: who
+        never had anything removed is not asked.
+        """
+        owner = self._principal.home.owner
+        index = self._services.indexes.warm(owner)
+        head = None if index is None else index.head
+        if not said.facts or head is None or not head.epoch or self._session is None:
+            return said
+        candidates = [stated.candidate for stated in said.facts.values()]
+        marks = frozenset(mark for each in candidates for mark in marks_of(each))
+        hot = self._hot.of(owner, self._session)
+        asked = (Overlay, head.incarnation, head.epoch, marks)
+        if hot.derived.get(Overlay, (None, None))[0] != asked:
+            buried = await tombstoned(self._services.store, owner, candidates)
+            hot.derived[Overlay] = asked, buried
+        gone: frozenset[bytes] = hot.derived[Overlay][1]
+        left = {n: s for n, s in said.facts.items() if gone.isdisjoint(marks_of(s.candidate))}
+        return said._replace(facts=left)
+
+    async def _laid(self, view: ReadView, said: Said, session: str) -> ReadView:
+        """Lay what was said over what is stored; the same again until either changes."""
+        hot = self._hot.of(self._principal.home.owner, session)
+        name = (_Laid, self._reader)
+        known: _Laid | None = hot.derived.get(name)
+        if known is None or not known.still_fits(view, said):
+            known = _Laid(tuple(view.frozen), said, await self._laid_anew(view, said, session))
+            hot.derived[name] = known
+        laid = known.view
+        return laid._replace(now=view.now, clock=view.clock, degraded=view.degraded)
+
+    async def _laid_anew(self, view: ReadView, said: Said, session: str) -> ReadView:
+        stored = recallable(
+            view.frozen,
+            [name[0] for name in (*said.facts, *said.forgotten) if len(name) == 1],
+            [(name[0], name[1]) for name in said.facts if len(name) == 2],
+            [name[1] for name in said.forgotten if name[0] == ""],
+        )
+        gone = {m.id for m in stored if self._is_forgotten(m, said)}
+        shown: list[Memory] = []
+        for stated in _distinct(said):
+            rivals = [m for m in stored if m.id not in gone and self._are_rivals(m, stated)]
+            if any(self._is_newer(m, stated, session) for m in rivals):
+                continue
+            same = [m for m in rivals if _says_the_same(m, stated)]
+            gone |= {m.id for m in rivals if m not in same}
+            if not same and not self._is_refused(memory := self._made(stated)):
+                shown.append(memory)
+        if not gone and not shown:
+            return view
+        return await self._with(view, shown, gone)
+
+    async def _with(self, view: ReadView, shown: Sequence[Memory], gone: set[str]) -> ReadView:
+        owner = self._principal.home.owner
+        columns = {o: without(f, gone) for o, f in zip(view.owners, view.frozen, strict=True)}
+        if shown:
+            rows = await rows_of(self._services, shown)
+            columns[owner] = self._above(columns.get(owner), rows)
+        return view._replace(
+            owners=[*columns],
+            frozen=[*columns.values()],
+            overridden=tuple(sorted(gone)),
+        )
+
+    def _above(self, index: Frozen | None, rows: Sequence[StoredRow]) -> Frozen:
+        return overlaid(index, rows, self._services.indexes.indexer.dimensions)
+
+    def _made(self, stated: Stated) -> Memory:
+        return stated_memory(stated.candidate, stated.at, str(self._session), stated.number)
+
+    def _are_rivals(self, memory: Memory, stated: Stated) -> bool:
+        names = self._names(stated)
+        slot = () if memory.triple is None else slot_of(memory.triple)
+        return (memory.key,) in names or slot in names
+
+    def _is_newer(self, memory: Memory, stated: Stated, session: str) -> bool:
+        """Whether what is stored was said after the statement, or is what became of it."""
+        own = memory.scope in (self._principal.home, self._reader.home)
+        if not own or _says_the_same(memory, stated):
+            return False
+        origin, updated_at = memory.origin, to_us(memory.updated_at)
+        if updated_at != stated.at or origin.session != session:
+            return updated_at > stated.at
+        # At the very same moment: a correction through the verbs has no turn.
+        return memory.source.is_correction if origin.turn is None else origin.turn > stated.number
+
+    def _is_forgotten(self, memory: Memory, said: Said) -> bool:
+        if memory.scope != self._principal.home:
+            return False
+        name = ("", memory.content_hash) if memory.key is None else (memory.key,)
+        at = said.forgotten.get(name)
+        return at is not None and memory.updated_at <= from_us(at)
+
+    def _is_refused(self, memory: Memory) -> bool:
+        index = self._services.indexes.warm(self._principal.home.owner)
+        return index is not None and bool(index.refusals.against(memory))
+
+
+def _retracted(what: str) -> tuple[Name, ...]:
+    """Return what "forget …" may name: a key, or else a statement as it was said."""
+    return (what,), ("", content_hash(what))
+
+
+def _distinct(said: Said) -> list[Stated]:
+    """Return the statements that hold, each once, in the order of the session."""
+    return sorted({id(s): s for s in said.facts.values()}.values(), key=lambda one: one[:2])
+
+
+def _says_the_same(memory: Memory, stated: Stated) -> bool:
+    return memory.content_hash == content_hash(stated.candidate.content)

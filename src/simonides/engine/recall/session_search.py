@@ -1,0 +1,314 @@
+"""The log of a session as columns, so that it is searched as memories are.
+
+Each entry is analysed and embedded once, at the first search, and kept while its session is hot.
+Entries that the user refuses, or that were forgotten since, are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from hashlib import blake2b
+from itertools import islice
+from types import MappingProxyType
+from typing import NamedTuple
+
+from simonides.domain.codecs.memory import encode_body, encode_state
+from simonides.domain.conversation.session import EntryKind, Logged
+from simonides.domain.conversation.turn import Turn
+from simonides.domain.memory import Kind, Memory, Origin
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.trust import Sensitivity, Source
+from simonides.domain.value import from_us, to_us
+from simonides.domain.writing.change import StoredRow
+from simonides.domain.writing.decision import TURN_CATEGORY, Candidate
+from simonides.engine.core.runtime import Services
+from simonides.engine.recall.session_log import SessionLog
+from simonides.engine.recall.session_statements import MANY as MANY_TURNS
+from simonides.engine.recall.slow_models import VECTOR
+from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.screening.consent_matching import speaks_of, stated_in
+from simonides.engine.screening.suppression import Unwanted
+from simonides.retrieval.index.segment import Frozen
+from simonides.retrieval.query.overlay import overlaid, without
+from simonides.retrieval.query.read_view import ReadView
+from simonides.text.normalise import content_hash
+from simonides.text.similarity.support import Claim, Said
+
+NOT_STORED = 0
+"""Version of a record of a session; those of memories begin at 1."""
+
+IN_SESSION = "in_session"
+"""What its metadata say of it, and reason for which a stored memory gives way to it."""
+
+
+def entry_memory(logged: Logged, owner: Scope, session: str) -> Memory:
+    """Return an entry of a session's log as a record."""
+    entry = logged.entry
+    source = Source.AGENT_INFERRED if entry.kind is EntryKind.DECISION else entry.role.source
+    sensitive = any(mark.startswith("poison:") for mark in entry.marks)
+    at, id = from_us(logged.at), _id(logged.at, owner.path, session, str(logged.number))
+    return Memory.of(
+        id=id,
+        root=id,
+        version=NOT_STORED,
+        scope=owner,
+        kind=Kind.EPISODIC,
+        category=TURN_CATEGORY,
+        content=entry.text,
+        content_hash=content_hash(entry.text),
+        source=source,
+        trust=source.trust,
+        created_at=at,
+        updated_at=at,
+        known_from=at,
+        valid_from=at,
+        origin=Origin(session=session, turn=logged.number, name=entry.tool),
+        speaker=entry.speaker,
+        confidence=source.default_confidence,
+        importance=entry.importance,
+        # What looks like an attack is for people to read, not for prompts (HY-6).
+        sensitivity=Sensitivity.SENSITIVE if sensitive else Sensitivity.PRIVATE,
+        metadata=MappingProxyType({IN_SESSION: entry.kind.value}),
+    )
+
+
+def stated_memory(candidate: Candidate, at: int, session: str, number: int) -> Memory:
+    """Return what a user stated in a session as a record that holds in it alone (RE-9)."""
+    scope, hash = candidate.scope, content_hash(candidate.content)
+    id = _id(at, scope.path, session, str(number), candidate.key or hash)
+    said_at = from_us(at)
+    source = Source.IN_SESSION_CORRECTION
+    return Memory.of(
+        id=id,
+        root=id,
+        version=NOT_STORED,
+        scope=scope,
+        kind=candidate.kind,
+        category=candidate.category,
+        content=candidate.content,
+        content_hash=hash,
+        source=source,
+        trust=source.trust,
+        created_at=said_at,
+        updated_at=said_at,
+        known_from=said_at,
+        valid_from=said_at,
+        key=candidate.key,
+        triple=candidate.triple,
+        quote=candidate.quote,
+        origin=Origin(session=session, turn=candidate.origin.turn),
+        speaker=candidate.speaker,
+        confidence=source.default_confidence,
+        importance=candidate.importance,
+        sensitivity=candidate.sensitivity,
+        audience=candidate.audience,
+        purpose=candidate.purpose,
+        metadata=MappingProxyType({IN_SESSION: True}),
+    )
+
+
+async def rows_of(services: Services, memories: Sequence[Memory]) -> list[StoredRow]:
+    """Return records as rows with entries of the current recipe, in their order; without vectors
+    where the embedder fails. One that takes its time is asked beside the event loop.
+    """
+    make = services.indexes.indexer
+    work = partial(make.finished, memories)
+    many = make.is_slow or len(memories) > MANY
+    entries = await services.aside(work) if many else work()
+    return [
+        StoredRow(m.id, 0, encode_body(m), encode_state(m), entry, to_us(m.known_from), None)
+        for m, entry in zip(memories, entries, strict=True)
+    ]
+
+
+MANY = 30
+"""Texts that are analysed and embedded in about a millisecond, measured: 30 µs for a sentence."""
+
+
+def _id(at: int, *names: str) -> str:
+    """Return an id in the form of a memory's, always the same for the same things."""
+    random = int.from_bytes(blake2b("\0".join(names).encode(), digest_size=10).digest())
+    low = f"{0b10 << 62 | random >> 18:016x}"
+    text = f"{at // 1000 & (1 << 48) - 1:012x}7{random & 0xFFF:03x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:]}-{low[:4]}-{low[4:]}"
+
+
+class _Filed(NamedTuple):
+    """A log as far as it was filed.
+
+    Attributes:
+        entries: All of it.
+        rows: Of each.
+        frozen: Their columns.
+        is_whole: Whether each has its vector, where there are any.
+    """
+
+    entries: tuple[Logged, ...]
+    rows: tuple[StoredRow, ...]
+    frozen: Frozen
+    is_whole: bool
+
+    @property
+    def last(self) -> Logged | None:
+        """The last entry; None for an empty log."""
+        return self.entries[-1] if self.entries else None
+
+    def goes_on(self, last: Logged | None) -> bool:
+        """Whether it is the log that had an entry, rather than another of the same name."""
+        return last is None or last in self.entries[last.number :][:1]
+
+
+class _Named(NamedTuple):
+    """What an entry is called by who logged it; it is a turn among turns."""
+
+    key: str | None
+    category: str = TURN_CATEGORY
+
+
+class _Heard(NamedTuple):
+    """What a log speaks of, as far as it was read.
+
+    Attributes:
+        last: The last entry that was; None for nothing.
+        texts: Of its entries.
+        stated: What its user states in them.
+        topic: What a repair in the next turn would be about.
+    """
+
+    last: Logged | None = None
+    texts: tuple[Said, ...] = ()
+    stated: tuple[Candidate, ...] = ()
+    topic: Candidate | None = None
+
+
+class _Kept(NamedTuple):
+    """What of a log may be told.
+
+    Attributes:
+        life: In which the owner was: incarnation and epoch.
+        filed: The log as it was looked at.
+        unwanted: What is not to be told again, as entries were compared with it.
+        hidden: Ids of those that speak of it, or were logged under it.
+        frozen: Columns of the others.
+    """
+
+    life: tuple[bytes, int]
+    filed: _Filed
+    unwanted: Sequence[Claim]
+    hidden: frozenset[str]
+    frozen: Frozen
+
+
+class SessionSearch:
+    """Makes the log of the principal's session searchable; writes nothing."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._hot = services.part(HotSessions)
+        self._owner = principal.home.owner
+        self._session = principal.session
+        self._unwanted = Unwanted(services, principal)
+
+    async def view(self) -> ReadView:
+        """Return the log's columns as they stand now.
+
+        Raises:
+            StoreError: If the log cannot be read.
+        """
+        now = from_us(self._services.clock.now_us())
+        filed = await self._filed(str(self._session))
+        degraded = () if filed.is_whole else (VECTOR,)
+        return ReadView([self._owner], [await self._left(filed)], now, now, degraded)
+
+    async def _filed(self, session: str) -> _Filed:
+        """File what has come since the last search."""
+        log, make = SessionLog(self._services, self._owner, session), self._services.indexes.indexer
+        hot = self._hot.of(self._owner, session)
+        name = (_Filed, make.recipe)
+        known: _Filed | None = hot.derived.get(name)
+        if known is not None and not known.is_whole:
+            known = None
+        new = await log.newer(None if known is None else known.last)
+        if new is None:
+            known, new = None, await log.entries()
+        if known is not None and not new:
+            return known
+        memories = [entry_memory(one, self._owner, session) for one in new]
+        before = ((), ()) if known is None else (known.entries, known.rows)
+        rows = (*before[1], *await rows_of(self._services, memories))
+        whole = all(make.is_current(row.entry) for row in rows)
+        filed = _Filed((*before[0], *new), rows, overlaid(None, rows, make.dimensions), whole)
+        hot.derived[name] = filed
+        return filed
+
+    async def _left(self, filed: _Filed) -> Frozen:
+        """Return the columns of what of a log may be told again.
+
+        A refusal, and the removal of anything, raise the owner's epoch: the log of who never did
+        either is not read for it.
+        """
+        (head,) = await self._services.store.heads([self._owner])
+        if head is None or not head.epoch or not filed.entries:
+            return filed.frozen
+        derived = self._hot.of(self._owner, str(self._session)).derived
+        kept: _Kept | None = derived.get(_Kept)
+        life = (head.incarnation, head.epoch)
+        if kept is not None and (kept.life != life or not filed.goes_on(kept.filed.last)):
+            kept = None
+        # The same entries may have been filed again: their vectors are there now.
+        if kept is None or kept.filed is not filed:
+            unwanted, hidden = await self._looked_through(filed, kept)
+            left = without(filed.frozen, hidden)
+            derived[_Kept] = kept = _Kept(life, filed, unwanted, hidden, left)
+        return kept.frozen
+
+    async def _heard(self, filed: _Filed) -> _Heard:
+        """Read what has come since the last time."""
+        derived = self._hot.of(self._owner, str(self._session)).derived
+        known: _Heard = derived.get(_Heard, _Heard())
+        if not filed.goes_on(known.last):
+            known = _Heard()
+        new = filed.entries[len(known.texts) :]
+        work = partial(self._gone_on, known, new)
+        heard = await self._services.aside(work) if len(new) > MANY_TURNS else work()
+        derived[_Heard] = heard
+        return heard
+
+    def _gone_on(self, known: _Heard, new: Sequence[Logged]) -> _Heard:
+        texts = (*known.texts, *(Said(each.entry.text) for each in new))
+        turns = [_turn(each) for each in new if each.entry.kind is EntryKind.TURN]
+        stated, topic = stated_in(turns, self._owner, known.topic)
+        last = new[-1] if new else known.last
+        return _Heard(last, texts, (*known.stated, *stated), topic)
+
+    async def _looked_through(
+        self, filed: _Filed, kept: _Kept | None
+    ) -> tuple[Sequence[Claim], frozenset[str]]:
+        """Return what is unwanted, and the ids of entries that speak of it or were logged under it.
+
+        What was looked at is compared with nothing twice, unless what is unwanted is less now.
+        """
+        heard = await self._heard(filed)
+        unwanted = await self._unwanted.among(heard.stated)
+        refusals = await self._unwanted.refusals()
+        if kept is None or unwanted[: len(kept.unwanted)] != kept.unwanted:
+            before, hidden, added = 0, frozenset[str](), unwanted
+        else:
+            before, hidden = len(kept.filed.entries), kept.hidden
+            added = unwanted[len(kept.unwanted) :]
+        known = zip(filed.rows[:before], heard.texts[:before], strict=True) if added else ()
+        new = zip(filed.rows, heard.texts, filed.entries, strict=True)
+        return unwanted, hidden.union(
+            (row.id for row, said in known if speaks_of(said, added)),
+            (
+                row.id
+                for row, said, each in islice(new, before, None)
+                if refusals.against(_Named(each.entry.key)) or speaks_of(said, unwanted)
+            ),
+        )
+
+
+def _turn(logged: Logged) -> Turn:
+    entry = logged.entry
+    return Turn(text=entry.text, role=entry.role, speaker=entry.speaker)

@@ -1,0 +1,196 @@
+"""What the user has stated in a session, read by the rules, whether or not it is stored (RE-9).
+
+Each turn is read once and stays read for as long as its session is hot. What waits for the end of
+the session counts too, whoever read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from simonides.capture.cues import lasts_for_session, within_session
+from simonides.capture.pasted import without_digests
+from simonides.capture.rules.extract import (
+    ENDING,
+    LIKED_IN_PASSING,
+    TURN_SCOPED,
+    examine,
+)
+from simonides.domain.codecs.candidate import decode_held
+from simonides.domain.conversation.session import EntryKind, Logged
+from simonides.domain.conversation.turn import Role, Turn
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.trust import Trust
+from simonides.domain.value import from_us, to_us
+from simonides.domain.writing.decision import (
+    Candidate,
+    Commit,
+    Drop,
+    Hold,
+    Judgement,
+)
+from simonides.engine.core.prefetch import Begun
+from simonides.engine.core.runtime import Services
+from simonides.engine.recall.session_log import SessionLog
+from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.screening.judge import judge_one
+from simonides.policy.policy import Policy
+from simonides.ports import Capability
+
+FOR_THE_SESSION = frozenset({"session_only_category", "implicit_preference"})
+"""Why the judge keeps something for the end of a session, though it holds within it; what waits for
+proof, for repetition or for a person's decision does not."""
+
+_CONDITIONAL = frozenset({LIKED_IN_PASSING, ENDING})
+"""Marks of what is kept only for what it changes in the store, which a session does not tell."""
+
+MANY = 10
+"""Turns that are read in some ten milliseconds, measured: 1 ms a turn; more are read aside."""
+
+_HELD = 2**31
+"""Where a held candidate without a turn stands among those of its time: last."""
+
+
+class Stated(NamedTuple):
+    """One statement of the user's, or that one is not to be remembered any more.
+
+    Attributes:
+        at: When it was said, µs.
+        number: Of the entry.
+        candidate: As policy has it; ``retracts`` names what is forgotten.
+    """
+
+    at: int
+    number: int
+    candidate: Candidate
+
+
+class _Read(NamedTuple):
+    """How far a log was read.
+
+    Attributes:
+        last: The last entry that was; None for nothing.
+        topic: What a repair in the next turn would be about.
+        said: What was found.
+    """
+
+    last: Logged | None = None
+    topic: Candidate | None = None
+    said: tuple[Stated, ...] = ()
+
+
+class Statements:
+    """Reads the sessions of one principal."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._hot = services.part(HotSessions)
+        self._principal = principal
+
+    async def of(self, session: str) -> tuple[Stated, ...]:
+        """Return what was stated in a session, by when it was said, then by place.
+
+        Raises:
+            StoreError: If a store cannot be read.
+        """
+        owner = self._principal.home.owner
+        store, unread = self._services.store, None
+        waits = Capability.INLINE not in store.capabilities
+        asked = Begun(store.held(owner, session=session), goes_on=waits)
+        try:
+            # While a store over a network says what is held back.
+            unread = await self._unread(session)
+        finally:
+            if unread is None:
+                await asked.dismiss()
+        held = await asked
+        found = [*(await self._read(session, *unread)).said]
+        for each in map(decode_held, held):
+            candidate = each.candidate
+            # The user's word alone overrides: what a tool, a page or the agent said is held back
+            # for the same reasons, and is no correction of his (FX-5).
+            is_his = candidate.label.trust is Trust.USER and candidate.source.trust is Trust.USER
+            is_here = candidate.scope == self._principal.home
+            if is_his and is_here and FOR_THE_SESSION & {*each.reasons}:
+                number = candidate.origin.turn
+                place = _HELD if number is None else number
+                found.append(Stated(to_us(candidate.said_at or each.held_at), place, candidate))
+        return tuple(sorted(found, key=lambda one: one[:2]))
+
+    async def _unread(self, session: str) -> tuple[_Read, Sequence[Logged]]:
+        """Return what was read of a log, and what has come since; nothing read, and all of it,
+        where another session has its name now.
+        """
+        log = SessionLog(self._services, self._principal.home.owner, session)
+        known: _Read = self._derived(session).get(self._name(), _Read())
+        new = await log.newer(known.last)
+        return (_Read(), await log.entries()) if new is None else (known, new)
+
+    async def _read(self, session: str, known: _Read, new: Sequence[Logged]) -> _Read:
+        """Read what has not been read yet of a log."""
+        if not new:
+            return known
+        work = partial(self._gone_on, known, new, session)
+        read = await self._services.aside(work) if len(new) > MANY else work()
+        self._derived(session)[self._name()] = read
+        return read
+
+    def _derived(self, session: str) -> dict[Hashable, Any]:
+        return self._hot.of(self._principal.home.owner, session).derived
+
+    def _name(self) -> Hashable:
+        return Stated, self._principal.home, self._policy(self._principal.home).hash
+
+    def _policy(self, scope: Scope) -> Policy:
+        return self._services.policies.policy_for(scope.org)
+
+    def _gone_on(self, known: _Read, new: Sequence[Logged], session: str) -> _Read:
+        topic, said = known.topic, [*known.said]
+        for logged in new:
+            if logged.entry.kind is not EntryKind.TURN or logged.entry.role is not Role.USER:
+                continue
+            turn = _turn(logged, session)
+            found = examine(turn, self._principal.home, before=topic).candidates
+            said += [Stated(logged.at, logged.number, one) for one in self._meant(found, turn)]
+            keyed = [one for one in found if one.key and not one.retracts]
+            topic = keyed[-1] if keyed else None
+        return _Read(new[-1], topic, tuple(said))
+
+    def _meant(self, found: Sequence[Candidate], turn: Turn) -> Iterator[Candidate]:
+        """Yield what holds in the session as policy has it."""
+        for candidate in found:
+            if candidate.retracts is not None:
+                yield candidate
+                continue
+            if _CONDITIONAL.intersection(candidate.marks):
+                continue
+            judgement = judge_one(candidate, self._policy(candidate.scope))
+            if _holds(judgement, turn):
+                yield judgement.candidate
+
+
+def _turn(logged: Logged, session: str) -> Turn:
+    entry = logged.entry
+    return Turn(
+        text=within_session(without_digests(entry.text)),
+        role=entry.role,
+        speaker=entry.speaker,
+        session=session,
+        number=logged.number,
+        said_at=from_us(logged.at),
+    )
+
+
+def _holds(judgement: Judgement, turn: Turn) -> bool:
+    """Whether what was judged holds for the rest of the session."""
+    match judgement:
+        case Commit():
+            return True
+        case Hold(reasons=reasons):
+            return frozenset(reasons) <= FOR_THE_SESSION
+        case Drop(reasons=reasons):
+            return reasons == (TURN_SCOPED,) and lasts_for_session(turn.text)
+        case _:
+            return False

@@ -1,0 +1,136 @@
+"""Vectors that come after their memories: what waits for one gets it before it is ranked (LT-11).
+
+An embedder that takes its time is asked neither under an owner's turn nor where an index follows
+its store, and one that fails must not lose what was said. Such entries are held without vectors;
+a read has them made first, in batches off the event loop, for a moment at most. What still waits
+then is ranked by its words, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from simonides.domain.codecs.memory import decode
+from simonides.domain.errors import ModelError
+from simonides.domain.reading.cue import Cue
+from simonides.domain.writing.change import StoredRow
+from simonides.engine.core.runtime import Services, ails, may_embed
+from simonides.ports import Capability
+from simonides.retrieval.index.indexer import FAILURES
+from simonides.retrieval.index.owner_index import OwnerIndex
+from simonides.retrieval.ranking.ranker import Ranked
+from simonides.retrieval.ranking.rerank import reranked, texts_of
+
+EMBEDDER = "embedder"
+RERANKER = "reranker"
+
+VECTOR = "vector"
+"""What is degraded where the query, or any memory that was read, is without its vector."""
+
+BATCH = 64
+"""Texts that are embedded in one go; chosen: half a second of a model on one core."""
+LONGEST_S = 2.0
+"""How long a read lets vectors be made, after its first batch; chosen: as long as people wait."""
+
+
+class Completer:
+    """Has vectors made for the reads of one open simonides."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._indexer = services.indexes.indexer
+
+    async def indexes(self, indexes: Iterable[OwnerIndex]) -> bool:
+        """Let entries of indexes have their vectors; return whether none waits any more.
+
+        A model that has just failed, at this read's question most likely, is not asked again.
+        """
+        ends_at: float | None = None
+        for index in indexes:
+            while waiting := index.awaiting(BATCH):
+                if EMBEDDER in self._services.models.ailing:
+                    return False
+                now = self._services.clock.monotonic()
+                ends_at = now + LONGEST_S if ends_at is None else ends_at
+                entries = await self._entries(waiting) if now <= ends_at else None
+                if entries is None:
+                    return False
+                index.complete(waiting, entries)
+        return True
+
+    async def rows(self, rows: Sequence[StoredRow]) -> tuple[Sequence[StoredRow], bool]:
+        """Return rows with entries that have their vectors, and whether none waits any more."""
+        current = self._indexer.recipe.to_bytes(8, "little")
+        done = {row.id: row for row in rows if row.entry.startswith(current)}
+        waiting = [row for row in rows if row.id not in done]
+        ends_at = self._services.clock.monotonic() + LONGEST_S
+        for start in range(0, len(waiting), BATCH):
+            batch = waiting[start : start + BATCH]
+            is_late = start and self._services.clock.monotonic() > ends_at
+            entries = None if is_late else await self._entries(batch)
+            if entries is None:
+                return [done.get(row.id, row) for row in rows], False
+            made = zip(batch, entries, strict=True)
+            done |= {row.id: row._replace(entry=entry) for row, entry in made}
+        return [done[row.id] for row in rows], True
+
+    async def _entries(self, rows: Sequence[StoredRow]) -> list[bytes] | None:
+        owner = decode(rows[0]).scope.owner
+        if await may_embed(self._services, owner, len(rows)) is not None:
+            return None
+        make = partial(self._indexer.renewed, rows)
+        try:
+            made = await self._services.aside(make)
+        except FAILURES as error:
+            ails(self._services, EMBEDDER, error)
+            return None
+        ails(self._services, EMBEDDER, None)
+        return [each.entry for each in made]
+
+
+def candidates(services: Services) -> int:
+    """Return how many of the best memories are read again; 0 without a reranker."""
+    return 0 if services.models.reranker is None else services.models.rerank_candidates
+
+
+def has_slow_model(services: Services) -> bool:
+    """Whether a read may have to wait for a model, and so must leave an event loop to others."""
+    reranker = services.models.reranker
+    able = getattr(reranker, "capabilities", ())
+    waits = reranker is not None and Capability.INLINE not in able
+    return waits or services.indexes.indexer.is_slow
+
+
+def rank_again(
+    services: Services,
+    ranked: Ranked,
+    cue: Cue,
+    lost: Sequence[str],
+    missing: Sequence[str],
+) -> tuple[Ranked, Sequence[str]]:
+    """Return a ranking as the reranker orders it, and what could not take part.
+
+    One that fails leaves the order as it was and is named. It is not asked without a query, nor
+    where there is nothing to order.
+
+    Args:
+        services: The open simonides.
+        ranked: What was found.
+        cue: What was asked.
+        lost: What could not take part already.
+        missing: What is not to take part: a replay does without what its read had to do without.
+    """
+    reranker = services.models.reranker
+    if reranker is None or RERANKER in missing or not cue.query.strip():
+        return ranked, lost
+    texts = texts_of(ranked, services.models.rerank_candidates)
+    if len(texts) < 2:
+        return ranked, lost
+    try:
+        again = reranked(ranked, len(texts), reranker.score(cue.query, texts))
+    except ModelError as error:
+        ails(services, RERANKER, error)
+        return ranked, (*lost, RERANKER)
+    ails(services, RERANKER, None)
+    return again, lost

@@ -1,0 +1,1 @@
+"""Screening of what comes in: secrets, personal data, injections, refused topics."""

@@ -1,0 +1,112 @@
+"""What policy says to a candidate before any turn: the edge, the boundaries, the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simonides.capture.drafts import DraftRules
+from simonides.capture.model import NO_SUCH_SCOPE
+from simonides.capture.rules.evidence import UNPROVEN
+from simonides.capture.rules.extract import NOT_THE_USER
+from simonides.domain.scope import ScopeLevel
+from simonides.domain.writing.decision import (
+    Candidate,
+    Commit,
+    Drop,
+    Hold,
+    Judgement,
+    Proposer,
+)
+from simonides.domain.writing.finding import Finding
+from simonides.domain.writing.proposal import ScopeName
+from simonides.engine.screening.screen import screened
+from simonides.policy.execution import denied
+from simonides.policy.guards import hygiene_held
+from simonides.policy.judge import judge
+from simonides.policy.policy import Policy
+
+_UNPROVEN = (*UNPROVEN, NOT_THE_USER)
+"""Marks of what the user's own words do not bear out: held, never stored at once (FX-1)."""
+
+UNPROVEN_MARKS = frozenset(_UNPROVEN)
+"""The same, for who asks whether what is held waits for words at all."""
+
+EXTRACTED = (Proposer.RULES, Proposer.MODEL)
+"""Who reads candidates out of a conversation; what nobody asked for outright is never an error."""
+
+TOO_MANY = "invalid_memory_candidates:too_many_items"
+
+_SCOPE_NAMES = {
+    ScopeLevel.USER: ScopeName.USER,
+    ScopeLevel.SESSION: ScopeName.USER,
+    ScopeLevel.ORG: ScopeName.WORKSPACE,
+    ScopeLevel.TASK: ScopeName.TASK,
+}
+
+
+def rules_of(policy: Policy) -> DraftRules:
+    """Return what a policy says of callers' drafts."""
+    return DraftRules(
+        content_bytes=policy.callers.max_content_bytes,
+        metadata_bytes=policy.callers.max_metadata_bytes,
+        category_of_kind=policy.category_of_kind,
+    )
+
+
+def judge_one(
+    candidate: Candidate, policy: Policy, found: Sequence[Finding] | None = None
+) -> Judgement:
+    """Screen a candidate, then judge it.
+
+    Args:
+        candidate: What is proposed.
+        policy: Of its scope.
+        found: What was found in it already; None to look through it here.
+    """
+    return judged_under(screened(candidate, policy, found), policy)
+
+
+def judged_under(candidate: Candidate, policy: Policy) -> Judgement:
+    """Judge a candidate: by execution where it was extracted, then by policy (PO-2, CO-2).
+
+    What execution denies binds proposals of rules and models, not what a caller writes. What its
+    quote does not bear out is held, whoever gives the quote, and so is what policy has wait for
+    what hygiene found in it (HY-6).
+    """
+    judgement = _judged(candidate, policy)
+    held = hygiene_held(candidate, policy)
+    if not held or isinstance(judgement, Drop):
+        return judgement
+    others = () if isinstance(judgement, Commit) else judgement.reasons
+    return Hold(candidate, (*held, *others))
+
+
+def _judged(candidate: Candidate, policy: Policy) -> Judgement:
+    if candidate.proposer in EXTRACTED:
+        why = _beyond_boundaries(candidate, policy)
+        if why is not None:
+            return Drop(candidate, (why,))
+    if candidate.marks:
+        unproven = tuple(mark for mark in _UNPROVEN if mark in candidate.marks)
+        if unproven:
+            return Hold(candidate, unproven)
+    return judge(candidate, policy)
+
+
+def _beyond_boundaries(candidate: Candidate, policy: Policy) -> str | None:
+    """Return why policy or execution refuses what was extracted, or None (PO-1, PO-2).
+
+    A model's proposal has met these limits as JSON already; the rules' meets them here, and so does
+    what is looked at again under another policy.
+    """
+    key, name = candidate.key, _SCOPE_NAMES.get(candidate.scope.level)
+    if key is not None:
+        if policy.category_of_key(key) is None:
+            return f"memory_key_not_allowed_policy:{key}"
+        if len(candidate.content) > policy.proposals.max_value_chars:
+            return "invalid_memory_candidates:value_too_long"
+    if name is None or NO_SUCH_SCOPE in candidate.marks:
+        return "scope_denied_execution"
+    if name not in policy.proposals.scopes:
+        return f"memory_scope_not_allowed_policy:{name}"
+    return denied(key, name, policy)

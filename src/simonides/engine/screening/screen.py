@@ -1,0 +1,395 @@
+"""Hygiene on the way in: each candidate is looked through before it is judged (HY-1, HY-7).
+
+``candidate → findings → (policy) → candidate with marks, a joined label, struck-out places``. What
+policy blocks is struck out as well: its words are then in no event, error, report or file, whoever
+writes those later. Refusing is left to ``policy/guards.py``, under the owner's turn.
+
+A detector is added in one place, :data:`DETECTORS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from simonides.capture.pasted import without_digests
+from simonides.domain.event import Event, EventType
+from simonides.domain.governance.held import HYGIENE_HELD
+from simonides.domain.memory import Memory, Triple
+from simonides.domain.policy.hygiene import STRUCK_OUT, TEXT_FIELDS, Action
+from simonides.domain.trust import (
+    Label,
+    Sensitivity,
+    Trust,
+    join,
+)
+from simonides.domain.writing.decision import Candidate
+from simonides.domain.writing.finding import Concern, Finding, Severity
+from simonides.hygiene.injection import detect as poison
+from simonides.hygiene.pii import detect as sensitive
+from simonides.policy.guards import HYGIENE_BLOCKED
+from simonides.policy.policy import DEFAULT_POLICY, Policy
+
+if TYPE_CHECKING:
+    from simonides.engine.core.event_recorder import Scribe
+
+FLAGGED = "hygiene_flagged"
+REDACTED = "hygiene_redacted"
+_REASONS = {
+    Action.BLOCK: HYGIENE_BLOCKED,
+    Action.HOLD: HYGIENE_HELD,
+    Action.REDACT: REDACTED,
+    Action.ENCRYPT: "hygiene_encrypted",
+    Action.FLAG: FLAGGED,
+}
+"""What an event says was done, before the mark; what is allowed leaves no trace."""
+
+_SENSITIVE = (Action.HOLD, Action.ENCRYPT, Action.FLAG)
+"""Actions under which a text may be stored as it is, and no digest shows it."""
+
+
+class Detector(NamedTuple):
+    """A look at one text for one concern.
+
+    Attributes:
+        find: Pure, in time linear in the text; findings by place, without overlap.
+        binds: Whether it is asked about a statement of this trust; None for any. Labels decide:
+            what a user says himself is legitimate whatever a detector of poison would say (HY-6).
+    """
+
+    find: Callable[[str], tuple[Finding, ...]]
+    binds: Callable[[Trust], bool] | None = None
+
+
+def is_from_outside(trust: Trust) -> bool:
+    """Whether a statement of this trust was not made by a user, nor by who runs the system."""
+    return trust.rank < Trust.USER.rank
+
+
+DETECTORS: tuple[Detector, ...] = (
+    Detector(sensitive.find),
+    Detector(poison.find, binds=is_from_outside),
+)
+"""Every detector, in the order in which their findings are told."""
+
+SHORTEST = 5
+"""Characters of the shortest text that any detector could say something about."""
+
+
+_WHOLE = ("content", "quote")
+"""Fields of one text each, in which places are places of that text."""
+
+NAMES = "names"
+"""Field of findings in ids, in the name of a session, an agent, a model, a document (its URL)."""
+
+
+SHORTEST_NAME = 12
+"""Characters of the shortest id that is looked at: no token is shorter, and each turn has ids."""
+
+
+class _Part(NamedTuple):
+    """A text of a candidate, and where in it the field begins.
+
+    A name stands before its value as in ``password = "…"``, for either alone may say nothing.
+    """
+
+    field: str
+    text: str
+    name: str = ""
+
+
+def look(text: str, trust: Trust = Trust.USER) -> tuple[Finding, ...]:
+    """Return what every detector finds in a text, by detector, then place."""
+    found: tuple[Finding, ...] = ()
+    if len(text) >= SHORTEST:
+        for detector in DETECTORS:
+            if detector.binds is None or detector.binds(trust):
+                found += detector.find(text)
+    return found
+
+
+def screened(
+    candidate: Candidate, policy: Policy, found: Sequence[Finding] | None = None
+) -> Candidate:
+    """Look a candidate through and return it as policy has it go on.
+
+    What of its findings policy allows is left out, but for what a second look has cleared, which
+    the trail tells (HY-2). If none is left the candidate comes back as it is.
+
+    Args:
+        candidate: What is proposed.
+        policy: In force for its scope.
+        found: What was found in it, looked at a second time; None has it looked through here.
+    """
+    found = findings_of(candidate) if found is None else found
+    rules = policy.hygiene
+    minded = [f for f in found if rules.action_on(f) is not Action.ALLOW]
+    told = tuple(f for f in found if f.second is not None or f in minded)
+    if not told:
+        return replace(candidate, findings=()) if candidate.findings else candidate
+    marks = dict.fromkeys((*candidate.marks, *(finding.mark for finding in minded)))
+    struck = {f.mark for f in told if rules.action_on(f) in (Action.BLOCK, Action.REDACT)}
+    label = candidate.label
+    done = {rules.action_on(f) for f in told if not _only_marks(f, candidate)}
+    if not done.isdisjoint(_SENSITIVE):
+        label = join((label, Label(label.trust, Sensitivity.SENSITIVE, label.audience)))
+    marked = replace(candidate, marks=tuple(marks), findings=told, label=label)
+    return _Striker(marked, struck).struck() if struck else marked
+
+
+def _only_marks(finding: Finding, candidate: Candidate) -> bool:
+    """Whether it leaves the sensitivity alone: a verbatim turn that merely may be planted.
+
+    Its label already has it quoted as data; as sensitive, a transcript would have holes.
+    """
+    unsure = finding.concern is Concern.POISON and finding.severity is Severity.SUSPICIOUS
+    return unsure and candidate.is_turn
+
+
+def kept_clean(candidate: Candidate, policy: Policy) -> tuple[Candidate, tuple[str, ...]]:
+    """Return what was observed as it may be kept in a log, and what was done about it.
+
+    Struck out is what policy blocks or redacts; poison is not, for a log is a record of what was
+    observed, and where it came from goes with it.
+    """
+    rules = policy.hygiene
+    told = [f for f in findings_of(candidate) if rules.action_on(f) is not Action.ALLOW]
+    if not told:
+        return candidate, ()
+    marks = tuple(dict.fromkeys((*candidate.marks, *(finding.mark for finding in told))))
+    struck = set(blocked_in(candidate, policy))
+    reasons = tuple(
+        dict.fromkeys(
+            f"{_REASONS[rules.action_on(f)] if f.mark in struck else FLAGGED}:{f.mark}"
+            for f in told
+        )
+    )
+    marked = replace(candidate, marks=marks)
+    return _Striker(marked, struck).struck() if struck else marked, reasons
+
+
+def findings_of(said: Candidate | Memory) -> tuple[Finding, ...]:
+    """Return what hygiene finds in any part of what is said; places count within their field."""
+    trust = said.label.trust
+    # Most of what is said is a text and no more.
+    found = look(said.content, trust) if said.key is None else ()
+    for part in _parts(said):
+        found += tuple(_found_in(part, trust))
+    return found
+
+
+def strike(text: str, found: Iterable[Finding]) -> str:
+    """Return a text with the places of findings struck out; places that overlap as one."""
+    kept: list[str] = []
+    at = 0
+    for finding in sorted(found, key=lambda each: (each.start, -each.end)):
+        if finding.start >= at:
+            kept += (text[at : finding.start], STRUCK_OUT.format(finding.mark))
+        at = max(at, finding.end)
+    return "".join((*kept, text[at:]))
+
+
+def blocked_in(said: Candidate | Memory, policy: Policy) -> tuple[str, ...]:
+    """Return the marks of what policy would not have stored as it is said elsewhere, each once.
+
+    Poison is not among them: what comes from outside stays labelled so wherever it is brought, and
+    a better detector must not cost a person all of a file. Nor is what would have to wait here:
+    where it comes from somebody may have decided about it.
+    """
+    kept_out = (Action.BLOCK, Action.REDACT)
+    found = (f for f in findings_of(said) if policy.hygiene.action_on(f) in kept_out)
+    marks = (finding.mark for finding in found if finding.concern is not Concern.POISON)
+    return tuple(dict.fromkeys(marks))
+
+
+def note_flags(
+    candidate: Candidate, memory: Memory, policy: Policy, scribe: Scribe
+) -> tuple[Event, ...]:
+    """Record what was found in what is stored all the same (HY-7)."""
+    told: list[str] = []
+    for finding in candidate.findings:
+        done = _REASONS.get(policy.hygiene.action_on(finding))
+        told += [] if done is None else [f"{done}:{finding.mark}"]
+        told += [] if finding.second is None else [finding.second.reason(finding.mark)]
+    reasons = tuple(dict.fromkeys(told))
+    event = scribe.record(
+        EventType.FLAGGED,
+        candidate.scope,
+        subjects=(memory.id,),
+        reasons=reasons,
+        details=scores_of(candidate),
+    )
+    return (event,)
+
+
+def scores_of(candidate: Candidate) -> Mapping[str, Any]:
+    """Return how sure the detectors of poison were, as details of an event: ``scores`` by mark, the
+    highest of each, to two places; and who has looked a second time. Nothing where none was found.
+    """
+    scores: dict[str, float] = {}
+    for finding in candidate.findings:
+        if finding.concern is Concern.POISON:
+            scores[finding.mark] = max(scores.get(finding.mark, 0.0), round(finding.score, 2))
+    again = {f.mark: f.second.to_dict() for f in candidate.findings if f.second is not None}
+    told = {"scores": scores} if scores else {}
+    return {**told, "second_look": again} if again else told
+
+
+def _found_in(part: _Part, trust: Trust) -> Iterator[Finding]:
+    if not part.name:
+        found = look(part.text, trust)
+        yield from found if part.field == "content" else _of_field(found, part.field)
+        return
+    head = f'{part.name} = "'
+    for finding in look(f'{head}{part.text}"', trust):
+        if finding.end <= len(head):
+            # The name itself: of a key a place in it, of metadata no more than that.
+            yield replace(finding, field="key" if part.field == "content" else part.field)
+            continue
+        start, end = max(finding.start - len(head), 0), finding.end - len(head)
+        yield replace(finding, start=start, end=min(end, len(part.text)), field=part.field)
+
+
+def _of_field(found: Iterable[Finding], field: str) -> Iterator[Finding]:
+    for finding in found:
+        # Names are ids of others' making: an address in one says nothing about the statement.
+        if field in TEXT_FIELDS or field == "key" or finding.severity is Severity.HIGH:
+            yield replace(finding, field=field)
+
+
+def _parts(said: Candidate | Memory) -> Iterator[_Part]:
+    """Yield every text that would be kept, but for a content without a key."""
+    if said.key is not None:
+        yield _Part("content", said.content, said.key)
+    if said.quote is not None and said.quote != said.content:
+        yield _Part("quote", said.quote)
+    if said.speaker is not None:
+        yield _Part("speaker", said.speaker)
+    for tag in said.tags:
+        yield _Part("tags", tag)
+    if said.metadata:
+        yield from _named("metadata", said.metadata)
+    if said.triple is not None:
+        yield _Part("triple", said.triple.subject)
+        yield _Part("triple", said.triple.object, said.triple.predicate)
+    if said.category not in DEFAULT_POLICY.categories:
+        yield _Part("category", said.category)
+    for name in _names(said):
+        if name is not None and len(name) >= SHORTEST_NAME:
+            yield _Part(NAMES, name)
+
+
+def _names(said: Candidate | Memory) -> tuple[str | None, ...]:
+    origin = said.origin
+    names: tuple[str | None, ...] = (said.purpose, origin.session, origin.tool_call)
+    names += (origin.model, origin.name, *said.parents)
+    if said.audience is not None:
+        names += tuple(said.audience)
+    if isinstance(said, Candidate):
+        names += (said.idempotency_key, said.retracts)
+    return names
+
+
+def _named(name: str, value: Any) -> Iterator[_Part]:
+    """Yield the texts and whole numbers of metadata, each under the nearest name above it."""
+    if isinstance(value, Mapping):
+        for inner, below in value.items():
+            yield _Part("metadata", inner)
+            yield from _named(inner, below)
+    elif isinstance(value, (list, tuple)):
+        for below in value:
+            yield from _named(name, below)
+    elif isinstance(value, str):
+        yield _Part("metadata", value, name)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield _Part("metadata", str(value), name)
+
+
+class _Striker:
+    """Rebuilds a candidate without the places that some marks name."""
+
+    def __init__(self, candidate: Candidate, marks: Collection[str]) -> None:
+        self._candidate = candidate
+        self._marks = marks
+
+    def struck(self) -> Candidate:
+        candidate, clean = self._candidate, self._clean
+        triple, origin, audience = candidate.triple, candidate.origin, candidate.audience
+        return replace(
+            candidate,
+            content=clean("content", candidate.content, candidate.key or ""),
+            key=None if candidate.key is None else self._clean_key(candidate.key),
+            quote=self._clean_name(candidate.quote, "quote"),
+            speaker=self._clean_name(candidate.speaker, "speaker"),
+            tags=tuple(clean("tags", tag) for tag in candidate.tags),
+            metadata=MappingProxyType(self._clean_value("metadata", candidate.metadata)),
+            triple=triple
+            and Triple(
+                clean("triple", triple.subject),
+                clean("triple", triple.predicate),
+                clean("triple", triple.object, triple.predicate),
+            ),
+            category=clean("category", candidate.category),
+            idempotency_key=self._clean_name(candidate.idempotency_key),
+            purpose=self._clean_name(candidate.purpose),
+            retracts=self._clean_name(candidate.retracts),
+            origin=replace(
+                origin,
+                session=self._clean_name(origin.session),
+                tool_call=self._clean_name(origin.tool_call),
+                model=self._clean_name(origin.model),
+                name=self._clean_name(origin.name),
+            ),
+            parents=tuple(clean(NAMES, parent) for parent in candidate.parents),
+            label=candidate.label
+            if audience is None
+            else replace(candidate.label, audience=frozenset(clean(NAMES, a) for a in audience)),
+        )
+
+    def _found(self, part: _Part, field: str) -> list[Finding]:
+        found = [*_found_in(part, self._candidate.label.trust)]
+        if field in _WHOLE:
+            # Others may have found more in it.
+            found += self._candidate.findings
+        return [each for each in found if each.field == field and each.mark in self._marks]
+
+    def _clean(self, field: str, text: str, name: str = "") -> str:
+        return strike(text, self._found(_Part(field, text, name), field))
+
+    def _clean_name(self, text: str | None, field: str = NAMES) -> str | None:
+        return None if text is None else self._clean(field, text)
+
+    def _clean_key(self, key: str) -> str:
+        return strike(key, self._found(_Part("content", self._candidate.content, key), "key"))
+
+    def _clean_value(self, name: str, value: Any) -> Any:
+        match value:
+            case Mapping():
+                cleaned = {self._clean("metadata", n): (n, below) for n, below in value.items()}
+                return {n: self._clean_value(*below) for n, below in cleaned.items()}
+            case list() | tuple():
+                return [self._clean_value(name, below) for below in value]
+            case str():
+                return self._clean("metadata", value, name)
+            case int() if not isinstance(value, bool):
+                text = self._clean("metadata", str(value), name)
+                return value if text == str(value) else text
+            case _:
+                return value
+
+
+def masked(text: str, policy: Policy) -> str:
+    """Return a text as a model is shown it: pasted digests blank, and what policy blocks or
+    redacts struck out.
+
+    Everything else keeps its place and its characters, so that a quote of it can be found.
+    """
+    plain = without_digests(text)
+    found = (
+        each
+        for each in look(plain)
+        if policy.hygiene.action_on(each) in (Action.BLOCK, Action.REDACT)
+    )
+    return strike(plain, found)

@@ -1,0 +1,191 @@
+"""Looks of others at what is to be written, before anything is judged (HY-1, HY-2): a finder's for
+more, then a second, dearer one at what is suspicious.
+
+Outside every turn. Only poison is looked at again: what policy names by severity, in texts that are
+whole, few and hold nothing that policy keeps to itself. An opinion is a part of the finding from
+then on; what follows from it is policy's, and the text's label is what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from simonides.domain.errors import ModelError
+from simonides.domain.policy.hygiene import Action
+from simonides.domain.scope import Scope
+from simonides.domain.writing.decision import NO_USAGE, Candidate, Usage
+from simonides.domain.writing.finding import (
+    Concern,
+    Finding,
+    Opinion,
+    SecondLook,
+)
+from simonides.engine.core.runtime import Services, account_of, ails
+from simonides.engine.screening.screen import findings_of
+from simonides.policy.policy import Policy
+from simonides.ports import Classifier
+
+CLASSIFIER, FINDER = "classifier", "finder"
+"""Names of classifier and finder among what ails, for ``status``."""
+
+BEFORE = "before it waited"
+"""Stands for the classifier where only what it said is known."""
+
+MAX_CHARS = 4_000
+"""Longest text that is looked at again; chosen: of a part of a text nobody could say what the whole
+is for."""
+
+_FIELDS = ("content", "quote")
+"""Parts of a candidate that are texts of their own; names and numbers are not asked about."""
+
+
+class Looked(NamedTuple):
+    """Findings after the second look.
+
+    Attributes:
+        findings: Of each candidate, in their order.
+        usage: What asking has cost.
+    """
+
+    findings: Sequence[Sequence[Finding]]
+    usage: Usage = NO_USAGE
+
+
+async def second_looks(services: Services, asked: Sequence[tuple[Candidate, Policy]]) -> Looked:
+    """Look candidates through, with the finder's help, and have what is suspicious looked at again.
+
+    A finder or a classifier that fails once is not asked again for the same write.
+
+    Args:
+        services: With a finder or a classifier, or both.
+        asked: Candidates of one write, each with the policy of its scope.
+    """
+    looker = _Looker(services)
+    findings = [await looker.findings(*each) for each in asked]
+    return Looked(findings, looker.usage)
+
+
+async def more_in(services: Services, text: str) -> Sequence[Finding]:
+    """Return what the finder sees in a text; nothing where there is none, or it fails."""
+    return await _Looker(services).found_in(text)
+
+
+def looked_at_before(candidate: Candidate, reasons: Sequence[str]) -> list[Finding]:
+    """Return what is found in a candidate that waited, with the opinions for which it did.
+
+    Nobody looks again when a person decides; the first look alone might say otherwise.
+
+    Args:
+        candidate: As it waited.
+        reasons: Why it did.
+    """
+    return [_as_told(each, reasons) for each in findings_of(candidate)]
+
+
+def _as_told(found: Finding, reasons: Sequence[str]) -> Finding:
+    looks = (SecondLook(opinion, BEFORE) for opinion in Opinion)
+    told = next((look for look in looks if look.reason(found.mark) in reasons), None)
+    return found if told is None else replace(found, second=told)
+
+
+def looks_again(services: Services) -> bool:
+    """Whether anybody else looks at what is to be written."""
+    models = services.models
+    by_model = models.second_look is not None and models.meter is not None
+    return by_model or models.classifier is not None or models.finder is not None
+
+
+class _Looker:
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._classifiers: dict[Scope, Classifier | None] = {}
+        self._known: dict[str, SecondLook] = {}
+        self._has_failed = self._is_blind = False
+        self.usage = NO_USAGE
+
+    async def findings(self, candidate: Candidate, policy: Policy) -> list[Finding]:
+        found = (*findings_of(candidate), *await self._more(candidate))
+        owner = candidate.scope.owner
+        if not found or _is_kept_to_itself(found, policy) or self._classifier(owner) is None:
+            return [*found]
+        return [await self._looked_at(each, candidate, policy) for each in found]
+
+    async def _more(self, candidate: Candidate) -> list[Finding]:
+        """Return what the finder sees in the texts of a candidate."""
+        more: list[Finding] = []
+        for field in _FIELDS:
+            text = getattr(candidate, field)
+            if text is not None and not (field == "quote" and text == candidate.content):
+                seen = await self.found_in(text)
+                more += [replace(each, field=field) for each in seen]
+        return more
+
+    async def found_in(self, text: str) -> Sequence[Finding]:
+        finder = self._services.models.finder
+        if finder is None or self._is_blind:
+            return ()
+        try:
+            seen = await self._services.aside(partial(finder.find, text))
+        except ModelError as error:
+            self._is_blind = True
+            ails(self._services, FINDER, error)
+            return ()
+        ails(self._services, FINDER, None)
+        return seen
+
+    async def _looked_at(self, found: Finding, candidate: Candidate, policy: Policy) -> Finding:
+        text = _text_of(candidate, found)
+        if text is None or not _is_due(found, policy):
+            return found
+        if text not in self._known:
+            if len(self._known) >= policy.hygiene.second_looks:
+                return found
+            self._known[text] = await self._asked(text, policy, candidate.scope.owner)
+        return replace(found, second=self._known[text])
+
+    def _classifier(self, owner: Scope) -> Classifier | None:
+        """Return who looks again: whoever was handed in, or the model at the owner's expense."""
+        if owner not in self._classifiers:
+            services, found = self._services, self._services.models.classifier
+            made_of = services.models.second_look
+            account = account_of(services, owner) if made_of is not None else None
+            if found is None and made_of is not None and account is not None:
+                found = made_of(account)
+            self._classifiers[owner] = found
+        return self._classifiers[owner]
+
+    async def _asked(self, text: str, policy: Policy, owner: Scope) -> SecondLook:
+        classifier = self._classifier(owner)
+        if classifier is None or self._has_failed:
+            return SecondLook(Opinion.FAILED, classifier.classifier_id if classifier else "")
+        try:
+            said = await classifier.classify(text, deadline_s=policy.budgets.seconds)
+        except ModelError as error:
+            self._has_failed = True
+            self.usage += error.usage or NO_USAGE
+            ails(self._services, CLASSIFIER, error)
+            return SecondLook(Opinion.FAILED, classifier.classifier_id)
+        ails(self._services, CLASSIFIER, None)
+        self.usage += said.usage
+        return SecondLook(said.opinion, classifier.classifier_id)
+
+
+def _is_due(found: Finding, policy: Policy) -> bool:
+    rules = policy.hygiene
+    is_minded = rules.action_on(found) is not Action.ALLOW
+    return found.concern is Concern.POISON and found.severity in rules.second_look and is_minded
+
+
+def _is_kept_to_itself(found: Sequence[Finding], policy: Policy) -> bool:
+    """Whether there is something in a candidate that policy lets nobody read: a secret for one."""
+    others = (each for each in found if each.concern is not Concern.POISON)
+    return any(policy.hygiene.action_on(each) is not Action.ALLOW for each in others)
+
+
+def _text_of(candidate: Candidate, found: Finding) -> str | None:
+    """Return the whole text that a finding is in, if it can be looked at again."""
+    text = getattr(candidate, found.field) if found.field in _FIELDS else None
+    return text if isinstance(text, str) and len(text) <= MAX_CHARS else None

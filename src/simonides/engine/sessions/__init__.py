@@ -1,0 +1,1 @@
+"""The log of a conversation and the steps of its end."""

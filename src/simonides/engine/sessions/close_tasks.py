@@ -1,0 +1,166 @@
+"""The end of a task: what was worth it goes up to its user, the rest goes (SC-10).
+
+Nobody asked to have anything forgotten, so nothing is blocked from being learned again: the next
+task of this name begins with an empty page, not with a list of what it must not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from simonides.domain.codecs.candidate import decode_candidate
+from simonides.domain.codecs.memory import decode
+from simonides.domain.conversation.session import SessionStep
+from simonides.domain.conversation.task import held_by, holder_of, place_of
+from simonides.domain.errors import InvalidScope, ScopeDenied
+from simonides.domain.event import Event, EventType
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.value import Value
+from simonides.domain.writing.change import (
+    Change,
+    Head,
+    HeldCandidate,
+    Snapshot,
+    TurnRequest,
+)
+from simonides.domain.writing.decision import Outcome
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.runtime import Services
+from simonides.engine.edit.promote import Promoter
+
+TASK_ENDED = "task_ended"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnd(Value):
+    """What became of a task that ended.
+
+    Attributes:
+        promoted: What became of each memory that was to go up, in order.
+        removed: Versions that were removed.
+        released: Candidates that were held back and have been let go.
+        ended: False if something that was to go up could not; then nothing was removed.
+        events: The audit events of the removal.
+    """
+
+    promoted: tuple[Outcome, ...]
+    removed: int = 0
+    released: int = 0
+    ended: bool = True
+    events: tuple[Event, ...] = ()
+
+
+class TaskEnder:
+    """Ends tasks of one principal's user."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._principal = principal
+
+    async def end(
+        self,
+        task: str,
+        promote: Sequence[str],
+        *,
+        session: str | None = None,
+        left: SessionStep | None = None,
+    ) -> TaskEnd:
+        """End a task; see :meth:`simonides.AsyncMemoryManager.end_task`.
+
+        Args:
+            task: Its name.
+            promote: What goes up first.
+            session: Whose run of it ends: then its name is free, and if another session has it
+                nothing is removed. None for whoever names the task alone, and means all of it.
+            left: The row of a session that has its name and does not go on; that one's run ends,
+                as with ``session``, if the row is still this one.
+        """
+        scope = self._scope(task)
+        acting = replace(self._principal, home=scope)
+        promoter = Promoter(self._services, acting)
+        promoted = tuple([await promoter.promote(id, "user") for id in promote])
+        if any(outcome.memory is None for outcome in promoted):
+            return TaskEnd(promoted, ended=False)
+        while (clearing := await self._cleared(scope, session, left)).has_raced:
+            continue
+        return TaskEnd(promoted, clearing.removed, clearing.released, events=clearing.events)
+
+    def _scope(self, task: str) -> Scope:
+        home = self._principal.home
+        if home.user is None or home.org is None:
+            raise InvalidScope("task", "a task belongs to a user; name the user too")
+        scope = Scope.of_task(home.org, home.user, task)
+        if home not in (scope, scope.owner):
+            raise ScopeDenied(scope.path, "write", "a task is ended by itself or by its user")
+        return scope
+
+    async def _cleared(
+        self, scope: Scope, session: str | None, left: SessionStep | None
+    ) -> _Clearing:
+        owner, store = scope.owner, self._services.store
+        (head,) = await store.heads([owner])
+        ids, after = set[str](), ""
+        while page := await store.rows(owner, after=after):
+            ids |= {row.id for row in page if decode(row).scope == scope}
+            after = page[-1].id
+        held = await store.held(owner)
+        session = holder_of(left, store.location) if session is None else session
+        clearing = _Clearing(self._services, self._principal, scope, session, left, head, ids, held)
+        await store.commit(owner, clearing.request, clearing.decide)
+        self._services.indexes.of(owner).refresh(await store.snapshot(owner))
+        return clearing
+
+
+@dataclass(slots=True)
+class _Clearing:
+    """Removes all of a task's scope under the turn, what came meanwhile included."""
+
+    services: Services
+    principal: Principal
+    scope: Scope
+    session: str | None
+    left: SessionStep | None
+    head: Head | None
+    ids: set[str]
+    held: Sequence[HeldCandidate]
+    has_raced: bool = False
+    removed: int = 0
+    released: int = 0
+    events: tuple[Event, ...] = ()
+
+    @property
+    def request(self) -> TurnRequest:
+        """What must be read under the turn."""
+        return TurnRequest(since=self.head, session=place_of(str(self.scope.task)))
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        self.has_raced = snapshot.complete and self.head is not None
+        if self.has_raced:
+            return None  # something of what was read is gone
+        if self.left is not None and snapshot.session_step != self.left:
+            return None  # who had the name came back, or has given it back
+        holder = holder_of(snapshot.session_step, self.services.store.location)
+        is_its = self.session is not None and holder == self.session
+        if self.session is not None and holder is not None and not is_its:
+            return None  # another session has begun a run, and this is its scope now
+        new = (decode(row) for row in snapshot.rows)
+        ids = self.ids | {memory.id for memory in new if memory.scope == self.scope}
+        waiting = [h for h in self.held if decode_candidate(h.body).scope == self.scope]
+        if not ids and not waiting and not is_its:
+            return None
+        self.removed, self.released = len(ids), len(waiting)
+        scribe = Scribe(self.services, self.principal, snapshot)
+        if ids or waiting:
+            reasons = (TASK_ENDED, f"count:{len(ids)}", f"held:{len(waiting)}")
+            scribe.record(EventType.FORGOTTEN, self.scope, reasons=reasons)
+        self.events = scribe.events
+        now = self.services.clock.now_us()
+        free = (held_by(str(self.scope.task), None, now),) if is_its else ()
+        return Change(
+            known_at=scribe.moment.known_at,
+            forgotten=tuple(sorted(ids)),
+            released=tuple(candidate.id for candidate in waiting),
+            events=scribe.events,
+            session_steps=free,
+        )

@@ -1,0 +1,358 @@
+"""Ends a session in committed steps, exactly once, whatever ends it.
+
+Each step is committed together with its effects, and only if the session is unchanged since it was
+read. So a process that stops has taken a step or has not, and of several workers one takes each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from simonides.domain.codecs.memory import decode
+from simonides.domain.conversation.session import (
+    EndedBy,
+    EndStep,
+    Logged,
+    Progress,
+    SessionEndReport,
+)
+from simonides.domain.conversation.task import left_open
+from simonides.domain.conversation.turn import Turn
+from simonides.domain.event import EventType
+from simonides.domain.memory import Memory
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.trust import Trust
+from simonides.domain.writing.decision import (
+    NO_USAGE,
+    Judgements,
+    Outcome,
+    Usage,
+)
+from simonides.engine.consolidation.dream import Dreamer
+from simonides.engine.consolidation.promote_held import Promotion, SessionPromoter
+from simonides.engine.consolidation.summarise import TOLD_BY, arc, is_substantive, summarise
+from simonides.engine.core.counters import Counters
+from simonides.engine.core.runtime import Services, account_of
+from simonides.engine.sessions.close_tasks import TaskEnder
+from simonides.engine.sessions.extract import Extractor, Lanes
+from simonides.engine.sessions.progress import (
+    SessionTurns,
+    Standing,
+    StepWrite,
+    step_to,
+)
+from simonides.engine.sessions.turns import turn_of_entry
+from simonides.engine.write.companion_writes import Decided, ExtraChanges
+from simonides.engine.write.writer import Writer
+from simonides.ports import LanguageModel
+
+MOST_PARENTS = 64
+"""Memories of a session from which its summary is derived; chosen: it has few sentences."""
+
+NO_SUMMARY = "no_summary"
+"""Diagnostic: the session was worth a summary, and nothing came of it."""
+
+
+@dataclass(slots=True)
+class _Done:
+    """What one call did of a session's end."""
+
+    acted: bool = False
+    resumed_after: str | None = None
+    summary: Outcome | None = None
+    promoted: tuple[Outcome, ...] = ()
+    kept: int = 0
+    let_go: int = 0
+    tasks: tuple[str, ...] = ()
+    usage: Usage = NO_USAGE
+    diagnostics: list[str] = field(default_factory=list)
+
+
+class SessionEnder:
+    """Ends sessions of one principal."""
+
+    def __init__(
+        self, services: Services, principal: Principal, *, lanes: Lanes | None = None
+    ) -> None:
+        """Build it.
+
+        Args:
+            services: The open simonides.
+            principal: Whose sessions; those of a task are its user's.
+            lanes: As for :class:`simonides.engine.sessions.extract.Extractor`.
+        """
+        principal = replace(principal, home=principal.home.owner)
+        self._services = services
+        self._principal = principal
+        self._counters = services.part(Counters)
+        self._writer = Writer(services, principal)
+        self._extractor = Extractor(services, principal, lanes=lanes)
+        self._account: LanguageModel | None = None
+        self._promoter = SessionPromoter(services, principal)
+        self._steps: Mapping[EndStep, _Take] = {
+            EndStep.OPEN: self._extract,
+            EndStep.EXTRACTED: self._summarise,
+            EndStep.SUMMARISED: self._promote,
+            EndStep.PROMOTED: self._clean,
+            EndStep.CLEANED: self._finish,
+        }
+
+    async def end(self, session: str, *, ended_by: EndedBy = EndedBy.CALL) -> SessionEndReport:
+        """Take a session through the steps of its end that it has not taken yet.
+
+        Called twice, by several at once, or again after a crash it comes to the same.
+
+        Raises:
+            StoreError: If a store could not; called again it goes on from there.
+        """
+        turns = SessionTurns(self._services, self._principal, session)
+        done = _Done()
+        self._account = account_of(self._services, turns.owner)
+        standing = await turns.standing()
+        if standing.progress.step not in (EndStep.OPEN, EndStep.DONE):
+            done.resumed_after = standing.progress.step.value
+        while standing.progress.step is not EndStep.DONE:
+            if not await self._is_anything(standing):
+                # Nothing was said, or its owner was erased in the middle.
+                await self._services.sessions.drop(turns.owner, session, entries=0)
+                return SessionEndReport(session=session, ended_by=ended_by)
+            await self._steps[standing.progress.step](turns, standing, done, ended_by)
+            done.acted = True
+            standing = await turns.standing()
+        await self._drop(turns, standing)
+        if done.acted:
+            await Dreamer(self._services, self._principal, turns.owner).reflect()
+        return self._report(standing.progress, done, ended_by)
+
+    async def checkpoint(self, session: str) -> SessionEndReport:
+        """Promote what has found support by now; the session goes on (SE-5).
+
+        Raises:
+            StoreError: If a store could not; called again it goes on from there.
+        """
+        turns = SessionTurns(self._services, self._principal, session)
+        done = _Done()
+        await self._extractor.catch_up(session)
+        standing = await turns.standing()
+        while standing.progress.step is EndStep.OPEN:
+            promotion = await self._promoter.promotion(session)
+            if not promotion.judgements and not promotion.let_go:
+                done.kept = promotion.kept
+                break
+            done.acted = True
+            if await self._promoted(turns, standing, promotion, EndStep.OPEN, done):
+                break
+            standing = await turns.standing()
+        standing = await turns.standing()
+        return replace(self._report(standing.progress, done, EndedBy.CALL), already=False)
+
+    async def _is_anything(self, standing: Standing) -> bool:
+        """Whether there is something to end: a log, steps, or what is held back of the session."""
+        if standing.step is not None or standing.entries:
+            return True
+        owner = self._principal.home.owner
+        return bool(await self._services.store.held(owner, session=standing.progress.session))
+
+    # -- the steps, in their order ---------------------------------------------------------
+
+    async def _extract(
+        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+    ) -> None:
+        del by
+        report = await self._extractor.catch_up(turns.session, model=self._account)
+        done.usage += report.usage
+        done.diagnostics += report.diagnostics
+        standing = await turns.standing()
+        if standing.progress.step is EndStep.OPEN and not standing.has_more:
+            after = replace(standing.progress, step=EndStep.EXTRACTED)
+            await turns.take(StepWrite(standing, after))
+
+    async def _summarise(
+        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+    ) -> None:
+        del by
+        progress = standing.progress
+        after = replace(progress, step=EndStep.SUMMARISED)
+        policy = self._writer.policy(turns.owner)
+        said = [turn for turn in await self._told(turns, progress) if turn.role in TOLD_BY]
+        told = await self._extractor.unforgotten(said)
+        if not is_substantive(told, policy.consolidation):
+            await turns.take(StepWrite(standing, after))
+            return
+        chars = policy.consolidation.arc_chars
+        summary = await summarise(
+            self._services,
+            policy,
+            told,
+            max_chars=chars,
+            owner=turns.owner,
+            model=self._account,
+        )
+        done.usage += summary.usage
+        done.diagnostics += summary.diagnostics
+        if not summary.text.strip():
+            done.diagnostics.append(NO_SUMMARY)
+            await turns.take(StepWrite(standing, after))
+            return
+        parents = await self._parents(progress)
+        home = self._principal.home
+        candidate = arc(summary.text, summary.by, turns.session, told, home, parents)
+        judged = await self._writer.judge([candidate])
+        written = await turns.take(_SummaryWrite(standing, after), judged)
+        if written:
+            done.summary = written[0]
+
+    async def _promote(
+        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+    ) -> None:
+        del by
+        summary = await self._summary(standing.progress)
+        promotion = await self._promoter.promotion(turns.session, summary)
+        await self._promoted(turns, standing, promotion, EndStep.PROMOTED, done)
+
+    async def _promoted(
+        self,
+        turns: SessionTurns,
+        standing: Standing,
+        promotion: Promotion,
+        step: EndStep,
+        done: _Done,
+    ) -> bool:
+        """Write a promotion with the step that it comes to; whether nobody was there first."""
+        write = _PromotionWrite(standing, replace(standing.progress, step=step), promotion)
+        judgements = Judgements(tuple(promotion.judgements))
+        written = await turns.take(write, judgements, waiting=promotion.waiting)
+        if written is None:
+            return False
+        done.promoted += written
+        done.kept = promotion.settled.kept
+        done.let_go += promotion.settled.let_go
+        return True
+
+    async def _clean(
+        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+    ) -> None:
+        del by
+        progress = standing.progress
+        tasks = left_open(await self._entries(turns, progress))
+        if turns.owner.user is not None:
+            for task in tasks:
+                ender = TaskEnder(self._services, self._principal)
+                await ender.end(task, (), session=turns.session)
+            done.tasks = tasks
+        after = replace(progress, step=EndStep.CLEANED).counting(tasks=len(done.tasks))
+        await turns.take(StepWrite(standing, after))
+
+    async def _finish(
+        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+    ) -> None:
+        after = replace(standing.progress, step=EndStep.DONE)
+        write = _EndWrite(standing, after, turns.owner, by)
+        if await turns.take(write) is not None:
+            self._counters.ended(by.value, dict(after.counts))
+
+    async def _drop(self, turns: SessionTurns, standing: Standing) -> None:
+        """Drop the log of a run that has ended; what was said meanwhile goes on as another run."""
+        progress = standing.progress
+        if progress.is_dropped:
+            return
+        if standing.record is None or await self._services.sessions.drop(
+            turns.owner, turns.session, entries=progress.extracted + 1
+        ):
+            await turns.take(StepWrite(standing, replace(progress, is_dropped=True)))
+
+    # -- what they need --------------------------------------------------------------------
+
+    async def _entries(self, turns: SessionTurns, progress: Progress) -> tuple[Logged, ...]:
+        """Return the entries of the run."""
+        count = progress.extracted + 1 - progress.first
+        return await turns.entries(after=progress.first - 1, limit=count) if count > 0 else ()
+
+    async def _told(self, turns: SessionTurns, progress: Progress) -> list[Turn]:
+        """Return the turns of the run, but those that asked not to be remembered."""
+        entries = await self._entries(turns, progress)
+        heard = (each for each in entries if each.number not in progress.unheard)
+        read = (turn_of_entry(each, progress) for each in heard)
+        return [turn for turn in read if turn is not None]
+
+    async def _parents(self, progress: Progress) -> tuple[str, ...]:
+        """Return which memories of the session a summary of it is derived from (FX-3, FX-5)."""
+        found = await self._memories(progress.memories[-MOST_PARENTS:])
+        usable = (one for one in found if one.status.is_live and one.trust is not Trust.EXTERNAL)
+        return tuple(memory.id for memory in usable)
+
+    async def _summary(self, progress: Progress) -> str:
+        """Return the text of the run's summary, empty where it has none (any more)."""
+        if progress.summary is None:
+            return ""
+        found = await self._memories((progress.summary,))
+        return found[0].content if found else ""
+
+    async def _memories(self, ids: Sequence[str]) -> list[Memory]:
+        if not ids:
+            return []
+        rows = await self._services.store.get(self._principal.home.owner, ids)
+        return [decode(row) for row in rows]
+
+    @staticmethod
+    def _report(progress: Progress, done: _Done, by: EndedBy) -> SessionEndReport:
+        counts = dict(progress.counts)
+        return SessionEndReport(
+            session=progress.session,
+            ended_by=by,
+            entries=counts.get("entries", 0),
+            already=not done.acted,
+            resumed_after=done.resumed_after,
+            summary=done.summary,
+            promoted=done.promoted,
+            kept=done.kept,
+            let_go=done.let_go,
+            tasks=done.tasks,
+            counts=counts,
+            usage=done.usage,
+            diagnostics=tuple(dict.fromkeys(done.diagnostics)),
+        )
+
+
+_Take = Callable[[SessionTurns, Standing, _Done, EndedBy], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _SummaryWrite(StepWrite):
+    """Notes in the step which memory the summary became."""
+
+    def changes(self, decided: Decided) -> ExtraChanges:
+        outcome = decided.outcomes[0]
+        memory = outcome.memory if outcome.stored else None
+        after = replace(self.after, summary=None if memory is None else memory.id)
+        return step_to(after, decided)
+
+
+@dataclass(frozen=True, slots=True)
+class _PromotionWrite(StepWrite):
+    """Counts what was promoted and let go, and releases both."""
+
+    promotion: Promotion
+
+    def changes(self, decided: Decided) -> ExtraChanges:
+        settled = self.promotion.settle(decided.outcomes, decided.scribe)
+        stored = sum(outcome.stored for outcome in decided.outcomes)
+        after = self.after.counting(promoted=stored, let_go=settled.let_go)
+        return step_to(after, decided, released=settled.released)
+
+
+@dataclass(frozen=True, slots=True)
+class _EndWrite(StepWrite):
+    """Records in the trail that the session has ended."""
+
+    owner: Scope
+    ended_by: EndedBy
+
+    def changes(self, decided: Decided) -> ExtraChanges:
+        after = self.after
+        told = {"session": self.session, "run": after.run, "counts": dict(after.counts)}
+        decided.scribe.record(
+            EventType.SESSION_ENDED, self.owner, reasons=(self.ended_by.value,), details=told
+        )
+        return step_to(after, decided)

@@ -1,0 +1,164 @@
+"""From the turns of a session to candidates by a model, off the way of the answer (CO-1, FX-1).
+
+Turns are put into a few batches by their tokens; each batch is one question of each lane, all of
+them asked side by side. However long a session was, its end asks ``2 · batches`` questions here at
+the most; turns beyond that are left to the rules, and the diagnostics say how many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
+
+from simonides.capture.batch_model import (
+    Batch,
+    Lane,
+    ask,
+    fact,
+    may_be_read,
+    merged,
+    rule,
+)
+from simonides.domain.conversation.turn import Turn
+from simonides.domain.errors import ModelError
+from simonides.domain.scope import Principal
+from simonides.domain.writing.decision import NO_USAGE, Candidate, Usage
+from simonides.engine.capture.capture import EARLIER_TURNS, Proposed, failure_of
+from simonides.engine.core.runtime import Services, account_of
+from simonides.engine.screening.screen import masked
+from simonides.policy.policy import Policy
+from simonides.policy.proposal_check import check_batch
+from simonides.ports import LanguageModel
+
+T = TypeVar("T")
+
+NOT_SHOWN = "turns_not_shown"
+"""Diagnostic: so many turns were more than policy has a model read at once."""
+
+RULE_CATEGORY = "rule"
+"""Category of what the procedural lane proposes."""
+
+
+class _Said(NamedTuple):
+    """What came of one question."""
+
+    candidates: tuple[Candidate, ...]
+    diagnostics: tuple[str, ...]
+    usage: Usage
+
+
+async def propose_lanes(
+    services: Services,
+    principal: Principal,
+    policy: Policy,
+    turns: Sequence[Turn],
+    before: Sequence[Turn] = (),
+    *,
+    model: LanguageModel | None = None,
+) -> Proposed:
+    """Return what a model finds in some turns, in both lanes, checked and anchored.
+
+    Without a model there is nothing, and it costs nothing. A question that fails is a diagnostic
+    of its lane, ``semantic:llm_timeout``; what the others found is not lost with it.
+
+    Args:
+        services: The open simonides.
+        principal: Whose turns they are.
+        policy: Of its org.
+        turns: Of one session, oldest first, whoever spoke; only the user's are shown.
+        before: Turns before these, for understanding.
+        model: The account to ask through; None opens one of its own.
+
+    Raises:
+        StoreError: If what is used cannot be written down.
+    """
+    account = model or account_of(services, principal.home.owner)
+    readable = [turn for turn in turns if may_be_read(turn)]
+    if account is None or not readable:
+        return Proposed()
+    batches, left = _batches(services, policy, readable, before)
+    deadline_s = policy.budgets.seconds
+    questions = [(lane, batch) for batch in batches for lane in Lane]
+    said = await side_by_side(
+        [_asked(account, *each, principal, policy, deadline_s) for each in questions]
+    )
+    notes = [note for each in said for note in each.diagnostics]
+    if left:
+        notes.append(f"{NOT_SHOWN}:{left}")
+    return Proposed(
+        merged([candidate for each in said for candidate in each.candidates]),
+        diagnostics=tuple(dict.fromkeys(notes)),
+        usage=sum((each.usage for each in said), NO_USAGE),
+    )
+
+
+async def side_by_side(asked: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return what coroutines give, in their order; all at once where there is an event loop.
+
+    What one of them raises is raised once all have ended.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return [await each for each in asked]
+    given = await asyncio.gather(*asked, return_exceptions=True)
+    for each in given:
+        if isinstance(each, BaseException):
+            raise each
+    return cast("list[T]", given)
+
+
+async def _asked(
+    model: LanguageModel,
+    lane: Lane,
+    batch: Batch,
+    principal: Principal,
+    policy: Policy,
+    deadline_s: float,
+) -> _Said:
+    """Ask one question and make candidates of the answer."""
+    try:
+        answer = await ask(model, lane, batch, deadline_s=deadline_s)
+    except ModelError as error:
+        return _Said((), (f"{lane}:{failure_of(error)}",), error.usage or NO_USAGE)
+    keyed = lane is Lane.SEMANTIC
+    items, refusals = check_batch(answer.value, policy, turns=len(batch.turns), keyed=keyed)
+    made = []
+    for place, item in items:
+        turn, category = batch.turns[place], policy.category_of_key(item.key) or "fact"
+        if keyed:
+            made.append(fact(item, turn, principal.home, category=category, model=answer.model))
+        else:
+            named = {"category": RULE_CATEGORY, "model": answer.model}
+            made.append(rule(item, turn, principal.home, **named))
+    return _Said(tuple(made), tuple(f"{lane}:{each}" for each in refusals), answer.usage)
+
+
+def _batches(
+    services: Services, policy: Policy, turns: Sequence[Turn], before: Sequence[Turn]
+) -> tuple[list[Batch], int]:
+    """Return the batches, oldest first, and how many turns are in none; the newest are in one."""
+    count, limit = services.models.tokens.count, policy.lanes.batch_tokens
+    batches: list[list[tuple[Turn, str]]] = [[]]
+    room, placed = limit, 0
+    for turn in reversed(turns):
+        text = masked(turn.text, policy)
+        tokens = count(text)
+        if batches[-1] and tokens > room:
+            if len(batches) == policy.lanes.batches:
+                break
+            batches.append([])
+            room = limit
+        batches[-1].append((turn, text))
+        room -= tokens
+        placed += 1
+    left = len(turns) - placed
+    earlier = [masked(t.text, policy) for t in (*before, *turns[:left]) if may_be_read(t)]
+    made = []
+    for batch in reversed(batches):
+        said = [turn for turn, _ in reversed(batch)]
+        texts = [text for _, text in reversed(batch)]
+        made.append(Batch(tuple(said), tuple(texts), tuple(earlier[-EARLIER_TURNS:])))
+        earlier += texts
+    return made, left

@@ -1,0 +1,180 @@
+"""What a task leaves for its user: what was worth it of what it saw, noted and learned (CO-5).
+
+Nothing here believes a tool. What a host declared verified is ``tool_verified``; other results stay
+external, whatever importance they were given; what the agent says in its own words is the agent's,
+unless it repeats what a tool gave that nobody verified: then it is external as well (HY-6, FX-5).
+What failed is not kept (LT-4).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from simonides.domain.conversation.session import Entry, EntryKind, Logged
+from simonides.domain.memory import Importance, Origin
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Label, Source, Trust
+from simonides.domain.writing.decision import Candidate, Proposer
+from simonides.text.extractive_summary import extract
+from simonides.text.normalise import normalise
+from simonides.text.similarity.passages import Passages
+
+VERIFIED = "verified"
+"""Under this name the details of a tool's entry say that its host vouches for the result."""
+
+TOOL_RESULT = "tool_result"
+"""Category of what a tool gave (LT-5)."""
+
+PART_CHARS = 64 * 1024
+"""Characters of a result that are looked through in one go for what the agent says again, and how
+far two such parts overlap; chosen, to bound what it takes."""
+
+OVERLAP_CHARS = 1_024
+
+_SEPARATORS = frozenset("_.-/@")
+_WORTH_IT = (Importance.HIGH, Importance.CRITICAL)
+
+
+class Run(NamedTuple):
+    """Which run of which task it is about.
+
+    Attributes:
+        id: Of the run; two runs of one name do not answer for each other.
+        home: Scope of the user who keeps what it leaves.
+        session: Name of the session whose log it is in.
+        purpose: What it was done for; what it leaves may say again what was given for that alone
+            (FX-15).
+        kept_chars: Longest text that is kept of one entry; of a longer one its most telling
+            sentences.
+    """
+
+    id: str
+    home: Scope
+    session: str
+    purpose: str | None = None
+    kept_chars: int = 2_000
+
+
+def left_by_task(entries: Sequence[Logged], run: Run) -> tuple[Candidate, ...]:
+    """Return what is worth keeping of a run's entries, each under a key of its own.
+
+    Critical and high observations and notes. The newest entry under a key speaks for it, with the
+    highest importance that any under it had: what was seen last is what holds. What has no key
+    gets one that names the tool and the text, so that the same seen again is the same memory.
+
+    Args:
+        entries: All of the run, by number rising.
+        run: Which it is.
+    """
+    newest: dict[str, Logged] = {}
+    importance: dict[str, Importance] = {}
+    for each in entries:
+        if not _may_stay(each.entry):
+            continue
+        key = each.entry.key or made_key(each.entry)
+        newest[key] = each
+        before = importance.get(key, each.entry.importance)
+        importance[key] = max(before, each.entry.importance, key=lambda one: one.weight)
+    worth = {key: each for key, each in newest.items() if importance[key] in _WORTH_IT}
+    said = _outside(entries, [each.entry.text for each in worth.values() if _is_note(each.entry)])
+    return tuple(
+        _candidate(key, each, importance[key], run, said)
+        for key, each in sorted(worth.items(), key=lambda pair: pair[1].number)
+    )
+
+
+def learned(text: str, entries: Sequence[Logged], run: Run) -> Candidate:
+    """Return what a task's agent says that it learned, as a candidate.
+
+    Args:
+        text: In the agent's words.
+        entries: All of the run, to know what of it a tool said.
+        run: Which it is.
+    """
+    is_said = text in _outside(entries, [text])
+    return Candidate(
+        content=text,
+        scope=run.home,
+        source=Source.TASK_LEARNING,
+        proposer=Proposer.IMPORT,
+        label=Label(Trust.EXTERNAL if is_said else Source.TASK_LEARNING.trust),
+        category="task_learning",
+        confidence=Source.TASK_LEARNING.default_confidence,
+        origin=Origin(session=run.session),
+        purpose=run.purpose,
+        idempotency_key=f"task:{run.id}:learning",
+    )
+
+
+def made_key(entry: Entry) -> str:
+    """Return the key of an entry that was given none: the tool, and the text in a few digits."""
+    name = entry.tool or "note"
+    kept = "".join(char if char.isalnum() or char in _SEPARATORS else "_" for char in name[:60])
+    digest = hashlib.sha256(normalise(entry.text).encode()).hexdigest()
+    return f"observed:{kept}:{digest[:12]}"
+
+
+def _may_stay(entry: Entry) -> bool:
+    return bool(entry.text.strip()) and not entry.failed and (_is_tool(entry) or _is_note(entry))
+
+
+def _is_tool(entry: Entry) -> bool:
+    return entry.kind is EntryKind.TOOL
+
+
+def _is_note(entry: Entry) -> bool:
+    return entry.kind is EntryKind.DECISION and bool(entry.key or entry.importance in _WORTH_IT)
+
+
+def _candidate(
+    key: str, logged: Logged, importance: Importance, run: Run, said: frozenset[str]
+) -> Candidate:
+    entry = logged.entry
+    source, trust = _trusted(entry, said)
+    text = entry.text
+    return Candidate(
+        content=text if len(text) <= run.kept_chars else extract([text], max_chars=run.kept_chars),
+        scope=run.home,
+        source=source,
+        # Not a caller: what was forgotten is not learned again by way of a log (FX-3).
+        proposer=Proposer.IMPORT,
+        label=Label(trust),
+        category=TOOL_RESULT if _is_tool(entry) else "task_strategy",
+        key=key,
+        confidence=source.default_confidence,
+        importance=importance,
+        origin=Origin(session=run.session, turn=logged.number, name=entry.tool),
+        purpose=run.purpose,
+        idempotency_key=f"task:{run.id}:{logged.number}",
+    )
+
+
+def _trusted(entry: Entry, said: frozenset[str]) -> tuple[Source, Trust]:
+    if _is_tool(entry):
+        source = Source.TOOL_VERIFIED if entry.details.get(VERIFIED) else Source.EXTERNAL
+        return source, source.trust
+    outcome = Source.TASK_OUTCOME
+    return outcome, Trust.EXTERNAL if entry.text in said else outcome.trust
+
+
+def _outside(entries: Sequence[Logged], own: Sequence[str]) -> frozenset[str]:
+    """Return which of the agent's texts say again what a tool gave that nobody verified."""
+    left = dict.fromkeys(own)
+    found: set[str] = set()
+    for each in entries:
+        if not left:
+            break
+        if _is_tool(each.entry) and not each.entry.details.get(VERIFIED):
+            for part in _parts(each.entry.text):
+                passages = Passages()
+                passages.add("", part)
+                found |= {text for text in left if passages.find(text) is not None}
+        left = {text: None for text in left if text not in found}
+    return frozenset(found)
+
+
+def _parts(text: str) -> Iterator[str]:
+    for start in range(0, max(len(text), 1), PART_CHARS):
+        yield text[max(start - OVERLAP_CHARS, 0) : start + PART_CHARS]

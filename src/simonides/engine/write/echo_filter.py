@@ -1,0 +1,191 @@
+"""What recall put into prompts comes back through transcripts: it is not learned again (FX-2).
+
+Whatever goes into a prompt leaves fingerprints in the journal of the reader's own owner, written
+with the other notes of reads and off their path. A statement that comes back is held against them
+before it is judged: an *echo* is dropped, so it makes no memory, raises no confidence and confirms
+nothing.
+
+A user's own statement is an echo only of what was shown in the same session, before it was said,
+and still stands: who goes back to something that was superseded means it. What an agent writes is
+an echo of whatever the owner was shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from simonides.capture.pasted import without_digests
+from simonides.domain.codecs.memory import decode, decode_all
+from simonides.domain.scope import Principal
+from simonides.domain.trust import Trust
+from simonides.domain.value import to_us
+from simonides.domain.writing.decision import Candidate, Proposer
+from simonides.engine.core.runtime import Services
+from simonides.engine.recall.read_journal import ReadJournal
+from simonides.engine.recall.shown_ledger import (
+    Item,
+    Ledger,
+    Shown,
+    ledger,
+)
+from simonides.engine.screening.judge import EXTRACTED
+from simonides.text.similarity.fingerprint import (
+    MIN_TERMS,
+    fingerprint,
+    repeats,
+    shares,
+    terms_of,
+    whole_text_id,
+)
+
+REPEATED = "echo"
+"""Reason: it says again what the prompt was told."""
+
+KNOWN_FOR_US = 5_000_000
+"""How long a ledger that was read counts for plain writes, in µs: as long as others may keep theirs
+unwritten (SPEC ME-7). What is captured is held against the ledger as it is."""
+
+NAMELESS = timedelta(hours=6)
+"""How long what was shown outside any named session counts as shown in this one; chosen: who names
+no sessions has shorter conversations, and says the same next day because it is so."""
+
+
+class Echoes:
+    """Tells for one principal what is an echo."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._principal = principal
+        self._owner = principal.home.owner
+        self._journal = services.part(ReadJournal)
+        self._notes = self._journal.of(self._owner)
+
+    async def among(self, candidates: Sequence[Candidate], *, fresh: bool) -> frozenset[int]:
+        """Return the places of candidates that are echoes.
+
+        Where none can be one, nothing is read: a user's or a tool's own statement through
+        ``remember`` never is, nor a correction, a promotion, or what names its parents.
+
+        Args:
+            candidates: What is about to be judged.
+            fresh: Read the ledger as it is, not as it was a few seconds ago.
+
+        Raises:
+            StoreError: If the ledger cannot be read.
+        """
+        places = [place for place, each in enumerate(candidates) if _may_be(each)]
+        if not places:
+            return frozenset()
+        pasted = frozenset(p for p in places if without_digests(candidates[p].content).isspace())
+        ledger = await self._ledger(fresh=fresh)
+        if ledger.last is None:
+            return pasted
+        return pasted | frozenset([p for p in places if await self._is_echo(candidates[p], ledger)])
+
+    async def _ledger(self, *, fresh: bool) -> Ledger:
+        showing = self._notes.showing
+        now = self._services.clock.now_us()
+        if showing:
+            await self._journal.flush(self._owner)
+        known = showing.ledger
+        if known is not None and not fresh and 0 <= now - known.read_at < KNOWN_FOR_US:
+            return known
+        read = await ledger(self._services.store, self._owner, known, now)
+        showing.ledger = read
+        return read
+
+    async def _is_echo(self, candidate: Candidate, ledger: Ledger) -> bool:
+        saying = _Saying(candidate)
+        counted = [shown for shown in saying.near(ledger) if self._counts(shown, candidate)]
+        found = saying.repeated(counted)
+        if not found or candidate.label.trust is not Trust.USER:
+            return bool(found)
+        return await self._stand(found)
+
+    def _counts(self, shown: Shown, candidate: Candidate) -> bool:
+        """Whether an echo of what was shown then may be a candidate."""
+        if candidate.said_at is not None and to_us(candidate.said_at) < shown.at:
+            return False
+        if candidate.label.trust is not Trust.USER:
+            return True
+        session = candidate.origin.session or self._principal.session
+        if shown.session is None and session is None:
+            age = self._services.clock.now_us() - shown.at
+            return age < NAMELESS // timedelta(microseconds=1)
+        return shown.session == session
+
+    async def _stand(self, items: Sequence[Item]) -> bool:
+        """Whether nothing of what was shown has given way since: to other words, or to nothing.
+
+        What another owner has is not looked at, such as what the org shares.
+        """
+        store = self._services.store
+        ids = [item.id for item in items if item.id]
+        rows = await store.get(self._owner, ids) if ids else ()
+        for row in rows:
+            shown = decode(row)
+            chain = decode_all(await store.history(self._owner, shown.root))
+            newest = max(chain, key=lambda memory: memory.version)
+            if not newest.status.is_live or newest.content_hash != shown.content_hash:
+                return False
+        return len(rows) == len(ids)
+
+
+def _may_be(candidate: Candidate) -> bool:
+    if candidate.retracts is not None or candidate.replaces is not None or candidate.parents:
+        return False
+    if candidate.proposer in EXTRACTED:
+        return not candidate.source.is_correction
+    said = candidate.label.trust is Trust.AGENT or candidate.is_turn
+    return candidate.proposer is Proposer.CALLER and said
+
+
+class _Saying:
+    """What a candidate says, ready to be compared: itself, and the words that it was read from."""
+
+    def __init__(self, candidate: Candidate) -> None:
+        self._key = candidate.key
+        self._whole = None if self._key else whole_text_id(candidate.content)
+        self._ignored = terms_of(fingerprint(candidate.speaker or ""))
+        content = fingerprint(candidate.content)
+        self._value = terms_of(content) if self._key else frozenset[int]()
+        texts = (() if self._key else content, fingerprint(candidate.quote or ""))
+        self._said = [said for said in dict.fromkeys(texts) if said]
+        self._terms = terms_of(each for said in self._said for each in said) - self._ignored
+
+    def near(self, ledger: Ledger) -> list[Shown]:
+        """Return the entries of a ledger among which it may be."""
+        found = ledger.near(self._terms, MIN_TERMS)
+        if self._whole is not None:
+            found += ledger.near((self._whole,), 1)
+        if self._value:
+            found += ledger.near(self._value, len(self._value))
+        return found
+
+    def repeated(self, ledger: Sequence[Shown]) -> tuple[Item, ...]:
+        """Return what of a ledger is said again; empty if it is not an echo."""
+        # The same is shown again and again.
+        near = {
+            item.id or item.terms: item
+            for shown in ledger
+            for item in shown.items
+            if self._is_near(item.terms)
+        }
+        for item in near.values():
+            if self._whole in item.terms or (item.key == self._key and self._is_value(item.terms)):
+                return (item,)
+        known = [item.terms for item in near.values()]
+        for said in self._said:
+            if repeats(said, known, self._ignored):
+                items = near.values()
+                return tuple(i for i in items if shares(said, i.terms, self._ignored))
+        return ()
+
+    def _is_near(self, terms: frozenset[int]) -> bool:
+        """Whether it may be a text at all: tells most that is shown at little cost."""
+        enough = len(self._terms & terms) >= MIN_TERMS
+        return enough or self._whole in terms or self._is_value(terms)
+
+    def _is_value(self, terms: frozenset[int]) -> bool:
+        return bool(self._value) and self._value <= terms

@@ -1,0 +1,168 @@
+"""Insights fall with their evidence: looked at whenever something stops standing (CO-9).
+
+What is forgotten takes along what was derived from it in its own transaction; of what is merely
+superseded, contradicted, collected or refused the history stays, and so must be looked for here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from simonides.domain.codecs.memory import decode_all, status_of
+from simonides.domain.event import EventType
+from simonides.domain.memory import Memory, Status
+from simonides.domain.moment import Moment
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.writing.change import (
+    Change,
+    Snapshot,
+    StoredRow,
+    TurnRequest,
+)
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.runtime import Services
+from simonides.engine.write.rules.insight import INSIGHT, is_borne_out, is_standing
+from simonides.retrieval.index.owner_index import OwnerIndex
+
+EVIDENCE_GONE = "evidence_gone"
+"""Reason: too little of what an insight rests on stands any more."""
+
+MANY = 32
+"""Memories of which what was derived is asked one by one; beyond that all of an owner is read."""
+
+_STANDING = (Status.ACTIVE, Status.STALE)
+
+
+async def settle(
+    services: Services, principal: Principal, owner: Scope, rows: Iterable[StoredRow]
+) -> int:
+    """Withdraw the insights of which something has just stopped standing.
+
+    Args:
+        services: The open simonides; its index of the owner has followed the change.
+        principal: Who changed it; the trail names it.
+        owner: Whose.
+        rows: What the change added or restated.
+
+    Returns:
+        How many were withdrawn.
+
+    Raises:
+        StoreError: If the store could not; what was changed stays so, and the next look, at the
+            latest the next dream, withdraws them.
+    """
+    fallen = [row.id for row in rows if status_of(row.state) not in _STANDING]
+    if not fallen:
+        return 0
+    return await withdraw(services, principal, owner, fallen)
+
+
+async def withdraw(
+    services: Services,
+    principal: Principal,
+    owner: Scope,
+    parents: Sequence[str] | None = None,
+) -> int:
+    """Withdraw the insights that too little bears out any more.
+
+    Args:
+        services: The open simonides.
+        principal: Who has it done.
+        owner: Whose.
+        parents: Only those derived from these; None for all.
+
+    Returns:
+        How many were withdrawn.
+    """
+    insights = await _insights(services, owner, parents)
+    if not insights:
+        return 0
+    index = services.indexes.of(owner)
+    index.refresh(await services.store.snapshot(owner, since=index.head))
+    turn = _Withdrawing(services, principal, owner, index, insights)
+    if not turn.fallen(index):
+        return 0
+    committed = await services.store.commit(owner, TurnRequest(since=index.head), turn.decide)
+    index.follow(committed)
+    return turn.count
+
+
+async def _insights(
+    services: Services, owner: Scope, parents: Sequence[str] | None
+) -> tuple[str, ...]:
+    derived = services.store.derived
+    if parents is None or len(parents) > MANY:
+        found = [await derived(owner)]
+    else:
+        found = [await derived(owner, parent) for parent in parents]
+    children = {id for each in found for scope, id in each if scope == owner}
+    if not children:
+        return ()
+    rows = await services.store.get(owner, sorted(children))
+    standing = [row for row in rows if status_of(row.state).is_live]
+    return tuple(each.id for each in decode_all(standing) if each.category == INSIGHT)
+
+
+def fallen_among(
+    index: OwnerIndex, insights: Iterable[Memory], least: int, moment: Moment, but: Collection[str]
+) -> list[Memory]:
+    """Return the insights that too little bears out.
+
+    Args:
+        index: Of their owner.
+        insights: That stand.
+        least: Memories that each must rest on.
+        moment: When.
+        but: Memories that are about to stop standing.
+    """
+    now, refusals = moment.now, index.refusals
+
+    def parent(id: str) -> Memory | None:
+        found = None if id in but else index.at(now).by_id(id)
+        return None if found is None or refusals.against(found) else found
+
+    return [
+        each
+        for each in insights
+        if not is_borne_out(each, [parent(id) for id in each.parents], least, now)
+    ]
+
+
+def withdrawn(insight: Memory, moment: Moment) -> Memory:
+    """Return the state of an insight that fell."""
+    return replace(insight, status=Status.EVICTED, updated_at=moment.now, known_from=moment.now)
+
+
+@dataclass(slots=True)
+class _Withdrawing:
+    """Withdraws under the turn what has still too little evidence then."""
+
+    services: Services
+    principal: Principal
+    owner: Scope
+    index: OwnerIndex
+    ids: tuple[str, ...]
+    count: int = field(default=0)
+
+    def fallen(self, index: OwnerIndex, moment: Moment | None = None) -> list[Memory]:
+        at = moment or Moment(self.services.clock.now_us(), self.services.ids, None)
+        least = self.services.policies.policy_for(self.owner.org).reflection.evidence
+        known = [index.found(id) for id in self.ids]
+        standing = [each for each in known if each is not None and is_standing(each, at.now)]
+        return fallen_among(index, standing, least, at, ())
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        self.index.refresh(snapshot)
+        scribe = Scribe(self.services, self.principal, snapshot)
+        gone = self.fallen(self.index, scribe.moment)
+        self.count = len(gone)
+        if not gone:
+            return None
+        ids = tuple(memory.id for memory in gone)
+        scribe.record(EventType.EVICTED, self.owner, subjects=ids, reasons=(EVIDENCE_GONE,))
+        return Change(
+            known_at=scribe.moment.known_at,
+            restated=tuple(withdrawn(memory, scribe.moment) for memory in gone),
+            events=scribe.events,
+        )

@@ -1,0 +1,173 @@
+"""The second step of a write: everything that takes time, done before the owner's turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
+
+from simonides.domain.governance.consent import Refusals
+from simonides.domain.policy.quotas import Quotas
+from simonides.domain.scope import Grant, Scope
+from simonides.domain.writing.change import HeldCandidate
+from simonides.domain.writing.decision import (
+    Drop,
+    Judgement,
+    Outcome,
+    OutcomeKind,
+    Usage,
+)
+from simonides.engine.core.counters import Counters
+from simonides.engine.core.incarnation import Life
+from simonides.engine.core.runtime import Services, ails
+from simonides.engine.recall.slow_models import EMBEDDER
+from simonides.engine.screening.consent_matching import Spoken
+from simonides.engine.write.outcomes import Release
+from simonides.engine.write.quotas import Rates, exceeded, is_limited
+from simonides.policy.policy import Policy
+from simonides.retrieval.index.entry import Indexed
+
+NOT_WAITING: Mapping[int, str] = MappingProxyType({})
+
+
+class QuotaCheck(Enum):
+    """Which quotas a batch meets before its turn: writes per minute, and bytes of the org."""
+
+    ALL = "all"
+    BYTES = "bytes"
+    """For sessions: what they say was let in when it was said, so their end exceeds no rate."""
+    NONE = "none"
+    """For insights, which are made of what is stored already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedBatch:
+    """Judged candidates of one owner, with all that is needed to decide on them under the turn.
+
+    Attributes:
+        owner: Whose turn it will be.
+        policy: The org's policy.
+        judgements: What policy said, in the order of the outcomes.
+        turned_away: By place: outcomes of those that are over a quota already.
+        indexed: Index text to its analysed and embedded form.
+        spoken: What the verbatim turns of the batch speak of.
+        binding: The tombstones that bind; None for all. Tombstones that this very operation set do
+            not bind what is said after it.
+        granted: Grants of the org that governs the owner, where that is another owner.
+        kept: What is held for the owner already.
+        told: What the principal refused, where it writes for another owner than its own.
+        release: The decision to store a held candidate; then the batch has one judgement.
+        waiting: By place: the id of the held candidate that the judgement stores.
+        life: The owner's incarnation when the candidates were read; None where no time passed.
+        usage: What second opinions and embedding cost.
+        ceiling: Name of the spending limit that left the batch without vectors, or None.
+    """
+
+    owner: Scope
+    policy: Policy
+    judgements: tuple[Judgement, ...]
+    turned_away: Mapping[int, Outcome]
+    indexed: Mapping[str, Indexed]
+    spoken: Spoken
+    binding: frozenset[bytes] | None
+    granted: tuple[Grant, ...]
+    kept: Sequence[HeldCandidate]
+    told: Refusals
+    release: Release | None
+    waiting: Mapping[int, str]
+    life: Life | None
+    usage: Usage
+    ceiling: str | None
+
+    @property
+    def is_turned_away(self) -> bool:
+        """Whether nothing of the batch is within the quotas."""
+        return bool(self.turned_away) and len(self.turned_away) == len(self.judgements)
+
+    @property
+    def left(self) -> Sequence[Judgement]:
+        """The judgements that are within the quotas."""
+        return within(self.judgements, self.turned_away)
+
+
+def within(
+    judgements: tuple[Judgement, ...], turned_away: Mapping[int, Outcome]
+) -> Sequence[Judgement]:
+    """Return the judgements whose places were not turned away."""
+    if not turned_away:
+        return judgements
+    return [each for place, each in enumerate(judgements) if place not in turned_away]
+
+
+class IndexTexts(NamedTuple):
+    """The texts of a batch as the index sees them.
+
+    Attributes:
+        entries: Text to its analysed and embedded form.
+        embedded: How many were embedded; 0 if the embedder failed, or was not asked.
+    """
+
+    entries: Mapping[str, Indexed]
+    embedded: int
+
+
+def index_texts(services: Services, texts: Sequence[str], *, has_vectors: bool) -> IndexTexts:
+    """Analyse the texts, and embed them if they are to have vectors.
+
+    A failing embedder is noted for ``status``; its texts get their vectors later.
+    """
+    distinct, make = list(dict.fromkeys(texts)), services.indexes.indexer
+    if not has_vectors:
+        return IndexTexts(dict(zip(distinct, make.bare(distinct), strict=True)), 0)
+    entries, lost = make.prepare_anyway(distinct)
+    if distinct:
+        ails(services, EMBEDDER, lost)
+    made = dict(zip(distinct, entries, strict=True))
+    return IndexTexts(made, 0 if lost else len(made))
+
+
+async def turned_away(
+    services: Services,
+    owner: Scope,
+    judgements: Sequence[Judgement],
+    quotas: Quotas,
+    check: QuotaCheck,
+) -> dict[int, Outcome]:
+    """Return, by place, outcomes of what is too much for the org or too many for a minute.
+
+    Args:
+        services: With the rates of this process.
+        owner: Whose turn it will be.
+        judgements: Those that policy dropped count for nothing.
+        quotas: In force.
+        check: Which of them the batch meets.
+
+    Raises:
+        StoreError: If the size of the org cannot be read.
+    """
+    if check is QuotaCheck.NONE or not is_limited(quotas):
+        return {}
+    asked = [place for place, each in enumerate(judgements) if not isinstance(each, Drop)]
+    away: dict[int, Outcome] = {}
+    if (limit := quotas.org_bytes) is not None and asked:
+        # Content stands for all that is stored of it until the next sweep.
+        sizes = [len(judgements[place].candidate.content.encode()) for place in asked]
+        taken = await services.part(Rates).room_of(
+            services.store, owner.org, limit, sizes, services.clock
+        )
+        reasons = exceeded("org_bytes", limit, taken.retry_after_s)
+        away |= dict.fromkeys(asked[taken.granted :], _blocked(reasons))
+        asked = asked[: taken.granted]
+    is_rated = check is QuotaCheck.ALL
+    if is_rated and (limit := quotas.writes_per_minute) is not None and asked:
+        taken = services.part(Rates).take(owner, len(asked), limit, services.clock.now_us())
+        reasons = exceeded("writes_per_minute", limit, taken.retry_after_s)
+        away |= dict.fromkeys(asked[taken.granted :], _blocked(reasons))
+    services.part(Counters).turned_away(len(away))
+    return away
+
+
+def _blocked(reasons: tuple[str, ...]) -> Outcome:
+    return Outcome(OutcomeKind.BLOCKED, None, reasons)

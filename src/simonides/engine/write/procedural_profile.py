@@ -1,0 +1,61 @@
+"""A user's procedural profile: so many rules are active, the others wait in the archive (CO-7).
+
+Counted under the owner's turn, on an index that is up to date there: whoever writes at the same
+moment from wherever, none loses a rule and none goes over.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from simonides.domain.event import EventType
+from simonides.domain.memory import Kind, Memory, Status
+from simonides.domain.policy.quotas import Eviction
+from simonides.domain.scope import Scope
+from simonides.domain.value import to_us
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.write.quotas import is_kept
+from simonides.engine.write.rules.pending import Pending
+from simonides.engine.write.rules.retention import archived, worth
+from simonides.retrieval.index.gc_candidates import eviction_candidates, of_kind
+from simonides.retrieval.index.owner_index import OwnerIndex
+
+BEYOND_CAP = "procedural_rules"
+"""How the reason begins for which a rule is archived; the limit follows."""
+
+
+def archive_beyond(
+    limit: int | None, owner: Scope, index: OwnerIndex, pending: Pending, scribe: Scribe
+) -> None:
+    """Archive the least useful of a user's own rules that are too many after a batch.
+
+    What was just said stays while something older can go; what is pinned or a constraint goes
+    last. Rules of a task or an org are no part of a user's profile.
+    """
+    if limit is None or owner.user is None:
+        return
+    added = [memory for memory in pending.added if _counts(memory, owner)]
+    if not added:
+        return
+    rows = of_kind(index.rows_of(owner, False), Kind.PROCEDURAL)  # noqa: FBT003 - no turns
+    standing = {row.id: memory for row in rows if (memory := pending.by_id(row.id)) is not None}
+    active = {id: memory for id, memory in standing.items() if _counts(memory, owner)}
+    over = len(active) + len(added) - limit
+    if over <= 0:
+        return
+    now = to_us(scribe.moment.now)
+    ranked = [row for row in rows if row.id in active]
+    first = eviction_candidates(ranked, now, partial(worth, eviction=Eviction.VALUE), len(ranked))
+    plain, kept = ([active[s.id] for s in first if s.is_kept is late] for late in (False, True))
+    for memory in added:
+        (kept if is_kept(memory) else plain).append(memory)
+    going = [*plain, *kept][:over]
+    for memory in going:
+        pending.restate(archived(memory, scribe.moment))
+        reasons = (f"{BEYOND_CAP}:{limit}",)
+        scribe.record(EventType.ARCHIVED, memory.scope, subjects=(memory.id,), reasons=reasons)
+
+
+def _counts(memory: Memory, owner: Scope) -> bool:
+    is_rule = memory.kind is Kind.PROCEDURAL and memory.scope == owner
+    return is_rule and memory.status is Status.ACTIVE

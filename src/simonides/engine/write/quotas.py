@@ -1,0 +1,357 @@
+"""Keeping scopes within their quotas: who gives way to a newcomer, and who finds no room (LT-8).
+
+Counting costs nothing: the owner's index files the rows of each scope, and under the turn it is
+up to date. So a quota is exact, whoever writes from wherever.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from simonides.domain.errors import QuotaExceeded
+from simonides.domain.event import Event, EventType
+from simonides.domain.memory import Memory
+from simonides.domain.policy.gates import Shape
+from simonides.domain.policy.quotas import QUOTA_EXCEEDED, Quotas
+from simonides.domain.scope import Scope
+from simonides.domain.value import to_us
+from simonides.domain.writing.decision import Outcome, OutcomeKind
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.write.rules.pending import Pending
+from simonides.engine.write.rules.resolution import Resolution
+from simonides.engine.write.rules.retention import evicted, worth
+from simonides.ports import Clock, MemoryStore
+from simonides.retrieval.index.entry import turn_of
+from simonides.retrieval.index.gc_candidates import (
+    KEPT_CATEGORY,
+    EvictionCandidate,
+    eviction_candidates,
+)
+from simonides.retrieval.index.owner_index import SMALL_OWNER, OwnerIndex
+
+LIVE_TASKS = 50
+"""Live task scopes of a user, beyond which something does not clean up behind itself (SC-10)."""
+
+CROWDED = "live_task_scopes"
+"""Reason and problem: the user has more live task scopes than :data:`LIVE_TASKS`."""
+
+
+DAY_US = 86_400_000_000
+
+
+class _Queue(NamedTuple):
+    """What goes first, and until when that is worth knowing, µs."""
+
+    spares: list[EvictionCandidate]
+    until: int
+
+
+_NO_QUEUE = _Queue([], 0)
+
+
+@dataclass(slots=True)
+class Room:
+    """What is free under one turn.
+
+    Attributes:
+        index: The owner's, up to date.
+        quotas: In force.
+        scribe: Of the turn.
+    """
+
+    index: OwnerIndex
+    quotas: Quotas
+    scribe: Scribe
+    _grown: dict[tuple[Scope, bool], int] = field(default_factory=dict)
+
+    def made(
+        self, resolution: Resolution, pending: Pending, shape: Shape | None
+    ) -> tuple[Event, ...] | None:
+        """Take a resolution in if there is room, and evict what has to give way.
+
+        Returns:
+            The events of what was evicted; None where nothing gives way to it, and then nothing
+            was taken in.
+        """
+        grown = self._growth(resolution, pending)
+        if grown <= 0:
+            self._take(resolution, pending, shape, grown)
+            return ()
+        (memory,) = {m.id: m for m in resolution.added if m.status.is_live}.values()
+        shelf = _shelf(memory)
+        limit = self.limit(is_turn=shelf[1])
+        standing = self._standing(shelf)
+        going = self._going(memory, max(standing + grown - limit, 0), pending)
+        if going is None:
+            return None
+        self._note_crowd(memory, is_first=standing == 0)
+        self._take(resolution, pending, shape, grown)
+        return tuple(self._evict(each, pending) for each in going)
+
+    def again(self, states: Sequence[Memory], pending: Pending) -> tuple[Event, ...]:
+        """Make room for what stands again by an undo, and evict what has to give way.
+
+        Args:
+            states: All that the undo leads to, what gives way by it included.
+            pending: Of the turn; it is given these states and those of what is evicted.
+
+        Returns:
+            The events of what was evicted.
+
+        Raises:
+            QuotaExceeded: If nothing gives way to it.
+        """
+        for state in states:
+            pending.restate(state)
+        events: tuple[Event, ...] = ()
+        for shelf in dict.fromkeys(map(_shelf, states)):
+            here = [state for state in states if _shelf(state) == shelf]
+            back = [m for m in here if m.status.is_live and not self.index.holds(m.id)]
+            gone = [m for m in here if not m.status.is_live and self.index.holds(m.id)]
+            grown, limit = len(back) - len(gone), self.limit(is_turn=shelf[1])
+            if grown <= 0:
+                continue
+            # The least of them has to be worth it.
+            least = min(back, key=is_kept)
+            going = self._going(least, max(self._standing(shelf) + grown - limit, 0), pending)
+            if going is None:
+                raise QuotaExceeded(_what(is_turn=shelf[1]), limit, None)
+            events += tuple(self._evict(each, pending) for each in going)
+        return events
+
+    def limit(self, *, is_turn: bool) -> int:
+        """Return how many may stand in a scope."""
+        limit = self.quotas.turns if is_turn else self.quotas.memories
+        return 2**63 if limit is None else limit
+
+    def _take(
+        self, resolution: Resolution, pending: Pending, shape: Shape | None, grown: int
+    ) -> None:
+        pending.take(resolution, shape)
+        if grown:
+            shelf = _shelf(resolution.memory)
+            self._grown[shelf] = self._grown.get(shelf, 0) + grown
+
+    def _growth(self, resolution: Resolution, pending: Pending) -> int:
+        """Return by how many more memories stand after a resolution."""
+        new = sum(memory.status.is_live for memory in resolution.added)
+        gone = [m for m in resolution.restated if not m.status.is_live]
+        return new - sum(pending.stands(m.id) or self.index.holds(m.id) for m in gone)
+
+    def _standing(self, shelf: tuple[Scope, bool]) -> int:
+        return self.index.count(*shelf) + self._grown.get(shelf, 0)
+
+    def _going(self, newcomer: Memory, wanted: int, pending: Pending) -> list[Memory] | None:
+        if not wanted:
+            return []
+        first = self._first(_shelf(newcomer), wanted, pending)
+        if len(first) < wanted or (any(s.is_kept for s in first) and not is_kept(newcomer)):
+            return None
+        memories = (self.index.found(spare.id) for spare in first)
+        return [memory for memory in memories if memory is not None]
+
+    def _first(
+        self, shelf: tuple[Scope, bool], wanted: int, pending: Pending
+    ) -> list[EvictionCandidate]:
+        """Return what goes first. What this very turn has touched does not: it is somebody's news.
+
+        Of a large scope so many are noted as are a hundredth of it, and looked for anew once those
+        have gone, changed, or waited for a day.
+        """
+        index, eviction = self.index, self.quotas.eviction
+        now_us = to_us(self.scribe.moment.now)
+        queue: _Queue = index.queues.get((shelf, eviction), _NO_QUEUE)
+        ready = [] if now_us >= queue.until else queue.spares
+        left = [s for s in ready if index.revision_of(s.id) == s.revision]
+        left = [s for s in left if not pending.touched(s.id)]
+        if len(left) < wanted:
+            rows = [row for row in index.rows_of(*shelf) if not pending.touched(row.id)]
+            noted = len(rows) // 100 if len(rows) > SMALL_OWNER else 0
+            left = eviction_candidates(
+                rows, now_us, partial(worth, eviction=eviction), wanted + noted
+            )
+            queue = _Queue([], now_us + DAY_US)
+        # Whoever goes is touched by this turn, and gone from the index after it.
+        index.queues[shelf, eviction] = queue._replace(spares=left)
+        return left[:wanted]
+
+    def _evict(self, memory: Memory, pending: Pending) -> Event:
+        shelf = _shelf(memory)
+        pending.restate(evicted(memory, self.scribe.moment))
+        self._grown[shelf] = self._grown.get(shelf, 0) - 1
+        return self.scribe.record(
+            EventType.EVICTED,
+            memory.scope,
+            subjects=(memory.id,),
+            reasons=(f"quota:{_what(is_turn=shelf[1])}", f"by:{self.quotas.eviction.value}"),
+        )
+
+    def _note_crowd(self, memory: Memory, *, is_first: bool) -> None:
+        """Record a task too many when it comes; its outcome tells a task of no sibling."""
+        scope = memory.scope
+        if scope.task is None or not is_first or self._standing((scope, not _shelf(memory)[1])):
+            return
+        began = {s for (s, _), n in self._grown.items() if n > 0 and not self.index.is_live(s)}
+        tasks = self.index.live_scopes(scope.owner) + len(began - {scope.owner}) + 1
+        if reasons := crowded(tasks):
+            self.scribe.record(EventType.ALERTED, scope.owner, reasons=reasons)
+
+
+def crowded(tasks: int) -> tuple[str, ...]:
+    """Return what is to be said of a user's live task scopes, if they are too many (SC-10)."""
+    return (f"{CROWDED}:{tasks}",) if tasks > LIVE_TASKS else ()
+
+
+def full(memory: Memory, room: Room) -> tuple[str, ...]:
+    """Return the reasons of a write for which there is no room."""
+    is_turn = turn_of(memory) is not None
+    return exceeded(_what(is_turn=is_turn), room.limit(is_turn=is_turn))
+
+
+def exceeded(what: str, limit: int, retry_after_s: float | None = None) -> tuple[str, ...]:
+    """Return the reasons of a write that is over a quota."""
+    retry = () if retry_after_s is None else (f"retry_after_s:{retry_after_s:.3f}",)
+    return (f"{QUOTA_EXCEEDED}:{what}", f"limit:{limit}", *retry)
+
+
+def fitting(outcome: Outcome) -> Outcome:
+    """Return the outcome of a write of one, unless it was over a quota.
+
+    Raises:
+        QuotaExceeded: If it was.
+    """
+    told = _named(outcome.reasons) if outcome.kind is OutcomeKind.BLOCKED else {}
+    if QUOTA_EXCEEDED not in told:
+        return outcome
+    retry = told.get("retry_after_s")
+    raise QuotaExceeded(
+        told[QUOTA_EXCEEDED], int(told["limit"]), None if retry is None else float(retry)
+    )
+
+
+def _named(reasons: Sequence[str]) -> dict[str, str]:
+    parted = (reason.partition(":") for reason in reasons)
+    return {name: value for name, _, value in parted}
+
+
+def _what(*, is_turn: bool) -> str:
+    return "turns" if is_turn else "memories"
+
+
+def _shelf(memory: Memory) -> tuple[Scope, bool]:
+    return memory.scope, turn_of(memory) is not None
+
+
+def is_kept(memory: Memory) -> bool:
+    """Whether a memory gives way to its like only: it is pinned, or a constraint."""
+    return memory.pinned or memory.category == KEPT_CATEGORY
+
+
+MINUTE_US = 60_000_000
+
+SWEEP_US = 15 * MINUTE_US
+"""Between two sweeps of an org; chosen: each reads the sizes of all its rows."""
+
+MANY_OWNERS = 1_000
+"""Owners whose writes are remembered before those that have not written lately are let go."""
+
+
+class Taken(NamedTuple):
+    """What of some writes is within a quota.
+
+    Attributes:
+        granted: How many of them.
+        retry_after_s: Seconds until another one is; 0 where all are.
+    """
+
+    granted: int
+    retry_after_s: float = 0.0
+
+
+@dataclass(slots=True)
+class _Org:
+    """What an org has: bytes, and until when that counts, µs."""
+
+    stored: int
+    until: int
+
+
+@dataclass(slots=True)
+class Rates:
+    """Writes of the last minute and sizes of orgs; safe to share between threads."""
+
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _writes: dict[Scope, deque[tuple[int, int]]] = field(default_factory=dict)
+    _orgs: dict[str | None, _Org] = field(default_factory=dict)
+
+    def take(self, owner: Scope, wanted: int, limit: int, now_us: int) -> Taken:
+        """Count writes of an owner, as many as are within a limit in any 60 seconds.
+
+        Args:
+            owner: Whose.
+            wanted: How many.
+            limit: How many there may be.
+            now_us: The clock; one that goes back frees nothing.
+        """
+        with self._lock:
+            if len(self._writes) >= MANY_OWNERS:
+                self._forget(now_us)
+            recent = self._writes.setdefault(owner, deque())
+            while recent and recent[0][0] <= now_us - MINUTE_US:
+                recent.popleft()
+            granted = max(min(wanted, limit - sum(number for _, number in recent)), 0)
+            if granted:
+                recent.append((now_us, granted))
+            if granted == wanted:
+                return Taken(granted)
+            return Taken(granted, (recent[0][0] + MINUTE_US - now_us) / 1_000_000)
+
+    def _forget(self, now_us: int) -> None:
+        lately = now_us - MINUTE_US
+        idle = [o for o, recent in self._writes.items() if not recent or recent[-1][0] <= lately]
+        for owner in idle:
+            del self._writes[owner]
+
+    async def room_of(
+        self, store: MemoryStore, org: str | None, limit: int, sizes: Sequence[int], clock: Clock
+    ) -> Taken:
+        """Say how many writes an org has room for, the first of them first, and count them.
+
+        Args:
+            store: Where the org's owners are.
+            org: Which.
+            limit: Bytes that it may have.
+            sizes: Of the writes, bytes.
+            clock: Says whether the last sweep still counts.
+
+        Returns:
+            How many, and when the org is swept again.
+
+        Raises:
+            StoreError: If the sizes cannot be read.
+        """
+        now_us = clock.now_us()
+        known = self._orgs.get(org)
+        if known is None or known.until <= now_us:
+            stored = 0
+            for owner in await store.owners():
+                if owner.org == org:
+                    stored += (await store.size(owner)).stored_bytes
+            known = self._orgs[org] = _Org(stored, now_us + SWEEP_US)
+        granted = 0
+        for size in sizes:
+            if known.stored + size > limit:
+                break
+            known.stored += size
+            granted += 1
+        return Taken(granted, (known.until - now_us) / 1_000_000)
+
+
+def is_limited(quotas: Quotas) -> bool:
+    """Whether a policy asks for either; most do not, and pay nothing."""
+    return quotas.writes_per_minute is not None or quotas.org_bytes is not None

@@ -1,0 +1,224 @@
+"""What becomes of an approved candidate among what stands: gates, then conflict (LT-2, LT-3).
+
+Order of the gates, cheapest first: the memory that a correction names, or what stands of its
+chain by now; a verbatim turn by its place in its session; a keyed fact by its key; a fact of a
+functional slot by subject and predicate; text by the hash of its normalised form; then text that is
+all but the same, and text that means the same (``near.py``).
+All compare within one place: one scope, and there what the same agents may see for the same
+purpose. Where a gate finds a memory that says the same it is a repetition (``repetition.py``). What
+shares a key or a slot with another value is in conflict with it (``conflict.py``), unless the
+predicate is declared to have several values. What is left is new; what was inferred and tells
+nothing that is not there is dropped (LT-4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from simonides.domain.ageing import confidence_at
+from simonides.domain.governance.contradiction import OppositionLook
+from simonides.domain.memory import Memory
+from simonides.domain.moment import Moment
+from simonides.domain.policy.gates import LongTermRules, Shape
+from simonides.domain.writing.decision import Approved, Candidate, OutcomeKind
+from simonides.engine.write.rules.conflict import (
+    contend,
+    contend_with_all,
+    oppose,
+    weigh,
+)
+from simonides.engine.write.rules.near import (
+    NEAR_TEXT,
+    NOTHING_NEAR,
+    look_around,
+    no_news,
+)
+from simonides.engine.write.rules.repetition import is_trusted
+from simonides.engine.write.rules.results import (
+    Resolution,
+    create,
+    repeat,
+    supersede,
+)
+from simonides.ports import OwnerView
+from simonides.text.normalise import content_hash, normalise
+from simonides.text.similarity.same_statement import are_the_same, read
+
+__all__ = ["BUILT_IN", "Resolution", "resolve"]
+
+BUILT_IN = LongTermRules()
+"""Where nothing is declared."""
+
+
+def resolve(
+    approved: Approved,
+    view: OwnerView,
+    moment: Moment,
+    rules: LongTermRules = BUILT_IN,
+    shape: Shape | None = None,
+    look: OppositionLook | None = None,
+) -> Resolution:
+    """Decide what becomes of a candidate; the outcome's first reason names what decided.
+
+    Args:
+        approved: What passed every guard.
+        view: What stands, what this turn has resolved so far included.
+        moment: When, and where ids come from.
+        rules: Thresholds, and which slots hold one value or several.
+        shape: What free text is compared by; None leaves the near gates out.
+        look: Finds what free text stands against; None looks for nothing.
+    """
+    candidate = approved.candidate
+    named = _named(candidate, view)
+    if named is not None and named.place == candidate.place:
+        if named.content == candidate.content:
+            return repeat(approved, named, moment, "same_text")
+        return supersede(approved, named, moment, "correction")
+    if candidate.is_turn:
+        return _turn(approved, view, moment)
+    if candidate.key is not None:
+        return _keyed(approved, view, moment, candidate.key)
+    if _predicate(candidate) in rules.slots.functional:
+        rivals = _rivals(candidate, view, moment)
+        if rivals:
+            return _slotted(approved, rivals, moment)
+    return _free_text(approved, view, moment, rules, shape, look)
+
+
+def _named(candidate: Candidate, view: OwnerView) -> Memory | None:
+    """What a correction is about: the memory that it names, or what followed that one."""
+    named = None if candidate.replaces is None else view.by_id(candidate.replaces)
+    if named is None and candidate.replaces_root is not None:
+        return view.by_root(candidate.replaces_root)
+    return named
+
+
+def _turn(approved: Approved, view: OwnerView, moment: Moment) -> Resolution:
+    candidate = approved.candidate
+    session, turn = str(candidate.origin.session), int(candidate.origin.turn or 0)
+    standing = view.by_turn(candidate.place, session, turn)
+    if standing is None:
+        return create(approved, moment, "new_turn")
+    if standing.content == candidate.content and standing.speaker == candidate.speaker:
+        return Resolution(OutcomeKind.DROPPED, standing, reasons=("turn_already_stored",))
+    return supersede(approved, standing, moment, "turn_edited")
+
+
+def _keyed(approved: Approved, view: OwnerView, moment: Moment, key: str) -> Resolution:
+    candidate = approved.candidate
+    standing = view.by_key(candidate.place, key)
+    if standing is None:
+        return _named_anew(approved, view, moment) or create(approved, moment, "new_key")
+    if standing.is_expired(moment.now):
+        return replace(
+            supersede(approved, standing, moment, "previous_expired"), kind=OutcomeKind.CREATED
+        )
+    if standing.content_hash == content_hash(candidate.content):
+        return repeat(approved, standing, moment, "same_key_and_value")
+    return contend(approved, standing, moment)
+
+
+def _named_anew(approved: Approved, view: OwnerView, moment: Moment) -> Resolution | None:
+    """Give a key to free text that says the same, unless the one who names it is less trusted."""
+    candidate = approved.candidate
+    for standing in _alike(candidate, view):
+        if standing.key is None and is_trusted(candidate, standing):
+            return repeat(approved, standing, moment, "same_text")
+    return None
+
+
+def _predicate(candidate: Candidate) -> str | None:
+    return None if candidate.triple is None else normalise(candidate.triple.predicate)
+
+
+def _rivals(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[Memory]:
+    """What stands in the slot of a candidate, the strongest and newest first."""
+    if candidate.triple is None:
+        return ()
+    found = view.by_slot(candidate.place, candidate.triple)
+    rivals = [memory for memory in found if memory.kind is candidate.kind]
+    now = moment.now
+    return sorted(rivals, key=lambda m: (confidence_at(m, now), m.known_from), reverse=True)
+
+
+def _slotted(approved: Approved, rivals: Sequence[Memory], moment: Moment) -> Resolution:
+    """Repeat, or contend with, the value of a functional slot."""
+    candidate = approved.candidate
+    text_hash = content_hash(candidate.content)
+    for rival in rivals:
+        if rival.content_hash == text_hash:
+            return repeat(approved, rival, moment, "same_text")
+    if not candidate.source.is_correction:
+        said = read(candidate.content)
+        for rival in rivals:
+            if are_the_same(said, read(rival.content)):
+                return repeat(approved, rival, moment, NEAR_TEXT)
+    return contend_with_all(approved, rivals, moment)
+
+
+def _free_text(
+    approved: Approved,
+    view: OwnerView,
+    moment: Moment,
+    rules: LongTermRules,
+    shape: Shape | None,
+    look: OppositionLook | None,
+) -> Resolution:
+    candidate = approved.candidate
+    alike = _alike(candidate, view)
+    if alike:
+        return repeat(approved, alike[0], moment, "same_text")
+    near = NOTHING_NEAR
+    # Who corrects means what he says, be it all but what stands.
+    if shape is not None and not candidate.source.is_correction:
+        near = look_around(candidate, view, shape, rules.gates)
+    if near.same is not None:
+        return repeat(approved, near.same, moment, near.gate)
+    others = _other_values(candidate, view, moment)
+    if others:
+        return _beside(approved, others, moment, rules)
+    whole = None if shape is None else no_news(candidate, view, shape, rules.gates.no_news)
+    if whole is not None:
+        return Resolution(OutcomeKind.DROPPED, whole, reasons=("no_news",))
+    additive = _predicate(candidate) in rules.slots.multi_valued
+    opposed = None
+    if look is not None and shape is not None and not additive:
+        opposed = look(candidate, shape, near.beside)
+    if opposed is not None:
+        return oppose(approved, opposed, moment, rules.gates.confidence_gap)
+    if near.beside is not None:
+        return create(approved, moment, "beside_near_text", OutcomeKind.COEXISTS)
+    return create(approved, moment, "new_text")
+
+
+def _other_values(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[Memory]:
+    """What stands in the slot of a candidate with another value."""
+    if candidate.triple is None:
+        return ()
+    value = normalise(candidate.triple.object)
+    return [
+        rival
+        for rival in _rivals(candidate, view, moment)
+        if rival.triple is not None and normalise(rival.triple.object) != value
+    ]
+
+
+def _beside(
+    approved: Approved, others: Sequence[Memory], moment: Moment, rules: LongTermRules
+) -> Resolution:
+    """Decide on one more value of a slot that is not declared functional.
+
+    One that is declared to have several values gets it. So does one that has several already: who
+    put them there has shown that they do not exclude each other.
+    """
+    if _predicate(approved.candidate) in rules.slots.multi_valued:
+        return create(approved, moment, "multi_valued_slot", OutcomeKind.COEXISTS)
+    if len(others) > 1:
+        return create(approved, moment, "slot_has_several", OutcomeKind.COEXISTS)
+    return weigh(approved, others[0], moment, rules.gates.confidence_gap)
+
+
+def _alike(candidate: Candidate, view: OwnerView) -> Sequence[Memory]:
+    equal = view.by_hash(candidate.place, content_hash(candidate.content))
+    return [memory for memory in equal if memory.kind is candidate.kind]

@@ -1,0 +1,102 @@
+"""What a candidate can come to, and how each is made; nothing here decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from simonides.domain.governance.review import Review
+from simonides.domain.memory import Memory, Status
+from simonides.domain.moment import Moment
+from simonides.domain.value import EPOCH
+from simonides.domain.writing.decision import Approved, OutcomeKind
+from simonides.engine.write.rules.repetition import independent, news, said_again
+from simonides.engine.write.rules.versions import (
+    first_version,
+    next_version,
+    reissued,
+    superseded,
+    touched,
+    under_review,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What one candidate comes to.
+
+    Attributes:
+        kind: The outcome.
+        memory: The record that now stands for the statement.
+        added: New content versions.
+        restated: Memories with a new state.
+        reasons: Machine-readable; the first names the gate or rule that decided.
+        review: What a person is asked, if anything.
+    """
+
+    kind: OutcomeKind
+    memory: Memory
+    added: tuple[Memory, ...] = ()
+    restated: tuple[Memory, ...] = ()
+    reasons: tuple[str, ...] = ()
+    review: Review | None = None
+
+
+def create(
+    approved: Approved, moment: Moment, reason: str, kind: OutcomeKind = OutcomeKind.CREATED
+) -> Resolution:
+    """Store a memory that starts a chain of its own."""
+    memory = first_version(approved, moment)
+    return Resolution(kind, memory, (memory,), reasons=(reason,))
+
+
+def supersede(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
+    """Put a new version in the place of what stands."""
+    successor = next_version(approved, standing, moment)
+    predecessor = superseded(standing, successor, moment)
+    return Resolution(OutcomeKind.SUPERSEDED, successor, (successor,), (predecessor,), (reason,))
+
+
+def touch(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
+    """Keep what stands, and the weaker newcomer in its history."""
+    weaker = next_version(approved, standing, moment)
+    newcomer = replace(
+        weaker,
+        status=Status.SUPERSEDED,
+        supersedes=None,
+        superseded_by=standing.id,
+        valid_to=weaker.valid_from or EPOCH,  # it was never taken for true
+    )
+    kept = touched(standing, newcomer, moment)
+    return Resolution(OutcomeKind.TOUCHED, kept, (newcomer,), (kept,), (reason,))
+
+
+def repeat(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
+    """Renew or confirm what stands, or give it a version that knows more (LT-2)."""
+    candidate = approved.candidate
+    confirms = independent(candidate, standing)
+    again = said_again(approved, standing, moment)
+    changes, found = news(candidate, standing)
+    if changes:
+        successor = reissued(again, changes, moment)
+        gone = superseded(standing, successor, moment)
+        return Resolution(
+            OutcomeKind.SUPERSEDED, successor, (successor,), (gone,), (reason, *found)
+        )
+    kind = OutcomeKind.BUMPED if confirms else OutcomeKind.REFRESHED
+    why = "independent_source" if confirms else "said_again"
+    return Resolution(kind, again, restated=(again,), reasons=(reason, why))
+
+
+def ask(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
+    """Keep both sides of a conflict, marked, until a person decides (LT-3)."""
+    one = under_review(standing, moment)
+    other = replace(first_version(approved, moment), status=Status.REVIEW)
+    review = Review(
+        id=moment.new_id(),
+        scope=other.scope,
+        reason=reason,
+        opened_at=moment.now,
+        a=one.root,
+        b=other.root,
+    )
+    return Resolution(OutcomeKind.REVIEW, other, (other,), (one,), (reason,), review)

@@ -1,0 +1,54 @@
+"""How much a memory is worth keeping, and the state of one that had to go (LT-8)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simonides.domain.memory import Memory, Status
+from simonides.domain.moment import Moment
+from simonides.domain.policy.quotas import Eviction, Numbers, Uses
+
+# Chosen: what is in use and believed outweighs what was once marked as important; none of the four
+# outweighs two others.
+FRESHNESS_WEIGHT, CONFIDENCE_WEIGHT, IMPORTANCE_WEIGHT, ACCESS_WEIGHT = 0.3, 0.3, 0.25, 0.15
+
+HALF_LIFE_DAYS = 30
+"""Days without a use after which access counts half; the reads that HY-4 expects: one in 30."""
+
+
+def retention_value(uses: Uses) -> Numbers:
+    """Return the worth of keeping a memory, 0 to 1; of arrays, of each.
+
+    ``0.3·(1 − staleness) + 0.3·confidence + 0.25·importance + 0.15·access``, where access is
+    ``30 / (30 + days since the last use)``.
+    """
+    access = HALF_LIFE_DAYS / (HALF_LIFE_DAYS + uses.idle_days)
+    return (
+        FRESHNESS_WEIGHT * (1 - uses.staleness)
+        + CONFIDENCE_WEIGHT * uses.confidence
+        + IMPORTANCE_WEIGHT * uses.importance
+        + ACCESS_WEIGHT * access
+    )
+
+
+def worth(uses: Uses, eviction: Eviction) -> Numbers:
+    """Return by what memories are compared where one must go: the least goes first."""
+    match eviction:
+        case Eviction.VALUE:
+            return retention_value(uses)
+        case Eviction.LRU:
+            return -uses.idle_days
+        case Eviction.FIFO:
+            return -uses.age_days
+        case Eviction.TTL:
+            return uses.left_days
+
+
+def evicted(standing: Memory, moment: Moment) -> Memory:
+    """Return the state of a memory that was collected; when it was last said stays as it was."""
+    return replace(standing, status=Status.EVICTED, known_from=moment.now)
+
+
+def archived(standing: Memory, moment: Moment) -> Memory:
+    """Return the state of a memory that is kept and no longer goes into prompts (CO-7)."""
+    return replace(standing, status=Status.ARCHIVED, known_from=moment.now)

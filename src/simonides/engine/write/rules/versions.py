@@ -1,0 +1,228 @@
+"""Making content versions and states; nothing here decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from simonides.domain.memory import Importance, Memory, Status
+from simonides.domain.moment import Moment
+from simonides.domain.value import EPOCH
+from simonides.domain.writing.decision import Approved
+from simonides.text.normalise import content_hash
+
+
+def first_version(approved: Approved, moment: Moment) -> Memory:
+    """Return a new memory that starts a chain of its own."""
+    id = moment.new_id()
+    return _version(approved, moment, id=id, root=id, version=1, supersedes=None)
+
+
+def next_version(approved: Approved, standing: Memory, moment: Moment) -> Memory:
+    """Return the version that follows everything known of the standing memory's chain.
+
+    Key, pin and timelessness belong to the chain: a correction by id of a keyed memory keeps its
+    key.
+    """
+    successor = _version(
+        approved,
+        moment,
+        id=moment.new_id(),
+        root=standing.root,
+        version=standing.versions + 1,
+        supersedes=standing.id,
+    )
+    return replace(
+        successor,
+        key=standing.key,
+        pinned=successor.pinned or standing.pinned,
+        timeless=successor.timeless or standing.timeless,
+        valid_from=successor.valid_from or _begins(approved, standing, moment),
+    )
+
+
+def reissued(again: Memory, changes: Mapping[str, Any], moment: Moment) -> Memory:
+    """Return the version that says what its predecessor says, with more known about it.
+
+    Args:
+        again: The predecessor in the state that the repetition left it in.
+        changes: Fields of its content version that are new, by name.
+        moment: When, and where its id comes from.
+    """
+    version = again.versions + 1
+    return replace(
+        again,
+        id=moment.new_id(),
+        version=version,
+        versions=version,
+        supersedes=again.id,
+        created_at=moment.now,
+        embedding_model=moment.embedder,
+        **changes,
+    )
+
+
+def superseded(standing: Memory, by: Memory, moment: Moment) -> Memory:
+    """Return the state of a memory that gave way to a newer version.
+
+    It was true until the newer one began to be; one that was only wrong was never true (ME-5).
+    """
+    began = standing.valid_from or EPOCH
+    return replace(
+        standing,
+        status=Status.SUPERSEDED,
+        superseded_by=by.id,
+        versions=by.version,
+        valid_to=began if by.valid_from is None else max(began, by.valid_from),
+        updated_at=moment.now,
+        known_from=moment.now,
+    )
+
+
+def untrue(standing: Memory, moment: Moment) -> Memory:
+    """Return the state of a memory that turned out never to have been true, and for which nothing
+    else stands.
+    """
+    return replace(
+        standing,
+        status=Status.SUPERSEDED,
+        valid_to=standing.valid_from or EPOCH,
+        updated_at=moment.now,
+        known_from=moment.now,
+    )
+
+
+def _begins(approved: Approved, standing: Memory, moment: Moment) -> datetime | None:
+    """Since when a version that names no time is true: a correction always was, news is now."""
+    if approved.candidate.source.is_correction:
+        return standing.valid_from
+    return moment.now
+
+
+def renewed(standing: Memory, approved: Approved, moment: Moment) -> Memory:
+    """Return the state of a memory that was said again: times, expiry, tags, importance."""
+    candidate = approved.candidate
+    levels = list(Importance)
+    return replace(
+        standing,
+        status=_awake(standing),
+        updated_at=moment.now,
+        known_from=moment.now,
+        soft_expires_at=_expiry(moment, approved.category_ttl[0]),
+        hard_expires_at=_expiry(moment, approved.category_ttl[1]),
+        tags=tuple(sorted({*standing.tags, *candidate.tags})),
+        importance=max(standing.importance, candidate.importance, key=levels.index),
+        pinned=standing.pinned or candidate.pinned,
+    )
+
+
+def echoed(standing: Memory, approved: Approved, moment: Moment) -> Memory:
+    """Return the state of a memory that someone less trusted said again.
+
+    Its times and expiry are renewed, never to an earlier end: else a document that quotes a fact
+    could have it forgotten. What weighs in ranking and eviction stays as it was.
+    """
+    soft, hard = approved.category_ttl
+    return replace(
+        standing,
+        updated_at=moment.now,
+        known_from=moment.now,
+        soft_expires_at=_later(standing.soft_expires_at, _expiry(moment, soft)),
+        hard_expires_at=_later(standing.hard_expires_at, _expiry(moment, hard)),
+    )
+
+
+def touched(standing: Memory, by: Memory, moment: Moment) -> Memory:
+    """Return the state of a memory that outlived a weaker newcomer of its chain."""
+    return replace(standing, versions=by.version, updated_at=moment.now, known_from=moment.now)
+
+
+def under_review(standing: Memory, moment: Moment) -> Memory:
+    """Return the state of a memory that somebody contradicts: kept, marked, to be decided on."""
+    return replace(standing, status=Status.REVIEW, updated_at=moment.now, known_from=moment.now)
+
+
+def confirmed(standing: Memory, moment: Moment, soft_days: float | None) -> Memory:
+    """Return the state of a memory that was confirmed: verified now (LT-7).
+
+    It is due for review again a soft life later, if it has one; its hard end stays where it was.
+
+    Args:
+        standing: As it was.
+        moment: When.
+        soft_days: Soft life of its category, None for no end.
+    """
+    soft, ends = _expiry(moment, soft_days), standing.hard_expires_at
+    return replace(
+        standing,
+        status=_awake(standing),
+        verified_at=moment.now,
+        updated_at=moment.now,
+        known_from=moment.now,
+        soft_expires_at=None if soft is None or (ends is not None and soft >= ends) else soft,
+    )
+
+
+def _awake(standing: Memory) -> Status:
+    """Return the status of a memory that somebody vouches for: not stale any more (LT-6)."""
+    return Status.ACTIVE if standing.status is Status.STALE else standing.status
+
+
+def _version(
+    approved: Approved,
+    moment: Moment,
+    *,
+    id: str,
+    root: str,
+    version: int,
+    supersedes: str | None,
+) -> Memory:
+    candidate = approved.candidate
+    soft, hard = approved.category_ttl
+    return Memory.of(
+        id=id,
+        root=root,
+        version=version,
+        versions=version,
+        supersedes=supersedes,
+        scope=candidate.scope,
+        kind=candidate.kind,
+        category=candidate.category,
+        key=candidate.key,
+        content=candidate.content,
+        content_hash=content_hash(candidate.content),
+        source=candidate.source,
+        trust=candidate.label.trust,
+        sensitivity=candidate.label.sensitivity,
+        audience=candidate.label.audience,
+        created_at=moment.now,
+        updated_at=moment.now,
+        known_from=moment.now,
+        triple=candidate.triple,
+        quote=candidate.quote,
+        origin=candidate.origin,
+        speaker=candidate.speaker,
+        parents=candidate.parents,
+        purpose=candidate.purpose,
+        confidence=candidate.confidence,
+        importance=candidate.importance,
+        tags=tuple(sorted(set(candidate.tags))),
+        metadata=candidate.metadata,
+        pinned=candidate.pinned,
+        timeless=candidate.timeless,
+        valid_from=candidate.valid_from or candidate.said_at,
+        soft_expires_at=_expiry(moment, soft),
+        hard_expires_at=_expiry(moment, hard),
+        embedding_model=moment.embedder,
+    )
+
+
+def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+    """The later of two ends; None, no end, is the latest."""
+    return None if one is None or other is None else max(one, other)
+
+
+def _expiry(moment: Moment, days: float | None) -> datetime | None:
+    return None if days is None else moment.now + timedelta(days=days)

@@ -1,0 +1,469 @@
+"""The third step of a write, under the owner's turn: guards, gates, and one change set.
+
+Judging and embedding happened before, so nothing here waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from simonides.capture.rules.extract import ENDING, LIKED_IN_PASSING
+from simonides.domain.codecs.candidate import decode_candidate
+from simonides.domain.event import EventType
+from simonides.domain.governance.consent import About
+from simonides.domain.governance.contradiction import Opposed, OppositionLook, Relation
+from simonides.domain.governance.policy_dry_run import how_proposed
+from simonides.domain.governance.review import encode_review
+from simonides.domain.memory import Memory
+from simonides.domain.policy.gates import Shape
+from simonides.domain.scope import Principal
+from simonides.domain.writing.change import (
+    Change,
+    Committed,
+    HeldCandidate,
+    NewVersion,
+    Snapshot,
+    TurnRequest,
+)
+from simonides.domain.writing.decision import (
+    Candidate,
+    Commit,
+    Drop,
+    Hold,
+    Judgement,
+    Outcome,
+    OutcomeKind,
+    Refused,
+    Repeat,
+)
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.idempotency import (
+    Answers,
+    answer_of,
+    marks_of,
+    write_name,
+)
+from simonides.engine.core.incarnation import ERASED_SINCE, going_on
+from simonides.engine.core.runtime import Services
+from simonides.engine.core.tombstones import SAID_ANEW
+from simonides.engine.screening.consent_matching import is_telling
+from simonides.engine.screening.screen import note_flags, scores_of
+from simonides.engine.write.companion_writes import (
+    GONE,
+    CompanionWrite,
+    Decided,
+    ExtraChanges,
+)
+from simonides.engine.write.outcomes import held_as, kept_back, let_go, settled
+from simonides.engine.write.prepare import PreparedBatch
+from simonides.engine.write.procedural_profile import archive_beyond
+from simonides.engine.write.quotas import Room, full
+from simonides.engine.write.rules.derivation import PURPOSES_DIFFER, inherited
+from simonides.engine.write.rules.pending import Pending
+from simonides.engine.write.rules.resolution import resolve
+from simonides.hygiene.contradiction.rivals import opposed
+from simonides.policy.guards import approve, consent_refused, hygiene_blocked
+from simonides.policy.judge import is_blocked
+from simonides.retrieval.index.entry import Indexed, index_text
+from simonides.retrieval.index.near_duplicates import NearTexts, shape_of
+from simonides.retrieval.index.owner_index import OwnerIndex
+from simonides.text.analyser import analyse
+
+VECTOR_MISSING = "vector_missing"
+"""Reason: the embedder failed; the memory is found by its words until its vector is made."""
+
+TOMBSTONED = "tombstoned"
+"""Reason: it was forgotten, or its owner erased, so it must not be learned again."""
+NOTHING_PREPARED: Mapping[str, Indexed] = MappingProxyType({})
+
+PURPOSE_MISMATCHED = "purpose_mismatched"
+"""Reason: what stands was given for another purpose than the writer's, and is not shown."""
+
+FEW = 4
+"""Candidates that are gated in about a millisecond: one takes .2 to .4."""
+
+
+class WriteTurn:
+    """One prepared batch under its owner's turn.
+
+    Attributes:
+        batch: What is decided on.
+        index: The owner's index.
+        has_raced: Whether the companion's row had changed; then nothing was written.
+        outcomes: One for each judgement, after :meth:`commit`.
+        repeated: Place in the batch to the id of the memory that an earlier write under the same
+            idempotency key left; filled by :meth:`commit`.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        principal: Principal,
+        batch: PreparedBatch,
+        companion: CompanionWrite | None = None,
+    ) -> None:
+        self.services = services
+        self.principal = principal
+        self.batch = batch
+        self.index = services.indexes.of(batch.owner)
+        self.has_raced = False
+        self.outcomes: Sequence[Outcome] = ()
+        self.repeated: Mapping[int, str] = {}
+        self._companion = companion
+        self._life = batch.life
+        self._is_over = False
+
+    @property
+    def request(self) -> TurnRequest:
+        """What must be read under the turn."""
+        candidates = [judgement.candidate for judgement in self.batch.left]
+        keys = [name for c in candidates if (name := write_name(c)) is not None]
+        marks = {mark for c in candidates for mark in marks_of(c)}
+        foreign = any(c.scope != self.principal.home for c in candidates)
+        companion = self._companion
+        return TurnRequest(
+            since=self.index.head,
+            idempotency_keys=tuple(dict.fromkeys(keys)),
+            tombstones=tuple(sorted(marks)),
+            grants=foreign,
+            held=companion is not None,
+            session=None if companion is None else companion.session,
+            is_brief=len(candidates) <= FEW,
+        )
+
+    async def commit(self) -> Committed:
+        """Take the turn and write the batch, unless its owner was erased since it was judged.
+
+        If the batch belongs to the life of another owner, that one is checked before.
+
+        Raises:
+            StoreError: If the store could not; nothing was written.
+        """
+        store, owner, life = self.services.store, self.batch.owner, self._life
+        if life is not None and life.owner != owner:
+            (head,) = await store.heads([life.owner])
+            if life.may_be_over(head) and await going_on(store, life) is None:
+                self._end()
+                return Committed(None, ())
+            self._life = None
+        committed = await store.commit(owner, self.request, self.decide)
+        if self._is_over and life is not None and (same := await going_on(store, life)):
+            self._life = same
+            committed = await store.commit(owner, self.request, self.decide)
+        return committed
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        """Bring the index up to date, then take each judgement through guards and gates.
+
+        The store may call it again: it may have foreseen wrongly what stands.
+        """
+        self.index.refresh(snapshot)
+        self._is_over = self._life is not None and self._life.may_be_over(snapshot.head)
+        if self._is_over:
+            self._end()
+            return None
+        self.has_raced = self._companion is not None and not self._companion.is_current(snapshot)
+        if self.has_raced:
+            self.outcomes, self.repeated = (), {}
+            return None
+        attempt = _Attempt(self.services, self.principal, self.batch, self.index, snapshot)
+        change = attempt.change(self._companion)
+        self.outcomes, self.repeated = attempt.outcomes, attempt.repeated
+        return None if change.is_empty else change
+
+    def _end(self) -> None:
+        away = self.batch.turned_away
+        places = range(len(self.batch.judgements))
+        self.outcomes, self.repeated = [away.get(place, ERASED_SINCE) for place in places], {}
+
+
+class _Attempt:
+    """The decision on one batch, made on one snapshot.
+
+    Attributes:
+        outcomes: One for each judgement decided on so far.
+        repeated: As for :class:`WriteTurn`.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        principal: Principal,
+        batch: PreparedBatch,
+        index: OwnerIndex,
+        snapshot: Snapshot,
+    ) -> None:
+        self._services, self._principal, self._batch = services, principal, batch
+        self._index, self._snapshot = index, snapshot
+        self._scribe = Scribe(services, principal, snapshot)
+        own_texts = NearTexts() if len(batch.judgements) > 1 else None
+        self._pending = Pending(index.at(self._scribe.moment.now), own_texts)
+        self._room = Room(index, batch.policy.quotas, self._scribe)
+        self._unsaid = batch.spoken.refused(index.refusals, batch.told)
+        self._waiting = {held_as(decode_candidate(row.body), row.reason) for row in batch.kept}
+        self._held: list[HeldCandidate] = []
+        self._answers = Answers(snapshot.idempotent)
+        self._revived: list[bytes] = []
+        self.outcomes: list[Outcome] = []
+        self.repeated: dict[int, str] = {}
+
+    def change(self, companion: CompanionWrite | None) -> Change:
+        """Decide on each judgement, and return all that is written."""
+        for place, judgement in enumerate(self._batch.judgements):
+            self.outcomes.append(self._decided(place, judgement))
+        scribe, pending = self._scribe, self._pending
+        rules = self._batch.policy.consolidation.procedural_rules
+        archive_beyond(rules, self._batch.owner, self._index, pending, scribe)
+        self._index.expect(pending.shapes)
+        added = tuple(self._first_entry(memory) for memory in pending.added)
+        final = {memory.id: memory for memory in pending.restated}
+        final |= {new.memory.id: new.memory for new in added}
+        now = scribe.moment.now
+        self.outcomes[:] = [settled(outcome, final, now) for outcome in self.outcomes]
+        released = self._released()
+        extra = ExtraChanges()
+        if companion is not None:
+            decided = Decided(self.outcomes, self._snapshot.held, self._held, scribe)
+            extra = companion.changes(decided)
+        return Change(
+            known_at=scribe.moment.known_at,
+            added=added,
+            restated=pending.restated,
+            reindexed=tuple(
+                indexed_version(self._services, memory, self._batch.indexed)
+                for memory in pending.retagged
+            ),
+            held=(*self._held, *extra.held),
+            released=(*released, *extra.released),
+            session_steps=extra.steps,
+            reviews=tuple(
+                encode_review(replace(review, proposed_by=self._principal.acting))
+                for review in pending.reviews
+            ),
+            events=scribe.events,
+            idempotency=self._answers.records,
+            revived=tuple(self._revived),
+        )
+
+    def _decided(self, place: int, judgement: Judgement) -> Outcome:
+        """Return the outcome of one judgement, which may stand before anything is looked at."""
+        if place in self._batch.turned_away:
+            return self._batch.turned_away[place]
+        waiting = self._batch.waiting.get(place)
+        if waiting is not None and all(held.id != waiting for held in self._snapshot.held):
+            return GONE
+        candidate = judgement.candidate
+        known = self._answers.known(candidate)
+        if known is not None and not self._refusal(candidate):
+            outcome, memory_id = answer_of(known)
+            if memory_id is not None:
+                self.repeated[place] = memory_id
+            return outcome
+        outcome = self._settle(judgement)
+        self._answers.remember(candidate, outcome)
+        return outcome
+
+    def _settle(self, judgement: Judgement) -> Outcome:
+        match judgement:
+            case Commit():
+                return self._commit(judgement)
+            case Hold():
+                return self._keep_back(judgement, OutcomeKind.HELD)
+            case Repeat():
+                return self._keep_back(judgement, OutcomeKind.REPEAT)
+            case Drop():
+                kind = OutcomeKind.BLOCKED if is_blocked(judgement) else OutcomeKind.DROPPED
+                return self._refuse(judgement.candidate, kind, judgement.reasons)
+
+    def _commit(self, judgement: Commit) -> Outcome:
+        pending, scribe, batch = self._pending, self._scribe, self._batch
+        snapshot, principal = self._snapshot, self._principal
+        candidate = inherited(judgement.candidate, pending, scribe.moment.now)
+        if candidate is not judgement.candidate:
+            judgement = replace(judgement, candidate=candidate)
+        buried = snapshot.tombstoned and snapshot.tombstoned.intersection(marks_of(candidate))
+        verdict = approve(
+            judgement,
+            policy=batch.policy,
+            principal=principal,
+            grants=(*snapshot.grants, *batch.granted),
+            tombstoned=self._binds(buried),
+            refused=self._refusal(candidate),
+            released=batch.release is not None,
+        )
+        if isinstance(verdict, Refused):
+            return self._refuse(candidate, OutcomeKind.BLOCKED, verdict.reasons)
+        if PURPOSES_DIFFER in candidate.marks:
+            return self._refuse(candidate, OutcomeKind.BLOCKED, (PURPOSES_DIFFER,))
+        shape = self._shape(candidate)
+        look = partial(_opposed, pending)
+        if idle := _changes_nothing(candidate, pending, look, shape):
+            return self._refuse(candidate, OutcomeKind.DROPPED, (idle,))
+        # A caller or user who states a forgotten text again lifts the block.
+        self._revived.extend(sorted(buried))
+        resolution = resolve(verdict, pending, scribe.moment, batch.policy.long_term, shape, look)
+        if by := self._refusal(resolution.memory):
+            # What is said stands already, under a category that was refused.
+            return self._refuse(candidate, OutcomeKind.BLOCKED, (consent_refused(by),))
+        evictions = self._room.made(resolution, pending, shape)
+        if evictions is None:
+            reasons = full(resolution.memory, self._room)
+            return self._refuse(candidate, OutcomeKind.BLOCKED, reasons)
+        memory, reasons = resolution.memory, (*verdict.reasons, *resolution.reasons)
+        reasons = (*reasons, SAID_ANEW) if buried else reasons
+        if resolution.added:
+            reasons = (*reasons, *self._lacking(candidate))
+        is_meant = memory in resolution.added or memory.purpose in (None, principal.purpose)
+        if not is_meant:
+            reasons = (*reasons, PURPOSE_MISMATCHED)
+        if resolution.kind is OutcomeKind.DROPPED and candidate.is_turn:
+            return Outcome(resolution.kind, memory if is_meant else None, reasons)
+        review = {} if resolution.review is None else {"review": resolution.review.id}
+        concerned = (memory, *resolution.added, *resolution.restated)
+        event = scribe.record(
+            EventType(resolution.kind.value),
+            candidate.scope,
+            subjects=tuple(dict.fromkeys(m.id for m in concerned)),
+            reasons=reasons,
+            details=self._details(candidate)
+            | {"version": memory.version, "confidence": memory.confidence, **review}
+            | {"source": candidate.source.value, "trust": memory.trust.value},
+        )
+        flagged = note_flags(candidate, memory, batch.policy, scribe) if candidate.findings else ()
+        told = (*reasons, *(reason for each in flagged for reason in each.reasons))
+        shown = memory if is_meant else None
+        return Outcome(resolution.kind, shown, told, (event, *evictions, *flagged))
+
+    def _refusal(self, said: Candidate | Memory) -> About | None:
+        """Return by what the owner, or who writes, refused to have something remembered."""
+        by = self._index.refusals.against(said) or self._batch.told.against(said)
+        return self._unsaid.get(said.content) if by is None and is_telling(said) else by
+
+    def _binds(self, buried: frozenset[bytes]) -> bool:
+        binding = self._batch.binding
+        return bool(buried if binding is None else buried & binding)
+
+    def _keep_back(self, judgement: Hold | Repeat, kind: OutcomeKind) -> Outcome:
+        candidate = judgement.candidate
+        if by := self._refusal(candidate):
+            return self._refuse(candidate, OutcomeKind.BLOCKED, (consent_refused(by),))
+        if self._binds(self._snapshot.tombstoned.intersection(marks_of(candidate))):
+            return self._refuse(candidate, OutcomeKind.BLOCKED, (TOMBSTONED,))
+        if found := hygiene_blocked(candidate, self._batch.policy):
+            return self._refuse(candidate, OutcomeKind.BLOCKED, found)
+        name = held_as(candidate, kind.value)
+        if name in self._waiting:
+            return Outcome(kind, None, (*judgement.reasons, "already_held"))
+        self._waiting.add(name)
+        held = kept_back(judgement, kind, self._principal, self._scribe)
+        self._held.append(held)
+        event = self._scribe.record(
+            EventType(kind.value),
+            candidate.scope,
+            subjects=(held.id,),
+            reasons=judgement.reasons,
+            details=self._details(candidate),
+        )
+        return Outcome(kind, None, judgement.reasons, (event,))
+
+    def _released(self) -> tuple[str, ...]:
+        """Return the id of the held candidate whose release was decided."""
+        release = self._batch.release
+        if release is None or self.repeated:
+            return ()
+        if let_go(release, self.outcomes[0], self._batch.judgements[0], self._scribe):
+            return (release.id,)
+        self._answers.clear()  # It stays held, and another release must not get this answer.
+        return ()
+
+    def _refuse(self, candidate: Candidate, kind: OutcomeKind, reasons: tuple[str, ...]) -> Outcome:
+        # What was meant for elsewhere is told where the principal is at home.
+        own = candidate.scope.owner == self._batch.owner
+        details = self._details(candidate)
+        if TOMBSTONED in reasons:
+            # The trail would learn anew what was forgotten.
+            details["key"] = None
+        event = self._scribe.record(
+            EventType(kind.value),
+            candidate.scope if own else self._principal.home,
+            reasons=reasons,
+            details=details,
+        )
+        return Outcome(kind, None, reasons, (event,))
+
+    def _details(self, candidate: Candidate) -> dict[str, Any]:
+        # Text that hygiene found there is not repeated; the mark names it.
+        key = None if any(f.field == "key" for f in candidate.findings) else candidate.key
+        named = {"key": key, "category": candidate.category}
+        scores = scores_of(candidate) if candidate.findings else {}
+        return {**named, "policy": self._batch.policy.hash, **how_proposed(candidate), **scores}
+
+    def _first_entry(self, memory: Memory) -> NewVersion:
+        """Return a version that is new, which says whose vector it has."""
+        make = self._services.indexes.indexer
+        new = indexed_version(self._services, memory, self._batch.indexed)
+        if new.embedder == make.embedder:
+            return new
+        return new._replace(memory=replace(memory, embedding_model=None))
+
+    def _shape(self, candidate: Candidate) -> Shape | None:
+        """Return what free text is compared by, of the entry that it gets anyway."""
+        if candidate.key is not None or candidate.is_turn:
+            return None
+        indexed = self._batch.indexed[index_text(candidate)]
+        # A speaker and tags are found by too, but a repetition may have others.
+        bare = candidate.speaker is None and not candidate.tags
+        terms = indexed.terms if bare else analyse(candidate.content)
+        return shape_of(candidate.place, candidate.kind, terms, indexed.vector)
+
+    def _lacking(self, candidate: Candidate) -> tuple[str, ...]:
+        """Return, as a reason, that what is stored has no vector yet."""
+        indexed = self._batch.indexed.get(index_text(candidate))
+        wanted = self._services.indexes.indexer.embedder
+        return (VECTOR_MISSING,) if indexed is not None and indexed.embedder != wanted else ()
+
+
+def indexed_version(
+    services: Services, memory: Memory, prepared: Mapping[str, Indexed] = NOTHING_PREPARED
+) -> NewVersion:
+    """Return a memory with its index entry, made under the turn unless it was prepared."""
+    make, text = services.indexes.indexer, index_text(memory)
+    indexed = prepared.get(text)
+    if indexed is None:
+        # Nothing slow waits inside the turn: a vector that takes time is made later.
+        (indexed,) = make.bare([text]) if make.is_slow else make.prepare_anyway([text]).entries
+    return NewVersion(memory, make.entry(memory, indexed), indexed.analyser, indexed.embedder)
+
+
+def _opposed(
+    view: Pending, candidate: Candidate, shape: Shape, beside: Memory | None
+) -> Opposed | None:
+    return opposed(candidate, view, shape, beside)
+
+
+def _changes_nothing(
+    candidate: Candidate, view: Pending, look: OppositionLook, shape: Shape | None
+) -> str | None:
+    """Return the mark of a candidate that is kept only for what it changes, if it changes nothing.
+
+    A liking in passing must take back a rejection, and an ending the value that it names.
+    """
+    if LIKED_IN_PASSING in candidate.marks:
+        against = None if shape is None else look(candidate, shape, None)
+        lifts = against is not None and against.verdict.relation is Relation.UPDATE
+        return None if lifts else LIKED_IN_PASSING
+    if ENDING in candidate.marks:
+        standing = view.by_key(candidate.place, str(candidate.key))
+        return None if standing is not None and _ends(candidate, standing) else ENDING
+    return None
+
+
+def _ends(candidate: Candidate, standing: Memory) -> bool:
+    """Whether a statement that something is over names what stands, or names nothing."""
+    said = candidate.content.casefold()
+    names = [word for word in candidate.content.split()[1:] if word[0].isupper()]
+    return standing.content.casefold() in said or not names

@@ -1,0 +1,390 @@
+"""A write in three steps: judge the candidates, prepare the batch, commit it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import overload
+
+from simonides.capture.drafts import DraftRules, candidate_of, checked_candidate
+from simonides.domain.codecs.memory import decode
+from simonides.domain.errors import InvalidInput, ScopeDenied
+from simonides.domain.governance.consent import NO_REFUSALS, Refusals, refusals_of
+from simonides.domain.memory import Draft
+from simonides.domain.scope import Grant, Principal, Scope
+from simonides.domain.value import shown
+from simonides.domain.writing.decision import (
+    NO_USAGE,
+    Candidate,
+    Commit,
+    Drop,
+    Hold,
+    Judgement,
+    Judgements,
+    Outcome,
+    Proposer,
+    Repeat,
+    Usage,
+)
+from simonides.domain.writing.finding import Finding
+from simonides.engine.core.counters import Counters
+from simonides.engine.core.idempotency import tombstoned
+from simonides.engine.core.incarnation import Life, life_of
+from simonides.engine.core.policy_changes import note_policy
+from simonides.engine.core.runtime import ReindexQueue, Services, may_embed
+from simonides.engine.screening.consent_matching import Spoken
+from simonides.engine.screening.judge import (
+    EXTRACTED,
+    TOO_MANY,
+    judge_one,
+    rules_of,
+)
+from simonides.engine.screening.second_opinion import looks_again, second_looks
+from simonides.engine.write.companion_writes import CompanionWrite
+from simonides.engine.write.echo_filter import REPEATED, Echoes
+from simonides.engine.write.evidence import settle
+from simonides.engine.write.origins import with_origins
+from simonides.engine.write.outcomes import Release, as_it_is, charged
+from simonides.engine.write.prepare import (
+    NOT_WAITING,
+    IndexTexts,
+    PreparedBatch,
+    QuotaCheck,
+    index_texts,
+    turned_away,
+    within,
+)
+from simonides.engine.write.write_turn import WriteTurn
+from simonides.policy.guards import governing, may_write
+from simonides.policy.policy import Policy
+from simonides.retrieval.index.entry import index_text
+
+MAX_BATCH = 10_000
+"""Most drafts of one transaction; chosen: larger imports come in several."""
+MANY_TEXTS = 30
+"""Texts that are analysed and embedded in about a millisecond, measured: 30 µs for a sentence."""
+
+
+class Writer:
+    """Writes for one principal.
+
+    :meth:`judge`, :meth:`prepare` and :meth:`commit` are the steps, each with the value of the one
+    before. :meth:`write` and :meth:`write_judged` run them in a row.
+    """
+
+    def __init__(self, services: Services, principal: Principal, life: Life | None = None) -> None:
+        self._services = services
+        self._principal = principal
+        self._life = life
+        self._echoes = Echoes(services, principal)
+
+    async def in_this_life(self) -> Writer:
+        """Return a writer that stores nothing once the principal's owner is erased."""
+        if self._life is not None:
+            return self
+        life = await life_of(self._services.store, self._principal.home.owner)
+        return Writer(self._services, self._principal, life)
+
+    def policy(self, scope: Scope) -> Policy:
+        """Return the policy in force for a scope's org."""
+        return self._services.policies.policy_for(scope.org)
+
+    def checked(self, candidate: Candidate) -> Candidate:
+        """Check a candidate; see :func:`simonides.capture.drafts.checked_candidate`."""
+        return checked_candidate(candidate, self._rules())
+
+    def candidates(self, drafts: Sequence[Draft]) -> list[Candidate]:
+        """Return drafts as candidates, in their order.
+
+        Raises:
+            InvalidInput: If one is not storable; of several the field names the place.
+        """
+        made = []
+        for place, draft in enumerate(drafts):
+            if not isinstance(draft, Draft):
+                raise InvalidInput(f"drafts[{place}]", f"must be a Draft, not {shown(draft)}")
+            try:
+                made.append(self.candidate(draft))
+            except InvalidInput as error:
+                if len(drafts) == 1:
+                    raise
+                problem = str(error).removeprefix(f"{error.field}: ")
+                raise InvalidInput(f"drafts[{place}].{error.field}", problem) from error
+        return made
+
+    def candidate(self, draft: Draft, *, proposer: Proposer = Proposer.CALLER) -> Candidate:
+        """Check a draft; see :func:`simonides.capture.drafts.candidate_of`."""
+        return candidate_of(draft, self._principal, proposer=proposer, rules=self._rules())
+
+    def _rules(self) -> DraftRules:
+        return rules_of(self.policy(self._principal.home))
+
+    async def judge(self, candidates: Sequence[Candidate], *, fresh: bool = True) -> Judgements:
+        """First step: say what policy makes of each candidate of one proposal.
+
+        Policy admits a limited number of candidates that rules propose. An extracted candidate for
+        a scope that the principal may not write to is dropped, and the others proceed.
+
+        Args:
+            candidates: At most :data:`MAX_BATCH`.
+            fresh: Whether echoes are looked for in the ledger as it is now, not as it was a few
+                seconds ago.
+
+        Raises:
+            InvalidInput: If there are too many.
+            ScopeDenied: If a caller's own candidate is for such a scope.
+            StoreError: If the store cannot be read.
+        """
+        _check_size(candidates)
+        stated = [c for c in candidates if c.retracts is None and c.proposer not in EXTRACTED]
+        for scope in {candidate.scope for candidate in stated}:
+            await self.check_right(scope)
+        echoes = await self._echoes.among(candidates, fresh=fresh)
+        findings, usage = await self._second_looks(candidates, echoes)
+        left = self.policy(self._principal.home).proposals.max_items
+        judged: list[Judgement] = []
+        for place, candidate in enumerate(candidates):
+            if place in echoes:
+                judged.append(Drop(candidate, (REPEATED,)))
+                continue
+            if candidate.retracts is not None:
+                judged.append(Commit(candidate, ("retraction",)))
+                continue
+            judgement = judge_one(candidate, self.policy(candidate.scope), findings.get(place))
+            if candidate.proposer is Proposer.RULES:
+                left -= 1
+                judgement = judgement if left >= 0 else Drop(judgement.candidate, (TOO_MANY,))
+            if candidate.proposer in EXTRACTED and not isinstance(judgement, Drop):
+                judgement = await self._permitted(judgement)
+            judged.append(judgement)
+        return Judgements(tuple(judged), usage)
+
+    async def _second_looks(
+        self, candidates: Sequence[Candidate], echoes: Collection[int]
+    ) -> tuple[Mapping[int, Sequence[Finding]], Usage]:
+        """Return what classifier and finder find in candidates, by place, and what it cost."""
+        if not looks_again(self._services):
+            return {}, NO_USAGE
+        places = [
+            place
+            for place, each in enumerate(candidates)
+            if place not in echoes and each.retracts is None
+        ]
+        asked = [(candidates[place], self.policy(candidates[place].scope)) for place in places]
+        looked = await second_looks(self._services, asked)
+        return dict(zip(places, looked.findings, strict=True)), looked.usage
+
+    async def _permitted(self, judgement: Judgement) -> Judgement:
+        """Drop what was extracted for a scope that the principal may not write to."""
+        try:
+            await self.check_right(judgement.candidate.scope)
+        except ScopeDenied:
+            return Drop(judgement.candidate, ("scope_not_own",))
+        return judgement
+
+    async def prepare(
+        self,
+        owner: Scope,
+        judgements: Judgements,
+        *,
+        binding: frozenset[bytes] | None = None,
+        release: Release | None = None,
+        waiting: Mapping[int, str] = NOT_WAITING,
+        check: QuotaCheck = QuotaCheck.ALL,
+    ) -> PreparedBatch:
+        """Second step: do all that takes time before the owner's turn, in which others wait.
+
+        Args:
+            owner: Whose turn it will be. Rights are checked again under it.
+            judgements: What policy said.
+            binding: The tombstones that bind; None for all.
+            release: The decision to store a held candidate; then it is the one judgement.
+            waiting: By place: the id of the held candidate that a judgement stores.
+            check: Which quotas the batch meets now.
+
+        Raises:
+            StoreError: If the store could not; nothing was written.
+        """
+        services, policy, each = self._services, self.policy(owner), judgements.each
+        away = await turned_away(services, owner, each, policy.quotas, check)
+        if len(away) < len(each) or not each:
+            await note_policy(services, owner, policy)
+        each = await with_origins(services, self._principal, owner, each, away)
+        left = within(each, away)
+        texts = [index_text(j.candidate) for j in left if isinstance(j, Commit)]
+        ceiling = await may_embed(services, owner, len(set(texts)))
+        indexed = await self._indexed(texts, has_vectors=ceiling is None)
+        spoken = Spoken([judgement.candidate for judgement in left], owner)
+        told = await self._told(owner)
+        refusals = services.indexes.of(owner).refusals
+        if spoken and (refusals or told):
+            await services.aside(partial(spoken.refused, refusals, told))
+        waits = any(isinstance(judgement, (Hold, Repeat)) for judgement in left)
+        return PreparedBatch(
+            owner=owner,
+            policy=policy,
+            judgements=each,
+            turned_away=away,
+            indexed=indexed.entries,
+            spoken=spoken,
+            binding=binding,
+            # A global write goes by grants that stand with another owner than whose turn it is.
+            granted=await self._grants_over(owner) if owner.org is None else (),
+            kept=await services.store.held(owner) if waits else (),
+            told=told,
+            release=release,
+            waiting=waiting,
+            life=self._life,
+            usage=judgements.usage + Usage(embedded_texts=indexed.embedded),
+            ceiling=ceiling,
+        )
+
+    async def _indexed(self, texts: Sequence[str], *, has_vectors: bool) -> IndexTexts:
+        services = self._services
+        work = partial(index_texts, services, texts, has_vectors=has_vectors)
+        is_long = len(texts) > MANY_TEXTS or (texts and services.indexes.indexer.is_slow)
+        return await services.aside(work) if is_long else work()
+
+    async def _told(self, owner: Scope) -> Refusals:
+        """Return what the principal refused, where it writes for others; its own comes with the
+        turn.
+        """
+        home = self._principal.home.owner
+        own = home == owner
+        return NO_REFUSALS if own else refusals_of(await self._services.store.consents(home))
+
+    @overload
+    async def commit(self, batch: PreparedBatch) -> tuple[Outcome, ...]: ...
+
+    @overload
+    async def commit(
+        self, batch: PreparedBatch, companion: CompanionWrite
+    ) -> tuple[Outcome, ...] | None: ...
+
+    async def commit(
+        self, batch: PreparedBatch, companion: CompanionWrite | None = None
+    ) -> tuple[Outcome, ...] | None:
+        """Third step: take the owner's turn, and write the batch in one transaction.
+
+        Args:
+            batch: What was prepared.
+            companion: What is written with it.
+
+        Returns:
+            One outcome for each judgement, in their order; None if the companion's row had changed
+            and nothing was written.
+
+        Raises:
+            IdempotencyMismatch: If a key names a write with other content; nothing was written.
+            StoreError: If the store could not; nothing was written.
+        """
+        services = self._services
+        if companion is None and batch.is_turned_away:
+            away = tuple(batch.turned_away[place] for place in range(len(batch.judgements)))
+            return charged(away, batch.usage, None)
+        turn = WriteTurn(services, self._principal, batch, companion)
+        committed = await turn.commit()
+        turn.index.follow(committed)
+        await settle(services, self._principal, batch.owner, committed.rows)
+        services.part(ReindexQueue).wrote(batch.owner, turn.index)
+        services.part(Counters).embedded(batch.usage.embedded_texts)
+        if turn.has_raced:
+            return None
+        services.part(Counters).wrote(turn.outcomes, [each.candidate for each in batch.judgements])
+        return charged(await self._with_repeated(turn), batch.usage, batch.ceiling)
+
+    async def _with_repeated(self, turn: WriteTurn) -> tuple[Outcome, ...]:
+        """Return the outcomes; those of writes that were done before show the memory as it is."""
+        repeated = turn.repeated
+        if not repeated:
+            return tuple(turn.outcomes)
+        rows = await self._services.store.get(turn.batch.owner, list(repeated.values()))
+        found = {row.id: decode(row) for row in rows}
+        return tuple(
+            as_it_is(outcome, found.get(repeated[place])) if place in repeated else outcome
+            for place, outcome in enumerate(turn.outcomes)
+        )
+
+    async def write(self, candidates: Sequence[Candidate]) -> tuple[Outcome, ...]:
+        """Take a caller's candidates of one owner through all three steps.
+
+        Raises:
+            InvalidInput: If they belong to several owners, or are more than :data:`MAX_BATCH`.
+            ScopeDenied: If the principal may not write where one of them belongs.
+            StoreError: If the store could not; then nothing was written.
+        """
+        if not candidates:
+            return ()
+        _check_size(candidates)
+        if self._life is None and self._takes_time(candidates):
+            return await (await self.in_this_life()).write(candidates)
+        owner = _one_owner(candidates)
+        judgements = await self.judge(candidates, fresh=False)
+        return await self.commit(await self.prepare(owner, judgements))
+
+    def _takes_time(self, candidates: Sequence[Candidate]) -> bool:
+        """Whether the owner may well be erased between the request and the turn."""
+        is_slow = self._services.indexes.indexer.is_slow or len(candidates) > MANY_TEXTS
+        return is_slow or looks_again(self._services)
+
+    async def write_judged(
+        self, judgements: Judgements, binding: frozenset[bytes] | None = None
+    ) -> tuple[Outcome, ...]:
+        """Prepare and commit judged candidates, in one transaction for each owner.
+
+        What is refused is recorded with the principal's own memories.
+
+        Args:
+            judgements: In the order of the outcomes that are returned.
+            binding: The tombstones of the principal's owner that bind; None for all.
+        """
+        home, usage = self._principal.home.owner, judgements.usage
+        places: dict[Scope, list[int]] = {}
+        for place, judgement in enumerate(judgements.each):
+            owner = home if isinstance(judgement, Drop) else judgement.candidate.scope.owner
+            places.setdefault(owner, []).append(place)
+        outcomes: dict[int, Outcome] = {}
+        for owner, those in places.items():
+            own = Judgements(tuple(judgements.each[place] for place in those), usage)
+            batch = await self.prepare(owner, own, binding=binding if owner == home else None)
+            outcomes.update(zip(those, await self.commit(batch), strict=True))
+            usage = NO_USAGE
+        return tuple(outcomes[place] for place in range(len(judgements.each)))
+
+    async def tombstoned(self, candidates: Sequence[Candidate]) -> frozenset[bytes]:
+        """Return the fingerprints of candidates that are tombstones of the principal's owner."""
+        return await tombstoned(self._services.store, self._principal.home.owner, candidates)
+
+    async def check_right(self, scope: Scope) -> None:
+        """Raise :class:`ScopeDenied` unless the principal may write to a scope."""
+        principal = self._principal
+        if scope == principal.home or principal.by is not None:
+            return
+        if not may_write(principal, scope, await self._grants_over(scope)):
+            raise ScopeDenied(
+                scope.path,
+                "write",
+                "a principal writes to its own scope; org scope takes the org_write grant, "
+                "global an administrator",
+            )
+
+    async def _grants_over(self, scope: Scope) -> tuple[Grant, ...]:
+        """Return the grants of the principal's own org, if that org governs a scope."""
+        org = governing(scope)
+        own = org is not None and org.org == self._principal.home.org
+        return await self._services.store.grants(org) if org is not None and own else ()
+
+
+def _check_size(candidates: Sequence[Candidate]) -> None:
+    if len(candidates) > MAX_BATCH:
+        raise InvalidInput("drafts", f"has {len(candidates)}; at most {MAX_BATCH:,} a batch")
+
+
+def _one_owner(candidates: Sequence[Candidate]) -> Scope:
+    owner = candidates[0].scope.owner
+    for place, candidate in enumerate(candidates):
+        if candidate.scope.owner != owner:
+            raise InvalidInput(
+                f"drafts[{place}].scope", "a batch is one transaction and so of one owner"
+            )
+    return owner

@@ -1,0 +1,1 @@
+"""Finds statements that contradict or update each other."""

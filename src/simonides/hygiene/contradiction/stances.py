@@ -1,0 +1,219 @@
+"""What somebody is for or against: liked, disliked, refused, not to be suggested (FX-9).
+
+The last word about a thing is in force. A later good word lifts an earlier refusal of the same
+thing, and of the kind of thing that the earlier one named with it: who was done with Acme's shoes,
+then with shoes, and now likes Acme's new line, is done with neither. A general word is never lifted
+by a narrower one that names another thing besides. The wordings are English.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from simonides.domain.memory import Memory
+from simonides.hygiene.contradiction.claims import (
+    Claim,
+    claims,
+    has,
+    stems,
+    stems_of,
+)
+from simonides.text import patterns
+
+GUARD = "guard"
+"""Category of what somebody does not want to be come with; the policy says how long it lives."""
+
+_I = r"(?:i|i'm|i've|i'd|i am|i have|we|we're|we've|we are|we have|the user|user|\p{L}+)"
+_ADVERBS = (
+    r"(?:\s+(?:really|absolutely|just|do|still|now|actually|truly|definitely|so|totally|also|always"
+    r"|quite|simply|honestly|recently|lately|finally|currently|even|am|is|are|was|at all|have|has"
+    r"|been|started to|starting to|come to|grown to|came to))*"
+)
+_TAIL = (
+    r"\s*(?:,|;|\(|\b(?:any ?more|any longer|at all|these days|nowadays|for now|right now|so much"
+    r"|very much|a lot|after all|again|ever|please|to me|for me|when|because|since|as|if|until"
+    r"|unless|but|and it|and they|which|that)\b).*$"
+)
+_TALK = (
+    r"(?:suggest|recommend|offer|propose|mention|bring up|push|show|send|advertise|pitch|buy|order)"
+)
+_TALKING = (
+    r"(?:suggesting|recommending|offering|proposing|mentioning|bringing up|pushing|showing|sending"
+    r"|advertising|pitching|buying|ordering)"
+)
+_AGAINST = (
+    (
+        rf"^{_I}{_ADVERBS}\s+(?:don't|do not|doesn't|does not|no longer|never|can't|cannot"
+        rf"|won't|didn't"
+        r"|not)\s+(?:really\s+|even\s+|ever\s+)?(?:like|love|enjoy|care for|stand|bear|want"
+        r"|trust|buy"
+        r"|use|eat|drink|consider)(?:\s+(?:any|to (?:see|hear about|buy|use|try|eat|get"
+        r"|consider)))?"
+        r"\s+(?P<thing>.+)"
+    ),
+    (
+        rf"^{_I}{_ADVERBS}\s+(?:dislike|dislikes|disliked|hate|hates|hated|detest|loathe"
+        rf"|despise|avoid"
+        r"|avoids|boycott|refuse to (?:buy|use|eat|drink|touch|consider)|regret"
+        r" buying)\s+(?P<thing>.+)"
+    ),
+    (
+        rf"^{_I}{_ADVERBS}\s+(?:not|no longer|never)\s+(?:really\s+|even\s+"
+        rf"|currently\s+)?(?:considering"
+        r"|interested in|looking (?:at|for|into)|into|keen on|fond of|happy with|impressed"
+        r" (?:by|with)"
+        r"|(?:a|much of a) fan of|in the market for|buying|open to)(?:\s+any)?\s+(?P<thing>.+)"
+    ),
+    (
+        rf"^{_I}{_ADVERBS}\s+(?:done with|tired of|sick of|fed up with|disappointed (?:by"
+        rf"|with|in)|off"
+        r"|through with|finished with|against)\s+(?P<thing>.+)"
+    ),
+    (
+        rf"^(?:please\s+)?(?:never|don't|do"
+        rf" not)\s+(?:ever\s+)?(?:again\s+)?{_TALK}(?:\s+(?:me|us))?"
+        r"(?:\s+any)?(?:\s+more)?\s+(?P<thing>.+)"
+    ),
+    (
+        rf"^(?:please\s+)?(?:stop|avoid|quit|no more)\s+{_TALKING}(?:\s+(?:me|us))?(?:\s+any)?"
+        r"\s+(?P<thing>.+)"
+    ),
+    (
+        r"^(?:please\s+)?(?:no more|enough of the|enough)\s+(?P<thing>.+?)(?:\s+(?:suggestions"
+        r"|recommendations"
+        r"|offers|ads|tips))?$"
+    ),
+    r"^(?:please\s+)?(?:leave|keep)\s+(?P<thing>.+?)\s+out(?:\s+of\b.*)?$",
+    (
+        r"^(?P<thing>.+?)\s+(?:is|are)\s+(?:off the table|out of the question|a no-go|not for me"
+        r"|not an option)$"
+    ),
+)
+_FOR = (
+    (
+        rf"^{_I}{_ADVERBS}\s+(?:like|likes|love|loves|loved|liked|enjoy|enjoys|adore|adores"
+        rf"|appreciate"
+        r"|fell in love with|warmed (?:up )?to|prefer|recommend)\s+(?P<thing>.+)"
+    ),
+    (
+        rf"^{_I}{_ADVERBS}\s+(?:fond of|(?:a\s+)?(?:big |huge )?fan of|into|keen on|happy with"
+        r"|impressed (?:by|with)|interested in|considering|open to|excited about|back to"
+        r"|in love with)\s+(?P<thing>.+)"
+    ),
+    (
+        r"^(?P<thing>.+?)\s+(?:is|are|looks|look)\s+(?:really |pretty |actually |very"
+        r" )*(?:great|lovely"
+        r"|excellent|amazing|fantastic|wonderful|superb|my new favou?rite)(?:\s+now)?$"
+    ),
+)
+_OPENING_GUARDS = 4
+"""From this place on, the English wordings against a thing ask not to be come with it."""
+
+
+class _Rule(NamedTuple):
+    """A wording: whether it favours a thing, and whether it asks not to be offered it."""
+
+    pattern: str
+    favours: bool
+    is_guard: bool = False
+
+
+_RULES = (
+    *(_Rule(rule, favours=False) for rule in _AGAINST[:_OPENING_GUARDS]),
+    *(_Rule(rule, favours=False, is_guard=True) for rule in _AGAINST[_OPENING_GUARDS:]),
+    *(_Rule(rule, favours=True) for rule in _FOR),
+)
+_ANY = "|".join(f"(?:{patterns.unnamed(rule)})" for rule, *_ in _RULES)
+"""Tells most claims to be for and against nothing, in one look."""
+
+# Words that say that something of a maker is meant, and not what it is.
+_WARES = "line lines collection range series product products brand model models release"
+_IDLE = (
+    "anything everything something stuff thing kind sort whole entire idea latest newest own"
+    " suggestion recommendation offer ad ads from by its their his her different whatsoever"
+)
+_NO_THING = r"^(?:it|this|that|these|those|them|him|her|you|to|the way|how|when|what|where|who)\b"
+
+
+class Stance(NamedTuple):
+    """What somebody thinks of a thing.
+
+    Attributes:
+        favours: Whether it is liked, and not disliked or refused.
+        thing: Stems of what it is about.
+        names: Those of them that are written as names.
+        is_guard: Whether it asks not to be come with it.
+    """
+
+    favours: bool
+    thing: frozenset[str]
+    names: frozenset[str]
+    is_guard: bool = False
+
+    @property
+    def kind_of_thing(self) -> frozenset[str]:
+        """What the thing is, without whose: empty where only a maker is named."""
+        return self.thing - self.names - stems_of(_WARES)
+
+
+def stance(claim: Claim) -> Stance | None:
+    """Return what a claim says for or against a thing, or None."""
+    if not has(_ANY, claim.text) or claim.is_supposed:
+        return None
+    for rule in _RULES:
+        match = patterns.compile(rule.pattern, ignore_case=True).search(claim.text)
+        found = None if match is None else _stance(match, rule)
+        if found is not None:
+            return found if not (rule.favours and claim.denies) else None
+    return None
+
+
+def lifts(newer: Stance, older: Stance) -> bool:
+    """Whether a stance about a thing takes an earlier one back."""
+    if newer.favours == older.favours or not newer.thing or not older.thing:
+        return False
+    if newer.thing == older.thing:
+        return True
+    if not newer.favours:
+        return False
+    if older.names & newer.names:
+        # The same maker: of whatever the newer one names, unless both name kinds that differ.
+        return (
+            not newer.kind_of_thing
+            or not older.kind_of_thing
+            or (bool(older.kind_of_thing & newer.kind_of_thing))
+        )
+    return not older.names and older.thing <= newer.thing
+
+
+def lifts_with(lifted: Stance, older: Stance, newer: Stance) -> bool:
+    """Whether a good word that lifts one refusal lifts another of the kind of thing that the first
+    named: only where it names no kind of thing itself.
+    """
+    mute = newer.favours and not newer.kind_of_thing
+    general = not older.favours and not older.names and bool(older.thing)
+    return mute and general and older.thing <= lifted.kind_of_thing
+
+
+def warns(memory: Memory, query: str) -> bool:
+    """Whether a query is about what a memory says not to come with."""
+    about = stems(query)
+    if not about:
+        return False
+    named = [found.thing for claim in claims(memory.content) if (found := stance(claim))]
+    thing = frozenset(term for each in named for term in each) or stems(memory.content)
+    return not thing.isdisjoint(about)
+
+
+def _stance(match: patterns.Match, rule: _Rule) -> Stance | None:
+    said = (match.groupdict().get("thing") or "").strip()
+    tail = patterns.compile(_TAIL, ignore_case=True).search(said)
+    if tail is not None and tail.span()[0] > 0:
+        said = said[: tail.span()[0]]
+    if not said or patterns.compile(_NO_THING, ignore_case=True).match(said):
+        return None
+    thing = stems(said) - stems_of(_IDLE)
+    if not thing:
+        return None
+    named = " ".join(word for word in said.split() if word[:1].isupper() and word != "I")
+    return Stance(rule.favours, thing, thing & stems(named), rule.is_guard)

@@ -1,0 +1,1 @@
+"""Finds instructions and disguises planted in texts."""

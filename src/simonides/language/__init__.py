@@ -1,1 +1,0 @@
-"""Text analysis: normal form, terms, linear-time patterns and token counts; vendors stay inside."""

@@ -1,0 +1,1 @@
+"""Language models, embedders, document sources and the machine itself, behind ports."""

@@ -1,0 +1,1 @@
+"""Embedders: the embedded static one, and larger ones as extras."""

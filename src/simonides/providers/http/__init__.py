@@ -1,0 +1,1 @@
+"""HTTP with retries, limits and a guard against requests to private addresses."""

@@ -1,0 +1,1 @@
+"""Document sources: a folder, an HTTP search."""

@@ -1,0 +1,1 @@
+"""The index of one owner: terms, vectors, keys, times, as numpy columns."""

@@ -1,0 +1,1 @@
+"""From a query to candidates: filters, cues, the candidate pool."""

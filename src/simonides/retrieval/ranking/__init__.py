@@ -1,0 +1,1 @@
+"""Signals, fusion and calibration of candidates."""

@@ -1,0 +1,254 @@
+"""Turns a pool and a query into hits, best first, each with its reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from simonides.domain.memory import Memory
+from simonides.domain.reading.cue import Cue
+from simonides.domain.reading.filters import Filter
+from simonides.domain.reading.recall import Explanation, Hit
+from simonides.domain.value import to_us
+from simonides.retrieval.index.entry import tag
+from simonides.retrieval.index.indexer import Query
+from simonides.retrieval.index.segment import Frozen
+from simonides.retrieval.query.filtering import Columns, holds, passing
+from simonides.retrieval.query.pool import (
+    Bools,
+    Floats,
+    Ints,
+    Pool,
+    exclusions,
+)
+from simonides.retrieval.ranking.fusion import Fusion, fuse
+from simonides.retrieval.ranking.signals import (
+    Signals,
+    certainty,
+    down_weight,
+    find,
+)
+
+INDIRECT_EVIDENCE = ("neighbours", "linked", "asked")
+"""Evidence that makes a row a hit although none of its text matches."""
+
+
+class Ranked(NamedTuple):
+    """Every row of a pool with its score, before the limit.
+
+    Attributes:
+        pool: The rows.
+        order: Eligible pool places, best first.
+        score: Per pool place, the sort key; 0 to 1.
+        relevance: Per pool place, the value that a floor tests; 0 to 1.
+        parts: Per component and pool place, its contribution.
+        now: The clock.
+        found: Per pool place, whether it would be eligible without a floor.
+        reranked: By pool place, the score from a reranker.
+    """
+
+    pool: Pool
+    order: Ints
+    score: Floats
+    relevance: Floats
+    parts: Mapping[str, Floats]
+    now: datetime
+    found: Bools
+    reranked: Mapping[int, float] = MappingProxyType({})
+
+    def hits(self) -> tuple[Hit, ...]:
+        """Return the hits, best first."""
+        return self.hits_at(self.order)
+
+    def unfloored(self, limit: int) -> Ints:
+        """Return the best pool places that are eligible without a floor, best first."""
+        return _ordered(self.pool, self.score, self.found, limit)
+
+    def hits_at(self, slots: Ints) -> tuple[Hit, ...]:
+        """Return the hits at some pool places, in their order."""
+        opened = self.pool.opener(self.now)
+        return tuple([self._hit(slot, opened(slot)) for slot in slots.tolist()])
+
+    def _hit(self, slot: int, memory: Memory) -> Hit:
+        why = {name: values.item(slot) for name, values in self.parts.items()}
+        if slot in self.reranked:
+            why["rerank"] = self.reranked[slot]
+        return Hit(memory, self.score.item(slot), why, self.now)
+
+
+def rank(
+    pool: Pool,
+    query: Query,
+    cue: Cue,
+    fusion: Fusion,
+    now: datetime,
+    bonus: float,
+    *,
+    runners_up: int = 0,
+) -> Ranked:
+    """Score and order the visible rows.
+
+    Args:
+        pool: Visible rows.
+        query: The cue's text; without terms and vector only pinned and biased rows are eligible.
+        cue: The request.
+        fusion: Mode and weights.
+        now: The clock.
+        bonus: Added to the score of a biased preference key.
+        runners_up: Rows to order beyond the cue's limit.
+
+    Returns:
+        Order by score falling, then newest update, then id; a key in a nearer scope hides the same
+        key in a farther one.
+    """
+    clock = to_us(now)
+    asked = (query.term_ids, query.vector, query.question)
+    signals = Signals(pool, *asked, clock, fusion.half_life_days, query.unrelated, query.aliases)
+    biased = _biased(pool, cue)
+    structured = pool.cached(_pinned) if biased is None else biased | pool.cached(_pinned)
+    if query.term_ids:
+        parts, relevance = fuse(pool, signals, fusion)
+        eligible = (signals.lexical > 0) | (signals.dense > 0)
+        eligible |= structured
+        for name in INDIRECT_EVIDENCE:
+            if name in parts:
+                eligible |= parts[name] > 0
+    else:
+        parts, relevance = {"importance": signals.importance}, 0.5 * signals.importance
+        eligible = structured
+    sure, fresh = certainty(pool, fusion.confidence_share, clock), down_weight(pool, clock)
+    score = relevance * sure * fresh
+    parts |= {"relevance": relevance, "confidence": sure, "freshness": fresh}
+    if biased is not None:
+        parts["preference_bias"] = np.where(biased, bonus, 0.0)
+        score = np.minimum(score + parts["preference_bias"], 1.0)
+    if pool.nearest:
+        eligible = eligible & ~_shadowed(pool)
+    found = eligible
+    if cue.floor is not None:
+        eligible = found & ((relevance >= cue.floor) | structured)
+    order = _ordered(pool, score, eligible, cue.limit + runners_up)
+    return Ranked(pool, order, score, relevance, parts, now, found)
+
+
+def filtered_hits(ranked: Ranked, cue: Cue, wanted: Filter) -> tuple[Hit, ...]:
+    """Return the rows that pass a filter, whether or not the query finds them, best score first.
+
+    A key in a nearer scope hides the same key in a farther one.
+    """
+    pool = ranked.pool
+    if not len(pool):
+        return ()
+    lasting = pool.enduring_slots()
+    endures = np.isin(np.arange(len(pool)), list(lasting)) if lasting else None
+    columns = Columns(pool.entry, pool.state, to_us(ranked.now), endures)
+    found = passing(wanted, columns, pool.row)
+    if pool.nearest:
+        found &= ~_shadowed(pool)
+    return ranked.hits_at(_ordered(pool, ranked.score, found, cue.limit))
+
+
+def explain(
+    memory: Memory, frozen: Sequence[Frozen], ranked: Ranked, query: Query, cue: Cue, now: datetime
+) -> Explanation:
+    """Say why a memory would or would not be recalled.
+
+    Args:
+        memory: The memory asked about.
+        frozen: The indexes that the cue reads.
+        ranked: The cue's ranking with a limit that cuts nothing.
+        query: The cue's text.
+        cue: The request.
+        now: The clock.
+    """
+    places = [s for s in range(len(ranked.pool)) if ranked.pool.row(s).id == memory.id]
+    if not places:
+        return Explanation(memory.id, excluded=_exclusion(memory, frozen, cue, now))
+    slot = places[0]
+    (hit,) = ranked.hits_at(np.array([slot]))
+    order = ranked.order.tolist()
+    found = find(ranked.pool, query.term_ids, query.aliases)
+    held = set(found.terms[found.slots == slot].tolist())
+    matched = tuple(term for number, term in enumerate(query.terms) if number in held)
+    if slot not in order:
+        why_not = ("below_floor",) if cue.floor is not None else ("no_match",)
+        if ranked.pool.nearest and _shadowed(ranked.pool)[slot]:
+            why_not = ("nearer_scope_holds_key",)
+        return Explanation(
+            memory.id, score=hit.score, why=hit.why, excluded=why_not, matched_terms=matched
+        )
+    return Explanation(
+        memory.id,
+        recalled=True,
+        rank=order.index(slot) + 1,
+        score=hit.score,
+        why=hit.why,
+        matched_terms=matched,
+    )
+
+
+def _exclusion(
+    memory: Memory, frozen: Sequence[Frozen], cue: Cue, now: datetime
+) -> tuple[str, ...]:
+    for index in frozen:
+        for segment, alive in zip(index.segments, index.alive, strict=True):
+            for place, row in enumerate(segment.rows):
+                if row.id != memory.id or (alive is not None and not alive[place]):
+                    continue
+                failed = [name for name, met in exclusions(segment, cue, now) if not met[place]]
+                if not segment.admits(place, cue.agent):
+                    failed.append("audience")
+                if not holds(cue.filter, memory):
+                    failed.append("filter")
+                return tuple(failed)
+    return (f"status_{memory.status.value}",)
+
+
+def _pinned(pool: Pool) -> Bools:
+    return np.asarray(pool.state["pinned"] != 0) if len(pool) else np.zeros(0, np.bool_)
+
+
+def _biased(pool: Pool, cue: Cue) -> Bools | None:
+    """Return the rows that get the preference bonus; None if the cue gives none."""
+    if not (cue.bias_keys or cue.bias_categories):
+        return None
+    if not len(pool):
+        return np.zeros(0, np.bool_)
+    by_key = np.isin(pool.entry["key"], np.array([tag(k) for k in cue.bias_keys], "<u8"))
+    categories = np.array([tag(name) for name in cue.bias_categories], "<u8")
+    of_kind = (pool.entry["key"] != 0) & np.isin(pool.entry["category"], categories)
+    return np.asarray(by_key | of_kind, np.bool_)
+
+
+def _shadowed(pool: Pool) -> Bools:
+    """Return the rows whose key a nearer scope holds too."""
+    shadowed = np.zeros(len(pool), np.bool_)
+    if not len(pool):
+        return shadowed
+    keyed = np.flatnonzero(pool.entry["key"])
+    rows = zip(pool.entry["key"][keyed].tolist(), pool.entry["scope"][keyed].tolist(), strict=True)
+    shadowed[keyed] = [pool.levels.is_hidden(scope, pool.nearest[key]) for key, scope in rows]
+    return shadowed
+
+
+def _ordered(pool: Pool, score: Floats, eligible: Bools, limit: int) -> Ints:
+    places = eligible.nonzero()[0]
+    values = score[places]
+    if len(values) > limit:
+        # All rows that tie with the last one are kept, so that the tie-break decides.
+        parted = values.copy()
+        parted.partition(-limit)
+        best = values >= parted[-limit]
+        places, values = places[best], values[best]
+    slots, scores = places.tolist(), values.tolist()
+    if len(set(scores)) == len(scores):
+        ranked = sorted(zip(scores, slots, strict=True), reverse=True)
+        return np.array([slot for _, slot in ranked], np.int64)
+    updated = pool.state["updated"][places].tolist()
+    keyed = zip(scores, updated, slots, strict=True)
+    ruled = sorted((-value, -moment, pool.row(slot).id, slot) for value, moment, slot in keyed)
+    return np.array([slot for *_, slot in ruled[:limit]], np.int64)

@@ -1,0 +1,1 @@
+"""Databases behind the store port: SQLite, PostgreSQL, and what they share."""

@@ -1,0 +1,1 @@
+"""The store in PostgreSQL with a code for each row under a key ring."""

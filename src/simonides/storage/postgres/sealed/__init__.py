@@ -1,0 +1,1 @@
+"""Encryption of the cells of PostgreSQL statements."""

@@ -1,0 +1,1 @@
+"""Connections, pipelined statements and errors of PostgreSQL."""

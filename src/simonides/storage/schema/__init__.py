@@ -1,0 +1,1 @@
+"""What all databases share: columns, change rules, portable rows, SQL files."""

@@ -1,0 +1,1 @@
+"""Files and tables beside the memories: safety records, key vault, anchor."""

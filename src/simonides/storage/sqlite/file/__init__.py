@@ -1,0 +1,1 @@
+"""One SQLite file: connections, write queue, write-ahead log."""

@@ -1,0 +1,171 @@
+"""Recall on one owner's memories: how much of what answers is found, and how long it takes."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import simonides
+from simonides.api.sync import MemoryManager, Strata
+from simonides.domain.reading.recall import Recall
+from simonides.domain.value import Value
+from simonides.engine.recall.read_journal import ReadJournal
+from simonides.settings import Settings
+from simonides.testing.bench.growth import Grown
+from simonides.testing.bench.latency import Latency, timed
+from simonides.testing.bench.questions import Question
+
+RANKINGS: Mapping[str, Mapping[str, object]] = {
+    "as set": {},
+    "keywords only": {"fusion": "hybrid", "hybrid_weight": 0.0},
+    "vectors only": {"fusion": "hybrid", "hybrid_weight": 1.0},
+}
+"""Rankings that are compared, by the settings that make them."""
+
+DEPTH = 10
+"""Hits that are looked at."""
+
+FIRST_RECALLS = 5
+"""Times that the store is opened anew, to see what a process waits for at first."""
+
+Timer: TypeAlias = Callable[[], float]
+"""Seconds that never go back."""
+
+Enter: TypeAlias = Callable[[Strata], MemoryManager]
+"""From an open store to the verbs of who is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quality(Value):
+    """How well a ranking finds what answers, means over all questions.
+
+    Attributes:
+        ranking: Its name.
+        recall_at_1: Share of the evidence among the first hits, 0 to 1.
+        recall_at_5: Likewise among the first five.
+        recall_at_10: Likewise among the first ten.
+        mrr: One over the place of the first hit that answers, 0 where none of ten does.
+        ndcg_at_10: Discounted cumulative gain over the best there could be (Järvelin, Kekäläinen
+            2002), each piece of evidence worth the same.
+    """
+
+    ranking: str
+    recall_at_1: float
+    recall_at_5: float
+    recall_at_10: float
+    mrr: float
+    ndcg_at_10: float
+
+
+@dataclass(frozen=True, slots=True)
+class BenchReport(Value):
+    """What was measured.
+
+    Attributes:
+        store: Where.
+        owner: Path of the scope that was looked at.
+        memories: How many it sees.
+        questions: How many were asked.
+        judged: Whether the questions are the user's own; else they were made of the memories.
+        quality: One for each ranking.
+        latency: One for each thing that was timed.
+        growth: Latency over the size of an owner, if asked for.
+    """
+
+    store: str
+    owner: str
+    memories: int
+    questions: int
+    judged: bool
+    quality: tuple[Quality, ...]
+    latency: tuple[Latency, ...]
+    growth: tuple[Grown, ...] = ()
+
+
+def measure(
+    target: str | None,
+    enter: Enter,
+    questions: Sequence[Question],
+    *,
+    settings: Settings,
+    timer: Timer = time.perf_counter,
+) -> tuple[tuple[Quality, ...], tuple[Latency, ...]]:
+    """Ask every question by every ranking, then time what an application does.
+
+    Args:
+        target: Path or URL of the store, as :func:`simonides.open` takes it; None for the default.
+        enter: Whose memories.
+        questions: At least one.
+        settings: As the user's applications have them.
+        timer: What times.
+
+    Raises:
+        ConfigurationError: If the settings do not fit.
+        StoreError: If the store cannot be read.
+    """
+    quality, latency = [], []
+    for name, changed in RANKINGS.items():
+        ranked = settings.model_copy(update=changed)
+        with simonides.open(target, mode="local", settings=ranked) as strata:
+            strata.services.part(ReadJournal).mute()
+            manager = enter(strata)
+            found = [manager.recall(question.text, limit=DEPTH) for question in questions]
+            quality.append(judge(name, questions, found))
+            if not changed:
+                recalls = [partial(manager.recall, question.text) for question in questions]
+                digests = [partial(manager.digest, question.text) for question in questions]
+                latency += [timed("recall", recalls, timer), timed("digest", digests, timer)]
+    first = [_first(target, enter, question, settings) for question in questions[:FIRST_RECALLS]]
+    return tuple(quality), (timed("open and first recall", first, timer), *latency)
+
+
+def _first(
+    target: str | None, enter: Enter, question: Question, settings: Settings
+) -> Callable[[], object]:
+    def ask() -> object:
+        with simonides.open(target, mode="local", settings=settings) as strata:
+            strata.services.part(ReadJournal).mute()
+            return enter(strata).recall(question.text)
+
+    return ask
+
+
+def judge(name: str, questions: Sequence[Question], found: Sequence[Recall]) -> Quality:
+    """Return how well a ranking did.
+
+    Args:
+        name: Of the ranking.
+        questions: What was asked, at least one.
+        found: Its hits for each.
+    """
+    places = [
+        [place for place, hit in enumerate(hits, start=1) if hit.memory.id in question.evidence]
+        for question, hits in zip(questions, found, strict=True)
+    ]
+    sizes = [len(question.evidence) for question in questions]
+    pairs = list(zip(places, sizes, strict=True))
+
+    def recall(depth: int) -> float:
+        return _mean(sum(place <= depth for place in at) / size for at, size in pairs)
+
+    return Quality(
+        ranking=name,
+        recall_at_1=recall(1),
+        recall_at_5=recall(5),
+        recall_at_10=recall(10),
+        mrr=_mean(1 / min(at) if at else 0.0 for at in places),
+        ndcg_at_10=_mean(_gain(at) / _gain(range(1, min(size, DEPTH) + 1)) for at, size in pairs),
+    )
+
+
+def _gain(places: Sequence[int]) -> float:
+    return sum(1 / math.log2(place + 1) for place in places)
+
+
+def _mean(values: Iterable[float]) -> float:
+    return statistics.fmean(values)

@@ -1,0 +1,1 @@
+"""What a text says, without a model: analyser, normalisation, linear-time patterns."""

@@ -1,0 +1,102 @@
+"""Grounding: whether each number, date and name of a text stands in what it was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from simonides.domain.memory import Memory
+from simonides.text.analyser import analyse
+from simonides.text.quantities import dates as moments
+from simonides.text.quantities import numbers as numerals
+from simonides.text.quantities.numbers import Token
+
+
+class Told(NamedTuple):
+    """A source that a text may rest on.
+
+    Attributes:
+        who: Name or role of its speaker.
+        text: As the model is shown it.
+        on: The day it was said, where known.
+    """
+
+    who: str
+    text: str
+    on: date | None
+
+
+def told_by(memories: Iterable[Memory]) -> list[Told]:
+    """Return what a text about memories may rest on."""
+    return [
+        Told(
+            " ".join(("user", memory.speaker or "", (memory.key or "").replace("_", " "))),
+            f"{memory.content} {memory.quote or ''}",
+            (memory.valid_from or memory.created_at).date(),
+        )
+        for memory in memories
+    ]
+
+
+def unsupported(text: str, told: Sequence[Told]) -> str | None:
+    """Return the kind of detail that no source holds: ``number``, ``date`` or ``name``.
+
+    None if all details are grounded. Each detail needs one source, not all the same one.
+    """
+    evidence = _Evidence(told)
+    said_on = max((each.on for each in told if each.on is not None), default=None)
+    dates = moments.mentions(text, said_on)
+    spans = [(one.start, one.end) for one in dates]
+    rest = [
+        t for t in numerals.tokens(text) if not any(s < t.end and t.start < e for s, e in spans)
+    ]
+    if not all(moments.supports(one, evidence.dates) for one in dates):
+        return "date"
+    counted = numerals.quantities(rest, strict=True)
+    if not all(numerals.supports(one, evidence.numbers) for one in counted):
+        return "number"
+    return None if all(map(evidence.knows, _names(rest))) else "name"
+
+
+class _Evidence:
+    """The numbers, dates and names of some sources."""
+
+    def __init__(self, told: Sequence[Told]) -> None:
+        self.dates = [one for each in told for one in moments.mentions(each.text, each.on)]
+        heard = [numerals.tokens(each.text) for each in told]
+        self.numbers = [one for each in heard for one in numerals.quantities(each, strict=False)]
+        self._words = {_bare(token) for tokens in heard for token in tokens}
+        self._words |= {word for each in told for word in each.who.lower().split()}
+        self._terms = {term for each in told for term in analyse(f"{each.who} {each.text}")}
+
+    def knows(self, name: Token) -> bool:
+        """Whether a source holds a name."""
+        return _bare(name) in self._words or self._terms.issuperset(analyse(name.text))
+
+
+def _names(said: Sequence[Token]) -> Iterator[Token]:
+    """Yield the names: capitalised words, without stop words and single letters.
+
+    Words that reports begin sentences with are no names there.
+    """
+    for place, word in enumerate(said):
+        if not word.text[0].isupper() or len(word.text) < 2 or not analyse(word.text):
+            continue
+        opens = place == 0 or said[place - 1].text in _ENDS
+        if not (opens and _bare(word) in _OPENING):
+            yield word
+
+
+def _bare(token: Token) -> str:
+    return token.low.removesuffix("'s")
+
+
+_ENDS = frozenset('.!?:;\n"。！？')
+# Words that begin sentences of reports and need no source.
+_OPENING = frozenset(
+    "user users assistant speaker participants conversation discussion session topic topics "
+    "discussed talked asked agreed decided planned mentioned next afterwards later finally "
+    "initially eventually additionally furthermore however meanwhile overall remaining open "
+    "outstanding follow-up during before since still left todo".split()
+)

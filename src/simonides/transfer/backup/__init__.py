@@ -1,0 +1,1 @@
+"""Backups of a whole store and going back to one."""

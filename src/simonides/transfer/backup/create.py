@@ -1,0 +1,319 @@
+"""Backups of a whole store: taken while it is in use, verified before they count, on time (OB-4).
+
+A copy is made beside its place, opened as the store that it is to be, and looked at: every page,
+every audit chain, every content, and where each owner stands. Only then it gets its name, and only
+then older ones go. A backup that fails leaves those that there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from simonides.domain.codecs.parts import OwnerFacts
+from simonides.domain.errors import (
+    CarryRefused,
+    InvalidInput,
+    SimonidesError,
+    StoreError,
+)
+from simonides.domain.operations.backup import BackupName, BackupReport, superfluous
+from simonides.domain.value import from_us
+from simonides.engine.core.audit_chain import AuditReport, verify
+from simonides.engine.core.periodic import Alarmed, Drive
+from simonides.ports import (
+    Alarm,
+    BackupStore,
+    Capability,
+    Clock,
+    MemoryStore,
+    RevertibleStore,
+)
+from simonides.transfer.files import absolute, files_refused, sync_directory
+
+START_S = 60.0
+"""From opening to the first look at whether a backup is due: what is opened for a question ends
+before that. Chosen."""
+
+RETRY_S = 60.0
+"""After a failure; a full disk or a lost mount may be mended soon. Chosen."""
+
+KEEP = 48
+"""Backups kept where nobody says how many; a day of them at the default interval. Chosen."""
+
+Reopen: TypeAlias = Callable[[Path], RevertibleStore]
+"""Opens the store in a file."""
+
+Tell: TypeAlias = Callable[[int, int], None]
+"""Is told how many pages were copied, and of how many."""
+
+
+def backup_store(store: MemoryStore) -> BackupStore:
+    """Return a store as one that can be backed up.
+
+    Raises:
+        CarryRefused: ``unsupported``, if it does not know how.
+    """
+    if Capability.BACKUPS not in store.capabilities:
+        raise CarryRefused(
+            "unsupported",
+            store.location,
+            "this kind of store cannot be backed up; see docs/backup.md",
+        )
+    return cast("BackupStore", store)
+
+
+_FILES = frozenset({".db", ".sqlite", ".sqlite3"})
+"""How names of files end that nobody would give a directory."""
+
+
+class Backups(Alarmed):
+    """Takes the backups of one open store; safe to share between threads.
+
+    Attributes:
+        directory: Where they go, or None where nobody said and the store has no place of its own.
+        keep: How many of the newest are kept.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        clock: Clock,
+        reopen: Reopen,
+        *,
+        directory: Path | None = None,
+        every_s: float | None = None,
+        keep: int = KEEP,
+        alarm: Alarm | None = None,
+    ) -> None:
+        """Build it; with ``every_s``, a directory and an alarm, backups are taken of themselves.
+
+        Args:
+            store: What is backed up.
+            clock: Tells when.
+            reopen: Opens a copy, to verify it.
+            directory: Where backups go.
+            every_s: Seconds from one to the next, whichever process takes them; None for never.
+            keep: How many of the newest are kept.
+            alarm: Tells when it is time.
+        """
+        super().__init__(alarm if every_s is not None and directory is not None else None)
+        self.directory = directory
+        self.keep = keep
+        self.reopen = reopen
+        self._store = store
+        self._clock = clock
+        self._every_s = every_s
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why the last backup on time could not be taken, for ``status``."""
+        return () if self._problem is None else (f"backup:{self._problem}",)
+
+    def driven_by(self, drive: Drive) -> None:
+        """Say how to work where no event loop is running, and begin."""
+        super().driven_by(drive)
+        self.begin()
+
+    def begin(self) -> None:
+        """Look in a while whether a backup is due, if they are to be taken of themselves."""
+        self._wake_in(START_S)
+
+    async def known(self) -> tuple[Path, ...]:
+        """Return the backups of this store that are in its directory, the oldest first."""
+        if self.directory is None or Capability.BACKUPS not in self._store.capabilities:
+            return ()
+        return known_backups(self.directory, await self._name())
+
+    async def take(
+        self, to: str | os.PathLike[str] | None, keep: int | None, tell: Tell | None
+    ) -> BackupReport:
+        """Take a backup; see :meth:`simonides.AsyncStrata.backup`."""
+        store, at = backup_store(self._store), from_us(self._clock.now_us())
+        name = BackupName(await self._name(), at)
+        directory, file = self._place(to, name, is_kept=keep is not None)
+        with files_refused(directory):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if file.exists():
+            raise CarryRefused("exists", str(file), "a file is there already; name another place")
+        place = directory if file.name == name.file else file
+        with files_refused(file):
+            await store.note_place(str(place), name.store)
+        with _beside(file) as part:
+            stood = await store.copy_to(str(part), tell or (lambda *_: None))
+            report = await self._verified(part, file, stood)
+            with files_refused(file):
+                _put_in_place(part, file)
+        removed = () if place == file else self._tidied(directory, name.store, keep)
+        return BackupReport(
+            path=str(file),
+            at=at,
+            size_bytes=file.stat().st_size,
+            owners=report.owners,
+            events=report.events,
+            removed=removed,
+        )
+
+    async def _name(self) -> str:
+        # Two stores of one name may share a directory: their salts tell them apart.
+        keys = await backup_store(self._store).keys()
+        short = hashlib.blake2b(keys.salt, digest_size=4).hexdigest()
+        return f"{Path(self._store.location).stem.strip(':')[:100]}-{short}"
+
+    def _place(
+        self, to: str | os.PathLike[str] | None, name: BackupName, *, is_kept: bool
+    ) -> tuple[Path, Path]:
+        """Return the directory and the file of a backup. Where only so many are kept a directory is
+        meant, whether or not it is there: of a file there is one.
+        """
+        if to is None:
+            if self.directory is None:
+                raise CarryRefused(
+                    "file",
+                    self._store.location,
+                    "name a directory for its backups, by --to or the setting backup_dir",
+                )
+            return self.directory, self.directory / name.file
+        place = absolute(to)
+        is_directory = place.is_dir() or os.fspath(to).endswith(("/", os.sep))
+        if is_kept and not is_directory:
+            if place.exists() or place.suffix in _FILES:
+                raise InvalidInput("keep", f"is for a directory of backups, and {to} is a file")
+            is_directory = True
+        return (place, place / name.file) if is_directory else (place.parent, place)
+
+    async def _verified(
+        self, part: Path, file: Path, stood: Mapping[bytes, OwnerFacts]
+    ) -> AuditReport:
+        """Open a copy and look at all of it.
+
+        Raises:
+            CarryRefused: ``damaged``, if it is not what was copied.
+        """
+        try:
+            report = await looked_through(self.reopen(part), stood)
+        except StoreError as error:
+            raise CarryRefused("damaged", str(file), f"the copy cannot be used: {error}") from error
+        except ValueError as error:
+            raise CarryRefused(
+                "damaged", str(file), f"{error}; what is backed up is damaged, or the disk is"
+            ) from error
+        return report
+
+    def _tidied(self, directory: Path, store: str, keep: int | None) -> tuple[str, ...]:
+        """Remove what need not be kept, now that a newer one is there."""
+        names = [path.name for path in directory.iterdir()]
+        gone = superfluous(names, store, self.keep if keep is None else keep)
+        with files_refused(directory):
+            for file in gone:
+                (directory / file).unlink(missing_ok=True)
+                digest_beside(directory / file).unlink(missing_ok=True)
+        return tuple(gone)
+
+    # -- on time ---------------------------------------------------------------------------
+
+    async def _woken(self) -> None:
+        if self._is_closed:
+            return
+        wait_s = RETRY_S
+        try:
+            wait_s = await self._left_s()
+            if wait_s <= 0:
+                await self.take(None, None, None)
+                wait_s = self._every_s or RETRY_S
+            self._problem = None
+        except (SimonidesError, OSError) as error:
+            self._problem = type(error).__name__
+            wait_s = RETRY_S
+        self._wake_in(wait_s)
+
+    async def _left_s(self) -> float:
+        """Return how long the newest backup is still new enough, whoever took it."""
+        known = await self.known()
+        named = BackupName.parse(known[-1].name) if known else None
+        if named is None or self._every_s is None:
+            return 0.0
+        age = from_us(self._clock.now_us()) - named.at
+        # One from the future was taken by another clock: it is no reason to wait for longer.
+        return min(self._every_s - age.total_seconds(), self._every_s)
+
+
+def known_backups(directory: Path, store: str) -> tuple[Path, ...]:
+    """Return the backups of a store that are in a directory, the oldest first.
+
+    Args:
+        directory: Where backups go; need not be there.
+        store: What their names begin with, as
+        :class:`~simonides.domain.operations.backup.BackupName` has it.
+    """
+    if not directory.is_dir():
+        return ()
+    named = ((path, BackupName.parse(path.name)) for path in directory.iterdir())
+    return tuple(sorted(path for path, name in named if name is not None and name.store == store))
+
+
+async def looked_through(
+    copy: RevertibleStore, stood: Mapping[bytes, OwnerFacts] | None = None
+) -> AuditReport:
+    """Look at every page, chain and content of a store, and at where its owners stand; close it.
+
+    Args:
+        copy: Opened for this.
+        stood: Where they should; None if that is not known.
+
+    Raises:
+        ValueError: If something is wrong; it says what.
+        StoreError: If it cannot be read.
+    """
+    try:
+        wrong = await copy.unsound()
+        if wrong:
+            raise ValueError(f"a page is not sound: {wrong[0]}")
+        if stood is not None:
+            there = {owner: await copy.facts(owner) for owner in await copy.inhabitants()}
+            if {owner: facts for owner, facts in there.items() if facts is not None} != stood:
+                raise ValueError("its owners do not stand where they stood")
+        report = await verify(copy)
+        if not report.ok:
+            found = report.problems[0]
+            raise ValueError(f"{found.owner} does not hold ({found.problem}, event {found.seq})")
+        return report
+    finally:
+        await copy.close()
+
+
+@contextmanager
+def _beside(file: Path) -> Iterator[Path]:
+    """A place for a copy beside where it is to be, with whatever is laid beside it when it is
+    opened; gone at the end. Who is killed leaves it.
+    """
+    work = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
+    with files_refused(file):
+        work.mkdir(mode=0o700)
+    try:
+        yield work / "memory.db"
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def digest_beside(file: Path) -> Path:
+    """Return where the digest of a backup stands, as ``sha256sum`` writes and checks it."""
+    return file.with_name(f"{file.name}.sha256")
+
+
+def _put_in_place(part: Path, file: Path) -> None:
+    with part.open("rb") as written:
+        digest = hashlib.file_digest(written, "sha256").hexdigest()
+        os.fsync(written.fileno())
+    beside = digest_beside(part)
+    beside.write_text(f"{digest}  {file.name}\n", "utf-8")
+    # The digest first: a backup without one is taken for one that lost it.
+    beside.replace(digest_beside(file))
+    part.replace(file)
+    sync_directory(file.parent)

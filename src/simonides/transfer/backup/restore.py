@@ -1,0 +1,327 @@
+"""A whole store goes back to a backup, in the open file, and keeps forgotten what was since.
+
+The backup is copied and made ready before anything here is touched: looked through, brought to this
+program's schema, relieved of what was forgotten here since it was taken and of rights that were
+taken, told what was refused, given a line in its trail, and new incarnations, by which every
+process that has the store open notices. Then the store takes over all of it in one transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar, cast
+
+from simonides.domain.codecs.memory import decode_all
+from simonides.domain.codecs.parts import PARTS
+from simonides.domain.errors import CarryRefused, StoreCorrupt, StoreError
+from simonides.domain.event import EventType
+from simonides.domain.memory import Memory
+from simonides.domain.operations.backup import RestoredStore
+from simonides.domain.scope import DEFAULT_ORG, Principal, Scope
+from simonides.domain.writing.change import (
+    Change,
+    Head,
+    Snapshot,
+    TurnRequest,
+)
+from simonides.engine.core.audit_chain import verify
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.policy_changes import NotedPolicies
+from simonides.engine.core.runtime import Services
+from simonides.engine.core.tombstones import tombstones
+from simonides.engine.recall.read_journal import ReadJournal
+from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.ports import (
+    Capability,
+    CodedStore,
+    MovableStore,
+    RevertibleStore,
+)
+from simonides.transfer.backup.create import Backups, digest_beside, looked_through
+from simonides.transfer.files import files_refused
+
+(_TOMBSTONES,) = (part for part in PARTS if part.name == "tombstones")
+
+T = TypeVar("T")
+
+RESTORED_BY = "system"
+"""Actor of the event: whoever can open the file can restore it."""
+
+
+async def revert(services: Services, backups: Backups, path: Path) -> RestoredStore:
+    """Go back to a backup; see :meth:`simonides.AsyncStrata.restore_backup`."""
+    if Capability.REVERTIBLE not in services.store.capabilities:
+        raise CarryRefused(
+            "unsupported",
+            services.store.location,
+            "this kind of store does not go back to a backup: move the backup to an empty one "
+            "with `simonides migrate`, see docs/backup.md",
+        )
+    store = cast("RevertibleStore", services.store)
+    # Beside the store: there it is as safe, and there is room for it, or there is none anyway.
+    place = Path(store.location)
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}-restore-", dir=place.parent) as work:
+        ready = Path(work) / "memory.db"
+        with files_refused(path):
+            await services.aside(partial(_copied, path, ready))
+        # What readers did stays with what they read.
+        await services.part(ReadJournal).flush()
+        try:
+            await _without_the_lost(backups, store, ready)
+            report = await looked_through(backups.reopen(ready))
+            forgotten = await _made_ready(services, backups, store, ready, path)
+        except (StoreError, ValueError) as error:
+            if isinstance(error, StoreError) and error.location == store.location:
+                raise  # of the store that is to go back, not of the backup
+            raise CarryRefused("damaged", str(path), str(error)) from error
+        await store.become(str(ready))
+    services.indexes.clear()
+    services.part(HotSessions).clear()
+    services.part(NotedPolicies).hashes.clear()
+    return RestoredStore(str(path), report.owners, report.events, forgotten)
+
+
+def _copied(path: Path, ready: Path) -> None:
+    """Copy a backup to where it can be worked at.
+
+    Raises:
+        CarryRefused: ``file``, if a program has it open: what it wrote may not be in it yet;
+            ``damaged``, if it is empty (opened, it would become a store), or is not what its digest
+            says, where it has one.
+    """
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        raise CarryRefused("file", str(path), "a program has it open; take a backup of it instead")
+    if path.is_file() and not path.stat().st_size:
+        raise CarryRefused("damaged", str(path), "the file is empty")
+    with path.open("rb") as source, ready.open("xb") as target:
+        shutil.copyfileobj(source, target)
+    beside = digest_beside(path)
+    if beside.exists():
+        with ready.open("rb") as copied:
+            digest = hashlib.file_digest(copied, "sha256").hexdigest()
+        if beside.read_text("utf-8").split()[:1] != [digest]:
+            raise CarryRefused(
+                "damaged",
+                str(path),
+                f"it is not what {beside.name} says: it was damaged, or written to since; to "
+                "restore it all the same remove that file",
+            )
+
+
+async def _without_the_lost(backups: Backups, store: RevertibleStore, ready: Path) -> None:
+    """Erase in a copy those whose keys were destroyed since; what must not be learned of them again
+    here stays so.
+    """
+    copy = backups.reopen(ready)
+    try:
+        if Capability.SEALED not in copy.capabilities:
+            return
+        sealed, bans = cast("CodedStore", copy), dict[bytes, list[bytes]]()
+        if await copy.keys() == await store.keys():
+            for owner in await sealed.lost():
+                bans[owner] = [tag async for tag in _banned(store, owner)]
+        await sealed.sweep(bans)
+    finally:
+        await copy.close()
+
+
+async def _banned(store: RevertibleStore, owner: bytes) -> AsyncIterator[bytes]:
+    after = None
+    while page := await store.page(owner, _TOMBSTONES, after=after):
+        for row in page:
+            (tag,) = row
+            if isinstance(tag, bytes):
+                yield tag
+        after = _TOMBSTONES.key_of(page[-1])
+
+
+async def _made_ready(
+    services: Services, backups: Backups, store: RevertibleStore, ready: Path, path: Path
+) -> int:
+    """Bring a copy of a backup to where the store can take it over; return what was forgotten."""
+    copy = backups.reopen(ready)
+    try:
+        forgotten = 0
+        if await copy.keys() == await store.keys():
+            owners = await copy.owners()
+            for owner in owners:
+                forgotten += await _forget_again(services, store, copy, owner)
+                await _revoke_again(services, store, copy, owner)
+            for owner in dict.fromkeys((*owners, *await store.owners())):
+                await _refuse_again(services, store, copy, owner)
+        await _note(services, copy, path)
+        await copy.rebirth()
+        if not (await verify(copy)).ok:
+            raise ValueError("the copy does not hold")
+    finally:
+        await copy.close()
+    return forgotten
+
+
+async def _forget_again(
+    services: Services, store: MovableStore, copy: RevertibleStore, owner: Scope
+) -> int:
+    """Remove from a copy what this store was told to forget since; return how many memories."""
+    (then,), (now,) = await copy.heads([owner]), await store.heads([owner])
+    if then is not None and await _was_erased(store, copy, owner, then):
+        return await _erase_again(services, store, copy, owner)
+    # Forgetting raises the epoch.
+    if now is None or (then is not None and then[:2] == now[:2]):
+        return 0
+    doomed: dict[str, Memory] = {}
+    roots: set[str] = set()
+    bans: set[bytes] = set()
+    async for memories in _pages(copy, owner):
+        marks = {memory.id: tombstones([memory], keys=True) for memory in memories}
+        buried = await _buried(store, owner, marks)
+        roots |= {memory.root for memory in memories if buried.intersection(marks[memory.id])}
+        bans |= buried
+    async for memories in _pages(copy, owner):
+        doomed |= {memory.id: memory for memory in memories if memory.root in roots}
+    if doomed:
+        await _write(
+            services,
+            copy,
+            owner,
+            EventType.FORGOTTEN,
+            reasons=("restored", f"count:{len(doomed)}"),
+            forgotten=tuple(sorted(doomed)),
+            tombstones=tuple(sorted(bans)),
+        )
+    return len(doomed)
+
+
+async def _was_erased(store: MovableStore, copy: RevertibleStore, owner: Scope, then: Head) -> bool:
+    """Whether an owner was erased here since the copy was taken."""
+    found = await copy.chain_head(owner)
+    facts = None if found is None else await store.facts(found[0])
+    return facts is not None and facts.erased_at is not None and facts.erased_at > then.known_at
+
+
+async def _erase_again(
+    services: Services, store: MovableStore, copy: RevertibleStore, owner: Scope
+) -> int:
+    """Erase an owner in the copy, whatever came of it here since; its tombstones come along."""
+    bans: set[bytes] = set()
+    gone = 0
+    async for memories in _pages(copy, owner):
+        marks = {memory.id: tombstones([memory], keys=True) for memory in memories}
+        bans |= await _buried(store, owner, marks)
+        gone += len(memories)
+    reasons, buried = ("restored", "erased", f"count:{gone}"), tuple(sorted(bans))
+    await _write(
+        services, copy, owner, EventType.FORGOTTEN, reasons=reasons, erased=True, tombstones=buried
+    )
+    return gone
+
+
+async def _refuse_again(
+    services: Services, store: RevertibleStore, copy: RevertibleStore, owner: Scope
+) -> None:
+    """Bring a person's refusals into the copy that it does not know of, recall that was switched
+    off among them.
+    """
+    before = {(each.about, each.name) for each in await copy.consents(owner) if not each.allowed}
+    for said in await _if_legible(store.consents(owner)):
+        if not said.allowed and (said.about, said.name) not in before:
+            await _write(
+                services,
+                copy,
+                owner,
+                EventType.CONSENT_CHANGED,
+                reasons=("restored", "refused"),
+                details={"about": said.about.value, "name": said.name},
+                consents=(said,),
+            )
+
+
+async def _revoke_again(
+    services: Services, store: RevertibleStore, copy: RevertibleStore, owner: Scope
+) -> None:
+    """Take rights from the copy that were taken since."""
+    given = await copy.grants(owner)
+    if not given:
+        return
+    kept = await _if_legible(store.grants(owner), given)
+    left = {(each.grantee, each.right, each.subject) for each in kept}
+    for grant in given:
+        if (grant.grantee, grant.right, grant.subject) not in left:
+            await _write(
+                services,
+                copy,
+                owner,
+                EventType.REVOKED,
+                reasons=("restored",),
+                details={"grantee": grant.grantee, "right": grant.name},
+                revoked=(grant,),
+            )
+
+
+async def _if_legible(
+    asked: Awaitable[tuple[T, ...]], otherwise: tuple[T, ...] = ()
+) -> tuple[T, ...]:
+    """Return what a store keeps, or something else where that was damaged or tampered with: nobody
+    knows what was said since, and who goes back for that wants what the backup has.
+    """
+    try:
+        return await asked
+    except StoreCorrupt:
+        return otherwise
+
+
+async def _pages(store: MovableStore, owner: Scope) -> AsyncIterator[tuple[Memory, ...]]:
+    after = ""
+    while rows := await store.rows(owner, after=after):
+        yield decode_all(rows)
+        after = rows[-1].id
+
+
+async def _buried(
+    store: MovableStore, owner: Scope, marks: Mapping[str, Sequence[bytes]]
+) -> frozenset[bytes]:
+    """Return those of the marks that are tombstones here."""
+    found: frozenset[bytes] = frozenset()
+
+    def look(snapshot: Snapshot) -> None:
+        nonlocal found
+        found = snapshot.tombstoned
+
+    (head,) = await store.heads([owner])
+    asked = tuple(sorted({mark for each in marks.values() for mark in each}))
+    await store.commit(owner, TurnRequest(since=head, tombstones=asked), look)
+    return found
+
+
+async def _note(services: Services, copy: RevertibleStore, path: Path) -> None:
+    """Say in the trail of the default org that the store went back, and to what."""
+    org, said = Scope.of_org(DEFAULT_ORG), {"backup": path.name}
+    await _write(services, copy, org, EventType.BROUGHT_BACK, details=said)
+
+
+async def _write(
+    services: Services,
+    copy: RevertibleStore,
+    owner: Scope,
+    type: EventType,
+    *,
+    details: Mapping[str, Any] = MappingProxyType({}),
+    reasons: tuple[str, ...] = (),
+    **change: Any,
+) -> None:
+    of_copy = replace(services, store=copy)
+
+    def decide(snapshot: Snapshot) -> Change:
+        scribe = Scribe(of_copy, Principal(owner, by=RESTORED_BY), snapshot)
+        scribe.record(type, owner, details=details, reasons=reasons)
+        return Change(known_at=scribe.moment.known_at, events=scribe.events, **change)
+
+    (head,) = await copy.heads([owner])
+    await copy.commit(owner, TurnRequest(since=head), decide)

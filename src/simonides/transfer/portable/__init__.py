@@ -1,0 +1,1 @@
+"""Export of one owner as JSONL, and reading it back."""

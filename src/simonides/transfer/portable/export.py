@@ -1,0 +1,205 @@
+"""Writing an owner to a file: as of one moment, page by page, and there only when it is whole."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from simonides.domain.codecs.portable import (
+    MAX_LINE_BYTES,
+    Carried,
+    End,
+    Header,
+    Standing,
+    end_line,
+    header_line,
+    line_of,
+)
+from simonides.domain.errors import CarryRefused, StoreCorrupt
+from simonides.domain.operations.portable import CarryProgress, ExportReport
+from simonides.domain.scope import Scope
+from simonides.domain.writing.change import Change, Snapshot, TurnRequest
+from simonides.engine.core.runtime import Services
+from simonides.engine.recall.read_journal import ReadJournal
+from simonides.ports import (
+    Capability,
+    MemoryStore,
+    PortableStore,
+    Portrait,
+)
+from simonides.transfer.files import files_refused, sync_directory
+
+Tell = Callable[[CarryProgress], None]
+
+
+def portable(store: MemoryStore) -> PortableStore:
+    """Return a store as one whose owners can be carried.
+
+    Raises:
+        CarryRefused: ``unsupported``, if it does not know how.
+    """
+    if Capability.PORTABLE not in store.capabilities:
+        raise CarryRefused("unsupported", store.location, "this kind of store cannot be carried")
+    return cast("PortableStore", store)
+
+
+async def export(
+    services: Services, owner: Scope, path: Path, *, overwrite: bool, tell: Tell | None
+) -> ExportReport:
+    """Write all of an owner to a file; see :meth:`simonides.AsyncMemoryManager.export`."""
+    store = portable(services.store)
+    with files_refused(path):
+        if not overwrite and os.path.lexists(path):
+            raise _is_there(path)
+    # What readers did is the owner's too.
+    await services.part(ReadJournal).flush(owner)
+    await _settled(services, owner)
+    async with store.portrait(owner) as portrait:
+        with _File(path, overwrite=overwrite) as file:
+            file.write([_header(services, owner, portrait)])
+            if portrait is not None:
+                await _pages(services, portrait, file, tell or (lambda _: None))
+            return await services.aside(lambda: file.finished(owner))
+
+
+async def _settled(services: Services, owner: Scope) -> None:
+    """Give an owner of open sessions who has nothing else yet a place in the store: without one
+    there is nobody to export.
+    """
+    (head,) = await services.store.heads([owner])
+    if head is not None or not await services.sessions.sessions(owner):
+        return
+
+    def settle(snapshot: Snapshot) -> Change | None:
+        return Change(known_at=services.clock.now_us()) if snapshot.head is None else None
+
+    await services.store.commit(owner, TurnRequest(), settle)
+
+
+def _header(services: Services, owner: Scope, portrait: Portrait | None) -> bytes:
+    now = services.clock.now_us()
+    if portrait is None:
+        nothing = Standing(0, 0, 0, 0)
+        return header_line(Header(now, owner.path, nothing, b"", b"", None, 0))
+    facts = portrait.facts
+    standing = Standing(facts.epoch, facts.revision, facts.last_known_at, facts.head_seq)
+    return header_line(
+        Header(
+            exported_at=now,
+            owner=owner.path,
+            standing=standing,
+            chain_owner=portrait.digest,
+            chain_code=facts.head_mac,
+            chain_key=facts.key_id,
+            memories=portrait.memories,
+        )
+    )
+
+
+async def _pages(services: Services, portrait: Portrait, file: _File, tell: Tell) -> None:
+    of = portrait.memories + portrait.facts.head_seq
+
+    while items := await portrait.next():
+        page = items
+
+        def write(page: Sequence[Carried] = page) -> None:
+            file.write_items(page, services.store.location)
+
+        await services.aside(write)
+        tell(CarryProgress("writing", file.lines, max(of, file.lines)))
+
+
+def _is_there(path: Path) -> CarryRefused:
+    return CarryRefused("exists", str(path), "a file is there already; name another, or overwrite")
+
+
+class _File:
+    """A file that is at its place only when it is whole, and that only its user may read.
+
+    Until then it lies beside it, named after it and hidden; who is killed leaves it there.
+    """
+
+    def __init__(self, path: Path, *, overwrite: bool) -> None:
+        self._path = path
+        self._overwrite = overwrite
+        self._part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        self._hash = hashlib.sha256()
+        self._counts: Counter[str] = Counter()
+        self._size = 0
+        self._is_whole = False
+
+    def __enter__(self) -> _File:
+        with files_refused(self._path):
+            descriptor = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            self._file: BinaryIO = os.fdopen(descriptor, "wb")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        if not self._is_whole:
+            self._part.unlink(missing_ok=True)
+
+    @property
+    def lines(self) -> int:
+        """Lines written between header and end."""
+        return self._counts.total()
+
+    def write(self, lines: Sequence[bytes]) -> None:
+        """Append lines."""
+        with files_refused(self._path):
+            for line in lines:
+                self._hash.update(line)
+                self._size += len(line)
+                self._file.write(line)
+
+    def write_items(self, items: Sequence[Carried], location: str) -> None:
+        """Append what is carried, a line each.
+
+        Raises:
+            StoreCorrupt: If it is not as it was written; the file could not be restored.
+        """
+        lines = []
+        for item in items:
+            try:
+                line = line_of(item)
+            except ValueError as error:
+                what = f"a {item.type} ({item.cells[0]!r}) cannot be exported: {error}"
+                raise StoreCorrupt(location, what) from error
+            if len(line) > MAX_LINE_BYTES:
+                what = f"a {item.type} takes {len(line):,} bytes; {MAX_LINE_BYTES:,} can be carried"
+                raise CarryRefused("unsupported", str(self._path), what)
+            lines.append(line)
+            self._counts[item.type] += 1
+        self.write(lines)
+
+    def finished(self, owner: Scope) -> ExportReport:
+        """Write the end and put the file at its place, on disk.
+
+        Raises:
+            CarryRefused: ``exists``, if something came to be there meanwhile.
+        """
+        sha256 = self._hash.hexdigest()
+        self.write([end_line(End(dict(self._counts), sha256))])
+        with files_refused(self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._place()
+            self._is_whole = True
+            sync_directory(self._path.parent)
+        return ExportReport(str(self._path), owner.path, dict(self._counts), self._size, sha256)
+
+    def _place(self) -> None:
+        if self._overwrite:
+            self._part.replace(self._path)
+            return
+        try:
+            # Unlike a renaming, a link does not come over what is there.
+            os.link(self._part, self._path)
+        except FileExistsError:
+            raise _is_there(self._path) from None
+        self._part.unlink()

@@ -1,0 +1,150 @@
+"""What is believed of a file only after a look: fields that others will read as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from simonides.capture.drafts import DEFAULT_RULES
+from simonides.domain.event import EventType
+from simonides.domain.governance.review import decode_review
+from simonides.domain.memory import Kind, Memory
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Trust
+from simonides.domain.writing.change import ReviewRecord
+
+MOST_VERSIONS = 2**31
+MOST_TURNS = 2**31
+"""As many as an index entry can say."""
+
+_TEXTS = ("root", "category", "content", "content_hash", "key", "quote", "speaker", "purpose")
+_OPTIONAL = frozenset({"key", "quote", "speaker", "purpose", "supersedes", "embedding_model"})
+
+
+def check_review(record: ReviewRecord, owner: Scope) -> None:
+    """Check that a review is one of an owner's.
+
+    Raises:
+        ValueError: If it is not; or ``LookupError``, ``TypeError``.
+    """
+    review = decode_review(record)
+    texts = (review.id, review.reason, review.a, review.b)
+    if review.scope.owner != owner or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"review {review.id} is not one of {owner.path}")
+    if review.status != record.status:
+        raise ValueError(f"review {review.id} does not stand as its line says")
+
+
+def check_memory(memory: Memory) -> None:
+    """Check that fields are of the kinds that reading them later takes for granted.
+
+    Args:
+        memory: As it was decoded, which looks at fewer.
+
+    Raises:
+        ValueError: If one is not.
+    """
+    for name in (*_TEXTS, "supersedes", "embedding_model"):
+        value = getattr(memory, name)
+        if not isinstance(value, str) and not (value is None and name in _OPTIONAL):
+            raise ValueError(f"{name} of memory {memory.id} must be text")
+    if type(memory.version) is not int or not 1 <= memory.version < MOST_VERSIONS:
+        raise ValueError(f"version of memory {memory.id} must be a whole number from 1")
+    _check_origin(memory)
+    _check_label(memory)
+    if len(memory.content.encode()) > DEFAULT_RULES.content_bytes:
+        raise ValueError(f"memory {memory.id} has a longer content than can be written")
+    named = (*memory.parents, *(memory.audience or ()), *memory.tags)
+    if not all(isinstance(name, str) for name in named):
+        raise ValueError(f"parents, audience and tags of memory {memory.id} must be texts")
+    if not isinstance(dict(memory.metadata), dict) or type(memory.timeless) is not bool:
+        raise ValueError(f"metadata or timeless of memory {memory.id} is of another kind")
+
+
+def _check_label(memory: Memory) -> None:
+    """Check that a memory claims no more than its source can give, as no write can (FX-5)."""
+    if memory.trust.rank > memory.source.trust.rank:
+        raise ValueError(f"memory {memory.id} claims more trust than its source has")
+    if memory.trust is Trust.EXTERNAL and memory.kind is Kind.PROCEDURAL:
+        raise ValueError(f"memory {memory.id} is external and claims to be a rule")
+
+
+class Chains:
+    """Chains of more than one version, as their memories come; the others need no memory."""
+
+    def __init__(self) -> None:
+        self._versions: dict[str, set[int]] = {}
+        self._told: dict[str, int] = {}
+
+    def take(self, memory: Memory) -> None:
+        """Take in a memory.
+
+        Raises:
+            ValueError: If its place in its chain is taken, or none.
+        """
+        if (memory.version == 1) != (memory.id == memory.root):
+            raise ValueError(f"memory {memory.id} does not begin the chain that it is named after")
+        if memory.version == memory.versions == 1:
+            return
+        versions = self._versions.setdefault(memory.root, set())
+        if memory.version in versions:
+            raise ValueError(f"chain {memory.root} has two versions {memory.version}")
+        versions.add(memory.version)
+        if memory.status.is_live:
+            self._told[memory.root] = memory.versions
+
+    def finish(self) -> None:
+        """Look at each chain, once all have come.
+
+        Raises:
+            ValueError: If the next version could not go on from what the live one tells.
+        """
+        for root, told in self._told.items():
+            if told != max(self._versions[root]):
+                raise ValueError(f"chain {root} has other versions than its live one tells")
+
+
+def _check_origin(memory: Memory) -> None:
+    named = memory.origin
+    texts = (named.session, named.tool_call, named.model, named.memory, named.name)
+    if not all(text is None or isinstance(text, str) for text in texts):
+        raise ValueError(f"the origin of memory {memory.id} must be named by texts")
+    if named.turn is not None and (type(named.turn) is not int or not 0 <= named.turn < MOST_TURNS):
+        raise ValueError(f"the turn of memory {memory.id} must be a whole number from 0")
+
+
+_PAYLOAD_TEXTS = ("id", "at", "scope", "actor", "salt")
+_PAYLOAD = frozenset({*_PAYLOAD_TEXTS, "type", "subjects", "reasons", "details"})
+
+
+def check_payload(seq: int, payload: Any, owner: Scope) -> None:
+    """Check that a payload is an event of an owner, as whoever reads trails takes for granted.
+
+    Args:
+        seq: Its place.
+        payload: The JSON of it.
+        owner: Whose chain it is in.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    if not isinstance(payload, Mapping) or payload.keys() != _PAYLOAD:
+        raise ValueError(f"event {seq} has not the fields of an event")
+    EventType(payload["type"])
+    for name in _PAYLOAD_TEXTS:
+        if not isinstance(payload[name], str):
+            raise ValueError(f"{name} of event {seq} must be text")
+    datetime.fromisoformat(payload["at"])
+    bytes.fromhex(payload["salt"])
+    lists = payload["subjects"], payload["reasons"]
+    if not all(isinstance(x, list) and all(isinstance(n, str) for n in x) for x in lists):
+        raise ValueError(f"subjects and reasons of event {seq} must be lists of texts")
+    if not isinstance(payload["details"], dict):
+        raise ValueError(f"details of event {seq} must be an object")
+    scope = Scope.parse(payload["scope"])
+    # An org's trail tells of its users too, and of what belongs to all; that of an erasure does not
+    # say whom it was about.
+    is_nameless = payload["type"] == EventType.ERASED and scope == Scope.of_global()
+    if owner.user is not None and scope.owner != owner and not is_nameless:
+        raise ValueError(f"event {seq} is of {scope.path}")

@@ -1,0 +1,1 @@
+"""Exchange between a replica and its remote."""

@@ -1,0 +1,154 @@
+"""What two stores of one owner agree on beside memories: what the person said of remembering, and
+what it was asked to decide (PO-4, LT-3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from simonides.domain.event import EventType
+from simonides.domain.governance.consent import About, Consent
+from simonides.domain.governance.review import ReviewStatus, decode_review
+from simonides.domain.scope import SYNC_ACTOR, Principal, Scope
+from simonides.domain.writing.change import (
+    Change,
+    ReviewRecord,
+    Snapshot,
+    TurnRequest,
+)
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.runtime import Services
+from simonides.engine.governance.consents import Consenter
+from simonides.transfer.portable.validate import check_review
+
+_COURSE = (ReviewStatus.OPEN, ReviewStatus.EXPIRED, ReviewStatus.DECIDED)
+
+Name = tuple[About, str]
+
+
+def agreed_consents(
+    base: Iterable[Consent], here: Iterable[Consent], there: Iterable[Consent]
+) -> tuple[Consent, ...]:
+    """Return what is in force on both sides, by what it is about, then name.
+
+    A word that only one side has changed since they last agreed is the person's last. Where both
+    have, and differ, the refusal binds: who has said no on one device has not said yes by having
+    said so, unaware of it, on another.
+    """
+    known, mine, theirs = ({_name(each): each for each in side} for side in (base, here, there))
+    words = []
+    for name in sorted({*mine, *theirs}):
+        one, other, before = mine.get(name), theirs.get(name), known.get(name)
+        if one is None or other is None:
+            words.append(one or other)
+        elif _is_same(one, before) is not _is_same(other, before):
+            words.append(other if _is_same(one, before) else one)
+        else:
+            # Of two of one kind the earlier stays: both sides choose the same.
+            words.append(min(one, other, key=lambda each: (each.allowed, each.at, each.by)))
+    return tuple(word for word in words if word is not None)
+
+
+def agreed_reviews(
+    here: Iterable[ReviewRecord], there: Iterable[ReviewRecord]
+) -> tuple[ReviewRecord, ...]:
+    """Return the reviews that both sides should have, by id: of one that both have the one that is
+    further on, for what a person decided is not asked again, unless he took it back.
+    """
+    found: dict[str, ReviewRecord] = {}
+    for record in (*here, *there):
+        known = found.get(record.id)
+        found[record.id] = record if known is None else max(known, record, key=_progress)
+    return tuple(found[id] for id in sorted(found))
+
+
+def _progress(record: ReviewRecord) -> tuple[datetime, int, bytes]:
+    # Taken back, it is opened later than it was decided; a clock that is behind decides no earlier
+    # than it was asked.
+    review = decode_review(record)
+    last = max(review.opened_at, review.decided_at or review.opened_at)
+    return last, _COURSE.index(review.status), record.body
+
+
+def _name(consent: Consent) -> Name:
+    return consent.about, consent.name
+
+
+def _is_same(one: Consent, before: Consent | None) -> bool:
+    return before is not None and one.allowed is before.allowed
+
+
+async def take_over(
+    services: Services,
+    owner: Scope,
+    consents: Sequence[Consent],
+    reviews: Sequence[ReviewRecord],
+) -> tuple[int, int]:
+    """Put in force in a store what both sides have agreed on, as far as it is not, and let go there
+    of what is held back and refused by now; audited.
+
+    Returns:
+        How many consents and how many reviews were other than they had been.
+
+    Raises:
+        StoreError: If the store could not; what was written stays, and is not written again.
+    """
+    for record in reviews:
+        check_review(record, owner)
+    known = await services.store.reviews(owner)
+    turn = _Agreement(services, owner, consents, [each for each in reviews if each not in known])
+    standing = {(_name(each), each.allowed) for each in await services.store.consents(owner)}
+    if turn.reviews or any((_name(each), each.allowed) not in standing for each in consents):
+        await services.store.commit(owner, TurnRequest(), turn.decide)
+        index = services.indexes.of(owner)
+        index.refresh(await services.store.snapshot(owner, since=index.head))
+    # Each time: whoever was interrupted in between comes by here again, and by nowhere else.
+    refused = [each for each in consents if not each.allowed and each.about is not About.RECALL]
+    await Consenter(services, Principal(owner, by=SYNC_ACTOR)).carry_out(
+        refused, anew=turn.written[0] > 0
+    )
+    return turn.written
+
+
+class _Agreement:
+    """One turn of it.
+
+    Attributes:
+        written: How many consents and how many reviews it changed.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        owner: Scope,
+        consents: Sequence[Consent],
+        reviews: Sequence[ReviewRecord],
+    ) -> None:
+        self._services, self._owner = services, owner
+        self._consents, self.reviews = consents, reviews
+        self.written = (0, 0)
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        """Write what differs from what stands."""
+        standing = {(_name(each), each.allowed) for each in snapshot.consents}
+        words = tuple(c for c in self._consents if (_name(c), c.allowed) not in standing)
+        scribe = Scribe(self._services, Principal(self._owner, by=SYNC_ACTOR), snapshot)
+        for word in words:
+            scribe.record(
+                EventType.CONSENT_CHANGED,
+                self._owner,
+                reasons=("allowed" if word.allowed else "refused", "synced"),
+                details={"about": word.about.value, "name": word.name},
+            )
+        if self.reviews:
+            ids = tuple(record.id for record in self.reviews)
+            scribe.record(EventType.SYNCED, self._owner, subjects=ids, reasons=("reviews",))
+        self.written = (len(words), len(self.reviews))
+        change = Change(
+            known_at=scribe.moment.known_at,
+            consents=words,
+            reviews=tuple(self.reviews),
+            events=scribe.events,
+        )
+        return None if change.is_empty else change

@@ -1,0 +1,387 @@
+"""Exchanging one owner between a replica and its remote, until both say the same (MO-1).
+
+An exchange goes in steps, each of which may be the last: what was forgotten goes on both sides,
+then what the person said of remembering is agreed on, then what the replica has changed is merged
+into the remote, then what the remote has by now is merged into the replica. Each is some turns of
+one store; none is undone by doing it again. Only at the end it is noted how far both have come,
+so that whoever is killed, or loses the remote, begins again where he began.
+
+Only memories with their states, forgetting, consents and reviews cross. Each store keeps its own
+audit chain, keys, journal, receipts, grants, policies, sessions and what is held back in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+
+from simonides.domain.codecs.memory import decode
+from simonides.domain.errors import StoreUnavailable
+from simonides.domain.event import EventType
+from simonides.domain.governance.consent import Consent
+from simonides.domain.operations.sync import CURSOR, Cursor, OwnerSync
+from simonides.domain.scope import SYNC_ACTOR, Principal, Scope
+from simonides.domain.writing.change import (
+    Change,
+    Head,
+    JournalEntry,
+    Snapshot,
+    StoredRow,
+    TurnRequest,
+)
+from simonides.engine.core.deletion_log import Trail
+from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.runtime import Services
+from simonides.engine.forgetting.erase import Eraser
+from simonides.engine.forgetting.forget import Forgetter
+from simonides.engine.hygiene_scan.scan import Cycle
+from simonides.ports import MemoryStore
+from simonides.transfer.sync.agreement import agreed_consents, agreed_reviews, take_over
+from simonides.transfer.sync.merge import Absorbed, Absorber
+
+ROUNDS = 5
+"""How often an owner is exchanged anew because somebody wrote meanwhile, or because what came had
+been forgotten; the rest is done the next time."""
+
+ATTEMPTS = 100
+"""How often changes are read anew because somebody wrote while they were read."""
+
+CURSORS = 4
+"""Cursors kept of an owner; as many remotes may be changed between without beginning anew."""
+
+NOBODY = Head(b"", 0, 0, 0, 0)
+"""Where an owner stands that was never written."""
+
+
+async def exchange(
+    here: Services, there: Services, owner: Scope, *, full: bool = False
+) -> OwnerSync:
+    """Bring an owner of a replica and of its remote to the same.
+
+    Args:
+        here: Of the replica.
+        there: Of the remote.
+        owner: Whose memories.
+        full: Compare everything, not only what was changed since they last agreed: after a policy
+            was changed that had kept something out, for example.
+
+    Raises:
+        StoreError: If a store could not; what was done until then stays, and the next time goes on.
+    """
+    total = OwnerSync(owner.path)
+    for _ in range(ROUNDS):
+        one = _Exchange(here, there, owner)
+        total = total.plus(await one.run(full=full))
+        if one.is_settled:
+            break
+        full = False
+    return total
+
+
+async def erase_there(there: Services, owner: Scope, name: str) -> None:
+    """Erase an owner at the remote because it was erased at the replica; a second time, under the
+    same name, does nothing: it may have come again since.
+
+    Raises:
+        StoreError: If the remote could not.
+    """
+    trail = Trail(there.store, owner)
+    await trail.follow()
+    if not any(name in reasons for reasons in trail.erased.values()):
+        await Eraser(there, Principal(owner, by=SYNC_ACTOR)).erase(owner, reasons=(name,))
+
+
+async def unseen(store: MemoryStore, owner: Scope) -> int:
+    """Return how many revisions of a replica's owner no remote has seen, as far as is noted."""
+    (head,) = await store.heads([owner])
+    if head is None:
+        return 0
+    seen = [c.here.revision for c in await _cursors(store, owner) if _is_life(c.here, head)]
+    return head.revision - max(seen, default=0)
+
+
+class _Exchange:
+    """One run.
+
+    Attributes:
+        is_settled: Whether both sides say the same now, unless somebody writes.
+    """
+
+    def __init__(self, here: Services, there: Services, owner: Scope) -> None:
+        self._here, self._there, self._owner = here, there, owner
+        self.is_settled = True
+
+    async def run(self, *, full: bool) -> OwnerSync:
+        """Exchange once."""
+        owner, report = self._owner, OwnerSync(self._owner.path)
+        here, there = await self._heads()
+        cursors = await _cursors(self._here.store, owner)
+        cursor = next((c for c in reversed(cursors) if c.binds(here, there)), None)
+        if here is None and there is None:
+            return report
+        if cursor is None and await self._was_erased_there(cursors, here, there):
+            await Eraser(self._here, Principal(owner, by=SYNC_ACTOR)).erase(owner)
+            self.is_settled = False
+            return replace(report, erased=True)
+        if cursor is not None and not full and _is_where(cursor, here, there):
+            return report
+        base = cursor or await self._begun()
+        mine = Trail(self._here.store, owner, base.here.seq)
+        theirs = Trail(self._there.store, owner, base.there.seq)
+        gone = await self._forget(mine, theirs)
+        read_to = mine.seq, theirs.seq
+        words, consents, reviews = await self._agree(base.consents)
+        if full or _allows_more(base.consents, words):
+            base = replace(base, here=NOBODY, there=NOBODY)
+
+        sent, seen_here = await changes(self._here.store, owner, base.here)
+        into_there = Absorber(self._there, owner, theirs)
+        pushed = await into_there.absorb(sent, since=base.there.revision, anew=mine.anew)
+        gone += await self._bar(self._here, pushed, theirs)
+
+        came, seen_there = await changes(self._there.store, owner, base.there)
+        (before, _) = await self._heads()
+        into_here = Absorber(self._here, owner, mine)
+        pulled = await into_here.absorb(came, since=seen_here.revision, anew=theirs.anew)
+        gone += await self._bar(self._there, pulled, mine)
+
+        (after, _) = await self._heads()
+        is_quiet = _moved(seen_here, before) == 0 and _moved(before, after) == pulled.turns
+        self.is_settled = is_quiet and not pushed.barred and not pulled.barred
+        reached = after if is_quiet and after is not None else seen_here
+        heads = reached._replace(seq=read_to[0]), seen_there._replace(seq=read_to[1])
+        await self._note(Cursor(*heads, words, met=seen_there.seq))
+        await _tell_children(self._here.store, self._there.store, owner)
+        await _tell_children(self._there.store, self._here.store, owner)
+        if pushed.added and pulled.added:
+            await self._contradictions([*sent, *came])
+        return OwnerSync(
+            owner.path,
+            pushed=pushed.added,
+            pulled=pulled.added,
+            changed=pushed.changed + pulled.changed,
+            conflicts=pushed.conflicts + pulled.conflicts,
+            forgotten=gone,
+            consents=consents,
+            reviews=reviews,
+            refused=MappingProxyType({**pushed.refused, **pulled.refused}),
+        )
+
+    async def _contradictions(self, rows: Sequence[StoredRow]) -> None:
+        """Look for free text of one side that contradicts some of the other, as writes do of one
+        store (LT-3): no write has seen both.
+        """
+        (before, _) = await self._heads()
+        said_since = min(decode(row).created_at for row in rows)
+        cycle = Cycle(self._here, Principal(self._owner, by=SYNC_ACTOR))
+        await cycle.run(self._owner, dry_run=False, since=said_since)
+        (after, _) = await self._heads()
+        self.is_settled = self.is_settled and after == before
+
+    async def _begun(self) -> Cursor:
+        """Note which lives of the owner are about to meet, before anything crosses: should one be
+        erased before they have met, the other is to know of which it was.
+        """
+        for side in (self._here, self._there):
+            (head,) = await side.store.heads([self._owner])
+            if head is None:
+                await side.store.commit(self._owner, TurnRequest(), partial(self._begin, side))
+        here, there = await self._heads()
+        cursor = Cursor(_birth(here), _birth(there), met=0 if there is None else there.seq)
+        await self._note(cursor)
+        return cursor
+
+    def _begin(self, side: Services, snapshot: Snapshot) -> Change | None:
+        if snapshot.head is not None:
+            return None
+        scribe = Scribe(side, Principal(self._owner, by=SYNC_ACTOR), snapshot)
+        scribe.record(EventType.SYNCED, self._owner, reasons=("begun",))
+        return Change(known_at=scribe.moment.known_at, events=scribe.events)
+
+    async def _heads(self) -> tuple[Head | None, Head | None]:
+        (here,) = await self._here.store.heads([self._owner])
+        (there,) = await self._there.store.heads([self._owner])
+        return here, there
+
+    async def _was_erased_there(
+        self, cursors: Sequence[Cursor], here: Head | None, there: Head | None
+    ) -> bool:
+        """Whether the remote has erased a life of the owner that this replica has met: the same
+        store has the owner in another life, and has told of an erasure since they met.
+        """
+        chain = await self._there.store.chain_head(self._owner)
+        if here is None or there is None or chain is None:
+            return False
+        met = [
+            cursor.met
+            for cursor in cursors
+            if _is_life(cursor.here, here)
+            and cursor.chain == chain[0]
+            and cursor.there.incarnation != there.incarnation
+        ]
+        if not met:
+            return False
+        trail = Trail(self._there.store, self._owner, max(met))
+        await trail.follow()
+        return bool(trail.erased)
+
+    async def _forget(self, mine: Trail, theirs: Trail) -> int:
+        """Let go on each side what was forgotten on the other; returns how many went."""
+        await mine.follow()
+        await theirs.follow()
+        gone = await _forgotten(self._here, self._owner, theirs.forgotten)
+        return gone + await _forgotten(self._there, self._owner, mine.forgotten)
+
+    async def _bar(self, services: Services, absorbed: Absorbed, trail: Trail) -> int:
+        """Let go of what came from a store and had been forgotten where it came to.
+
+        A text that was forgotten there, and has given way here long ago, takes nothing along.
+        """
+        found = await services.store.get(self._owner, sorted(absorbed.barred))
+        chains, single = {}, set()
+        for memory in map(decode, found):
+            named = {memory.id, memory.root, memory.supersedes} & trail.forgotten.keys()
+            if named or memory.status.is_live:
+                chains[memory.id] = any(trail.forgotten[str(name)] for name in named)
+            else:
+                single.add(memory.id)
+        gone = await _forgotten(services, self._owner, chains)
+        if single:
+            forgetter = Forgetter(services, Principal(self._owner, by=SYNC_ACTOR))
+            outcome = await forgetter.forget_versions(frozenset(single))
+            gone += _count(outcome.reasons)
+        return gone
+
+    async def _agree(self, base: Sequence[Consent]) -> tuple[tuple[Consent, ...], int, int]:
+        here, there, owner = self._here, self._there, self._owner
+        consents = [await side.store.consents(owner) for side in (here, there)]
+        words = agreed_consents(base, *consents)
+        reviews = [await side.store.reviews(owner) for side in (here, there)]
+        records = agreed_reviews(*reviews)
+        told = [await take_over(side, owner, words, records) for side in (there, here)]
+        return words, sum(count for count, _ in told), sum(count for _, count in told)
+
+    async def _note(self, cursor: Cursor) -> None:
+        store, owner = self._here.store, self._owner
+        chain = await self._there.store.chain_head(owner)
+        cursor = replace(cursor, chain=b"" if chain is None else chain[0])
+        entry = JournalEntry(self._here.clock.now_us(), CURSOR, cursor.encode())
+        await store.journal({owner: [entry]})
+        kept = await store.journaled(owner, kind=CURSOR)
+        if len(kept) > CURSORS:
+            await store.condense(owner, CURSOR, kept[:-CURSORS], {})
+
+
+async def changes(
+    store: MemoryStore, owner: Scope, since: Head
+) -> tuple[tuple[StoredRow, ...], Head]:
+    """Return the rows of an owner that were changed since it stood somewhere, whatever their
+    status, by revision, then id; and where it stands.
+
+    Raises:
+        StoreUnavailable: If somebody writes all the time.
+    """
+    for _ in range(ATTEMPTS):
+        (head,) = await store.heads([owner])
+        if head is None:
+            return (), NOBODY
+        if head[:3] == since[:3]:
+            return (), head
+        if head[:2] == since[:2]:
+            snapshot = await store.snapshot(owner, since=since)
+            if not snapshot.complete and snapshot.head is not None:
+                return snapshot.rows, snapshot.head
+        after = since.revision if _is_life(since, head) else 0
+        rows = [row for row in await _all_rows(store, owner) if row.revision > after]
+        if await store.heads([owner]) == (head,):
+            return tuple(sorted(rows, key=lambda row: (row.revision, row.id))), head
+    raise StoreUnavailable(
+        store.location,
+        f"{owner.path} is written to all the time; stop what writes for it, then sync again",
+    )
+
+
+async def _all_rows(store: MemoryStore, owner: Scope) -> list[StoredRow]:
+    rows: list[StoredRow] = []
+    while page := await store.rows(owner, after=rows[-1].id if rows else ""):
+        rows += page
+    return rows
+
+
+async def _tell_children(of: MemoryStore, to: MemoryStore, owner: Scope) -> None:
+    """Let a store know which copies with other owners were made of an owner's memories: who is
+    erased there takes them along (FX-3).
+    """
+    edges = []
+    for child_owner, id in await of.derived(owner):
+        if child_owner != owner:
+            found = map(decode, await of.get(child_owner, [id]))
+            edges += [(parent, child_owner, id) for child in found for parent in child.parents]
+    if edges:
+        await to.settle(owner, [], edges=edges)
+
+
+async def _forgotten(services: Services, owner: Scope, names: dict[str, bool]) -> int:
+    """Forget in a store the chains that some memories are of, as far as they are there.
+
+    Args:
+        services: Of the store.
+        owner: Whose.
+        names: Whether the key is barred too, by id.
+
+    Returns:
+        How many versions went.
+    """
+    if not names:
+        return 0
+    memories = [decode(row) for row in await services.store.get(owner, sorted(names))]
+    gone = 0
+    for by_key in (False, True):
+        roots = frozenset(m.root for m in memories if names[m.id] is by_key)
+        if roots:
+            forgetter = Forgetter(services, Principal(owner, by=SYNC_ACTOR))
+            outcome = await forgetter.forget_chains(roots, by_key=by_key)
+            gone += _count(outcome.reasons)
+    return gone
+
+
+def _count(reasons: Iterable[str]) -> int:
+    parted = (reason.partition(":") for reason in reasons)
+    return next((int(number) for name, _, number in parted if name == "count"), 0)
+
+
+async def _cursors(store: MemoryStore, owner: Scope) -> list[Cursor]:
+    """Return the cursors of an owner, the oldest first."""
+    entries = await store.journaled(owner, kind=CURSOR)
+    return [Cursor.decode(entry.body) for entry in entries]
+
+
+def _is_where(cursor: Cursor, here: Head | None, there: Head | None) -> bool:
+    """Whether nobody has written since."""
+    stand = (cursor.here.revision, cursor.there.revision)
+    return stand == (_revision(here), _revision(there))
+
+
+def _birth(head: Head | None) -> Head:
+    """Return where a life of an owner began."""
+    return NOBODY if head is None else Head(head.incarnation, 0, 0, 0, 0)
+
+
+def _is_life(one: Head, other: Head) -> bool:
+    return one.incarnation == other.incarnation and one.revision <= other.revision
+
+
+def _revision(head: Head | None) -> int:
+    return 0 if head is None else head.revision
+
+
+def _moved(one: Head | None, other: Head | None) -> int:
+    return _revision(other) - _revision(one)
+
+
+def _allows_more(base: Iterable[Consent], now: Iterable[Consent]) -> bool:
+    """Whether something is allowed by now that was refused: it may have stayed on one side."""
+    refused = {(each.about, each.name) for each in base if not each.allowed}
+    return any(each.allowed and (each.about, each.name) in refused for each in now)
