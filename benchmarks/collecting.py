@@ -78,7 +78,7 @@ def fill(strata: Strata, user: str, rows: int, ends: Callable[[int], float | Non
 
 
 def read(strata: Strata, user: str) -> int:
-    store, after, count = strata.services.store, "", 0
+    store, after, count = strata.runtime.store, "", 0
     while True:
         owner = Scope.of_user("default", user)
         rows = strata._driver.run(store.rows(owner, after=after, limit=PAGE_ROWS))
@@ -138,7 +138,7 @@ def floor(path: Path, owner: bytes) -> float:
 
 def copied(strata: Strata, user: str, place: str) -> tuple[Path, bytes]:
     """Copy the file of a store, and return the copy and what the owner is called there."""
-    store, copy = strata.services.store, Path(f"{place}.copy")
+    store, copy = strata.runtime.store, Path(f"{place}.copy")
     head = strata._driver.run(store.chain_head(Scope.of_user("default", user)))
     with apsw.Connection(place) as connection:
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -172,7 +172,7 @@ def main() -> None:
     with target(postgres=given.postgres) as place:
         clock = ManualClock()
         with opened(place, clock) as strata:
-            print(f"{given.rows:,} memories in {strata.services.store.location}")
+            print(f"{given.rows:,} memories in {strata.runtime.store.location}")
             fill(strata, "ana", given.rows, lambda n: None)
             some_due(strata, clock, "ana", given.rounds, 0)
             share = given.rows // 100

@@ -45,9 +45,9 @@ class Mute(Counters):
 
 def muted(strata: Strata) -> Strata:
     """Return the same store and caches with counters that count nothing."""
-    services = strata.services
-    parts = services.parts.replacing(Counters, Mute(services.clock))
-    return Strata(AsyncStrata(replace(services, parts=parts)))
+    runtime = strata.runtime
+    parts = runtime.parts.replacing(Counters, Mute(runtime.clock))
+    return Strata(AsyncStrata(replace(runtime, parts=parts)))
 
 
 def main() -> None:

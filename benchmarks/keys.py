@@ -63,7 +63,7 @@ class Subject:
         self._note("write", spent(write, WRITES))
         drafts = [Draft(self._fact(n)) for n in range(1000, 1000 + BATCH)]
         self._note(f"batch of {BATCH}", spent(lambda: other.remember_many(drafts)))
-        self._strata.services.indexes.clear()
+        self._strata.runtime.indexes.clear()
         self._note("cold index", spent(lambda: ana.recall(QUESTION)))
         self._strata.close()
         self._strata = self._open()

@@ -107,17 +107,17 @@ def sessions(path: Path) -> list[list[Turn]]:
 async def main(path: Path) -> None:
     model, talks = Diligent(), sessions(path)
     strata = assemble(IN_MEMORY, settings=Settings(), inline=True, model=model, clock=SystemClock())
-    services = strata.services
+    runtime = strata.runtime
     principal = strata.manager(user="reader").principal
-    manager, writer = AsyncMemoryManager(services, principal), Writer(services, principal)
-    policy = services.policies.policy_for(principal.home.org)
+    manager, writer = AsyncMemoryManager(runtime, principal), Writer(runtime, principal)
+    policy = runtime.policies.policy_for(principal.home.org)
     for turns in talks:
-        proposed = await propose_lanes(services, principal, policy, turns)
+        proposed = await propose_lanes(runtime, principal, policy, turns)
         judged = await writer.judge(proposed.candidates)
-        advised = await advised_by_model(services, principal, policy, judged.each)
+        advised = await advised_by_model(runtime, principal, policy, judged.each)
         outcomes = await writer.write_judged(Judgements(advised.judgements))
-        await reconcile(services, principal, policy, outcomes)
-        await summarise(services, policy, turns, max_chars=600, owner=principal.home.owner)
+        await reconcile(runtime, principal, policy, outcomes)
+        await summarise(runtime, policy, turns, max_chars=600, owner=principal.home.owner)
     ends = dict(model.calls)
     await manager.dream()
     total = sum(map(len, talks))

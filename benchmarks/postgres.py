@@ -276,7 +276,7 @@ INSERT = "INSERT INTO bare (owner, body) VALUES (%s, %b)"
 def put_away(strata: Any) -> None:
     """Forget the indexes, as if the process had just been started."""
     for owner in (Scope("default", USER), Scope("default")):
-        strata.services.indexes.renew(owner)
+        strata.runtime.indexes.renew(owner)
 
 
 def asking(strata: Any, query: str, *, cold: bool) -> Callable[[], Call]:
@@ -316,7 +316,7 @@ def rounds(
     warm.report(("postgres", "sqlite", 1.5))
     cold.report(("postgres", "select", 2), ("postgres", "sqlite", None))
     times = Times(f"single write, {name}", rng)
-    commits = {side: Commits(face.services.store, side, times) for side, face in faces.items()}
+    commits = {side: Commits(face.runtime.store, side, times) for side, face in faces.items()}
     for _ in range(chosen.rounds + WARM_UP):
         text, body = sentence(rng), rng.randbytes(bare.written)
         sides = {side: writing(face, text) for side, face in faces.items()}

@@ -40,7 +40,7 @@ def main() -> None:
         )
         inner = ana._manager
         journaled = inner._notes
-        unheard = ReadJournal(strata.services.store)
+        unheard = ReadJournal(strata.runtime.store)
         unheard.mute()
         mute = unheard.of(journaled.owner)
         taken: dict[str, list[float]] = {"mute": [], "journaled": []}

@@ -70,7 +70,7 @@ def cold_and_warm(target: str, user: str, name: str) -> None:
             manager = strata.manager(user=user)
             manager.recall("a word")  # the model's own loading is no part of it
             manager = strata.manager(user=user)
-            strata.services.indexes.clear()
+            strata.runtime.indexes.clear()
             cold.append(spent(lambda m=manager: m.recall(QUERY)))
             warm += [spent(lambda m=manager: m.recall(QUERY)) for _ in range(RECALLS // 5)]
     told("cold recall", cold)
@@ -104,7 +104,7 @@ def left_to_itself(target: str, user: str, name: str) -> None:
     with simonides.open(target) as strata:
         begin = time.perf_counter()
         strata.manager(user=user).recall(QUERY)
-        index = strata.services.indexes.of(Scope.of_user("default", user))
+        index = strata.runtime.indexes.of(Scope.of_user("default", user))
         had = len(index.stale)
         time.sleep(START_S)
         beside(strata, user, until=lambda done: done >= RECALLS and not index.stale)

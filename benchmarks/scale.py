@@ -73,7 +73,7 @@ def large(sizes: list[int], rounds: int) -> None:
             with simonides.open(Path(folder) / f"{size}.db", settings=settings) as strata:
                 manager = strata.manager(user="ana")
                 fill(manager, size, rng)
-                indexer = strata.services.indexes.indexer
+                indexer = strata.runtime.indexes.indexer
                 vectors = np.ones((size, indexer.dimensions), np.float32)
                 query = np.ones(indexer.dimensions, np.float32)
                 manager.recall(sentence(rng))

@@ -74,8 +74,8 @@ def ended(strata: Strata, said: list[tuple[Role, str]], round_: int) -> float:
     owner = Scope.of_user("default", f"session-{round_}")
     run = strata._driver.run
     entries = [Entry(kind=EntryKind.TURN, text=text, role=role) for role, text in said]
-    run(SessionLog(strata.services, owner, "s").append(entries))
-    ender = SessionEnder(strata.services, Principal(owner, session="s"))
+    run(SessionLog(strata.runtime, owner, "s").append(entries))
+    ender = SessionEnder(strata.runtime, Principal(owner, session="s"))
     begun = time.perf_counter()
     report = run(ender.end("s"))
     took = time.perf_counter() - begun

@@ -96,7 +96,7 @@ async def cold(url: str) -> None:
             await strata.manager(user=f"u{n}").recall("who visits the harbour?")
             took.append(time.monotonic() - began)
         print(f"cold first recall of {MEMORIES}: {sorted(took)[len(took) // 2] * 1000:.1f} ms")
-        indexes = strata.services.indexes
+        indexes = strata.runtime.indexes
         sizes = [indexes.of(Scope.of_user("default", f"u{n}")).nbytes for n in range(OWNERS)]
         print(f"warm index: {sum(sizes) / OWNERS / MEMORIES:.0f} bytes a memory")
 

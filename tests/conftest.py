@@ -90,7 +90,7 @@ class World:
     @property
     def location(self) -> str:
         """What the store says of where it is."""
-        return self.strata.services.store.location
+        return self.strata.runtime.store.location
 
     @property
     def is_durable(self) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from simonides.domain.codecs.checksums import with_check
 from simonides.domain.writing.change import NewVersion
-from simonides.engine.core.prefetch import Begun
+from simonides.engine.core.prefetch import Prefetch
 from simonides.testing import ALICE, BOB
 from simonides.testing.store_contract import MemoryStoreContract, drive
 
@@ -146,7 +146,7 @@ def test_who_has_asked_goes_on_before_the_answer(store):
     written(store, 1)
 
     async def read():
-        begun = Begun(store.snapshots({ALICE: None}))
+        begun = Prefetch(store.snapshots({ALICE: None}))
         return begun.has_ended, begun._rest.waits_for, await begun
 
     has_ended, waits_for, (snapshot,) = drive(store, read())

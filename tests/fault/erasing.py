@@ -88,7 +88,7 @@ def found_in(directory, canaries):
 
 def rows_of(strata, *scopes):
     """Everything that a store has of some owners, the journal of their reads included."""
-    store, run = strata.services.store, strata._driver.run
+    store, run = strata.runtime.store, strata._driver.run
     digests = [run(store.chain_head(scope))[0] for scope in scopes]
     return [
         (run(store.facts(digest)), [run(store.page(digest, p, limit=10**6)) for p in PARTS])

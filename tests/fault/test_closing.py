@@ -35,7 +35,7 @@ def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(targe
     strata = opened(target)
     strata.manager(user="ana").session("s", ends_on_close=True).add("user", "I live in Zorbville.")
     begun, go_on, told = threading.Event(), threading.Event(), []
-    close = strata.services.part(ReadJournal).close
+    close = strata.runtime.part(ReadJournal).close
 
     async def slowly():
         begun.set()
@@ -45,7 +45,7 @@ def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(targe
     async def at_once():
         go_on.wait(WAIT_S)
 
-    strata.services.part(ReadJournal).close = slowly
+    strata.runtime.part(ReadJournal).close = slowly
 
     def closing():
         try:
@@ -74,7 +74,7 @@ def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(targe
 def test_of_several_tasks_that_close_one_does_and_the_others_wait_for_it(target):
     async def main():
         strata = simonides.aopen(target)
-        memory, store = strata.manager(user="ana"), strata.services.store
+        memory, store = strata.manager(user="ana"), strata.runtime.store
         await memory.remember("Lives in Zorbville.")
         await memory.digest("Zorbville")
         write, writing, go_on = store.journal, asyncio.Event(), asyncio.Event()
@@ -100,7 +100,7 @@ def test_of_several_tasks_that_close_one_does_and_the_others_wait_for_it(target)
 def test_a_signals_handler_that_closes_what_is_being_closed_waits_for_nothing(target):
     strata = opened(target)
     strata.manager(user="ana").remember("Lives in Zorbville.")
-    close, told = strata.services.part(ReadJournal).close, []
+    close, told = strata.runtime.part(ReadJournal).close, []
 
     async def interrupted():
         signal.raise_signal(signal.SIGUSR1)
@@ -111,7 +111,7 @@ def test_a_signals_handler_that_closes_what_is_being_closed_waits_for_nothing(ta
         strata.close()
         told.append("handled")
 
-    strata.services.part(ReadJournal).close = interrupted
+    strata.runtime.part(ReadJournal).close = interrupted
     before = signal.signal(signal.SIGUSR1, handler)
     try:
         strata.close()

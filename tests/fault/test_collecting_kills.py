@@ -47,7 +47,7 @@ def fill(target) -> None:
 
 
 def standing(strata) -> dict[str, str]:
-    store = strata.services.store
+    store = strata.runtime.store
     rows = drive(store, store.rows(ANA, limit=10 * COUNT))
     return {row.id: status_of(row.state).value for row in rows}
 
@@ -83,7 +83,7 @@ def test_killed_at_any_point_collecting_is_gone_on_with(tmp_path, monkeypatch):
             assert {now[id] for id in now} <= {"active", "superseded", "stale", "evicted"}
             assert all(before[id] == "superseded" for id in set(before) - set(now))
             assert len(strata.manager(user="ana").list(limit=1_000)) == 2 * COUNT
-            assert drive(strata.services.store, strata.services.store.damaged(ANA)) == ()
+            assert drive(strata.runtime.store, strata.runtime.store.damaged(ANA)) == ()
             assert strata.verify_audit().ok
     with opened(target, 350, leases=KILLS) as strata:
         strata.gc()

@@ -62,7 +62,7 @@ def test_cycles_of_lives_and_erasures_leave_no_canary_and_no_others_changed(
         strata.admin(by="root").grant(user, "org_write")
     bob = strata.manager(user="bob")
     Life("bob").lead(bob)
-    strata._driver.run(strata.services.part(ReadJournal).flush())
+    strata._driver.run(strata.runtime.part(ReadJournal).flush())
     before = rows_of(strata, bob.principal.home)
     org = {memory.id for memory in bob.list() if memory.scope.user is None}
 

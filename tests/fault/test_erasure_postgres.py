@@ -29,7 +29,7 @@ def test_a_life_is_erased_and_others_stay_as_they_were(strata):
     strata.admin(by="root").grant("ana", "org_write")
     ana, bob, life = strata.manager(user="ana"), strata.manager(user="bob"), Life("postgres")
     Life("bob").lead(bob, org=False)
-    strata._driver.run(strata.services.part(ReadJournal).flush())
+    strata._driver.run(strata.runtime.part(ReadJournal).flush())
     before = rows_of(strata, bob.principal.home)
     life.lead(ana)
     assert len(bob.list(scopes=["org"])) == 1

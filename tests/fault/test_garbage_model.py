@@ -170,11 +170,11 @@ class Life:
 
     def __init__(self, strata: Strata, clock: ManualClock, run: Callable[..., Any]) -> None:
         self.strata, self.clock, self.run = strata, clock, run
-        self.services = strata.services
+        self.runtime = strata.runtime
         self.principal = strata.manager(user="ana", session="s").principal
-        self.ana = AsyncMemoryManager(self.services, self.principal)
-        self.policy = self.services.policies.policy_for(self.principal.home.org)
-        self.log = SessionLog(self.services, self.principal.home.owner, "s")
+        self.ana = AsyncMemoryManager(self.runtime, self.principal)
+        self.policy = self.runtime.policies.policy_for(self.principal.home.org)
+        self.log = SessionLog(self.runtime, self.principal.home.owner, "s")
         self.said: list[str] = []
         self.diagnostics: set[str] = set()
 
@@ -198,15 +198,15 @@ class Life:
             self.diagnostics.update(self.run(self.ana.hygiene()).diagnostics)
 
     async def consolidated(self, turns: list[Turn]) -> None:
-        services, principal, policy = self.services, self.principal, self.policy
-        writer = Writer(services, principal)
-        proposed = await propose_lanes(services, principal, policy, turns)
+        runtime, principal, policy = self.runtime, self.principal, self.policy
+        writer = Writer(runtime, principal)
+        proposed = await propose_lanes(runtime, principal, policy, turns)
         judged = await writer.judge(proposed.candidates)
-        advised = await advised_by_model(services, principal, policy, judged.each)
+        advised = await advised_by_model(runtime, principal, policy, judged.each)
         outcomes = await writer.write_judged(Judgements(advised.judgements))
-        report = await reconcile(services, principal, policy, outcomes)
+        report = await reconcile(runtime, principal, policy, outcomes)
         owner = principal.home.owner
-        summary = await summarise(services, policy, turns, max_chars=400, owner=owner)
+        summary = await summarise(runtime, policy, turns, max_chars=400, owner=owner)
         assert PLANTED not in summary.text
         assert len(summary.text) <= 400
         for each in (proposed, advised, report, summary):
@@ -217,7 +217,7 @@ class Life:
         assert self.strata.verify_audit().ok
         kept = self.run(self.log.entries())
         assert [logged.entry.text for logged in kept] == self.said
-        store, owner = self.services.store, self.principal.home.owner
+        store, owner = self.runtime.store, self.principal.home.owner
         rows = self.run(store.rows(owner, limit=100_000))
         assert rows
         assert not any(PLANTED.encode() in row.body for row in rows)
@@ -248,7 +248,7 @@ def policy(tmp_path: Path) -> Path:
 def test_a_thousand_garbage_answers_corrupt_nothing_and_the_ceiling_holds(policy: Path) -> None:
     model = Raving(seed=7)
     strata, clock = opened(model, policy)
-    life = Life(strata, clock, partial(drive, strata.services.store))
+    life = Life(strata, clock, partial(drive, strata.runtime.store))
     number = 0
 
     while not any(name.endswith("ceiling:calls_per_owner_day") for name in life.diagnostics):

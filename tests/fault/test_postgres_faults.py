@@ -283,7 +283,7 @@ def test_a_store_belongs_to_one_event_loop(store):
 
 def test_a_blocking_call_from_within_another_is_refused(url, monkeypatch):
     with simonides.open(url) as strata:
-        manager, inner = strata.manager(user="ana"), strata.services.store
+        manager, inner = strata.manager(user="ana"), strata.runtime.store
 
         async def asks_again(_):
             manager.list()

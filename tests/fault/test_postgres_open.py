@@ -89,7 +89,7 @@ def test_the_password_is_shown_nowhere(postgres, database, caplog):
     with simonides.open(url) as strata:
         manager = strata.manager(user="ana")
         manager.remember("A fact")
-        store = strata.services.store
+        store = strata.runtime.store
         shown = f"{store!r} {store.location} {vars(store)!r} {vars(store._pool)!r}"
         shown += f"{manager.status()} {vars(store._pool._pool)['name']}"
 

@@ -58,7 +58,7 @@ class Person:
 
     def __init__(self, strata, number, named):
         self.manager = strata.manager(**named)
-        self.store = strata.services.store
+        self.store = strata.runtime.store
         self.home = scope_of(**named)
         self.above = {"user": named.get("user"), "org": named.get("org")} if "task" in named else {}
         self.is_named = named
@@ -176,7 +176,7 @@ def test_twenty_thousand_questions_about_others_leak_nothing(postgres, database)
                 after = [await person.manager.get(id) for id in person.ids]
                 assert plain(after) == person.before
             assert (await strata.verify_audit()).ok
-            return told, strata.services.store._pool._pool.get_stats()
+            return told, strata.runtime.store._pool._pool.get_stats()
 
     told, stats = asyncio.run(story())
     assert told["leaked"] == 0

@@ -14,7 +14,7 @@ from simonides.api.open.assemble import assemble
 from simonides.api.store import AsyncStrata
 from simonides.api.sync import Strata
 from simonides.engine.maintenance import reindex as reindexing
-from simonides.engine.maintenance.reindex_worker import PAUSE_S, START_S, Background
+from simonides.engine.maintenance.reindex_worker import PAUSE_S, START_S, ReindexWorker
 from simonides.settings import Settings
 from simonides.testing import ManualClock
 
@@ -44,7 +44,7 @@ def fill(target: str | Path) -> None:
 
 
 def all_rows(strata: Strata):
-    store = strata.services.store
+    store = strata.runtime.store
     (owner,) = strata._driver.run(store.owners())
     return strata._driver.run(store.rows(owner, limit=COUNT + 1))
 
@@ -88,7 +88,7 @@ def test_killed_at_any_point_it_is_gone_on_with(target, monkeypatch):
         child.kill()
 
         with Strata(make(target, new())) as strata:
-            made = strata.services.indexes.indexer.is_current
+            made = strata.runtime.indexes.indexer.is_current
             rows = all_rows(strata)
             assert [row.id for row in rows] == [*before]
             assert all(made(row.entry) or row.entry == before[row.id] for row in rows)
@@ -161,11 +161,11 @@ def test_on_an_event_loop_it_goes_on_beside_others_and_ends_with_the_store(targe
             during = await ana.recall("boat 17")
             assert [h.to_dict() for h in during] == [h.to_dict() for h in before]
         embedder.gate.set()
-        return strata.services.part(Background).problems
+        return strata.runtime.part(ReindexWorker).problems
 
     assert asyncio.run(live()) == ()
     with Strata(make(target, new())) as strata:
-        assert not any(map(strata.services.indexes.indexer.is_current, entries(strata)))
+        assert not any(map(strata.runtime.indexes.indexer.is_current, entries(strata)))
 
 
 def test_on_an_event_loop_all_is_made_anew(target):
@@ -176,8 +176,8 @@ def test_on_an_event_loop_all_is_made_anew(target):
         async with patient(target, new(), clock, inline=False) as strata:
             ana = strata.manager(user="ana")
             await ana.recall("boat 17")
-            (owner,) = await strata.services.store.owners()
-            index = strata.services.indexes.of(owner)
+            (owner,) = await strata.runtime.store.owners()
+            index = strata.runtime.indexes.of(owner)
             assert len(index.stale) == COUNT
             clock.advance(seconds=START_S)
 
@@ -190,7 +190,7 @@ def test_on_an_event_loop_all_is_made_anew(target):
 
     asyncio.run(live())
     with Strata(make(target, new())) as strata:
-        assert all(map(strata.services.indexes.indexer.is_current, entries(strata)))
+        assert all(map(strata.runtime.indexes.indexer.is_current, entries(strata)))
 
 
 def test_without_an_event_loop_closing_waits_for_the_batch_under_way(target):
@@ -210,9 +210,9 @@ def test_without_an_event_loop_closing_waits_for_the_batch_under_way(target):
     alarm.join()
 
     with Strata(make(target, new())) as again:
-        made = sum(map(again.services.indexes.indexer.is_current, entries(again)))
+        made = sum(map(again.runtime.indexes.indexer.is_current, entries(again)))
         assert made in (0, 64), "all of a batch or none"
-    problems = strata.services.part(Background).problems
+    problems = strata.runtime.part(ReindexWorker).problems
     assert problems in ((), ("reindexing:StoreUnavailable",))
 
 

@@ -37,14 +37,14 @@ def opened(target):
 
 def talk(target, owner=ANA):
     with opened(target) as strata:
-        log = SessionLog(strata.services, owner, "s")
+        log = SessionLog(strata.runtime, owner, "s")
         said = [Entry(kind=EntryKind.TURN, text=text, role=Role.USER) for text in SAID]
         strata._driver.run(log.append(said))
 
 
 def end(strata, owner=ANA):
     principal = Principal(owner, session="s")
-    return strata._driver.run(SessionEnder(strata.services, principal).end("s"))
+    return strata._driver.run(SessionEnder(strata.runtime, principal).end("s"))
 
 
 def killed_at(target, place, *, before, owner=ANA):
@@ -67,8 +67,8 @@ def killed_at(target, place, *, before, owner=ANA):
 
             setattr(store, name, at_last)
 
-        dying(strata.services.store, "commit")
-        dying(strata.services.sessions, "drop")
+        dying(strata.runtime.store, "commit")
+        dying(strata.runtime.sessions, "drop")
         end(strata, owner)
         say("ended")
         strata.close()
@@ -82,20 +82,20 @@ def killed_at(target, place, *, before, owner=ANA):
 
 def left_of(strata, owner=ANA):
     """What the session left behind, without ids and times."""
-    services = strata.services
+    runtime = strata.runtime
     drive = strata._driver.run
     memories = strata.manager(user=owner.user).list(limit=100)
-    links = drive(services.store.links(owner, limit=10_000))
+    links = drive(runtime.store.links(owner, limit=10_000))
     payloads = [json.loads(link.payload) for link in links if link.payload is not None]
-    (step,) = drive(services.store.session_steps(owner))
+    (step,) = drive(runtime.store.session_steps(owner))
     told = json.loads(step.body)
     return {
         "memories": sorted((m.key or m.category, m.content, m.version, m.kind) for m in memories),
         "ended": sum(event["type"] == "session_ended" for event in payloads),
         "created": sum(event["type"] == "created" for event in payloads),
         "step": (step.step, told["is_dropped"], told["extracted"]),
-        "held": len(drive(services.store.held(owner))),
-        "log": drive(services.sessions.sessions(owner)),
+        "held": len(drive(runtime.store.held(owner))),
+        "log": drive(runtime.sessions.sessions(owner)),
     }
 
 

@@ -94,7 +94,7 @@ def test_a_signal_that_is_turned_into_an_exit_ends_what_is_to_end_with_the_proce
 
     with simonides.open(store) as strata:
         ana = strata.manager(user="ana")
-        links = drive(strata.services.store, strata.services.store.links(ana.principal.home.owner))
+        links = drive(strata.runtime.store, strata.runtime.store.links(ana.principal.home.owner))
         left = [open_session.name for open_session in ana.sessions()]
         kept = [memory.content for memory in ana.list(filter={"key": "location"})]
 

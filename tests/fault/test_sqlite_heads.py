@@ -171,7 +171,7 @@ def test_a_recall_asks_the_file_nothing_while_nobody_writes(database):
         memory.remember("Ana drinks green tea.")
         for _ in range(2):  # the first loads the owner
             memory.recall("tea")
-        (reader,) = strata.services.store._place._idle_readers
+        (reader,) = strata.runtime.store._place._idle_readers
         asked = []
         reader.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: asked.append(event["sql"]))
 

@@ -82,12 +82,12 @@ def test_an_end_that_breaks_anywhere_is_done_once(
         ids=CountingIds(),
     )  # fmt: skip
     with Strata(made) as strata:
-        ana, services = begun(strata), strata.services
+        ana, runtime = begun(strata), strata.runtime
         how = Gone if error == "process" else (lambda: StoreUnavailable("here", "gone"))
         breaking = Breaking(place, after=after, error=how)
         with monkeypatch.context() as broken:
-            broken.setattr(services.store, "commit", breaking.around(services.store.commit))
-            broken.setattr(services.sessions, "append", breaking.around(services.sessions.append))
+            broken.setattr(runtime.store, "commit", breaking.around(runtime.store.commit))
+            broken.setattr(runtime.sessions, "append", breaking.around(runtime.sessions.append))
             with suppress(Gone, StoreUnavailable):
                 ended(ana)
         assert breaking.calls < CALLS
@@ -116,15 +116,15 @@ def test_giving_up_that_breaks_anywhere_leaves_nothing_behind(
     place: int, monkeypatch: pytest.MonkeyPatch, *, after: bool
 ) -> None:
     with memory_only() as strata:
-        ana, services = begun(strata).session("one").memory, strata.services
+        ana, runtime = begun(strata).session("one").memory, strata.runtime
         strata.manager(user="ana").task(name="up", resume=True).__enter__().abandon()
         task = ana.task("Upgrade", name="up")
         task.start()
         strata.manager(user="ana", task="up").remember("Inside the task")
         breaking = Breaking(place, after=after, error=Gone)
         with monkeypatch.context() as broken, suppress(Gone):
-            broken.setattr(services.store, "commit", breaking.around(services.store.commit))
-            broken.setattr(services.sessions, "append", breaking.around(services.sessions.append))
+            broken.setattr(runtime.store, "commit", breaking.around(runtime.store.commit))
+            broken.setattr(runtime.sessions, "append", breaking.around(runtime.sessions.append))
             task.abandon()
         assert breaking.calls < 3
 
@@ -141,7 +141,7 @@ def broken_off(strata: Strata, monkeypatch: pytest.MonkeyPatch) -> Task:
     task.start()
     breaking = Breaking(0, after=True, error=lambda: StoreUnavailable("here", "gone"))
     with monkeypatch.context() as broken:
-        store = strata.services.store
+        store = strata.runtime.store
         broken.setattr(store, "commit", breaking.around(store.commit))
         with pytest.raises(StoreUnavailable):
             task.complete("A dump takes three minutes")
@@ -182,7 +182,7 @@ def test_what_is_told_after_the_learning_is_not_part_of_it(monkeypatch: pytest.M
         task.start()
         breaking = Breaking(0, after=False, error=lambda: StoreUnavailable("here", "gone"))
         with monkeypatch.context() as broken:
-            store = strata.services.store
+            store = strata.runtime.store
             broken.setattr(store, "commit", breaking.around(store.commit))
             with pytest.raises(StoreUnavailable):
                 task.complete()
@@ -211,8 +211,8 @@ def test_a_broken_end_is_called_again_on_the_same_task(monkeypatch: pytest.Monke
         task.start()
         breaking = Breaking(0, after=True, error=lambda: StoreUnavailable("here", "gone"))
         with monkeypatch.context() as broken:
-            broken.setattr(strata.services.store, "commit",
-                           breaking.around(strata.services.store.commit))  # fmt: skip
+            broken.setattr(strata.runtime.store, "commit",
+                           breaking.around(strata.runtime.store.commit))  # fmt: skip
             with pytest.raises(StoreUnavailable):
                 task.complete("A dump takes three minutes")
 

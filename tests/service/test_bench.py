@@ -194,7 +194,7 @@ def test_a_plot_without_sizes_is_bad_usage(store, tmp_path):
 def test_measuring_is_no_reading(store):
     def reads():
         with simonides.open(store) as strata:
-            owner, kept = simonides.Scope.of_user("default", "ana"), strata.services.store
+            owner, kept = simonides.Scope.of_user("default", "ana"), strata.runtime.store
             return drive(kept, kept.journaled(owner))
 
     before = reads()

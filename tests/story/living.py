@@ -315,7 +315,7 @@ class Living(RuleBasedStateMachine):
         read = {hit.memory.id for hit in hits}
         for fact in self.shelves[place].facts.values():
             fact.read = self.now if fact.id in read else fact.read
-        self.run(self.strata.services.part(ReadJournal).flush())
+        self.run(self.strata.runtime.part(ReadJournal).flush())
 
     def standing(self, who: str) -> dict[str, Any]:
         """Return what is to be seen."""

@@ -82,13 +82,13 @@ def answers(strata: Strata, user: str = "ana", **asked):
 
 
 def rows_of(strata: Strata, owner: Scope = ANA) -> tuple[StoredRow, ...]:
-    store = strata.services.store
+    store = strata.runtime.store
     return strata._driver.run(store.rows(owner, limit=10_000))
 
 
 def made_by(strata: Strata, by: Strata) -> int:
     """How many stored entries are of a process's recipe."""
-    return sum(by.services.indexes.indexer.is_current(row.entry) for row in rows_of(strata))
+    return sum(by.runtime.indexes.indexer.is_current(row.entry) for row in rows_of(strata))
 
 
 def hashed(dimensions: int = 32) -> HashedEmbedder:

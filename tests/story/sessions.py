@@ -21,9 +21,9 @@ def summaries(monkeypatch):
     """The turns of which summaries are asked for, as they are."""
     asked, summarise = [], ending.summarise
 
-    async def noted(services, policy, turns, **how):
+    async def noted(runtime, policy, turns, **how):
         asked.append(tuple(turns))
-        return await summarise(services, policy, turns, **how)
+        return await summarise(runtime, policy, turns, **how)
 
     monkeypatch.setattr(ending, "summarise", noted)
     return asked
@@ -42,8 +42,8 @@ class Talk:
         self.lanes = lanes
 
     @property
-    def services(self):
-        return self.world.strata.services
+    def runtime(self):
+        return self.world.strata.runtime
 
     def drive(self, call):
         return self.world.strata._driver.run(call)
@@ -53,33 +53,33 @@ class Talk:
             Entry(kind=EntryKind.TURN, text=text, role=role, speaker=speaker, task=task)
             for text in texts
         ]
-        return self.drive(SessionLog(self.services, self.owner, self.name).append(entries))
+        return self.drive(SessionLog(self.runtime, self.owner, self.name).append(entries))
 
     def answer(self, *texts):
         return self.say(*texts, role=Role.ASSISTANT)
 
     def catch_up(self, **how):
-        extractor = Extractor(self.services, self.principal, lanes=self.lanes)
+        extractor = Extractor(self.runtime, self.principal, lanes=self.lanes)
         return self.drive(extractor.catch_up(self.name, **how))
 
     def end(self, **how):
-        return self.drive(SessionEnder(self.services, self.principal).end(self.name, **how))
+        return self.drive(SessionEnder(self.runtime, self.principal).end(self.name, **how))
 
     def checkpoint(self):
-        return self.drive(SessionEnder(self.services, self.principal).checkpoint(self.name))
+        return self.drive(SessionEnder(self.runtime, self.principal).checkpoint(self.name))
 
     def log(self):
-        return self.drive(SessionLog(self.services, self.owner, self.name).entries())
+        return self.drive(SessionLog(self.runtime, self.owner, self.name).entries())
 
     def step(self):
-        steps = self.drive(self.services.store.session_steps(self.owner, session=self.name))
+        steps = self.drive(self.runtime.store.session_steps(self.owner, session=self.name))
         return steps[0] if steps else None
 
     def told(self):
         return json.loads(self.step().body)
 
     def held(self):
-        rows = self.drive(self.services.store.held(self.owner))
+        rows = self.drive(self.runtime.store.held(self.owner))
         return [decode_held(row) for row in rows]
 
     def memories(self, **only):
@@ -90,6 +90,6 @@ class Talk:
         return sorted(memory.content for memory in self.memories(**only))
 
     def events(self, *types):
-        links = self.drive(self.services.store.links(self.owner, limit=100_000))
+        links = self.drive(self.runtime.store.links(self.owner, limit=100_000))
         read = [json.loads(link.payload) for link in links if link.payload is not None]
         return [event for event in read if not types or event["type"] in types]

@@ -148,7 +148,7 @@ class AgeingMachine(RuleBasedStateMachine):
         self._look()
 
     def _look(self) -> None:
-        rows = drive(self.strata.services.store, self.strata.services.store.rows(ANA))
+        rows = drive(self.strata.runtime.store, self.strata.runtime.store.rows(ANA))
         standing = {memory.id for memory in self.manager.list(limit=1_000)}
         there = {row.id for row in rows}
         for id, kept in self.kept.items():

@@ -134,7 +134,7 @@ def test_without_a_place_a_store_in_a_file_has_one_beside_it(tmp_path, new_world
 
 def test_a_store_knows_where_its_backups_are(tmp_path, world):
     live(world.strata)
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     assert drive(store, store.backups()) == ()
 
     taken = [world.strata.backup(tmp_path / "one.db"), world.strata.backup(f"{tmp_path}/many/")]
@@ -151,7 +151,7 @@ def test_a_store_knows_where_its_backups_are(tmp_path, world):
     assert str(tmp_path / "one.db") not in drive(store, store.backups())
     if world.is_durable:
         world.reopen()
-        assert drive(store, world.strata.services.store.backups())[1:] == tuple(sorted(paths[1:]))
+        assert drive(store, world.strata.runtime.store.backups())[1:] == tuple(sorted(paths[1:]))
 
 
 def test_a_place_that_cannot_be_is_refused(tmp_path, world):
@@ -587,10 +587,10 @@ def test_on_an_event_loop_backups_are_taken_beside_it(tmp_path):
         async with made as strata:
             await strata.manager(user="alice").remember("I live in Lisbon")
             clock.advance(seconds=61)
-            while not await strata.services.part(Backups).known():
+            while not await strata.runtime.part(Backups).known():
                 await asyncio.sleep(0)
             await strata.manager(user="alice").remember("Newer")
-            (backup,) = await strata.services.part(Backups).known()
+            (backup,) = await strata.runtime.part(Backups).known()
             await strata.restore_backup(backup)
             return [memory.content for memory in await strata.manager(user="alice").list()]
 
@@ -620,7 +620,7 @@ def test_a_server_s_store_is_backed_up_to_a_file_that_moves_back(tmp_path, postg
 
 async def moved(source, target):
     async with open_for_move(source, target, settings=PLAIN) as (one, other):
-        await migrate(one.services.store, other.services.store)
+        await migrate(one.runtime.store, other.runtime.store)
 
 
 def test_a_full_store_that_is_closed_takes_no_backup(tmp_path):

@@ -121,7 +121,7 @@ def manager(world: World) -> MemoryManager:
 
 def everything(strata: Strata, manager: MemoryManager) -> Any:
     """What a store holds, as far as anyone can see: rows, history, chain and head."""
-    store = strata.services.store
+    store = strata.runtime.store
     owner = manager.principal.home
     chain = asyncio.run(_chain(store, owner))
     return manager.list(limit=1000), manager.history("region"), chain, strata.verify_audit()

@@ -114,9 +114,7 @@ def test_a_secret_in_any_place_leaves_no_trace(tmp_path: Path, log: Log, by: str
                     traceback.format_exception_only(error)
                 )
         told["status"] = json.dumps(memory.status(), default=str)
-        told["events"] = repr(
-            strata._driver.run(strata.services.store.links(memory.principal.home))
-        )
+        told["events"] = repr(strata._driver.run(strata.runtime.store.links(memory.principal.home)))
         told["all"] = repr(memory.list())
         files_open = {path: path.read_bytes() for path in file.parent.iterdir()}
 

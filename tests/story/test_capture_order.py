@@ -32,7 +32,7 @@ def told(report: CaptureReport) -> list[tuple[str | None, str, str]]:
 
 def held(world: World, user: str = "ana") -> int:
     owner = world.strata.manager(user=user).principal.home
-    return len(world.strata._driver.run(world.strata.services.store.held(owner)))
+    return len(world.strata._driver.run(world.strata.runtime.store.held(owner)))
 
 
 # -- the order of the text -----------------------------------------------------------------

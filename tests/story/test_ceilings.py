@@ -21,7 +21,7 @@ from simonides.domain.policy.ceilings import Ceilings, Limits
 from simonides.domain.scope import Scope
 from simonides.domain.writing.decision import Usage
 from simonides.engine.core.counters import Counters
-from simonides.engine.core.model_budget import Meter
+from simonides.engine.core.model_budget import ModelBudget
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.model_server import ModelServer, well
@@ -188,8 +188,8 @@ def test_no_limit_is_none_however_often_one_operation_asks(at_home: Any) -> None
 
 def test_questions_asked_side_by_side_count_each_other(at_home: Any) -> None:
     async def both() -> list[Any]:
-        meter = Meter(
-            Endless(NOTHING), home.strata.services.store, home.clock, tokens, Counters(home.clock)
+        meter = ModelBudget(
+            Endless(NOTHING), home.strata.runtime.store, home.clock, tokens, Counters(home.clock)
         )
         account = meter.account(Scope.of_user("default", "ana"), Ceilings(write=Limits(calls=1)))
         question = {"system": "", "user": "", "schema": {}, "name": "", "deadline_s": 1.0}
@@ -197,7 +197,7 @@ def test_questions_asked_side_by_side_count_each_other(at_home: Any) -> None:
         return await asyncio.gather(*asked, return_exceptions=True)
 
     home = at_home("", None)
-    tokens = home.strata.services.models.tokens
+    tokens = home.strata.runtime.models.tokens
 
     given = asyncio.run(both())
 
@@ -339,7 +339,7 @@ def test_several_processes_together_stay_under_the_ceiling(tmp_path: Path) -> No
 
 def test_nothing_but_an_account_asks_the_model_of_an_open_store() -> None:
     """The meter cannot be asked, and only the account that it opens is given the model."""
-    assert not hasattr(Meter, "complete_json")
+    assert not hasattr(ModelBudget, "complete_json")
     source = Path(simonides.__file__).parent
     asking, holding = set(), set()
     for file in source.rglob("*.py"):
@@ -347,11 +347,11 @@ def test_nothing_but_an_account_asks_the_model_of_an_open_store() -> None:
             called = node.func if isinstance(node, ast.Call) else None
             if isinstance(called, ast.Attribute) and called.attr == "complete_json":
                 asking.add(file.relative_to(source).as_posix())
-            if isinstance(node, ast.Name) and node.id in ("Meter", "Account"):
+            if isinstance(node, ast.Name) and node.id in ("ModelBudget", "BudgetAccount"):
                 holding.add(file.relative_to(source).as_posix())
     # Who asks is handed a model by somebody who opens an account: rooms, the agent, and what looks
-    # twice (`Services.second_look`). The guard is the model that an account asks.
-    asking -= {"adapters/classifying.py", "adapters/model_guarded.py"}
+    # twice (`Runtime.second_look`). The guard is the model that an account asks.
+    asking -= {"providers/classifiers.py", "providers/language_models/circuit_breaker.py"}
     assert {name.split("/")[0] for name in asking} <= {
         "agent",
         "capture",
@@ -359,8 +359,10 @@ def test_nothing_but_an_account_asks_the_model_of_an_open_store() -> None:
         "hygiene",
         "manager",
     }
-    assert {name for name in asking if name.startswith("manager")} == {"manager/metering.py"}
-    assert holding <= {"manager/metering.py", "manager/services.py", "wiring.py"}
+    assert {name for name in asking if name.startswith("manager")} == {
+        "engine/core/model_budget.py"
+    }
+    assert holding <= {"engine/core/model_budget.py", "engine/core/runtime.py", "wiring.py"}
 
 
 def test_every_question_of_every_verb_is_booked(at_home: Any) -> None:
@@ -371,7 +373,7 @@ def test_every_question_of_every_verb_is_booked(at_home: Any) -> None:
 
     model = Thorough(NOTHING)
     home = at_home("", model)
-    store, owner = home.strata.services.store, Scope.of_user("default", "ana")
+    store, owner = home.strata.runtime.store, Scope.of_user("default", "ana")
     for text in (
         "The boat is moored in Porto harbour",
         "The boat sank in Porto harbour",

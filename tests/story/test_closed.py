@@ -15,7 +15,7 @@ from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
 
 HANDLES = {
-    "strata": {"manager", "admin", "agent", "get_metrics", "close", "services"},
+    "strata": {"manager", "admin", "agent", "get_metrics", "close", "runtime"},
     "manager": {"session", "task", "triggers", "search_tool", "check", "scan", "principal"},
     "session": {"memory", "name"},
     "task": {"conversation", "start"},
@@ -37,7 +37,7 @@ class Open:
 
     def __init__(self, strata: Any, folder: Path) -> None:
         self.strata, self.folder = strata, folder
-        self.is_file = Path(strata.services.store.location).is_absolute()
+        self.is_file = Path(strata.runtime.store.location).is_absolute()
 
     async def prepare(self) -> None:
         strata = self.strata

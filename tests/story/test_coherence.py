@@ -14,7 +14,7 @@ import simonides
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import MemoryManager, Strata
 from simonides.domain.conversation.session import Observation, SessionRules
-from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 
@@ -244,9 +244,9 @@ def test_a_receipt_says_what_gave_way_and_can_be_replayed_while_the_session_is_o
     cited = shown.items[0].memory.id
     assert session.memory.verify(f"See {cited}.", shown.receipt).ok
 
-    world.strata.services.part(HotSessions).clear()
+    world.strata.runtime.part(WarmSessions).clear()
     owner = ana.principal.home.owner
-    drop = world.strata.services.sessions.drop(owner, "s")
+    drop = world.strata.runtime.sessions.drop(owner, "s")
     world.strata._driver.run(drop)
     with pytest.raises(simonides.NotReplayable) as gone:
         session.memory.replay(shown.receipt)
@@ -276,7 +276,7 @@ def test_another_session_of_the_same_name_begins_with_nothing_said(
 
     # As another process ends it and begins the next.
     world.clock.advance(seconds=1)
-    sessions, owner = world.strata.services.sessions, ana.principal.home.owner
+    sessions, owner = world.strata.runtime.sessions, ana.principal.home.owner
     kept = driver.run(sessions.entries(owner, "s"))
     driver.run(sessions.drop(owner, "s"))
     again = [Observation(world.clock.now_us(), kept[0].body)] * 3
@@ -334,7 +334,7 @@ def test_where_the_session_cannot_be_read_the_answer_says_so(
     async def fail(*_: object, **__: object) -> object:
         raise simonides.StoreUnavailable("m.db", "gone")
 
-    monkeypatch.setattr(world.strata.services.sessions, "entries", fail)
+    monkeypatch.setattr(world.strata.runtime.sessions, "entries", fail)
     found = session.memory.recall("location", limit=50)
 
     assert "session" in found.degraded
@@ -449,11 +449,11 @@ def test_what_a_prompt_costs_does_not_grow_with_the_session(
 ) -> None:
     with ana.task("Migrate", plan=["one", "two"]) as task:
         within = ana.session(task.session).memory
-        for n in range(2 * world.strata.services.part(SessionRules).hot_entries):
+        for n in range(2 * world.strata.runtime.part(SessionRules).hot_entries):
             task.observe("psql", f"{n} rows")
         prompt = task.prompt if kind == "task" else lambda: within.recall("location")
         prompt()
-        log, read = world.strata.services.sessions, list[int]()
+        log, read = world.strata.runtime.sessions, list[int]()
         entries = log.entries
 
         async def counted(*given: Any, **named: Any) -> Any:

@@ -12,7 +12,7 @@ FACT = {"source": "tool_verified", "category": "entity_fact"}
 
 
 def test_a_year_of_daily_collecting(world: World) -> None:
-    store, admin = world.strata.services.store, world.strata.admin(by="root")
+    store, admin = world.strata.runtime.store, world.strata.admin(by="root")
     ana, ben = (world.strata.manager(user=user) for user in ("ana", "ben"))
     lift = admin.remember(Draft("The office has a lift", **FACT), scope=ORG.path).memory
     admin.remember(Draft("The office has a cellar", **FACT), scope=ORG.path)

@@ -34,18 +34,18 @@ def counts(report: GcReport) -> dict[str, int]:
 
 
 def status(world: World, id: str, owner: Scope = ANA) -> Status:
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     return drive(store, store.states(owner, id))[-1].status
 
 
 def events(world: World, owner: Scope = ANA) -> list[str]:
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     links = drive(store, store.links(owner))
     return [json.loads(link.payload)["type"] for link in links if link.payload is not None]
 
 
 def journal(world: World, kind: str, owner: Scope = ANA) -> list[dict[str, object]]:
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     found = drive(store, store.journaled(owner, kind=kind))
     return [json.loads(entry.body) for entry in found]
 
@@ -53,7 +53,7 @@ def journal(world: World, kind: str, owner: Scope = ANA) -> list[dict[str, objec
 def both(world: World, user: str = "ana") -> dict[str, int]:
     """Run dry and then in earnest; they must agree, and a second run must find nothing."""
     manager = world.strata.manager(user=user)
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     before = drive(store, store.rows(Scope.of_user("default", user)))
     dry = manager.gc(dry_run=True)
     assert drive(store, store.rows(Scope.of_user("default", user))) == before
@@ -140,7 +140,7 @@ def test_a_dry_run_knows_that_a_chain_goes_whole(world: World) -> None:
     world.clock.advance(days=91)
 
     assert both(world) == {"superseded_old": 1, "evicted_old": 1}
-    assert drive(world.strata.services.store, world.strata.services.store.rows(ANA)) == ()
+    assert drive(world.strata.runtime.store, world.strata.runtime.store.rows(ANA)) == ()
 
 
 def test_versions_that_gave_way_are_purged_when_history_ends(world: World) -> None:
@@ -211,7 +211,7 @@ def test_what_was_evicted_is_purged_when_history_ends(world: World) -> None:
     world.clock.advance(days=90)
 
     assert both(world) == {"evicted_old": 1}
-    assert drive(world.strata.services.store, world.strata.services.store.get(ANA, [id])) == ()
+    assert drive(world.strata.runtime.store, world.strata.runtime.store.get(ANA, [id])) == ()
 
 
 def test_a_guess_that_hardly_anything_is_left_of_is_marked_stale(world: World) -> None:
@@ -267,7 +267,7 @@ def test_what_is_read_does_not_become_stale(world: World) -> None:
         assert ana.recall("lift")[0].why["freshness"] == 1.0
         ana.gc()
 
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     states = drive(store, store.states(ANA, id))
     # A note of a read a month is enough.
     assert 3 <= len(states) <= 7
@@ -342,7 +342,7 @@ def test_old_receipts_go_and_floors_and_recipes_stay(world: World) -> None:
         assert len(shown.items) == 1
         ana.verify([], shown.receipt)
         world.clock.advance(days=40)
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     before = journal(world, FEEDBACK)[-1]
     recipes = drive(store, store.journaled(Scope.of_global(), kind=RECIPE))
 
@@ -361,7 +361,7 @@ def test_one_event_tells_of_all_that_one_rule_did_in_a_turn(
     """Each state that began then is of its rule, and the event tells which memories they are;
     what it tells stays when one of them is forgotten."""
     monkeypatch.setattr(collecting, "TURN_ROWS", 3)
-    ana, store = world.strata.manager(user="ana"), world.strata.services.store
+    ana, store = world.strata.manager(user="ana"), world.strata.runtime.store
     builds = [stored(world, f"Build {n} is green", **TOOL) for n in range(4)]
     ports = [stored(world, f"Port {n} is open", **FACT) for n in range(2)]
     world.clock.advance(days=350)
@@ -393,7 +393,7 @@ def test_one_event_tells_of_all_that_one_rule_did_in_a_turn(
 def test_one_worker_at_a_time_and_a_dead_ones_lease_runs_out(world: World) -> None:
     ana, id = world.strata.manager(user="ana"), stored(world, "The build is green", **TOOL)
     world.clock.advance(days=7)
-    store, now = world.strata.services.store, world.clock.now_us()
+    store, now = world.strata.runtime.store, world.clock.now_us()
     assert drive(store, store.lease(ANA, LEASE, "dead", now=now, until=now + LEASE_US))
 
     report = ana.gc()
@@ -433,8 +433,8 @@ def test_what_changes_between_the_look_and_the_turn_is_left_alone(
 ) -> None:
     ids = [stored(world, f"Port {n} is open", **FACT) for n in range(3)]
     world.clock.advance(days=350)
-    store, ana = world.strata.services.store, world.strata._strata.manager(user="ana")
-    store, ana = world.strata.services.store, world.strata._strata.manager(user="ana")
+    store, ana = world.strata.runtime.store, world.strata._strata.manager(user="ana")
+    store, ana = world.strata.runtime.store, world.strata._strata.manager(user="ana")
     commit, waiting = store.commit, [ids[1]]
 
     async def confirm_and_commit(*asked: object) -> object:

@@ -35,7 +35,7 @@ def seen(manager: MemoryManager) -> list[str]:
 
 
 def trail(world: World, owner: Scope) -> list[dict[str, object]]:
-    links = world.strata._driver.run(world.strata.services.store.links(owner))
+    links = world.strata._driver.run(world.strata.runtime.store.links(owner))
     return [json.loads(link.payload) for link in links if link.payload is not None]
 
 
@@ -206,7 +206,7 @@ def test_candidates_that_are_held_back_are_let_go(world: World, ana: MemoryManag
 
     assert ana.refuse("response_length").released == 1
 
-    waiting = world.strata.services.store.held(ana.principal.home)
+    waiting = world.strata.runtime.store.held(ana.principal.home)
     assert world.strata._driver.run(waiting) == ()
     assert [said(outcome) for outcome in ana.propose([held])] == [BY_KEY]
 

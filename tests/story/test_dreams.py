@@ -69,7 +69,7 @@ class Home:
         return [memory for memory in self.ana.list() if memory.category == "insight"]
 
     def events(self) -> list[Any]:
-        store = self.strata.services.store
+        store = self.strata.runtime.store
         links = drive(store, store.links(self.ana.principal.home.owner))
         return [json.loads(link.payload) for link in links if link.payload]
 
@@ -143,7 +143,7 @@ def test_a_dream_is_one_transaction(at_home: Any) -> None:
     home = at_home(rules=EASY)
     twice_said(home)
     home.keyed(**PORTO)
-    store, owner = home.strata.services.store, home.ana.principal.home.owner
+    store, owner = home.strata.runtime.store, home.ana.principal.home.owner
     (before,) = drive(store, store.heads([owner]))
 
     home.ana.dream()
@@ -534,7 +534,7 @@ def test_a_killed_dream_is_either_whole_or_not_there(tmp_path: Path, at_home: An
     home = at_home(rules=EASY, target=tmp_path / "m.db")
     twice_said(home)
     home.keyed(**PORTO)
-    store = home.strata.services.store
+    store = home.strata.runtime.store
     original = store.commit
 
     async def failing(owner: Any, request: Any, decide: Any) -> Any:

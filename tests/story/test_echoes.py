@@ -38,7 +38,7 @@ def fates(report: CaptureReport) -> list[tuple[str, str]]:
 
 
 def journaled(world: World, kind: str = ECHO) -> list[Any]:
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     found = world.strata._driver.run(store.journaled(ANA, kind=kind))
     return [json.loads(entry.body) for entry in found]
 
@@ -239,7 +239,7 @@ def test_of_anothers_memories_nothing_is_kept(world: World, ana: MemoryManager) 
     boss.digest("allergic", scopes=["/org/default/user/ana/"], floor=0)
     world.clock.advance(seconds=5)
 
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     owner = boss.principal.home.owner
     assert world.strata._driver.run(store.journaled(owner, kind=ECHO)) == ()
 

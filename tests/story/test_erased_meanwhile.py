@@ -186,7 +186,7 @@ def test_what_is_promoted_is_not_sent_on_once_its_user_is_erased(
 
     assert (outcome.kind, outcome.reasons) == BLOCKED
     strata, owner = handles._opened[0], ana.principal.home.owner
-    assert strata._driver.run(strata.services.store.outbox(source=owner)) == ()
+    assert strata._driver.run(strata.runtime.store.outbox(source=owner)) == ()
     assert handles.elsewhere.manager(user="bob").recall("zorb").hits == ()
 
 
@@ -351,7 +351,7 @@ def test_a_plain_write_asks_nothing_more_of_the_store(
     handles: Handles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ana = handles.open()
-    store = handles._opened[0].services.store
+    store = handles._opened[0].runtime.store
     heads, calls = store.heads, list[Any]()
 
     async def counted(owners: Any) -> Any:

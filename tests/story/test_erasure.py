@@ -24,14 +24,14 @@ STAYS = {"events", "event_payloads", "tombstones"}
 
 def parts_of(world: World, scope: Scope) -> set[str]:
     """The parts in which a store has rows of an owner, asked by digest."""
-    store, run = world.strata.services.store, world.strata._driver.run
+    store, run = world.strata.runtime.store, world.strata._driver.run
     (digest, _, _) = run(store.chain_head(scope))
     return {part.name for part in PARTS if run(store.last_key(digest, part)) is not None}
 
 
 def rows_of(world: World, *scopes: Scope) -> list[object]:
     """Everything that a store has of some owners."""
-    store, run = world.strata.services.store, world.strata._driver.run
+    store, run = world.strata.runtime.store, world.strata._driver.run
     digests = [run(store.chain_head(scope))[0] for scope in scopes]
     return [run(store.page(digest, part, limit=10_000)) for digest in digests for part in PARTS] + [
         run(store.facts(digest)) for digest in digests
@@ -68,12 +68,12 @@ def test_nothing_is_left_but_codes_and_tombstones_and_others_stay_as_they_were(
     assert receipt.removed["memories"] >= 7
     assert {"held", "idempotency", "states", "index_rows", "lookups"} <= receipt.removed.keys()
     audited = world.strata.verify_audit()
-    listed = world.strata._driver.run(world.strata.services.store.owners())
+    listed = world.strata._driver.run(world.strata.runtime.store.owners())
     assert audited.ok
     assert audited.owners == len(listed) + 1
     again = world.reopen()
     assert again.manager(user="ana").list() == ()
-    assert again.services.store.location == world.location
+    assert again.runtime.store.location == world.location
 
 
 def test_what_was_erased_is_not_learned_again_from_its_transcript(world: World) -> None:
@@ -96,7 +96,7 @@ def test_what_was_erased_is_not_learned_again_from_its_transcript(world: World) 
     assert told() == ["blocked"] * 4
     assert ana.list() == ()
     # The key is not told by the trail either, which goes on.
-    run, store = world.strata._driver.run, world.strata.services.store
+    run, store = world.strata._driver.run, world.strata.runtime.store
     events = b"".join(link.payload or b"" for link in run(store.links(ana.principal.home)))
     assert b'"key":null' in events
     assert b"location" not in events
@@ -150,7 +150,7 @@ def test_copies_that_others_have_go_too_and_what_they_said_themselves_stays(
     assert bob.get(summary.id) is None
     assert bob.get(own.id) is not None
     assert world.strata.verify_audit().ok
-    assert world.strata._driver.run(world.strata.services.store.outbox()) == ()
+    assert world.strata._driver.run(world.strata.runtime.store.outbox()) == ()
 
 
 def test_an_erasure_that_was_cut_before_others_were_told_is_gone_on_with(
@@ -162,7 +162,7 @@ def test_an_erasure_that_was_cut_before_others_were_told_is_gone_on_with(
     assert learned
     copy = ana.promote(learned.id, "org").memory
     assert copy
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     commit = store.commit
 
     async def cut(owner: Scope, *rest: object) -> object:
@@ -191,7 +191,7 @@ def test_a_promotion_that_was_under_way_writes_nothing_after_it(
     ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
     learned = ana.remember("Blue deploys work").memory
     assert learned
-    store, commit = world.strata.services.store, world.strata.services.store.commit
+    store, commit = world.strata.runtime.store, world.strata.runtime.store.commit
     org, late = Scope.of_org("default"), []
 
     async def overtaken(owner: Scope, *rest: object) -> object:
@@ -221,7 +221,7 @@ def test_who_was_erased_may_come_back_and_its_receipt_says_so(world: World) -> N
     assert admin.check_erasure(receipt).checked == ("receipt", "seal", "chain", "rows")
     world.clock.advance(seconds=1)
     ana.digest("Is anybody there?")
-    world.strata._driver.run(world.strata.services.part(ReadJournal).flush())
+    world.strata._driver.run(world.strata.runtime.part(ReadJournal).flush())
     assert admin.check_erasure(receipt).problems == (), "asking is not being remembered"
 
     ana.remember("Hello again")
@@ -259,14 +259,14 @@ def test_what_readers_did_before_is_not_written_after_the_erasure(world: World) 
     ana = world.strata.manager(user="ana")
     ana.remember(SAID)
     ana.digest("Which door code, Micro?")
-    notes = world.strata.services.part(ReadJournal).of(ana.principal.home)
+    notes = world.strata.runtime.part(ReadJournal).of(ana.principal.home)
     waiting = notes.taken()
     ana.erase()
 
     notes.put_back(waiting)  # as another process would write it now
-    world.strata._driver.run(world.strata.services.part(ReadJournal).flush())
+    world.strata._driver.run(world.strata.runtime.part(ReadJournal).flush())
 
-    run, store = world.strata._driver.run, world.strata.services.store
+    run, store = world.strata._driver.run, world.strata.runtime.store
     assert run(store.journaled(ana.principal.home)) == ()
 
 
@@ -289,7 +289,7 @@ def test_whoever_has_it_warm_reads_nothing_of_it_any_more(world: World) -> None:
 def test_what_is_written_while_a_subject_is_being_erased_goes_too(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ana, store = world.strata.manager(user="ana"), world.strata.services.store
+    ana, store = world.strata.manager(user="ana"), world.strata.runtime.store
     ana.remember(SAID)
     said, derived = iter(range(3)), store.derived
 
@@ -362,7 +362,7 @@ def test_forgetting_leaves_no_key_in_the_trail_and_no_receipt(world: World) -> N
     ana.remember("Mikro", key="cat_name")
     ana.digest("What is the cat called?")
     kept = ana.digest("dog", filter={"key": "dog_name"})
-    run, store = world.strata._driver.run, world.strata.services.store
+    run, store = world.strata._driver.run, world.strata.runtime.store
 
     outcome = ana.forget(key="cat_name")
 

@@ -43,7 +43,7 @@ def test_many_texts_are_embedded_on_another_thread(tmp_path, count, is_aside):
         async with simonides.aopen(tmp_path / "m.db") as strata:
             embedder = Watched()
             indexes = IndexCache(Indexer(embedder))
-            watched = AsyncStrata(replace(strata.services, indexes=indexes))
+            watched = AsyncStrata(replace(strata.runtime, indexes=indexes))
             await watched.manager(user="ana").remember_many(drafts(count))
             return embedder.threads
 
@@ -55,8 +55,8 @@ def test_many_texts_are_embedded_on_another_thread(tmp_path, count, is_aside):
 def test_a_caller_without_a_loop_stays_on_one_thread(tmp_path):
     with simonides.open(tmp_path / "m.db") as strata:
         embedder = Watched()
-        services = replace(strata.services, indexes=IndexCache(Indexer(embedder)))
-        manager = simonides.api.sync.Strata(AsyncStrata(services)).manager(user="ana")
+        runtime = replace(strata.runtime, indexes=IndexCache(Indexer(embedder)))
+        manager = simonides.api.sync.Strata(AsyncStrata(runtime)).manager(user="ana")
         manager.remember_many(drafts(writing.MANY_TEXTS + 1))
 
     assert set(embedder.threads) == {threading.get_ident()}
@@ -83,7 +83,7 @@ def test_reading_and_ranking_many_rows_lets_others_go_on(tmp_path, monkeypatch, 
             await strata.manager(user="ana").remember_many(drafts(count))
         async with simonides.aopen(tmp_path / f"{count}.db") as strata:
             steps = Steps()
-            manager = AsyncStrata(replace(strata.services, aside=steps)).manager(user="ana")
+            manager = AsyncStrata(replace(strata.runtime, aside=steps)).manager(user="ana")
             found = await getattr(manager, verb)("which boat lies in the harbour?")
             cold = steps.done
             await getattr(manager, verb)("which boat lies in the harbour?")
@@ -108,7 +108,7 @@ def test_all_rows_of_an_owner_are_read_off_the_loop(tmp_path):
         async with simonides.aopen(tmp_path / "m.db") as strata:
             await strata.manager(user="ana").remember_many(drafts(5))
             owner = simonides.Scope("default", "ana")
-            reading_all = asyncio.create_task(strata.services.store.rows(owner))
+            reading_all = asyncio.create_task(strata.runtime.store.rows(owner))
             await asyncio.sleep(0)
             had_to_wait = not reading_all.done()
             return had_to_wait and len(await reading_all) == 5

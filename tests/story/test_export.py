@@ -34,7 +34,7 @@ def opened(target=":memory:", clock=None, ids=None):
 
 def live(strata, user="alice"):
     """Write a small life with everything in it that a file has to keep."""
-    clock, memory = strata.services.clock, strata.manager(user=user, session="s1")
+    clock, memory = strata.runtime.clock, strata.manager(user=user, session="s1")
     memory.remember("I live in Lisbon", key="city", category="fact")
     clock.advance(days=1)
     memory.correct("city", "Berlin")
@@ -434,7 +434,7 @@ def test_a_file_that_is_not_as_it_was_written_is_refused_whole(tmp_path, exporte
         assert refused.value.reason == reason
         assert refused.value.line >= 1
         assert str(path) in str(refused.value)
-        assert drive(strata.services.store, strata.services.store.owners()) == ()
+        assert drive(strata.runtime.store, strata.runtime.store.owners()) == ()
         path.write_bytes(exported)
         assert memory.restore(path).restored
 
@@ -451,7 +451,7 @@ def test_no_flipped_bit_goes_unnoticed(tmp_path_factory, exported, data):
     with opened() as strata:
         with pytest.raises(CarryRefused):
             strata.manager(user="alice").restore(path)
-        assert drive(strata.services.store, strata.services.store.owners()) == ()
+        assert drive(strata.runtime.store, strata.runtime.store.owners()) == ()
 
 
 def test_a_file_names_no_children_that_do_not_name_their_parent(tmp_path, world):
@@ -462,7 +462,7 @@ def test_a_file_names_no_children_that_do_not_name_their_parent(tmp_path, world)
         victim = elsewhere.manager(user="bob").remember("Bob's own").memory
         forged = {**lines[place], "owner": victim.scope.path, "child": victim.id}
         written(tmp_path / "a.jsonl", [*lines[: place + 1], forged, *lines[place + 1 :]])
-        store, owner = elsewhere.services.store, elsewhere.manager(user="alice").principal.home
+        store, owner = elsewhere.runtime.store, elsewhere.manager(user="alice").principal.home
 
         report = elsewhere.admin(by="root").restore(tmp_path / "a.jsonl", user="alice")
 
@@ -551,7 +551,7 @@ def test_any_small_life_comes_back_and_goes_on_the_same(tmp_path_factory, deeds,
         assert middle(place / "1.jsonl") == middle(place / "2.jsonl")
         assert there.list(limit=1000) == memory.list(limit=1000)
         owner = memory.principal.home.owner
-        store = other.services.store
+        store = other.runtime.store
         if owner in drive(store, store.owners()):
             assert drive(store, verify_owner(store, owner)).ok
         done(there, other.manager(user="alice", task="t"), later, clock)

@@ -52,7 +52,7 @@ def test_forgetting_takes_the_copies_that_wait_with_it(world: World) -> None:
     ana = world.strata.manager(user="ana", session="s1")
     report = ana.capture("Be concise.")
     assert [outcome.kind for outcome in report.outcomes] == ["held"]
-    store, owner = world.strata.services.store, ana.principal.home
+    store, owner = world.strata.runtime.store, ana.principal.home
     run = world.strata._driver.run
     assert len(run(store.held(owner))) == 1
     candidate = report.proposed[0]
@@ -71,7 +71,7 @@ def test_forgetting_overtakes_a_promotion_that_is_on_its_way(
     ana, ben = world.strata.manager(user="ana"), world.strata.manager(user="ben")
     original = ana.remember(SAID).memory
     assert original
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     commit = store.commit
 
     async def cut(owner: object, *rest: object) -> object:
@@ -101,7 +101,7 @@ def test_an_id_may_be_named_without_saying_that_it_is_one(world: World) -> None:
 
 
 def rows(world: World) -> int:
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     run, owners = world.strata._driver.run, world.strata._driver.run(store.owners())
     return sum(len(run(store.rows(owner))) + len(run(store.held(owner))) for owner in owners)
 
@@ -196,7 +196,7 @@ def test_what_is_for_another_agent_stays_when_a_scope_is_forgotten(world: World)
 def test_what_comes_while_a_scope_is_being_forgotten_goes_too(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ana, store = world.strata.manager(user="ana"), world.strata.services.store
+    ana, store = world.strata.manager(user="ana"), world.strata.runtime.store
     ana.remember(SAID)
     held = store.held
 

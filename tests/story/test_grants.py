@@ -40,7 +40,7 @@ def mine(world: World) -> str:
 
 
 def journal(world: World, user: str = "ana") -> list[dict[str, Any]]:
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     entries = drive(store, store.journaled(Scope.of_user("default", user)))
     assert {entry.kind for entry in entries} <= {"granted_read"}
     return [json.loads(entry.body) for entry in entries]
@@ -93,7 +93,7 @@ def test_a_read_that_cannot_be_put_down_is_not_made(
     async def refuse(*rest: object) -> None:
         raise StoreReadOnly("here", "cannot be written")
 
-    monkeypatch.setattr(world.strata.services.store, "journal", refuse)
+    monkeypatch.setattr(world.strata.runtime.store, "journal", refuse)
 
     with pytest.raises(StoreReadOnly):
         world.strata.manager(user="bob").get(mine, scopes=[ANA])
@@ -115,7 +115,7 @@ def test_who_administers_an_org_gives_and_takes_rights_there_under_its_own_name(
     assert ana.revoke("bob", "org_write") is False
     with pytest.raises(ScopeDenied):
         bob.remember("Or on Monday", scope="org")
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     links = drive(store, store.links(Scope.of_org("acme")))
     told = [json.loads(link.payload or b"{}") for link in links]
     assert [(event["type"], event["actor"]) for event in told] == [

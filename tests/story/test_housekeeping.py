@@ -11,7 +11,7 @@ from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Strata
 from simonides.domain.scope import Scope
-from simonides.engine.maintenance.daily_gc import EVERY_S, FIRST_S, Housekeeping
+from simonides.engine.maintenance.daily_gc import EVERY_S, FIRST_S, DailyGc
 from simonides.settings import Settings
 from simonides.testing import ManualClock
 from simonides.testing.store_contract import drive
@@ -31,7 +31,7 @@ def say(strata: Strata, text: str) -> None:
 
 
 def evictions(strata: Strata) -> int:
-    store = strata.services.store
+    store = strata.runtime.store
     links = drive(store, store.links(ANA))
     return sum(b'"type":"evicted"' in (link.payload or b"") for link in links)
 
@@ -82,7 +82,7 @@ def test_nothing_is_collected_by_surprise(given: dict[str, Any]) -> None:
     made_of = {"inline": True, "settings": Settings(embedder="none"), "clock": ManualClock()}
     strata = assemble(IN_MEMORY, **made_of | given)
 
-    assert strata.services.part(Housekeeping)._alarm is None
+    assert strata.runtime.part(DailyGc)._alarm is None
 
 
 def test_on_an_event_loop_it_works_beside_the_others_and_ends_with_the_store() -> None:
@@ -92,7 +92,7 @@ def test_on_an_event_loop_it_works_beside_the_others_and_ends_with_the_store() -
         async with made(clock, inline=False) as strata:
             await strata.manager(user="ana").remember("The build is green", **TOOL)
             clock.advance(seconds=FIRST_S)
-            store = strata.services.store
+            store = strata.runtime.store
             for _ in range(1_000):
                 await asyncio.sleep(0)
                 links = await store.links(ANA)
@@ -110,7 +110,7 @@ def test_what_fails_is_said_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> 
     clock = ManualClock()
     with Strata(made(clock)) as strata:
         say(strata, "The build is green")
-        store = strata.services.store
+        store = strata.runtime.store
 
         async def fail(*_: object, **__: object) -> bool:
             raise StoreUnavailable("somewhere", "not now")

@@ -80,7 +80,7 @@ def test_what_a_cycle_decided_is_in_the_trail_and_can_be_taken_back(
 ) -> None:
     unlooked.hygiene()
 
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     links = world.strata._driver.run(store.links(unlooked.principal.home.owner))
     events = [json.loads(link.payload) for link in links if link.payload]
     (moved,) = [e for e in events if e["reasons"] == ["update:slot:residence"]]

@@ -40,7 +40,7 @@ def test_what_was_read_of_a_session_before_an_erasure_is_not_written_after_it(
 
     async def erased_before(turns: SessionTurns, *given: Any, **named: Any) -> Any:
         if left and left.pop():
-            await Eraser(world.strata.services, ana.principal).erase(ANA)
+            await Eraser(world.strata.runtime, ana.principal).erase(ANA)
         return await take(turns, *given, **named)
 
     monkeypatch.setattr(SessionTurns, "take", erased_before)
@@ -146,7 +146,7 @@ def test_what_a_task_read_of_its_log_before_an_erasure_is_not_written_after_it(
     world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
     """Another process erases the user before any commit or append that the end makes."""
-    task, services = told_of_zorb(ana), world.strata.services
+    task, runtime = told_of_zorb(ana), world.strata.runtime
     world.strata.manager(user="ana", task="trip").remember("Zorbcheese")
     calls = [0]
 
@@ -155,14 +155,14 @@ def test_what_a_task_read_of_its_log_before_an_erasure_is_not_written_after_it(
             calls[0] += 1
             if calls[0] == place + 1:
                 patched.undo()
-                await Eraser(services, ana.principal).erase(ANA)
+                await Eraser(runtime, ana.principal).erase(ANA)
             return await call(*given, **named)
 
         return called
 
     with monkeypatch.context() as patched:
-        patched.setattr(services.store, "commit", erasing(services.store.commit))
-        patched.setattr(services.sessions, "append", erasing(services.sessions.append))
+        patched.setattr(runtime.store, "commit", erasing(runtime.store.commit))
+        patched.setattr(runtime.sessions, "append", erasing(runtime.sessions.append))
         report = task.complete("Zorbair is dear")
 
     assert report.completed
@@ -185,7 +185,7 @@ def test_an_end_that_broke_is_not_gone_on_with_after_an_erasure(
         raise StoreUnavailable("here", "gone")
 
     with monkeypatch.context() as broken:
-        broken.setattr(world.strata.services.store, "commit", fails)
+        broken.setattr(world.strata.runtime.store, "commit", fails)
         with pytest.raises(StoreUnavailable):
             task.complete("Zorbair is dear")
     ana.erase()
@@ -207,7 +207,7 @@ def test_a_summary_of_the_talk_that_was_on_its_way_is_not_written_after_an_erasu
         made = await summarised(run, *given)
         if not erased[0]:
             erased[0] = True
-            await Eraser(world.strata.services, ana.principal).erase(ANA)
+            await Eraser(world.strata.runtime, ana.principal).erase(ANA)
         return made
 
     monkeypatch.setattr(TaskRun, "_summary", erased_meanwhile)

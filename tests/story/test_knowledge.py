@@ -238,7 +238,7 @@ def test_only_what_has_changed_is_embedded_again(
 ) -> None:
     strata.add_source(settled(docs))
     ana.recall(GARAGE, layer="l3")
-    indexer = strata.services.indexes.indexer
+    indexer = strata.runtime.indexes.indexer
     embedded: list[str] = []
     prepare = indexer.prepare
 
@@ -540,7 +540,7 @@ def test_a_restarted_process_says_what_it_cannot_give_again(world: World) -> Non
     world.strata.add_source(Said("web", passage, remote=True))
     ana = world.strata.manager(user="ana")
     digest = ana.search_memory("tide table", "l3")
-    world.strata.services.part(Library).forget(ana.principal.home.owner)  # as a new process is
+    world.strata.runtime.part(Library).forget(ana.principal.home.owner)  # as a new process is
 
     with pytest.raises(NotReplayable):
         ana.replay(digest.receipt)
@@ -590,7 +590,7 @@ def test_a_source_that_is_late_is_named_and_what_it_finishes_is_there_next_time(
 ) -> None:
     slow = Slow("port", PIERS)
     strata.add_source(slow)
-    strata.services.part(Library).timeout_s = 0.05
+    strata.runtime.part(Library).timeout_s = 0.05
 
     first = ana.recall("harbour", layer="l3")
     second = ana.recall("harbour", layer="l3")
@@ -600,7 +600,7 @@ def test_a_source_that_is_late_is_named_and_what_it_finishes_is_there_next_time(
     assert slow.asked == [""] or slow.asked == ["harbour"]  # it is asked once
     assert ana.knowledge()[0].problem == "late"
     slow.may_answer.set()
-    strata.services.part(Library).timeout_s = 20
+    strata.runtime.part(Library).timeout_s = 20
     assert [hit.memory.content for hit in ana.recall("harbour", layer="l3")] == [PIERS.text]
     assert ana.knowledge()[0].problem is None
 
@@ -610,7 +610,7 @@ def test_a_service_that_lets_its_callers_wait_takes_no_thread_for_each_of_them(
 ) -> None:
     slow = Slow("web", PIERS, remote=True)
     strata.add_source(slow)
-    strata.services.part(Library).timeout_s = 0.01
+    strata.runtime.part(Library).timeout_s = 0.01
 
     for _ in range(library.MAX_ASKED + 3):
         assert ana.recall("harbour", layer="l3").degraded == ("l3:web",)
@@ -653,7 +653,7 @@ def test_the_memories_answer_though_no_document_can(strata: Strata, ana: MemoryM
 
 def test_documents_answer_though_the_store_cannot(strata: Strata, ana: MemoryManager) -> None:
     strata.add_source(Said("port", PIERS))
-    strata._driver.run(strata.services.store.close())
+    strata._driver.run(strata.runtime.store.close())
 
     found = ana.recall("harbour", layer="l3")
     assert len(found) == 1

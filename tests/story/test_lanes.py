@@ -85,10 +85,10 @@ def by_lane(facts: Any, rules: Any) -> Any:
 
 
 def proposed(strata: Strata, turns: Any = TURNS, policy: Policy | None = None) -> Proposed:
-    services = strata.services
+    runtime = strata.runtime
     ana = strata.manager(user="ana", session="s").principal
-    chosen = policy or services.policies.policy_for(ana.home.org)
-    return drive(services.store, propose_lanes(services, ana, chosen, turns))
+    chosen = policy or runtime.policies.policy_for(ana.home.org)
+    return drive(runtime.store, propose_lanes(runtime, ana, chosen, turns))
 
 
 def test_facts_and_rules_are_asked_for_side_by_side_each_borne_out_by_its_turn(homes: Any) -> None:
@@ -114,7 +114,7 @@ def test_what_was_said_as_a_lasting_rule_commits_and_what_was_shown_is_held(home
 
     lasting, habit = proposed(strata).candidates
 
-    policy = strata.services.policies.policy_for("default")
+    policy = strata.runtime.policies.policy_for("default")
     assert isinstance(judged_under(lasting, policy), Commit)
     assert isinstance(judged_under(habit, policy), Hold)
 
@@ -130,7 +130,7 @@ def test_what_others_said_is_not_shown_and_never_becomes_a_fact_about_the_user(h
     shown = "".join(question.user for question in model.asked)
     assert "Zoltan" not in shown
     assert "Initech" not in shown
-    judgement = judged_under(candidate, strata.services.policies.policy_for("default"))
+    judgement = judged_under(candidate, strata.runtime.policies.policy_for("default"))
     assert isinstance(judgement, Hold)
     assert "unanchored" in judgement.reasons
 

@@ -220,7 +220,7 @@ class Lives(Living):
         """Have the process end at the next change of a place's owner, before or after it; then
         there is another.
         """
-        store: Any = self.strata.services.store
+        store: Any = self.strata.runtime.store
         commit, owner = store.commit, self.owner_of(place)
 
         async def dying(target: Scope, request: Any, decide: Any) -> Any:
@@ -243,7 +243,7 @@ class Lives(Living):
 
     def the_trail_holds(self) -> None:
         super().the_trail_holds()
-        store = self.strata.services.store
+        store = self.strata.runtime.store
         for place in ("ana", "bob", ORG):
             owner = self.owner_of(place)
             links = self.run(store.links(owner, limit=10_000))

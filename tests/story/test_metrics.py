@@ -274,7 +274,7 @@ def test_model_calls_tokens_and_failures_are_counted() -> None:
 
 
 def test_a_host_notes_phases_and_sessions(world: World, ana: MemoryManager) -> None:
-    counters = world.strata.services.part(Counters)
+    counters = world.strata.runtime.part(Counters)
     counters.moved(None, "startup")
     counters.moved(None, "startup")
     counters.moved("startup", "executing")

@@ -265,7 +265,7 @@ async def moved_with_recalls(source, target, spoil=None):
         if spoil is not None:
             spoil(other)
         return await migrate(
-            one.services.store, other.services.store, recalls=recalls(one, other), page=3
+            one.runtime.store, other.runtime.store, recalls=recalls(one, other), page=3
         )
 
 
@@ -286,7 +286,7 @@ def test_a_store_that_answers_otherwise_stays_closed(tmp_path):
     lived(tmp_path / "a.db")
 
     def spoil(strata):
-        store = strata.services.store
+        store = strata.runtime.store
         whole = store.snapshots
 
         async def snapshots(asked):
@@ -343,5 +343,5 @@ def test_comparing_recalls_leaves_no_trace_of_them_in_either_store(tmp_path):
 
 def open_filled(path):
     strata = assemble(path, inline=True, settings=Settings())
-    drive(strata.services.store, strata.manager(user="ana").remember("Deploy to Dublin"))
+    drive(strata.runtime.store, strata.manager(user="ana").remember("Deploy to Dublin"))
     return strata

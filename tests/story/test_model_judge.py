@@ -66,7 +66,7 @@ class Home:
         return {memory.content: memory.status.value for memory in self.ana.list()}
 
     def events(self, type: str) -> list[Any]:
-        store = self.strata.services.store
+        store = self.strata.runtime.store
         links = drive(store, store.links(self.ana.principal.home.owner))
         told = [json.loads(link.payload) for link in links if link.payload]
         return [event for event in told if event["type"] == type]

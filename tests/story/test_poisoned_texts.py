@@ -37,7 +37,7 @@ def strata(tmp_path: Path) -> Iterator[Strata]:
 
 def trail(strata: Strata, user: str) -> list[dict[str, Any]]:
     owner = strata.manager(user=user).principal.home.owner
-    links = strata._driver.run(strata.services.store.links(owner))
+    links = strata._driver.run(strata.runtime.store.links(owner))
     return [json.loads(link.payload) for link in links if link.payload is not None]
 
 

@@ -28,7 +28,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def trail(strata: Strata, org: str = "default") -> list[dict[str, Any]]:
-    links = drive(strata.services.store, strata.services.store.links(Scope.of_org(org)))
+    links = drive(strata.runtime.store, strata.runtime.store.links(Scope.of_org(org)))
     return [json.loads(link.payload or b"{}") for link in links]
 
 
@@ -162,7 +162,7 @@ def test_the_rules_themselves_are_kept(new_world: Callable[..., World], file: Pa
     file.write_text("version: kept\nbudgets: {seconds: 7}\n")
     world.strata.manager(user="ana").remember("x")
 
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     assert isinstance(store, SqliteStore)
     with store._reading() as connection:
         ((version, hash, body),) = connection.execute(

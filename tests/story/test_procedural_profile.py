@@ -130,5 +130,5 @@ def test_processes_side_by_side_do_not_either(tmp_path):
     with simonides.open(target, settings=Settings(embedder="none")) as strata:
         ana = strata.manager(user="ana")
         assert len(active(ana)) == CAP
-        rows = strata._driver.run(strata.services.store.rows(ana.principal.home, limit=1000))
+        rows = strata._driver.run(strata.runtime.store.rows(ana.principal.home, limit=1000))
         assert len(rows) == 32

@@ -15,7 +15,7 @@ from simonides.domain.writing.change import (
     TurnRequest,
 )
 from simonides.domain.writing.decision import Candidate, Proposer
-from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.edit.promote import PAGE, promoted
 
 ORG = Scope.of_org("default")
@@ -38,10 +38,10 @@ def leave(world: World, sender: Principal, *bodies: bytes, first: int = 0) -> No
     )
 
     def decide(snapshot: Snapshot) -> Change:
-        scribe = Scribe(world.strata.services, sender, snapshot)
-        return Change(known_at=scribe.moment.known_at, outbox=items)
+        recorder = EventRecorder(world.strata.runtime, sender, snapshot)
+        return Change(known_at=recorder.moment.known_at, outbox=items)
 
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     world.strata._driver.run(store.commit(sender.home.owner, TurnRequest(), decide))
 
 
@@ -55,7 +55,7 @@ def copy_of(world: World, memory: Memory) -> Candidate:
 
 
 def pending(world: World) -> int:
-    return len(world.strata._driver.run(world.strata.services.store.outbox(limit=10_000)))
+    return len(world.strata._driver.run(world.strata.runtime.store.outbox(limit=10_000)))
 
 
 def test_a_version_is_promoted_once_whatever_its_state_became(world: World) -> None:

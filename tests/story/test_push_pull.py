@@ -55,7 +55,7 @@ def test_a_push_holds_its_budget(world: World) -> None:
     digest = ana.push("walnut cake")
 
     assert 1 <= len(digest.items) <= 5
-    assert world.strata.services.models.tokens.count(digest.text) <= 2_000
+    assert world.strata.runtime.models.tokens.count(digest.text) <= 2_000
     assert {dropped.reason for dropped in digest.receipt.dropped} & {"items:facts", "tokens:facts"}
 
 
@@ -299,7 +299,7 @@ def test_without_the_store_a_warm_push_is_looked_for_again_and_says_so(
     async def gone(*_: Any, **__: Any) -> Any:
         raise StoreUnavailable("here", "gone")
 
-    monkeypatch.setattr(world.strata.services.store, "heads", gone, raising=False)
+    monkeypatch.setattr(world.strata.runtime.store, "heads", gone, raising=False)
     digest = triggers.before_model()
 
     assert contents(digest) == ["Answer in short sentences"]

@@ -129,7 +129,7 @@ class Crowding(RuleBasedStateMachine):
             counted = Counter[tuple[str, bool]]()
             for name in ("ana", "bob"):
                 owner = Scope.of_user(self.org, name)
-                for row in strata._driver.run(strata.services.store.snapshot(owner)).rows:
+                for row in strata._driver.run(strata.runtime.store.snapshot(owner)).rows:
                     memory = decode(row)
                     counted[memory.scope.path, turn_of(memory) is not None] += 1
             for (path, is_turn), number in counted.items():

@@ -38,7 +38,7 @@ def told(outcome: Outcome) -> tuple[str, str]:
 
 
 def trail(world: World, owner: Scope, kind: str) -> list[dict[str, Any]]:
-    links = world.strata._driver.run(world.strata.services.store.links(owner, limit=10_000))
+    links = world.strata._driver.run(world.strata.runtime.store.links(owner, limit=10_000))
     events = [json.loads(link.payload) for link in links if link.payload is not None]
     return [event for event in events if event["type"] == kind]
 

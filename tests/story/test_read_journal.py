@@ -28,7 +28,7 @@ ANA = Scope.of_user("acme", "ana")
 
 
 def written(world: World, kind: str, owner: Scope = ANA) -> list[Any]:
-    found = here(world, world.strata.services.store.journaled(owner, kind=kind))
+    found = here(world, world.strata.runtime.store.journaled(owner, kind=kind))
     return [json.loads(entry.body) for entry in found]
 
 
@@ -67,7 +67,7 @@ def test_recall_writes_nothing_until_five_seconds_have_passed(
 
 
 def test_it_raises_no_revision_and_is_in_no_chain(world: World, ana: MemoryManager) -> None:
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     before = here(world, store.heads([ANA])), world.strata.verify_audit()
     answer = ana.recall("where do I deploy?")
 
@@ -116,7 +116,7 @@ def test_what_waits_is_written_on_close(tmp_path: Path) -> None:
         ana.recall("deploy")
 
     with opened() as strata:
-        store = strata.services.store
+        store = strata.runtime.store
         (entry,) = drive(store, store.journaled(Scope.of_user("default", "ana"), kind="access"))
         assert [*json.loads(entry.body)["memories"].values()] == [{given.items[0].memory.id: 2}]
         assert strata.manager(user="ana").receipts() == (given.receipt,)
@@ -125,7 +125,7 @@ def test_what_waits_is_written_on_close(tmp_path: Path) -> None:
 def test_the_machines_own_alarm_writes_it_too(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(journal_module, "FLUSH_S", 0.0)
     strata = Strata(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
-    store, done = strata.services.store, threading.Event()
+    store, done = strata.runtime.store, threading.Event()
     plain = store.journal
 
     async def told(*given: Any) -> None:
@@ -151,7 +151,7 @@ def test_on_an_event_loop_the_loop_writes_it(tmp_path: Path) -> None:
             tmp_path / "m.db", inline=False, settings=Settings(), clock=clock, alarm=clock
         )
         async with core as strata:
-            ana, store = strata.manager(user="ana"), strata.services.store
+            ana, store = strata.manager(user="ana"), strata.runtime.store
             await ana.remember("Deploy to Dublin")
             await ana.digest("deploy", floor=0)
             clock.advance(seconds=5)
@@ -179,7 +179,7 @@ def test_receipts_of_digests_pushes_and_pulls_can_be_read_and_replayed(
 def test_what_cannot_be_written_waits_and_status_says_so(
     world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     plain, full = store.journal, [True]
 
     async def journal(*given: Any) -> None:
@@ -204,7 +204,7 @@ def test_what_cannot_be_written_waits_and_status_says_so(
 def test_many_owners_are_written_together_and_a_broken_entry_stops_its_owner_only(
     world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bob, store = Scope.of_user("acme", "bob"), world.strata.services.store
+    bob, store = Scope.of_user("acme", "bob"), world.strata.runtime.store
     plain, calls = store.journal, list[set[Scope]]()
 
     async def journal(notes: Any) -> None:
@@ -240,7 +240,7 @@ def test_what_is_lost_on_close_is_warned_of(tmp_path: Path, monkeypatch: Any) ->
     async def full(*_: Any) -> None:
         raise StoreFull("here", "no space left")
 
-    monkeypatch.setattr(strata.services.store, "journal", full, raising=False)
+    monkeypatch.setattr(strata.runtime.store, "journal", full, raising=False)
     strata.manager(user="ana").digest("x")
 
     with pytest.warns(RuntimeWarning, match="StoreFull"):
@@ -253,7 +253,7 @@ def test_many_reads_are_counted_up_and_many_receipts_are_bounded(
     monkeypatch.setattr(journal_module, "MAX_RECEIPTS", 6)
     ana = world.strata.manager(user="ana", org="acme")
     ana.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
-    journal = world.strata.services.part(ReadJournal)
+    journal = world.strata.runtime.part(ReadJournal)
 
     for _ in range(57):
         (hit,) = ana.recall("where do I deploy?", limit=1)
@@ -436,7 +436,7 @@ def test_switched_off_it_stays_as_the_policy_says(
 def test_readers_of_many_threads_and_writers_of_the_journal_do_not_meet(world: World) -> None:
     ana = world.strata.manager(user="ana", org="acme")
     ana.remember("Always deploy to us-east-1")
-    journal = world.strata.services.part(ReadJournal)
+    journal = world.strata.runtime.part(ReadJournal)
     digests, stop = list[int](), threading.Event()
 
     def read() -> None:
@@ -461,7 +461,7 @@ def test_readers_of_many_threads_and_writers_of_the_journal_do_not_meet(world: W
         thread.join()
     here(world, journal.flush())
 
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     kept = here(world, store.journaled(ANA, kind="digest", limit=10_000))
     assert len(kept) == sum(digests) == 240
     reads = sum(

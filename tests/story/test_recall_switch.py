@@ -190,7 +190,7 @@ def test_every_word_is_audited_and_saying_it_twice_changes_nothing(
     assert dict(event.details) == {"about": "recall", "name": "recall"}
     assert again.events == ()
     links = world.strata._driver.run(
-        world.strata.services.store.links(ana.principal.home)  # type: ignore[arg-type]
+        world.strata.runtime.store.links(ana.principal.home)  # type: ignore[arg-type]
     )
     payloads = [json.loads(link.payload) for link in links if link.payload is not None]
     assert [said["reasons"] for said in payloads] == [["refused"], ["allowed"]]

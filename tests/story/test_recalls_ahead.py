@@ -179,7 +179,7 @@ def test_a_recall_that_comes_to_nothing_lets_go_of_what_it_began_to_ask(
 ):
     async def main():
         async with simonides.aopen(target) as strata:
-            memory, store = strata.manager(user="ana"), strata.services.store
+            memory, store = strata.manager(user="ana"), strata.runtime.store
             await memory.remember(TEA)
             asking, ended = asyncio.Event(), []
             standing = store.snapshots
@@ -198,7 +198,7 @@ def test_a_recall_that_comes_to_nothing_lets_go_of_what_it_began_to_ask(
 
             monkeypatch.setattr(store, "snapshots", snapshots)
             monkeypatch.setattr(store, "consents", consents)
-            strata.services.indexes.clear()
+            strata.runtime.indexes.clear()
             recall = asyncio.create_task(memory.recall("drinks", layer="all"))
             await asking.wait()
             if is_cancelled:

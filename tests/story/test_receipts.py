@@ -76,7 +76,7 @@ class Script:
             self.ana.forget(self._chance.choice(memories).id)
 
     def _kept(self, ids: set[str]) -> set[str]:
-        store, owner = self._world.strata.services.store, self.ana.principal.home
+        store, owner = self._world.strata.runtime.store, self.ana.principal.home
         return {row.id for row in asyncio.run(store.get(owner, sorted(ids)))}
 
     def _ask(self) -> None:

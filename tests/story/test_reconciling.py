@@ -46,9 +46,9 @@ class Home:
         return self.ana.remember(text, **given)
 
     def reconcile(self, *outcomes: Outcome) -> HygieneReport:
-        services, principal = self.strata.services, self.ana.principal
-        policy = services.policies.policy_for(principal.home.org)
-        return drive(services.store, reconcile(services, principal, policy, outcomes))
+        runtime, principal = self.strata.runtime, self.ana.principal
+        policy = runtime.policies.policy_for(principal.home.org)
+        return drive(runtime.store, reconcile(runtime, principal, policy, outcomes))
 
     @property
     def standing(self) -> set[str]:

@@ -14,7 +14,7 @@ from simonides.engine.maintenance.reindex_worker import (
     PAUSE_S,
     RETRY_S,
     START_S,
-    Background,
+    ReindexWorker,
 )
 from simonides.retrieval.index import indexer as indexer_module
 from simonides.settings import Settings
@@ -41,7 +41,7 @@ def shared(request, tmp_path):
 
 def spied(strata, monkeypatch):
     """How many entries each call of a process's store wrote."""
-    store, written = strata.services.store, []
+    store, written = strata.runtime.store, []
     renew = type(store).renew
 
     async def counting(owner, entries):
@@ -97,7 +97,7 @@ def test_answers_are_right_throughout_a_change_of_the_analyser(shared, monkeypat
 def test_of_the_memories_nothing_changes(shared):
     fill(shared.open())
     new = shared.open(hashed())
-    store, run = new.services.store, new._driver.run
+    store, run = new.runtime.store, new._driver.run
 
     def shown():
         return (
@@ -298,7 +298,7 @@ def test_a_store_that_was_only_read_has_no_notes_and_a_written_one_has_one(share
     shared.run_background(3)
 
     def notes():
-        found = strata.services.store.journaled(Scope.of_global(), kind=RECIPE)
+        found = strata.runtime.store.journaled(Scope.of_global(), kind=RECIPE)
         return [json.loads(entry.body)["how"] for entry in strata._driver.run(found)]
 
     assert notes() == []
@@ -371,16 +371,16 @@ class TestAnEmbedderThatFails:
         fill(one, 10)
         embedder.fails = ModelTimeout("no answer")
         one.manager(user="ana", org="acme").remember("the red boat sank")
-        bare = watching._strata._services.indexes.of(ANA)
+        bare = watching._strata._runtime.indexes.of(ANA)
         run = watching._driver.run
-        bare.refresh(run(watching.services.store.snapshot(ANA)))
+        bare.refresh(run(watching.runtime.store.snapshot(ANA)))
         assert len(bare.bare) == 1
 
         assert other.reindex().remade == 1
         answers(watching)
         shared.run_background(3)
         answers(watching)
-        watching.services.part(Background).notice(ANA, bare)
+        watching.runtime.part(ReindexWorker).notice(ANA, bare)
         shared.run_background(3)
 
         assert not bare.bare
@@ -461,7 +461,7 @@ def test_a_store_that_fails_is_tried_again_later(shared, monkeypatch):
     fill(shared.open())
     new = shared.open(hashed())
     right = answers(new)
-    store = new.services.store
+    store = new.runtime.store
 
     async def failing(owner, entries):
         raise StoreUnavailable(store.location, "gone for a moment")
@@ -485,7 +485,7 @@ def test_what_is_changed_or_forgotten_meanwhile_is_left_alone(shared, monkeypatc
     old = shared.open()
     fill(old, 30)
     new = shared.open(hashed(), reindex="manual")
-    store, ana = new.services.store, old.manager(user="ana", org="acme")
+    store, ana = new.runtime.store, old.manager(user="ana", org="acme")
     real = type(store).renew
     (seven,) = (m for m in ana.list() if m.key == "boat_7")
 

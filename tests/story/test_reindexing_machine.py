@@ -98,7 +98,7 @@ class TwoModels(RuleBasedStateMachine):
             assert (report.left, report.failed) == (0, 0)
             for owner in (ANA, ANA.of_user("acme", "bob")):
                 rows = rows_of(self.processes[side], owner)
-                made = self.processes[side].services.indexes.indexer.is_current
+                made = self.processes[side].runtime.indexes.indexer.is_current
                 assert all(made(row.entry) for row in rows)
         else:
             assert not adopt

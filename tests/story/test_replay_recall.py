@@ -79,7 +79,7 @@ def test_what_was_returned_and_erased_is_named_and_the_rest_is_the_same_bytes(
 
     for found in given:
         ids = [hit.memory.id for hit in found]
-        kept = {row.id for row in asyncio.run(store.services.store.get(ana.principal.home, ids))}
+        kept = {row.id for row in asyncio.run(store.runtime.store.get(ana.principal.home, ids))}
         if set(ids) <= kept:
             again = ana.replay_recall(found.receipt)
             assert bytes_of(again) == bytes_of(found)

@@ -226,7 +226,7 @@ def test_the_trail_of_the_source_tells_of_a_promotion(world: World, ana: MemoryM
 
     ana.promote(mine.id, "org")
 
-    links = world.strata._driver.run(world.strata.services.store.links(ana.principal.home))
+    links = world.strata._driver.run(world.strata.runtime.store.links(ana.principal.home))
     types = [json.loads(link.payload or b"{}")["type"] for link in links]
     assert types == [EventType.CREATED, EventType.PROMOTED]
     assert mine.id.encode() in (links[1].payload or b"")
@@ -306,7 +306,7 @@ def test_a_copy_in_another_owner_is_known_to_the_owner_of_its_original(world: Wo
     copy = ana.promote(original.id, "org").memory
     assert copy
 
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     edges = world.strata._driver.run(store.derived(original.scope.owner, original.id))
 
     assert edges == ((copy.scope.owner, copy.id),)

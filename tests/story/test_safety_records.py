@@ -17,7 +17,7 @@ from simonides import InvalidInput, MemoryManager, SafetySeverity, Scope
 from simonides.api.open.assemble import assemble
 from simonides.domain.value import to_us
 from simonides.engine.maintenance.daily_gc import FIRST_S
-from simonides.engine.operations.safety_records import Shelves, _without
+from simonides.engine.operations.safety_records import SafetyRecordStore, _without
 
 CANARY = "canary-heron-4711"
 
@@ -128,7 +128,7 @@ def test_nothing_recalls_them_and_no_export_holds_them(
     assert ana.list() == ()
     assert CANARY not in (tmp_path / "ana.jsonl").read_text()
     assert CANARY not in json.dumps(ana.status())
-    trail = world.strata._driver.run(world.strata.services.store.links(Scope.of_global()))
+    trail = world.strata._driver.run(world.strata.runtime.store.links(Scope.of_global()))
     assert not any(CANARY.encode() in (link.payload or b"") for link in trail)
 
 
@@ -214,7 +214,7 @@ def test_looking_and_removing_are_in_the_trail_and_name_nobody(
     admin.purge_safety()
     admin.purge_feedback(everything=True)
 
-    links = world.strata._driver.run(world.strata.services.store.links(Scope.of_global()))
+    links = world.strata._driver.run(world.strata.runtime.store.links(Scope.of_global()))
     said = [json.loads(link.payload) for link in links if link.payload is not None]
     assert [(each["type"], each["details"]) for each in said] == [
         ("records_read", {"shelf": "safety"}),
@@ -254,7 +254,7 @@ def test_an_erasure_waits_for_records_that_cannot_be_reached(
 ) -> None:
     ana = world.strata.manager(user="ana")
     ana.feedback("helpful")
-    store = world.strata.services.part(Shelves).store
+    store = world.strata.runtime.part(SafetyRecordStore).store
 
     def unreachable(subject: bytes) -> None:
         raise simonides.StoreError("there", "is away")

@@ -58,7 +58,7 @@ def opened(tmp_path: Path, policy: str = "", *, target: str = ":memory:") -> Str
 
 def trail(strata: Strata, user: str = "ana") -> list[dict[str, Any]]:
     owner = strata.manager(user=user).principal.home.owner
-    links = strata._driver.run(strata.services.store.links(owner))
+    links = strata._driver.run(strata.runtime.store.links(owner))
     return [json.loads(link.payload) for link in links if link.payload is not None]
 
 
@@ -215,7 +215,7 @@ def test_what_is_held_back_is_looked_through_before(tmp_path: Path) -> None:
         outcomes = memory.propose(held)
 
         assert [outcome.kind for outcome in outcomes] == ["blocked", "held"]
-        waiting = strata._driver.run(strata.services.store.held(memory.principal.home.owner))
+        waiting = strata._driver.run(strata.runtime.store.held(memory.principal.home.owner))
         assert GRAVE.encode() not in b"".join(row.body for row in waiting)
 
 
@@ -293,7 +293,7 @@ def test_an_action_that_the_store_cannot_do_is_told_when_it_comes_later(tmp_path
         outcome = strata.manager(user="ana").remember(f"It is {GRAVE}")
 
         assert outcome.kind == "blocked"
-        assert "needs a store that seals" in str(strata.services.policies.problems()[0])
+        assert "needs a store that seals" in str(strata.runtime.policies.problems()[0])
 
 
 def test_a_store_that_seals_keeps_what_is_to_be_encrypted(tmp_path: Path) -> None:

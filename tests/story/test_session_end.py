@@ -52,7 +52,7 @@ def held(talk, content, *, session=None, turn=None, why="session_only_category",
         explicit=fields.pop("explicit", False),
         **fields,
     )
-    writer = Writer(talk.services, talk.principal)
+    writer = Writer(talk.runtime, talk.principal)
     judgement = Hold(candidate, (why,))
     (outcome,) = talk.drive(writer.write_judged(Judgements((judgement,))))
     return outcome
@@ -261,7 +261,7 @@ def test_a_checkpoint_stores_what_has_support_and_the_session_goes_on(talk):
 def test_a_turn_that_is_decided_twice_releases_what_it_stores(talk, monkeypatch):
     held(talk, "Ana compares hotels in Bolzano", turn=0)
     talk.say("So which hotels in Bolzano are there?", "Compare hotels in Bolzano.")
-    store = type(talk.services.store)
+    store = type(talk.runtime.store)
     commit = store.commit
 
     async def foreseen_wrongly(self, owner, request, decide):
@@ -355,14 +355,14 @@ def test_a_session_taken_up_again_is_another_run_and_its_turns_go_on(
 
 def test_what_is_said_while_a_session_ends_is_not_lost(talk, monkeypatch):
     talk.say(*STORY)
-    finish = talk.services.sessions.drop
+    finish = talk.runtime.sessions.drop
 
     async def said_meanwhile(owner, session, *, entries=None):
         monkeypatch.undo()
         talk.say("My employer is Siemens.")
         return await finish(owner, session, entries=entries)
 
-    monkeypatch.setattr(talk.services.sessions, "drop", said_meanwhile, raising=False)
+    monkeypatch.setattr(talk.runtime.sessions, "drop", said_meanwhile, raising=False)
     talk.end()
 
     assert [logged.entry.text for logged in talk.log()][-1] == "My employer is Siemens."
@@ -419,7 +419,7 @@ def test_a_users_two_sessions_are_two_logs_and_one_memory(talk, world):
 def test_a_models_lanes_look_at_each_turn_once_after_the_rules(world, summaries):
     asked = []
 
-    async def lanes(services, principal, policy, turns, before):
+    async def lanes(runtime, principal, policy, turns, before):
         asked.append([turn.text for turn in turns])
         return Proposed()
 
@@ -441,7 +441,7 @@ def test_a_store_that_fails_at_any_call_of_the_end_is_gone_on_with(new_world, su
     while calls < 200:
         talk = Talk(new_world())
         talk.say(*STORY, "Be brief.", "Be brief.")
-        failing = Failing(talk.services, calls)
+        failing = Failing(talk.runtime, calls)
         with contextlib.suppress(StoreUnavailable):
             talk.end()
         failing.stop()
@@ -473,10 +473,10 @@ class Failing:
         ("sessions", ("sessions", "entries", "drop")),
     )
 
-    def __init__(self, services, at):
+    def __init__(self, runtime, at):
         self.left, self.failed, self._undo = at, False, []
         for part, names in self.NAMES:
-            store = getattr(services, part)
+            store = getattr(runtime, part)
             for name in names:
                 self._wrap(store, name)
 
@@ -512,7 +512,7 @@ def test_what_a_session_says_is_no_flood_of_writes(new_world, tmp_path, summarie
 def test_a_model_is_asked_by_the_end_what_it_was_not_asked_before(world, summaries):
     asked = []
 
-    async def lanes(services, principal, policy, turns, before):
+    async def lanes(runtime, principal, policy, turns, before):
         asked.append(([turn.text for turn in turns], [turn.text for turn in before]))
         return Proposed(
             tuple(
@@ -535,7 +535,7 @@ def test_a_model_is_asked_by_the_end_what_it_was_not_asked_before(world, summari
     talk.catch_up()
     talk.say("Another thing.")
 
-    ender = SessionEnder(talk.services, talk.principal, lanes=lanes)
+    ender = SessionEnder(talk.runtime, talk.principal, lanes=lanes)
     report = talk.drive(ender.end(talk.name))
     again = talk.drive(ender.end(talk.name))
 

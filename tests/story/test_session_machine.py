@@ -38,7 +38,7 @@ class OneWorld:
         self.clock, self.strata = clock, Strata(assemble(":memory:", inline=True, **how))
 
 
-async def nothing_to_say(services, policy, turns, *, max_chars):
+async def nothing_to_say(runtime, policy, turns, *, max_chars):
     return Summary("", "rules")
 
 
@@ -68,7 +68,7 @@ def play(actions):
         elif action == "fail":
             fails = what
         else:
-            failing = None if fails is None else Failing(talk.services, fails)
+            failing = None if fails is None else Failing(talk.runtime, fails)
             fails = None
             with contextlib.suppress(StoreUnavailable):
                 {"look": talk.catch_up, "checkpoint": talk.checkpoint, "end": talk.end}[action]()

@@ -17,7 +17,7 @@ from simonides.domain.scope import Principal, Scope
 from simonides.engine.recall.session_log import SessionLog
 from simonides.engine.sessions import idle as idling
 from simonides.engine.sessions.end import SessionEnder
-from simonides.engine.sessions.idle import Departing
+from simonides.engine.sessions.idle import ProcessSessions
 from simonides.settings import Settings
 
 __all__ = ["summaries"]
@@ -80,13 +80,13 @@ def test_a_session_that_cannot_be_ended_stops_no_other(talk, world, monkeypatch)
     bob = Talk(world, "thread-2", Scope.of_user("default", "bob"))
     bob.say("I live in Porto.")
     rows = b"{not json"
-    first = talk.services.sessions.entries
+    first = talk.runtime.sessions.entries
 
     async def broken(owner, session, **how):
         found = await first(owner, session, **how)
         return tuple(e._replace(body=rows) for e in found) if owner == ALICE else found
 
-    monkeypatch.setattr(talk.services.sessions, "entries", broken, raising=False)
+    monkeypatch.setattr(talk.runtime.sessions, "entries", broken, raising=False)
     world.clock.advance(us=21 * MINUTE_US)
     reports = {report.session: report for report in world.strata.end_due_sessions()}
 
@@ -102,9 +102,9 @@ def test_sessions_marked_for_it_end_when_simonides_is_closed(new_world, summarie
     talk, other = Talk(world), Talk(world, "thread-2")
     talk.say(*STORY)
     other.say("Still here.")
-    talk.services.part(Departing).add(talk.principal, talk.name)
-    talk.services.part(Departing).add(other.principal, other.name)
-    talk.services.part(Departing).discard(other.principal, other.name)
+    talk.runtime.part(ProcessSessions).add(talk.principal, talk.name)
+    talk.runtime.part(ProcessSessions).add(other.principal, other.name)
+    talk.runtime.part(ProcessSessions).discard(other.principal, other.name)
 
     world.reopen()
 
@@ -233,7 +233,7 @@ def test_a_user_who_is_erased_in_the_middle_of_it_stays_erased(talk, world):
     if not world.is_durable:
         return  # a log in memory lies apart from the memories that are erased
     talk.say(*STORY)
-    store = talk.services.store
+    store = talk.runtime.store
     commit, left = store.commit, [2]
 
     async def erasing(owner, request, decide):
@@ -241,7 +241,7 @@ def test_a_user_who_is_erased_in_the_middle_of_it_stays_erased(talk, world):
         left[0] -= 1
         if not left[0]:
             store.commit = commit
-            await AsyncMemoryManager(talk.services, Principal(ALICE)).erase()
+            await AsyncMemoryManager(talk.runtime, Principal(ALICE)).erase()
         return done
 
     store.commit = erasing
@@ -250,7 +250,7 @@ def test_a_user_who_is_erased_in_the_middle_of_it_stays_erased(talk, world):
     assert talk.step() is None
     assert talk.log() == ()
     assert talk.memories() == []
-    assert ALICE not in talk.drive(talk.services.store.owners())
+    assert ALICE not in talk.drive(talk.runtime.store.owners())
 
 
 def test_where_a_session_stands_moves_with_its_user(talk, world, new_world, tmp_path):
@@ -277,14 +277,14 @@ def _ending(target, begin, told):
     settings = Settings(embedder="none", synchronous="normal")
     with simonides.open(target, settings=settings) as strata:
         begin.wait()
-        ender = SessionEnder(strata.services, Principal(ALICE, session="thread-1"))
+        ender = SessionEnder(strata.runtime, Principal(ALICE, session="thread-1"))
         told.put(strata._driver.run(ender.end("thread-1")).already)
 
 
 def test_of_several_processes_too(tmp_path):
     target, spawn = str(tmp_path / "m.db"), multiprocessing.get_context("spawn")
     with simonides.open(target, settings=Settings(embedder="none")) as strata:
-        log = SessionLog(strata.services, ALICE, "thread-1")
+        log = SessionLog(strata.runtime, ALICE, "thread-1")
         said = (*STORY, "Be brief.", "Be brief.")
         entries = [Entry(kind=EntryKind.TURN, text=text, role=Role.USER) for text in said]
         strata._driver.run(log.append(entries))
@@ -297,7 +297,7 @@ def test_of_several_processes_too(tmp_path):
 
     with simonides.open(target, settings=Settings(embedder="none")) as strata:
         alice = strata.manager(user="alice")
-        links = strata._driver.run(strata.services.store.links(ALICE, limit=1000))
+        links = strata._driver.run(strata.runtime.store.links(ALICE, limit=1000))
         kinds = [json.loads(link.payload)["type"] for link in links if link.payload]
         assert kinds.count("session_ended") == 1
         found = alice.list(limit=100)

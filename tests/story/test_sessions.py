@@ -16,7 +16,7 @@ from simonides.api.open.assemble import assemble
 from simonides.api.sync import MemoryManager
 from simonides.domain.conversation.session import EndedBy, SessionEndReport, SessionRules
 from simonides.engine.recall import session_search as session_sights
-from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.engine.screening.consent_matching import speaks_of
 from simonides.engine.sessions.background_extract import PAUSE_S, Following
 from simonides.engine.sessions.extract import BATCH
@@ -36,12 +36,12 @@ def ended(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
     asked: list[tuple[str, str | None]] = []
 
     class Ender:
-        def __init__(self, services: Any, principal: Any) -> None:
-            self.services, self.principal = services, principal
+        def __init__(self, runtime: Any, principal: Any) -> None:
+            self.runtime, self.principal = runtime, principal
 
         async def end(self, session: str, *, ended_by: EndedBy = EndedBy.CALL) -> SessionEndReport:
             asked.append((session, self.principal.session))
-            await self.services.sessions.drop(self.principal.home.owner, session)
+            await self.runtime.sessions.drop(self.principal.home.owner, session)
             return SessionEndReport(session=session, ended_by=ended_by)
 
         async def checkpoint(self, session: str) -> SessionEndReport:
@@ -208,7 +208,7 @@ def test_what_leaves_memory_is_read_from_the_store(new_world: Any) -> None:
         session.add("user", f"Turn {number}.")
 
     owner = session.memory.principal.home.owner
-    assert len(world.strata.services.part(HotSessions).of(owner, "s")) == 3
+    assert len(world.strata.runtime.part(WarmSessions).of(owner, "s")) == 3
     assert texts(session) == [f"Turn {number}." for number in range(8)]
     assert [entry.number for entry in session.entries(after=5)] == [6, 7]
     assert session.entries(after=7) == ()
@@ -221,15 +221,15 @@ def test_a_session_that_somebody_else_ended_and_began_anew_is_read_as_it_is(
     mine.add("user", "Of the first.")
     mine.add("user", "Of the first, too.")
     assert len(mine.entries()) == 2
-    services = world.strata.services
-    kept = services.part(HotSessions).of(ana.principal.home.owner, "s")
+    runtime = world.strata.runtime
+    kept = runtime.part(WarmSessions).of(ana.principal.home.owner, "s")
 
     elsewhere.end()
     assert mine.entries() == ()
     world.clock.advance(seconds=1)
     ana.session("s").add("user", "Of the second.")
     # As another process finds it: it still has in memory what it knew.
-    services.part(HotSessions)._hot[ana.principal.home.owner, "s"] = kept
+    runtime.part(WarmSessions)._hot[ana.principal.home.owner, "s"] = kept
 
     assert texts(mine) == ["Of the second."]
 
@@ -273,14 +273,14 @@ def test_an_error_in_the_block_leaves_it_open_to_be_gone_on_with(
 def test_adding_does_nothing_but_append(
     world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    services = world.strata.services
+    runtime = world.strata.runtime
 
     def refuse(*_: object, **__: object) -> object:
         raise AssertionError("an append does more than append")
 
     for name in ("commit", "held", "heads", "snapshot"):
-        monkeypatch.setattr(services.store, name, refuse)
-    monkeypatch.setattr(services.indexes.indexer, "prepare", refuse)
+        monkeypatch.setattr(runtime.store, name, refuse)
+    monkeypatch.setattr(runtime.indexes.indexer, "prepare", refuse)
 
     assert ana.session("s").add("user", "My name is Ana and I live in Oslo.").number == 0
 
@@ -297,7 +297,7 @@ def test_who_searches_a_session_waits_for_no_writer(
     def refuse(*_: object, **__: object) -> object:
         raise AssertionError("a search takes the turn")
 
-    monkeypatch.setattr(world.strata.services.store, "commit", refuse)
+    monkeypatch.setattr(world.strata.runtime.store, "commit", refuse)
 
     assert len(session.memory.recall("Oslo fjord", layer="l1", floor=0)) == 2
     assert session.memory.recall("Oslo", floor=0)
@@ -312,7 +312,7 @@ class Followed:
         self.broken: set[str] = set()
         self.left = 0
         self.meanwhile: Callable[[], object] = lambda: None
-        world.strata.services.part(Following).serve(self.catch_up)
+        world.strata.runtime.part(Following).serve(self.catch_up)
 
     async def catch_up(self, principal: Any, session: str) -> bool:
         self.asked.append(f"{principal.home.user}:{session}:{principal.session}")
@@ -350,7 +350,7 @@ def test_what_is_said_while_a_log_is_looked_at_is_looked_at_afterwards(
 
     def go_on() -> None:
         followed.meanwhile = lambda: None
-        world.strata.services.part(Following).noticed(session.memory.principal, "s")
+        world.strata.runtime.part(Following).noticed(session.memory.principal, "s")
         world.clock.advance(seconds=1)
 
     followed.meanwhile = go_on
@@ -400,7 +400,7 @@ def test_what_is_said_while_another_log_fails_does_not_wait_as_long_as_that(
     followed = Followed(world)
     followed.failing = 1
     talk = ana.session("t").memory.principal
-    followed.meanwhile = lambda: world.strata.services.part(Following).noticed(talk, "t")
+    followed.meanwhile = lambda: world.strata.runtime.part(Following).noticed(talk, "t")
     ana.session("s").add("user", "One.")
     world.clock.advance(seconds=1)
     followed.meanwhile = lambda: None
@@ -465,7 +465,7 @@ def test_what_is_said_while_what_failed_is_tried_again_is_looked_at_too(
     session.add("user", "One.")
     world.clock.advance(seconds=1)
 
-    noticed = world.strata.services.part(Following).noticed
+    noticed = world.strata.runtime.part(Following).noticed
     followed.meanwhile = lambda: noticed(session.memory.principal, "s")
     world.clock.advance(seconds=10)
     followed.meanwhile = lambda: None
@@ -532,7 +532,7 @@ def test_a_search_reads_on_from_where_the_last_one_stopped(
     session = ana.session("s")
     for number in range(250):  # more than stay in memory
         session.add("user", f"Umbrella {number} is broken.")
-    read = world.strata.services.sessions.entries
+    read = world.strata.runtime.sessions.entries
     counted: list[int] = []
 
     async def entries(*args: Any, **options: Any) -> Any:
@@ -540,7 +540,7 @@ def test_a_search_reads_on_from_where_the_last_one_stopped(
         counted.append(len(found))
         return found
 
-    monkeypatch.setattr(world.strata.services.sessions, "entries", entries, raising=False)
+    monkeypatch.setattr(world.strata.runtime.sessions, "entries", entries, raising=False)
     assert session.search("umbrella")
     assert sum(counted) >= 250
 
@@ -713,7 +713,7 @@ def test_on_an_event_loop_the_same_verbs_are_awaited(tmp_path: Path) -> None:
         clock = ManualClock()
         strata = assemble(tmp_path / "m.db", inline=False, clock=clock, alarm=clock)
         async with strata:
-            strata.services.part(Following).serve(catch_up)
+            strata.runtime.part(Following).serve(catch_up)
             session = strata.manager(user="ana").session("s")
             adding = [session.add("user", f"Turn {n}, by the harbour.") for n in range(20)]
             added = await asyncio.gather(*adding)
@@ -732,17 +732,17 @@ def test_an_error_of_the_store_is_told_and_the_number_makes_trying_again_safe(
 ) -> None:
     session = ana.session("s")
     session.add("user", "One.", number=0)
-    services = world.strata.services
-    append = services.sessions.append
+    runtime = world.strata.runtime
+    append = runtime.sessions.append
 
     async def written_and_lost(*args: Any, **options: Any) -> int:
         await append(*args, **options)
         raise simonides.StoreUnavailable("m.db", "the answer was lost")
 
-    monkeypatch.setattr(services.sessions, "append", written_and_lost)
+    monkeypatch.setattr(runtime.sessions, "append", written_and_lost)
     with pytest.raises(simonides.StoreUnavailable):
         session.add("user", "Two.", number=1)
-    monkeypatch.setattr(services.sessions, "append", append)
+    monkeypatch.setattr(runtime.sessions, "append", append)
     session.add("user", "Two.", number=1)
 
     assert texts(session) == ["One.", "Two."]
@@ -758,15 +758,15 @@ def test_incognito_sessions_are_in_memory(incognito: Any) -> None:
     session = incognito.manager(user="ana").session("s")
     session.add("user", "Nobody hears this.")
 
-    assert incognito.services.sessions.location == ":memory:"
+    assert incognito.runtime.sessions.location == ":memory:"
     assert texts(session) == ["Nobody hears this."]
 
 
 def test_the_store_and_its_sessions_are_one_file_with_one_writer(tmp_path: Path) -> None:
     with simonides.open(tmp_path / "m.db") as strata:
-        services = strata.services
+        runtime = strata.runtime
 
-        assert services.sessions._database is services.store
+        assert runtime.sessions._database is runtime.store
     with pytest.raises(simonides.StoreUnavailable):
         strata.manager(user="ana").session("s").add("user", "Too late.")
 
@@ -774,7 +774,7 @@ def test_the_store_and_its_sessions_are_one_file_with_one_writer(tmp_path: Path)
 def test_what_is_set_is_what_sessions_go_by(new_world: Any) -> None:
     given = {"idle_minutes": 5, "hot_entries": 7, "hot_minutes": 8, "eviction": "fifo"}
     world = new_world(**{f"session_{name}": value for name, value in given.items()})
-    rules = world.strata.services.part(SessionRules)
+    rules = world.strata.runtime.part(SessionRules)
 
     assert {name: getattr(rules, name) for name in given} == given
     session = world.strata.manager(user="ana").session("s")

@@ -57,11 +57,11 @@ def strata() -> Iterator[Any]:
 
 
 def summed(strata: Strata, max_chars: int = 400, turns: Any = TURNS) -> Summary:
-    services = strata.services
+    runtime = strata.runtime
     principal = strata.manager(user="ana").principal
-    policy = services.policies.policy_for(principal.home.org)
-    asked = summarise(services, policy, turns, max_chars=max_chars, owner=principal.home.owner)
-    return drive(services.store, asked)
+    policy = runtime.policies.policy_for(principal.home.org)
+    asked = summarise(runtime, policy, turns, max_chars=max_chars, owner=principal.home.owner)
+    return drive(runtime.store, asked)
 
 
 def test_a_models_summary_is_taken_where_all_of_it_was_said(strata: Any) -> None:

@@ -291,7 +291,7 @@ def test_a_merge_is_told_in_each_trail_and_each_chain_holds(devices: Devices) ->
 
 
 def synced_events(strata: Strata) -> list[list[str]]:
-    links = strata._driver.run(strata.services.store.links(Scope.parse("/user/alice")))
+    links = strata._driver.run(strata.runtime.store.links(Scope.parse("/user/alice")))
     events = [json.loads(link.payload) for link in links if link.payload]
     return [event["reasons"] for event in events if event["type"] == "synced"]
 
@@ -397,7 +397,7 @@ def test_an_erasure_waits_for_a_remote_that_is_away(devices: Devices) -> None:
     memory = devices.memory("laptop")
     memory.remember("Prefers tea")
     laptop.sync()
-    replica = laptop.services.part(Replica)
+    replica = laptop.runtime.part(Replica)
     laptop._driver.run(replica._let_go())
     reach = replica._reach
 
@@ -539,7 +539,7 @@ def test_only_those_whom_a_replica_is_for_are_exchanged(devices: Devices) -> Non
 
 
 def owners(strata: Strata) -> tuple[Scope, ...]:
-    return strata._driver.run(strata.services.store.owners())
+    return strata._driver.run(strata.runtime.store.owners())
 
 
 def test_what_an_agent_of_its_own_was_told_stays_its_own(devices: Devices) -> None:
@@ -592,8 +592,8 @@ def test_each_side_keeps_its_own_keys(tmp_path: Path) -> None:
     ) as laptop:
         laptop.manager(user="alice").remember(f"Prefers {canary}", key="drink")
         laptop.sync()
-        assert laptop.services.coded is not None
-        assert laptop.services.coded.key_id == "one"
+        assert laptop.runtime.coded is not None
+        assert laptop.runtime.coded.key_id == "one"
 
     for path in tmp_path.iterdir():
         assert canary.encode() not in path.read_bytes()
@@ -691,7 +691,7 @@ def test_what_goes_on_from_something_forgotten_meanwhile_is_not_taken_over(
     (known,) = devices.memory("remote").list()
     devices.memory("remote").forget(id=known.id)  # after the exchange has asked for such things
     alice, run = Scope.parse("/user/alice"), devices["remote"]._driver.run
-    here, there = devices["laptop"].services, devices["remote"].services
+    here, there = devices["laptop"].runtime, devices["remote"].runtime
     rows, _ = run(changes(here.store, alice, NOBODY))
 
     trail = Trail(there.store, alice)

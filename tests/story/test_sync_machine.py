@@ -178,17 +178,17 @@ class Syncing(RuleBasedStateMachine):
 
     def killed_at(self, where: str, *, far: bool, nth: int, before: bool) -> None:
         """Have the process end at one of the commits of an exchange."""
-        services = self.open[where].services
+        runtime = self.open[where].runtime
         if far:
-            replica = services.part(Replica)
+            replica = runtime.part(Replica)
             reach = replica._reach
             replica._reach = lambda: broken(reach(), nth, before)  # type: ignore[method-assign]
         else:
-            break_at(services.store, nth, before)
+            break_at(runtime.store, nth, before)
 
     @rule(where=st.sampled_from(REPLICAS))
     def remote_away(self, where: str) -> None:
-        replica = self.open[where].services.part(Replica)
+        replica = self.open[where].runtime.part(Replica)
         reach = replica._reach
 
         def away() -> Any:
@@ -293,7 +293,7 @@ class Syncing(RuleBasedStateMachine):
 
     def everything(self, name: str) -> list[Memory]:
         strata = self.open[name]
-        rows = strata._driver.run(strata.services.store.rows(ALICE))
+        rows = strata._driver.run(strata.runtime.store.rows(ALICE))
         return [decode(row) for row in rows]
 
     def heard(self, outcome: Any) -> None:
@@ -320,7 +320,7 @@ def seen(memory: Memory) -> tuple[object, ...]:
 
 
 def broken(reached: Any, nth: int, before: bool) -> Any:
-    break_at(reached.services.store, nth, before)
+    break_at(reached.runtime.store, nth, before)
     return reached
 
 

@@ -138,7 +138,7 @@ def test_a_process_that_dies_while_it_begins_blocks_a_name_for_a_minute(
         raise simonides.StoreUnavailable("here", "gone")
 
     with monkeypatch.context() as broken:
-        broken.setattr(world.strata.services.sessions, "append", dies)
+        broken.setattr(world.strata.runtime.sessions, "append", dies)
         with pytest.raises(simonides.StoreUnavailable):
             within(ana, "one").task("Upgrade", name="up").start()
 
@@ -156,7 +156,7 @@ def test_who_comes_back_while_another_takes_its_name_over_keeps_it(
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
     world.clock.advance(seconds=21 * 60)
-    store, first = world.strata.services.store, [True]
+    store, first = world.strata.runtime.store, [True]
     held = store.held
 
     async def meanwhile(*given: Any, **named: Any) -> Any:
@@ -178,7 +178,7 @@ def test_who_comes_back_while_another_takes_its_name_over_keeps_it(
 def test_who_begins_anew_after_it_died_has_its_minute_again(
     world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sessions, times = world.strata.services.sessions, [0]
+    sessions, times = world.strata.runtime.sessions, [0]
     append, theirs = sessions.append, within(ana, "two")._manager
 
     async def dies_once(*given: Any, **named: Any) -> int:
@@ -255,7 +255,7 @@ def test_what_began_to_complete_is_completed_without_its_name(
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
     with monkeypatch.context() as broken:
-        broken.setattr(world.strata.services.store, "commit", dies)
+        broken.setattr(world.strata.runtime.store, "commit", dies)
         with pytest.raises(simonides.StoreUnavailable):
             one.complete("A dump takes three minutes")
     world.clock.advance(seconds=21 * 60)
@@ -273,7 +273,7 @@ def test_what_began_to_complete_is_completed_without_its_name(
 def test_a_note_of_a_run_in_good_order_is_one_write_and_no_read(
     world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    services, calls = world.strata.services, list[str]()
+    runtime, calls = world.strata.runtime, list[str]()
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
 
@@ -285,8 +285,8 @@ def test_a_note_of_a_run_in_good_order_is_one_write_and_no_read(
         return counting
 
     for store, names in (
-        (services.store, ("commit", "heads", "session_steps", "snapshot")),
-        (services.sessions, ("append", "entries", "sessions")),
+        (runtime.store, ("commit", "heads", "session_steps", "snapshot")),
+        (runtime.sessions, ("append", "entries", "sessions")),
     ):
         for name in names:
             monkeypatch.setattr(store, name, counted(name, getattr(store, name)))
@@ -314,7 +314,7 @@ def test_where_a_task_of_no_session_is_resumed_is_said(world: World, ana: Memory
 def test_of_two_sessions_that_begin_a_name_at_once_one_gets_it(
     world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, first = world.strata.services.store, [True]
+    store, first = world.strata.runtime.store, [True]
     commit, theirs = store.commit, within(ana, "two")._manager
 
     async def late(*given: Any, **named: Any) -> Any:
@@ -336,7 +336,7 @@ def test_an_end_looks_whose_the_scope_is_under_the_turn(
     """The end of a session has read that a task is left open; before it cleans, it is not."""
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
-    store, first = world.strata.services.store, [True]
+    store, first = world.strata.runtime.store, [True]
     held, theirs = store.held, within(ana, "two")._manager
 
     async def meanwhile(*given: Any, **named: Any) -> Any:
@@ -431,7 +431,7 @@ def test_calls_at_once_end_a_task_once(tmp_path: Any) -> None:
 def test_an_end_that_got_no_answer_is_not_taken_for_anothers(
     world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sessions = world.strata.services.sessions
+    sessions = world.strata.runtime.sessions
     append, answers = sessions.append, [False]
 
     async def unanswered(*given: Any, **named: Any) -> int:

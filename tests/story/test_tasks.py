@@ -50,7 +50,7 @@ def task(ana: MemoryManager) -> Iterator[Task]:
 
 def log_of(world: World, task: Task) -> list[Logged]:
     owner = simonides.Scope.of_user("acme", "ana")
-    sessions = world.strata.services.sessions
+    sessions = world.strata.runtime.sessions
     rows = world.strata._driver.run(sessions.entries(owner, task.session))
     return [decode_entry(row, "") for row in rows]
 
@@ -156,7 +156,7 @@ def test_what_the_log_could_not_keep_is_not_before_the_model(
 
     before = task.prompt()
     with monkeypatch.context() as broken:
-        broken.setattr(world.strata.services.sessions, "append", fail)
+        broken.setattr(world.strata.runtime.sessions, "append", fail)
         with pytest.raises(simonides.StoreUnavailable):
             task.observe("sh", "lost")
 
@@ -498,13 +498,13 @@ def test_a_task_in_a_session_is_in_its_log(world: World) -> None:
 
 
 def test_a_complete_task_with_a_session_of_its_own_is_due_to_end(world: World, ana: Any) -> None:
-    services = world.strata.services
+    runtime = world.strata.runtime
     with ana.task("x", name="up") as task:
         world.clock.advance(days=6)
-        assert world.strata._driver.run(services.sessions.due(services.clock.now_us())) == ()
+        assert world.strata._driver.run(runtime.sessions.due(runtime.clock.now_us())) == ()
         task.complete()
 
-    ((_, due),) = world.strata._driver.run(services.sessions.due(services.clock.now_us()))
+    ((_, due),) = world.strata._driver.run(runtime.sessions.due(runtime.clock.now_us()))
     assert due.id == "task-up"
 
 
@@ -703,7 +703,7 @@ def test_the_question_about_a_tool_call_keeps_no_secret(world: World, task: Task
 def test_of_two_that_begin_a_name_at_once_one_is_told(
     world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sessions = world.strata.services.sessions
+    sessions = world.strata.runtime.sessions
     append, begun = sessions.append, list[str]()
 
     async def late(*given: Any, **named: Any) -> int:

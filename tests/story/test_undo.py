@@ -165,7 +165,7 @@ def test_what_changes_while_an_undo_looks_is_noticed(
 ) -> None:
     ana.remember("one", key=KEY)
     event = event_of(ana.remember("two", key=KEY))
-    store = world.strata.services.store
+    store = world.strata.runtime.store
     states = store.states
 
     async def meanwhile(owner: object, id: str) -> object:

@@ -8,7 +8,7 @@ import pytest
 import simonides
 from simonides.api.store import AsyncStrata
 from simonides.domain.errors import StoreUnavailable
-from simonides.engine.core.prefetch import Begun
+from simonides.engine.core.prefetch import Prefetch
 from simonides.retrieval.index.cache import IndexCache
 from simonides.retrieval.index.indexer import Indexer
 
@@ -36,7 +36,7 @@ def test_what_need_not_wait_has_ended_when_it_was_begun():
         told.append("asked")
         return 7
 
-    begun = Begun(call())
+    begun = Prefetch(call())
 
     assert told == ["asked"]
     assert stepped(awaited(begun)) == 7
@@ -53,7 +53,7 @@ def test_what_waits_goes_on_when_it_is_awaited():
         return 7
 
     async def main():
-        begun = Begun(call())
+        begun = Prefetch(call())
         told.append("meanwhile")
         return await begun
 
@@ -76,7 +76,7 @@ def test_who_awaits_it_again_is_told_the_same(fails):
             return str(error)
 
     async def main():
-        begun = Begun(call())
+        begun = Prefetch(call())
         return [await told(begun), await told(begun)]
 
     first, again = asyncio.run(main())
@@ -87,7 +87,7 @@ def test_who_awaits_it_again_is_told_the_same(fails):
 def test_what_waits_for_something_of_the_loop_waits_for_it():
     async def main():
         came = asyncio.get_running_loop().create_future()
-        begun = Begun(awaited(came))
+        begun = Prefetch(awaited(came))
         asyncio.get_running_loop().call_soon(came.set_result, 7)
         return await begun
 
@@ -105,7 +105,7 @@ def test_who_waits_for_something_else_first_does_not_wait_for_what_the_call_hold
         lock = asyncio.Lock()
         if is_held:
             await lock.acquire()
-        begun = Begun(holding(lock), goes_on=True)
+        begun = Prefetch(holding(lock), goes_on=True)
         await Pause()
         if is_held:
             lock.release()  # Who begun is next in the line.
@@ -128,7 +128,7 @@ def test_a_time_out_of_a_call_that_goes_on_by_itself_is_not_that_of_who_began_it
 
     async def main():
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
-        begun = Begun(call(loop.create_future(), ended), goes_on=True)
+        begun = Prefetch(call(loop.create_future(), ended), goes_on=True)
         await ended.wait()
         assert not asyncio.current_task().cancelling()
         with pytest.raises(StoreUnavailable, match="no connection"):
@@ -145,7 +145,7 @@ def test_an_error_is_raised_when_the_call_is_awaited(pauses):
         raise StoreUnavailable("here", "gone")
 
     async def main():
-        begun = Begun(call())
+        begun = Prefetch(call())
         with pytest.raises(StoreUnavailable, match="gone"):
             await begun
 
@@ -163,7 +163,7 @@ def test_a_call_that_is_dismissed_comes_to_its_end(fails):
             raise StoreUnavailable("here", "gone")
 
     async def main():
-        await Begun(call()).dismiss()
+        await Prefetch(call()).dismiss()
 
     asyncio.run(main())
     assert told == ["ended"]
@@ -175,7 +175,7 @@ def test_a_call_that_was_awaited_is_dismissed_already():
         return 7
 
     async def main():
-        begun = Begun(call())
+        begun = Prefetch(call())
         found = await begun
         await begun.dismiss()
         return found
@@ -196,7 +196,7 @@ def test_a_call_that_is_cancelled_ends_in_its_own_way(goes_on):
 
     async def main():
         loop = asyncio.get_running_loop()
-        begun = Begun(call(loop.create_future()), goes_on=goes_on)
+        begun = Prefetch(call(loop.create_future()), goes_on=goes_on)
         task = loop.create_task(awaited(begun))
         await asyncio.sleep(0)
         task.cancel()
@@ -254,9 +254,9 @@ def test_what_this_process_writes_while_a_recall_asks_is_found():
             memory = strata.manager(user="ana")
             await memory.remember("the boat lies in the harbour")
             await memory.recall("which boat?")
-            store = Meanwhile(strata.services.store, [])
+            store = Meanwhile(strata.runtime.store, [])
             store.write = memory.remember("another boat lies on the beach")
-            far = AsyncStrata(replace(strata.services, store=store))
+            far = AsyncStrata(replace(strata.runtime, store=store))
             return await far.manager(user="ana").recall("which boat?")
 
     assert len(asyncio.run(main()).hits) == 2
@@ -268,13 +268,13 @@ def test_a_recall_that_fails_leaves_no_question_under_way():
     async def main():
         async with simonides.aopen(":memory:") as strata:
             await strata.manager(user="ana").remember("the boat lies in the harbour")
-            services = replace(
-                strata.services,
-                store=FarAway(strata.services.store, told),
+            runtime = replace(
+                strata.runtime,
+                store=FarAway(strata.runtime.store, told),
                 indexes=IndexCache(Indexer(Faulty())),
             )
             with pytest.raises(ZeroDivisionError):
-                await AsyncStrata(services).manager(user="ana").recall("which boat?")
+                await AsyncStrata(runtime).manager(user="ana").recall("which boat?")
 
     asyncio.run(main())
     assert told == ["asked", "answered"]

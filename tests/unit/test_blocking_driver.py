@@ -12,14 +12,14 @@ from simonides.ports import Capability
 @pytest.fixture(params=["inline", "network"])
 def driver(request):
     inline = frozenset({Capability.INLINE} if request.param == "inline" else ())
-    services = SimpleNamespace(
+    runtime = SimpleNamespace(
         model=None,
         replica=None,
         second_look=None,
         classifier=None,
         store=SimpleNamespace(capabilities=inline, location="nowhere"),
     )
-    driver = Driver(services)
+    driver = Driver(runtime)
     driver.pause = None if inline else asyncio.sleep
     yield driver
     driver.stop()

@@ -322,14 +322,14 @@ def test_mixins_are_merged_and_bases_of_the_table_inherited(package):
         """,
     )
     faces = [
-        Face(f"{name}.house:AsyncRoom", "Room", "_room"),
+        Face(f"{name}.house:AsyncRoom", "QuotaCheck", "_room"),
         Face(f"{name}.hall:AsyncHall", "Hall", "_room"),
     ]
     there = loaded(written(sources, name, faces), name)
     hall = there["Hall"](importlib.import_module(f"{name}.hall").AsyncHall(), there["driver"])
 
     assert (hall.name(), hall.size(), hall.counted()) == ("room", 9, 3)
-    assert isinstance(hall, there["Room"])
+    assert isinstance(hall, there["QuotaCheck"])
     assert "name" not in vars(there["Hall"])
 
 

@@ -13,7 +13,7 @@ from simonides.domain.conversation.session import (
     SessionRules,
 )
 from simonides.domain.scope import Scope
-from simonides.engine.recall.warm_sessions import HotSession, HotSessions
+from simonides.engine.recall.warm_sessions import WarmSession, WarmSessions
 from simonides.testing.samples import ALICE, BOB
 
 MINUTE = 60_000_000
@@ -30,8 +30,8 @@ def numbers(found: tuple[Logged, ...]) -> list[int]:
     return [logged.number for logged in found]
 
 
-def hot(**rules: object) -> HotSession:
-    return HotSession(SessionRules(**rules))  # type: ignore[arg-type]
+def hot(**rules: object) -> WarmSession:
+    return WarmSession(SessionRules(**rules))  # type: ignore[arg-type]
 
 
 def test_no_more_than_the_bound_stay_and_the_newest_do() -> None:
@@ -83,7 +83,7 @@ def test_a_gap_ends_the_tail() -> None:
 
 
 def test_one_user_s_sessions_share_a_bound_and_another_s_do_not_count() -> None:
-    sessions = HotSessions(SessionRules(hot_entries=10, hot_entries_per_user=15))
+    sessions = WarmSessions(SessionRules(hot_entries=10, hot_entries_per_user=15))
     for name in ("old", "new"):
         sessions.of(ALICE, name).put(entries(0, 10), now=0)
     sessions.of(BOB, "other").put(entries(0, 10), now=0)
@@ -95,7 +95,7 @@ def test_one_user_s_sessions_share_a_bound_and_another_s_do_not_count() -> None:
 
 
 def test_of_many_sessions_those_used_last_stay() -> None:
-    sessions = HotSessions(SessionRules(hot_sessions=2))
+    sessions = WarmSessions(SessionRules(hot_sessions=2))
     for name in ("a", "b", "a", "c"):
         sessions.of(ALICE, name).put(entries(0), now=0)
 
@@ -104,7 +104,7 @@ def test_of_many_sessions_those_used_last_stay() -> None:
 
 
 def test_what_was_derived_goes_with_the_session() -> None:
-    sessions = HotSessions(SessionRules())
+    sessions = WarmSessions(SessionRules())
     kept = sessions.of(ALICE, "s")
     kept.derived["facts"] = 1
 
@@ -122,7 +122,7 @@ def test_what_was_derived_goes_with_the_session() -> None:
 )  # fmt: skip
 def test_whoever_comes_and_goes_the_bounds_hold(steps: list[tuple[str, Scope, str]]) -> None:
     rules = SessionRules(hot_entries=4, hot_entries_per_user=6, hot_sessions=3)
-    sessions, order = HotSessions(rules), list[tuple[Scope, str]]()
+    sessions, order = WarmSessions(rules), list[tuple[Scope, str]]()
     for step, owner, name in steps:
         if step == "of":
             sessions.of(owner, name).put(entries(0, 4), now=0)

@@ -28,7 +28,7 @@ class Readers(RuleBasedStateMachine):
             ":memory:", inline=True, settings=Settings(embedder="none"), clock=self.clock,
             alarm=self.clock, ids=CountingIds(),
         )  # fmt: skip
-        self.strata, self.store = Strata(core), core.services.store
+        self.strata, self.store = Strata(core), core.runtime.store
         self.fails = False
         self.read = {user: dict[str, int]() for user in USERS}
         self.shown = {user: list[str]() for user in USERS}

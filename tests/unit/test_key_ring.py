@@ -12,7 +12,7 @@ from simonides.api.open.models import choose_keys
 from simonides.domain.errors import ConfigurationError, KeyUnavailable
 from simonides.settings import Settings
 from simonides.storage.encryption.key_ring import HeldKeys, new_key
-from simonides.storage.integrity.codes import Codes
+from simonides.storage.integrity.codes import RowMacs
 
 KEY = bytes(range(32))
 SAID = base64.b64encode(KEY).decode()
@@ -82,7 +82,7 @@ def test_a_key_that_is_not_there_is_named() -> None:
 
 def test_nothing_shows_a_key() -> None:
     ring = HeldKeys.of_text(RING)
-    codes = Codes("2026-11", KEY, bytes(16))
+    codes = RowMacs("2026-11", KEY, bytes(16))
 
     for text in (repr(ring), str(ring), repr(codes), repr(Settings(keys=RING))):
         assert SAID not in text

@@ -35,7 +35,7 @@ TEXTS = (
 PLACES = (Place(ALICE), Place(BOB), Place(ALICE, None, "billing"))
 
 
-class Shelves(RuleBasedStateMachine):
+class SafetyRecordStore(RuleBasedStateMachine):
     """Texts come and go; whatever the rule would call the same is found, and only in its place."""
 
     def __init__(self) -> None:
@@ -146,8 +146,10 @@ def test_what_is_filed_at_once_is_found_by_its_marks_as_what_came_one_by_one() -
         assert list(filing.members(ALICE, turns=False)) == [*(m.id for m in said), later.id]
 
 
-Shelves.TestCase.settings = settings(max_examples=15, stateful_step_count=12, deadline=None)
-TestShelves = Shelves.TestCase
+SafetyRecordStore.TestCase.settings = settings(
+    max_examples=15, stateful_step_count=12, deadline=None
+)
+TestShelves = SafetyRecordStore.TestCase
 
 
 def test_the_nearest_are_those_of_the_greatest_cosine() -> None:

@@ -237,8 +237,8 @@ class _BrokenEmbedder:
 
 def test_an_embedder_that_fails_degrades_recall_and_is_named() -> None:
     broken = _BrokenEmbedder()
-    services = replace(World().strata.services, indexes=IndexCache(Indexer(broken)))  # type: ignore[arg-type]
-    memory = Strata(AsyncStrata(services)).manager(user="ana")
+    runtime = replace(World().strata.runtime, indexes=IndexCache(Indexer(broken)))  # type: ignore[arg-type]
+    memory = Strata(AsyncStrata(runtime)).manager(user="ana")
     memory.remember("the cat is called Misha")
     broken.fails = True
 
@@ -310,9 +310,9 @@ class _Unreachable:
 
 def test_a_store_that_does_not_answer_degrades_recall_to_what_is_warm() -> None:
     world = World()
-    store = _Unreachable(world.strata.services.store)
-    services = replace(world.strata.services, store=store)  # type: ignore[arg-type]
-    memory = Strata(AsyncStrata(services)).manager(user="ana")
+    store = _Unreachable(world.strata.runtime.store)
+    runtime = replace(world.strata.runtime, store=store)  # type: ignore[arg-type]
+    memory = Strata(AsyncStrata(runtime)).manager(user="ana")
     memory.remember("the cat is called Misha")
     memory.recall("cat")
     store.is_cut = True
@@ -323,7 +323,7 @@ def test_a_store_that_does_not_answer_degrades_recall_to_what_is_warm() -> None:
     assert recall.receipt.degraded == ("store",)
     assert recall[0].memory.content == "the cat is called Misha"
     with pytest.raises(simonides.StoreUnavailable):
-        Strata(AsyncStrata(services)).manager(user="nobody-warm").recall("cat")
+        Strata(AsyncStrata(runtime)).manager(user="nobody-warm").recall("cat")
 
 
 @pytest.mark.parametrize("rows", [3, EXACT_ROWS, EXACT_ROWS + 10_000])

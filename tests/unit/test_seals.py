@@ -3,7 +3,7 @@
 import pytest
 
 from simonides.domain.errors import KeyDestroyed
-from simonides.storage.encryption.data_keys import Seals, Wrapping
+from simonides.storage.encryption.data_keys import DataKeys, Wrapping
 from simonides.storage.encryption.key_ring import HeldKeys
 from simonides.storage.sidecar.vault_sqlite import FileVault
 
@@ -37,7 +37,7 @@ def vault(tmp_path):
 
 
 def seals_of(vault):
-    return Seals("store", SALT, Wrapping(RING), vault)
+    return DataKeys("store", SALT, Wrapping(RING), vault)
 
 
 @pytest.mark.parametrize("is_filed", [True, False])

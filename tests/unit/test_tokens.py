@@ -90,13 +90,13 @@ def test_the_setting_names_the_file_and_receipts_name_the_counter(tokenizer: Pat
 
 def test_any_function_counts(tmp_path: Path) -> None:
     with simonides.open(":memory:", tokens=len) as strata:
-        assert strata.services.models.tokens.count("four") == 4
-        assert strata.services.models.tokens.counter_id == "function builtins.len"
+        assert strata.runtime.models.tokens.count("four") == 4
+        assert strata.runtime.models.tokens.counter_id == "function builtins.len"
         with strata.manager(user="ana").task("x") as task:
             assert task.add("user", "hello").tokens == 5
     mine = CountedBy(len, "letters 1")
     with simonides.open(":memory:", tokens=mine) as strata:
-        assert strata.services.models.tokens is mine
+        assert strata.runtime.models.tokens is mine
     for wrong in (5, "cl100k"):
         with pytest.raises(simonides.ConfigurationError, match="tokens must be"):
             simonides.open(tmp_path / "m.db", tokens=cast("Any", wrong))

@@ -9,7 +9,7 @@ from simonides.api.admin import AsyncAdmin
 from simonides.api.manager import AsyncMemoryManager
 from simonides.api.session import AsyncSession
 from simonides.api.task import AsyncTask
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.prompting.triggers import AsyncTriggers, TriggerMode
 
 __all__ = [
@@ -18,6 +18,6 @@ __all__ = [
     "AsyncSession",
     "AsyncTask",
     "AsyncTriggers",
-    "Services",
+    "Runtime",
     "TriggerMode",
 ]

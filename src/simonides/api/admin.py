@@ -24,7 +24,7 @@ from simonides.domain.scope import (
 from simonides.domain.value import shown
 from simonides.domain.writing.decision import Outcome
 from simonides.engine.core.audit_chain import verify_erasure
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.forgetting.erase import Eraser
 from simonides.engine.governance.grants import Granter
 from simonides.engine.governance.policy_dry_run import dry_run
@@ -42,12 +42,12 @@ class AsyncAdmin(AsyncAdminCarrying, AsyncAdminHygiene, AsyncAdminRecords):
     administer it. Every verb is written to the audit trail under the name given.
     """
 
-    def __init__(self, services: Services, by: str) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, by: str) -> None:
+        self._runtime = runtime
         name = check_text("by", by, 512)
         self._principal = Principal(Scope.of_global(), by=f"admin:{name}")
-        self._granter = Granter(services, self._principal)
-        self._eraser = Eraser(services, self._principal)
+        self._granter = Granter(runtime, self._principal)
+        self._eraser = Eraser(runtime, self._principal)
 
     async def grant(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> Grant:
         """Give a user of an org a right: ``org_write``, ``admin`` or ``read_user:{id}``.
@@ -76,7 +76,7 @@ class AsyncAdmin(AsyncAdminCarrying, AsyncAdminHygiene, AsyncAdminRecords):
         """
         if not isinstance(draft, Draft):
             raise InvalidInput("draft", f"must be a Draft, not {shown(draft)}")
-        writer = Writer(self._services, self._principal)
+        writer = Writer(self._runtime, self._principal)
         candidate = writer.candidate(replace(draft, scope=scope))
         (outcome,) = await writer.write([candidate])
         return fitting(outcome)
@@ -95,7 +95,7 @@ class AsyncAdmin(AsyncAdminCarrying, AsyncAdminHygiene, AsyncAdminRecords):
             InvalidScope: If a path is none.
             StoreError: If the store could not; what was done until then stays.
         """
-        collector = Collector(self._services, self._principal)
+        collector = Collector(self._runtime, self._principal)
         return await collector.of_scopes(scopes, dry_run=dry_run, tell=progress)
 
     @waits_for_background_work
@@ -119,7 +119,7 @@ class AsyncAdmin(AsyncAdminCarrying, AsyncAdminHygiene, AsyncAdminRecords):
         """Check a receipt beside this store: its seal, the subject's chain, and that no row of the
         subject is there, unless it has come back since.
         """
-        return await verify_erasure(self._services.store, receipt)
+        return await verify_erasure(self._runtime.store, receipt)
 
     async def dry_run(self, policy: str | os.PathLike[str], *, org: str = DEFAULT_ORG) -> DryRun:
         """Say what another policy would have done to an org's past writes; writes nothing (PO-3).
@@ -138,4 +138,4 @@ class AsyncAdmin(AsyncAdminCarrying, AsyncAdminHygiene, AsyncAdminRecords):
             InvalidScope: If the org's name is malformed.
             PolicyInvalid: If the policy is broken, with file and line.
         """
-        return await dry_run(self._services, PolicyBook(policy).policy_for(org), org)
+        return await dry_run(self._runtime, PolicyBook(policy).policy_for(org), org)

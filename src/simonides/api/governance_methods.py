@@ -21,7 +21,7 @@ from simonides.domain.operations.hygiene_scan import HygieneReport
 from simonides.domain.reading.cue import Cue
 from simonides.domain.scope import DEFAULT_ORG, Principal, Scope
 from simonides.domain.writing.decision import Outcome
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.undo import Undoer
 from simonides.engine.governance.consents import Consenter
 from simonides.engine.governance.held import Holder
@@ -39,7 +39,7 @@ class AsyncRecordingVerbs:
     :class:`simonides.AsyncMemoryManager`, which has these verbs.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
 
     async def safety_event(
@@ -108,13 +108,13 @@ class AsyncRecordingVerbs:
 
     @property
     def _recorder(self) -> Recorder:
-        return Recorder(self._services, self._principal)
+        return Recorder(self._runtime, self._principal)
 
 
 class AsyncAdminRecords:
     """How an administrator sees and removes records; see :class:`simonides.AsyncAdmin`."""
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
 
     async def safety_events(
@@ -142,7 +142,7 @@ class AsyncAdminRecords:
             StoreError: If they cannot be read.
         """
         most = between("limit", limit, 1, MAX_LISTED)
-        return await self._keeper.safety_events(_owner(user, org), kind, since, most)
+        return await self._verifier.safety_events(_owner(user, org), kind, since, most)
 
     async def feedback(
         self,
@@ -163,7 +163,7 @@ class AsyncAdminRecords:
             limit: At most this much.
         """
         most = between("limit", limit, 1, MAX_LISTED)
-        return await self._keeper.feedback(_owner(user, org), label, since, most)
+        return await self._verifier.feedback(_owner(user, org), label, since, most)
 
     async def purge_safety(self, *, everything: bool = False) -> RecordsPurged:
         """Remove safety records whose retention is over (setting ``safety_days``), or all.
@@ -177,7 +177,7 @@ class AsyncAdminRecords:
         Raises:
             StoreError: If the store could not.
         """
-        return await self._keeper.purge(Shelf.SAFETY, everything=flag("everything", everything))
+        return await self._verifier.purge(Shelf.SAFETY, everything=flag("everything", everything))
 
     async def purge_feedback(self, *, everything: bool = False) -> RecordsPurged:
         """Remove feedback whose retention is over (setting ``feedback_days``), or all; as for
@@ -186,11 +186,11 @@ class AsyncAdminRecords:
         Args:
             everything: Whether all goes, however new.
         """
-        return await self._keeper.purge(Shelf.FEEDBACK, everything=flag("everything", everything))
+        return await self._verifier.purge(Shelf.FEEDBACK, everything=flag("everything", everything))
 
     @property
-    def _keeper(self) -> RecordKeeper:
-        return RecordKeeper(self._services, self._principal)
+    def _verifier(self) -> RecordKeeper:
+        return RecordKeeper(self._runtime, self._principal)
 
 
 def _owner(user: str | None, org: str) -> Scope | None:
@@ -202,7 +202,7 @@ class AsyncChangingVerbs:
     these verbs.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
     _lookup: Lookup
 
@@ -222,7 +222,7 @@ class AsyncChangingVerbs:
         Raises:
             InvalidInput: If the status is unknown.
         """
-        return await Reviewer(self._services, self._principal).reviews(status)
+        return await Reviewer(self._runtime, self._principal).reviews(status)
 
     async def decide(self, review_id: str, keep: str, *, reason: str = "") -> Outcome:
         """Decide a review: what is kept is verified by it, the other side gives way (LT-3).
@@ -244,7 +244,7 @@ class AsyncChangingVerbs:
         Raises:
             InvalidInput: If ``keep`` is unknown or the reason too long.
         """
-        return await Reviewer(self._services, self._principal).decide(review_id, keep, reason)
+        return await Reviewer(self._runtime, self._principal).decide(review_id, keep, reason)
 
     async def undo(self, event_id: str) -> Outcome:
         """Take back what a write did: a correction, a replacement under a key or in a slot, a
@@ -266,7 +266,7 @@ class AsyncChangingVerbs:
                 undone before, or something has come of its result since; the message says what to
                 do instead.
         """
-        return await Undoer(self._services, self._principal).undo(event_id)
+        return await Undoer(self._runtime, self._principal).undo(event_id)
 
     async def get_metrics(self) -> dict[str, Any]:
         """Return what this process has counted since it opened the store, over all principals, and
@@ -284,8 +284,8 @@ class AsyncChangingVerbs:
         """
         owner = self._principal.home.owner
         view = await self._lookup.fresh.stored(Cue("", 1, (owner,)))
-        index = self._services.indexes.of(owner)
-        return metrics_of(self._services, {owner: index}, view.frozen)
+        index = self._runtime.indexes.of(owner)
+        return metrics_of(self._runtime, {owner: index}, view.frozen)
 
 
 class AsyncConsentVerbs:
@@ -293,7 +293,7 @@ class AsyncConsentVerbs:
     verbs.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
 
     async def refuse(
@@ -375,13 +375,13 @@ class AsyncConsentVerbs:
             InvalidScope: If the name is malformed, or this principal has no user.
             ScopeDenied: If this principal is at home in another task.
         """
-        return await TaskEnder(self._services, self._principal).end(
+        return await TaskEnder(self._runtime, self._principal).end(
             task, sequence("promote", promote)
         )
 
     @property
     def _consenter(self) -> Consenter:
-        return Consenter(self._services, self._principal)
+        return Consenter(self._runtime, self._principal)
 
 
 class AsyncCycleVerbs:
@@ -389,7 +389,7 @@ class AsyncCycleVerbs:
     verb.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
 
     @waits_for_model
@@ -413,7 +413,7 @@ class AsyncCycleVerbs:
         Raises:
             StoreError: If the store could not; what was done until then stays.
         """
-        cycle = Cycle(self._services, self._principal)
+        cycle = Cycle(self._runtime, self._principal)
         return await cycle.run(self._principal.home.owner, dry_run=dry_run)
 
 
@@ -422,7 +422,7 @@ class AsyncHoldingVerbs:
     these verbs.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
 
     async def held(self, *, scope: str | None = None) -> tuple[Held, ...]:
@@ -440,7 +440,7 @@ class AsyncHoldingVerbs:
             InvalidScope: If the scope is unknown.
             ScopeDenied: If the scope is not this principal's to write.
         """
-        return await Holder(self._services, self._principal).held(scope)
+        return await Holder(self._runtime, self._principal).held(scope)
 
     async def release(self, held_id: str, *, reason: str = "", scope: str | None = None) -> Outcome:
         """Decide that what is kept back is to be stored (HY-5, HY-6).
@@ -466,7 +466,7 @@ class AsyncHoldingVerbs:
             ScopeDenied: If the scope is not this principal's to write.
             StoreError: If the store could not; then it waits on.
         """
-        return await Holder(self._services, self._principal).release(held_id, reason, scope)
+        return await Holder(self._runtime, self._principal).release(held_id, reason, scope)
 
     async def discard(self, held_id: str, *, reason: str = "", scope: str | None = None) -> Outcome:
         """Decide that what is kept back is not to be stored; whoever may write there may.
@@ -484,4 +484,4 @@ class AsyncHoldingVerbs:
             ScopeDenied: If the scope is not this principal's to write.
             StoreError: If the store could not; then it waits on.
         """
-        return await Holder(self._services, self._principal).discard(held_id, reason, scope)
+        return await Holder(self._runtime, self._principal).discard(held_id, reason, scope)

@@ -34,12 +34,12 @@ from simonides.domain.trust import Source
 from simonides.domain.value import enum_member, from_us, to_us
 from simonides.domain.writing.finding import Finding
 from simonides.engine.consolidation.dream import Dreamer
-from simonides.engine.consolidation.undo_dream import Waker
-from simonides.engine.core.runtime import Services
+from simonides.engine.consolidation.undo_dream import DreamUndoer
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.maintenance.access_counts import looked_at
 from simonides.engine.maintenance.gc import Collector
 from simonides.engine.recall.lookup import Lookup
-from simonides.engine.recall.query import Asker, between
+from simonides.engine.recall.query import QueryBuilder, between
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.screening.screen import findings_of, look
 from simonides.engine.screening.second_opinion import more_in
@@ -55,7 +55,7 @@ class AsyncHygieneVerbs:
     these verbs.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
     _lookup: Lookup
 
@@ -71,8 +71,8 @@ class AsyncHygieneVerbs:
         """
         said = check_text("text", text, MAX_SCANNED_BYTES)
         trust = enum_member(Source, "source", source).trust
-        policy = self._services.policies.policy_for(self._principal.home.org)
-        found = (*look(said, trust), *await more_in(self._services, said))
+        policy = self._runtime.policies.policy_for(self._principal.home.org)
+        found = (*look(said, trust), *await more_in(self._runtime, said))
         return Scan(_seen(found, policy))
 
     async def scan_memories(self) -> StoreScan:
@@ -86,21 +86,21 @@ class AsyncHygieneVerbs:
         """
         home = self._principal.home
         looked_at, found = 0, []
-        async for memory in _stored(self._services, home.owner):
+        async for memory in _stored(self._runtime, home.owner):
             is_own = memory.scope == home or home == home.owner
             if not is_own or not self._lookup.admits(memory):
                 continue
             if not await self._lookup.agreed([memory]):
                 continue
             looked_at += 1
-            found += _found(memory, self._services.policies.policy_for(home.org))
+            found += _found(memory, self._runtime.policies.policy_for(home.org))
         return StoreScan(looked_at, tuple(found))
 
 
 class AsyncAdminHygiene:
     """How an administrator looks through a store; see :class:`simonides.AsyncAdmin`."""
 
-    _services: Services
+    _runtime: Runtime
 
     async def scan(self, *, org: str | None = None) -> StoreScan:
         """Look through what is stored of every owner; each by its own org's policy.
@@ -114,19 +114,19 @@ class AsyncAdminHygiene:
             StoreError: If the store cannot be read.
         """
         looked_at, found = 0, []
-        for owner in await self._services.store.owners():
+        for owner in await self._runtime.store.owners():
             if org is not None and owner.org != org:
                 continue
-            policy = self._services.policies.policy_for(owner.org)
-            async for memory in _stored(self._services, owner):
+            policy = self._runtime.policies.policy_for(owner.org)
+            async for memory in _stored(self._runtime, owner):
                 looked_at += 1
                 found += _found(memory, policy)
         return StoreScan(looked_at, tuple(found))
 
 
-async def _stored(services: Services, owner: Scope) -> AsyncIterator[Memory]:
+async def _stored(runtime: Runtime, owner: Scope) -> AsyncIterator[Memory]:
     after = ""
-    while page := await services.store.rows(owner, after=after):
+    while page := await runtime.store.rows(owner, after=after):
         for memory in decode_all(page):
             yield memory
         after = page[-1].id
@@ -148,10 +148,10 @@ class AsyncAgeingVerbs:
     verbs.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
     _lookup: Lookup
-    _asker: Asker
+    _asker: QueryBuilder
 
     async def ageing(self, id: str) -> Ageing | None:
         """Return what time has made of one memory, and how often it was read; None if there is
@@ -165,10 +165,10 @@ class AsyncAgeingVerbs:
         if memory is None:
             return None
         owner, now = memory.scope.owner, self._lookup.now
-        await self._services.part(ReadJournal).flush()
+        await self._runtime.part(ReadJournal).flush()
         (row,) = await self._lookup.stored([memory.id], owner)
         if owner == self._principal.home.owner:
-            folded = await looked_at(self._services.store, owner, ())
+            folded = await looked_at(self._runtime.store, owner, ())
             access = folded.access(memory.id, to_us(now))
         else:
             access = access_noted(row, now)
@@ -211,7 +211,7 @@ class AsyncAgeingVerbs:
         Raises:
             StoreError: If the store could not; what was done until then stays.
         """
-        collector = Collector(self._services, self._principal)
+        collector = Collector(self._runtime, self._principal)
         owner = self._principal.home.owner
         return await collector.everything([owner], dry_run=dry_run, tell=progress)
 
@@ -224,7 +224,7 @@ class AsyncDreamVerbs:
     verbs.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
 
     @waits_for_model
@@ -248,7 +248,7 @@ class AsyncDreamVerbs:
         Raises:
             StoreError: If the store could not; nothing was changed.
         """
-        return await Dreamer(self._services, self._principal).dream(dry_run=dry_run)
+        return await Dreamer(self._runtime, self._principal).dream(dry_run=dry_run)
 
     async def undo_dream(self, id: str) -> Dream:
         """Take a dream back: what it changed stands again as it stood, what it added is evicted.
@@ -264,7 +264,7 @@ class AsyncDreamVerbs:
                 it can be taken back.
             StoreError: If the store could not; nothing was changed.
         """
-        return await Waker(self._services, self._principal).undo(id)
+        return await DreamUndoer(self._runtime, self._principal).undo(id)
 
     async def dreams(self, *, limit: int = 20) -> tuple[Dream, ...]:
         """Return the dreams that were applied last, the newest first, without words.
@@ -274,7 +274,7 @@ class AsyncDreamVerbs:
             StoreError: If the store cannot be read.
         """
         most = between("limit", limit, 1, MAX_DREAMS)
-        return await Waker(self._services, self._principal).dreams(most)
+        return await DreamUndoer(self._runtime, self._principal).dreams(most)
 
 
 MAX_DAYS = 3_650
@@ -285,7 +285,7 @@ class AsyncUsageVerbs:
     verb.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
 
     async def usage(self, *, days: int = 30) -> UsageReport:
@@ -300,10 +300,10 @@ class AsyncUsageVerbs:
             InvalidInput: If that is out of range.
             StoreError: If the store cannot be read.
         """
-        services, owner = self._services, self._principal.home.owner
-        today = day_of(services.clock.now_us())
+        runtime, owner = self._runtime, self._principal.home.owner
+        today = day_of(runtime.clock.now_us())
         since = today - between("days", days, 1, MAX_DAYS) + 1
-        found = [each for each in await services.store.spent(owner, since=since) if each.counts]
+        found = [each for each in await runtime.store.spent(owner, since=since) if each.counts]
         told = [_told(each) for each in found if each.day <= today]
         return UsageReport(
             owner=owner.path,
@@ -311,7 +311,7 @@ class AsyncUsageVerbs:
                 (_told(each) for each in found if each.day == today), _told(Spent(today, {}))
             ),
             days=tuple(reversed(told)),
-            ceilings=services.policies.policy_for(owner.org).ceilings,
+            ceilings=runtime.policies.policy_for(owner.org).ceilings,
         )
 
 

@@ -37,8 +37,8 @@ from simonides.engine.capture.capture import (
     turns_before,
 )
 from simonides.engine.core.counters import Counters
-from simonides.engine.core.incarnation import Life, life_of
-from simonides.engine.core.runtime import Services, account_of
+from simonides.engine.core.incarnation import Incarnation, life_of
+from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.edit.correct import Changer
 from simonides.engine.edit.promote import Promoter
 from simonides.engine.forgetting.forget import Forgetter
@@ -82,15 +82,15 @@ class AsyncMemoryManager(
     """
 
     def __init__(
-        self, services: Services, principal: Principal, *, life: Life | None = None
+        self, runtime: Runtime, principal: Principal, *, life: Incarnation | None = None
     ) -> None:
-        super().__init__(services, principal)
+        super().__init__(runtime, principal)
         self._org = Scope(principal.home.org)
         self._life = life
-        self._counters = services.part(Counters)
-        self._writer = Writer(services, principal, life)
-        self._changer = Changer(services, principal, self._writer)
-        self._forgetter = Forgetter(services, principal)
+        self._counters = runtime.part(Counters)
+        self._writer = Writer(runtime, principal, life)
+        self._changer = Changer(runtime, principal, self._writer)
+        self._forgetter = Forgetter(runtime, principal)
 
     @property
     def principal(self) -> Principal:
@@ -107,9 +107,9 @@ class AsyncMemoryManager(
         Raises:
             StoreError: If the store could not.
         """
-        services, principal = self._services, self._principal
-        life = self._life or await life_of(services.store, principal.home.owner)
-        return AsyncMemoryManager(services, principal, life=life)
+        runtime, principal = self._runtime, self._principal
+        life = self._life or await life_of(runtime.store, principal.home.owner)
+        return AsyncMemoryManager(runtime, principal, life=life)
 
     async def remember(
         self,
@@ -224,7 +224,7 @@ class AsyncMemoryManager(
         await self._journal.flush(self._principal.home.owner)
         said = turn_of(text, self._principal, role=role, speaker=speaker, at=at, number=turn)
         earlier = turns_before(before, self._principal)
-        model = account_of(self._services, self._principal.home.owner)
+        model = account_of(self._runtime, self._principal.home.owner)
         report = await captured(
             model, said, earlier, self._principal, self._writer, self._forgetter
         )
@@ -276,7 +276,7 @@ class AsyncMemoryManager(
             ScopeDenied: If the principal lacks the write right there.
             QuotaExceeded: If nothing gives way to the copy there.
         """
-        return fitting(await Promoter(self._services, self._principal).promote(id, to))
+        return fitting(await Promoter(self._runtime, self._principal).promote(id, to))
 
     async def grant(self, user: str, right: str) -> Grant:
         """Give another user of this org a right; takes the ``admin`` right (SC-3).
@@ -287,7 +287,7 @@ class AsyncMemoryManager(
             InvalidInput: If the right is unknown.
             ScopeDenied: If this principal does not administer its org, or names itself.
         """
-        return await Granter(self._services, self._principal).grant(self._org, user, right)
+        return await Granter(self._runtime, self._principal).grant(self._org, user, right)
 
     async def revoke(self, user: str, right: str) -> bool:
         """Take a right in this org away; takes the ``admin`` right. Returns whether there was one.
@@ -296,13 +296,13 @@ class AsyncMemoryManager(
             InvalidInput: If the right is unknown.
             ScopeDenied: If this principal does not administer its org.
         """
-        return await Granter(self._services, self._principal).revoke(self._org, user, right)
+        return await Granter(self._runtime, self._principal).revoke(self._org, user, right)
 
     async def grants(self) -> tuple[Grant, ...]:
         """Return the grants of this org, by user, then right: all to who administers it, to others
         those that they hold and those that let somebody read their memories.
         """
-        return await Granter(self._services, self._principal).seen(self._org)
+        return await Granter(self._runtime, self._principal).seen(self._org)
 
     async def recall(
         self,
@@ -432,8 +432,8 @@ class AsyncMemoryManager(
         """Return counts per kind and status, open sessions, floors in force with the rates that
         they go by, backend, model ids and health (UX-4, RE-4).
         """
-        await self._services.part(ReadJournal).flush(self._principal.home.owner)
+        await self._runtime.part(ReadJournal).flush(self._principal.home.owner)
         memories = await self._lookup.list(await self._asker.cue("", verb="status"))
         floors = await self._floors.report()
         sessions = await self.sessions()
-        return status_of(self._services, self._principal, memories, floors, len(sessions))
+        return status_of(self._runtime, self._principal, memories, floors, len(sessions))

@@ -21,11 +21,11 @@ from simonides.domain.scope import (
 )
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
 from simonides.domain.writing.decision import Outcome
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.forgetting.erase import Eraser
 from simonides.engine.forgetting.forget import Forgetter
-from simonides.engine.recall.query import Asker
+from simonides.engine.recall.query import QueryBuilder
 from simonides.engine.sessions.extract import Extractor
 from simonides.policy.guards import administers
 from simonides.text.normalise import check_text
@@ -39,8 +39,8 @@ Progress = Callable[[CarryProgress], None]
 class Carrier:
     """Carries owners in the name of one principal, and says so in the trail of their org."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
 
     async def export(
@@ -57,7 +57,7 @@ class Carrier:
             # Before the first byte: what cannot be recorded is not shown either.
             await self._record(EventType.EXPORTED, owner, {})
         file = absolute(path)
-        return await export(self._services, owner, file, overwrite=overwrite, tell=progress)
+        return await export(self._runtime, owner, file, overwrite=overwrite, tell=progress)
 
     async def restore(
         self, owner: Scope, path: str | os.PathLike[str], *, progress: Progress | None
@@ -65,7 +65,7 @@ class Carrier:
         """See :meth:`simonides.AsyncMemoryManager.restore`."""
         await self._check(owner)
         report, header = await restore(
-            self._services,
+            self._runtime,
             owner,
             absolute(path),
             tell=progress,
@@ -98,7 +98,7 @@ class Carrier:
         if owner == own.home or own.by is not None:
             return
         org = Scope.of_org(DEFAULT_ORG if owner.org is None else owner.org)
-        if not administers(own, org, await self._services.store.grants(org)):
+        if not administers(own, org, await self._runtime.store.grants(org)):
             raise ScopeDenied(owner.path, "admin", "who administers the org carries other people's")
 
     async def _record(self, type: EventType, owner: Scope, details: Mapping[str, Any]) -> None:
@@ -106,12 +106,12 @@ class Carrier:
         org = Scope.of_org(DEFAULT_ORG if owner.org is None else owner.org)
 
         def decide(snapshot: Snapshot) -> Change:
-            scribe = Scribe(self._services, self._principal, snapshot)
-            scribe.record(type, owner, details=details)
-            return Change(known_at=scribe.moment.known_at, events=scribe.events)
+            recorder = EventRecorder(self._runtime, self._principal, snapshot)
+            recorder.record(type, owner, details=details)
+            return Change(known_at=recorder.moment.known_at, events=recorder.events)
 
-        (head,) = await self._services.store.heads([org])
-        await self._services.store.commit(org, TurnRequest(since=head), decide)
+        (head,) = await self._runtime.store.heads([org])
+        await self._runtime.store.commit(org, TurnRequest(since=head), decide)
 
 
 class AsyncCarryingVerbs:
@@ -119,7 +119,7 @@ class AsyncCarryingVerbs:
     has these verbs.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
 
     async def export(
@@ -148,7 +148,7 @@ class AsyncCarryingVerbs:
                 purpose, which may not see all of it (SC-12).
             StoreError: If the store could not; no file was made.
         """
-        carrier = Carrier(self._services, self._principal)
+        carrier = Carrier(self._runtime, self._principal)
         owner = self._whose(user)
         return await carrier.export(owner, path, overwrite=overwrite, progress=progress)
 
@@ -177,7 +177,7 @@ class AsyncCarryingVerbs:
             ScopeDenied: As for :meth:`export`.
             StoreError: If the store could not; nothing was written.
         """
-        carrier = Carrier(self._services, self._principal)
+        carrier = Carrier(self._runtime, self._principal)
         return await carrier.restore(self._whose(user), path, progress=progress)
 
     def _whose(self, user: str | None) -> Scope:
@@ -190,7 +190,7 @@ class AsyncCarryingVerbs:
 class AsyncAdminCarrying:
     """How an administrator carries owners; see :class:`simonides.AsyncAdmin`."""
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
 
     async def export(
@@ -213,7 +213,7 @@ class AsyncAdminCarrying:
             overwrite: Replace a file that is there.
             progress: Is told how far it has come.
         """
-        carrier = Carrier(self._services, self._principal)
+        carrier = Carrier(self._runtime, self._principal)
         return await carrier.export(_owner(user, org), path, overwrite=overwrite, progress=progress)
 
     async def restore(
@@ -234,7 +234,7 @@ class AsyncAdminCarrying:
             org: Which org.
             progress: Is told how far it has come.
         """
-        carrier = Carrier(self._services, self._principal)
+        carrier = Carrier(self._runtime, self._principal)
         return await carrier.restore(_owner(user, org), path, progress=progress)
 
 
@@ -247,9 +247,9 @@ class AsyncErasingVerbs:
     and sets what they work with.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
-    _asker: Asker
+    _asker: QueryBuilder
     _forgetter: Forgetter
 
     async def forget(
@@ -319,10 +319,10 @@ class AsyncErasingVerbs:
         """Have what was said in open sessions looked at: what is not stored yet is forgotten too,
         and is not learned afterwards.
         """
-        services, owner = self._services, self._principal.home.owner
-        for one in await services.sessions.sessions(owner):
+        runtime, owner = self._runtime, self._principal.home.owner
+        for one in await runtime.sessions.sessions(owner):
             principal = replace(self._principal, home=owner, session=one.id)
-            await Extractor(services, principal).catch_up(one.id, rules_only=True)
+            await Extractor(runtime, principal).catch_up(one.id, rules_only=True)
 
     @waits_for_background_work
     async def erase(self, user: str | None = None) -> ErasureReceipt:
@@ -345,7 +345,7 @@ class AsyncErasingVerbs:
             StoreError: If the store could not. Nothing is erased, or it is and :meth:`erasure`
                 goes on with it.
         """
-        return await Eraser(self._services, self._principal).erase(self._subject(user))
+        return await Eraser(self._runtime, self._principal).erase(self._subject(user))
 
     async def erasure(self, user: str | None = None) -> ErasureReceipt | None:
         """Return how the last erasure stands, after trying to complete it; None if there was none.
@@ -356,7 +356,7 @@ class AsyncErasingVerbs:
         Raises:
             ScopeDenied: As for :meth:`erase`.
         """
-        return await Eraser(self._services, self._principal).status(self._subject(user))
+        return await Eraser(self._runtime, self._principal).status(self._subject(user))
 
     def _subject(self, user: str | None) -> Scope:
         home = self._principal.home

@@ -15,16 +15,16 @@ from simonides.domain.reading.recall import Hit, Recall
 from simonides.domain.reading.receipt import Receipt
 from simonides.domain.scope import Principal
 from simonides.domain.value import from_us, shown
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.knowledge.library import Library
 from simonides.engine.prompting.context_supply import Supplier
-from simonides.engine.prompting.digest import Digester
+from simonides.engine.prompting.digest import DigestBuilder
 from simonides.engine.prompting.relevance_floor import Floors
 from simonides.engine.prompting.replay import Replayer
 from simonides.engine.prompting.triggers import AsyncTriggers, TriggerMode
 from simonides.engine.recall.query import (
     MAX_LISTED,
-    Asker,
+    QueryBuilder,
     between,
     checked_floor,
     checked_receipt,
@@ -39,18 +39,18 @@ class AsyncPromptVerbs:
     :class:`simonides.AsyncMemoryManager`, which has these verbs.
     """
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
-        self._journal = services.part(ReadJournal)
+        self._journal = runtime.part(ReadJournal)
         self._notes = self._journal.of(principal.home.owner)
-        self._reader = Reader(services, principal)
+        self._reader = Reader(runtime, principal)
         self._lookup = self._reader.lookup
-        self._asker = Asker(services, principal)
-        self._floors = Floors(services, principal)
-        self._digester = Digester(services, principal, self._reader, self._asker, self._floors)
-        self._replayer = Replayer(services, principal, self._reader, self._asker, self._digester)
-        self._supplier = Supplier(services, principal, self._asker, self._digester, self._floors)
+        self._asker = QueryBuilder(runtime, principal)
+        self._floors = Floors(runtime, principal)
+        self._digester = DigestBuilder(runtime, principal, self._reader, self._asker, self._floors)
+        self._replayer = Replayer(runtime, principal, self._reader, self._asker, self._digester)
+        self._supplier = Supplier(runtime, principal, self._asker, self._digester, self._floors)
 
     async def digest(
         self,
@@ -164,7 +164,7 @@ class AsyncPromptVerbs:
             InvalidInput: If the mode is unknown.
         """
         return AsyncTriggers(
-            self._services, self._principal, self._reader, self._supplier, about, mode
+            self._runtime, self._principal, self._reader, self._supplier, about, mode
         )
 
     async def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
@@ -228,7 +228,7 @@ class AsyncEchoVerbs:
     verb.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
     _notes: OwnerNotes
 
@@ -246,12 +246,12 @@ class AsyncEchoVerbs:
             InvalidInput: If it is neither, or too much.
             StoreUnavailable: If the store is closed: it would be written no more.
         """
-        self._services.part(ReadJournal).check_open()
+        self._runtime.part(ReadJournal).check_open()
         if isinstance(what, str):
             told: list[Memory] | str = check_text("what", what, 64 * 1024)
         else:
             told = _memories(what)
-        now = from_us(self._services.clock.now_us())
+        now = from_us(self._runtime.clock.now_us())
         self._notes.show(self._principal.session, told, now)
 
 
@@ -278,7 +278,7 @@ class AsyncKnowledgeVerbs:
     verb.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
 
     async def knowledge(self, *, within_s: float = 0.0) -> tuple[SourceReport, ...]:
@@ -293,7 +293,7 @@ class AsyncKnowledgeVerbs:
         """
         if not _is_time(within_s):
             raise InvalidInput("within_s", f"must be a number from 0 to {MAX_WAIT_S:,.0f}")
-        library, scopes = self._services.part(Library), self._principal.home.lineage
+        library, scopes = self._runtime.part(Library), self._principal.home.lineage
         if within_s:
             begun = library.begin("", scopes, within_s=within_s, remote=False)
             await library.end(begun)

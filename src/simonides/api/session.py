@@ -24,12 +24,12 @@ from simonides.domain.reading.recall import Recall
 from simonides.domain.scope import Principal, checked_session
 from simonides.domain.value import enum_member, from_us, moment, to_us
 from simonides.engine.core.counters import Counters
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.session_log import SessionLog
 from simonides.engine.sessions.background_extract import Following
 from simonides.engine.sessions.end import SessionEnder
 from simonides.engine.sessions.extract import Extractor
-from simonides.engine.sessions.idle import Departing
+from simonides.engine.sessions.idle import ProcessSessions
 from simonides.text.normalise import check_text
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ MAX_NAME_BYTES = 512
 """Longest name of a tool, as of whatever else is named."""
 
 
-def follow_sessions(services: Services) -> None:
+def follow_sessions(runtime: Runtime) -> None:
     """Have what this process appends to sessions looked at soon after (CO-1)."""
 
     async def catch_up(principal: Principal, session: str) -> object:
-        return await Extractor(services, principal).go_on(session)
+        return await Extractor(runtime, principal).go_on(session)
 
-    services.part(Following).serve(catch_up)
+    runtime.part(Following).serve(catch_up)
 
 
 class AsyncSession:
@@ -61,23 +61,23 @@ class AsyncSession:
 
     def __init__(
         self,
-        services: Services,
+        runtime: Runtime,
         memory: AsyncMemoryManager,
         name: str,
         *,
         ends_on_close: bool = False,
     ) -> None:
-        self._services = services
-        self._following = services.part(Following)
-        self._departing = services.part(Departing)
-        self._counters = services.part(Counters)
+        self._runtime = runtime
+        self._following = runtime.part(Following)
+        self._departing = runtime.part(ProcessSessions)
+        self._counters = runtime.part(Counters)
         self._memory = memory
         self._name = name
-        self._log = SessionLog(services, memory.principal.home.owner, name)
+        self._log = SessionLog(runtime, memory.principal.home.owner, name)
         # Whose the session is, is who it is ended for: a task's sessions are its user's, and leave
         # the same whoever ends them.
         self._whose = replace(memory.principal, home=memory.principal.home.owner)
-        self._ender = SessionEnder(services, self._whose)
+        self._ender = SessionEnder(runtime, self._whose)
         self._ends_on_close = ends_on_close
         self._has_ended = False
 
@@ -285,7 +285,7 @@ class AsyncSession:
         return added
 
     def _details(self, details: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        policy = self._services.policies.policy_for(self._memory.principal.home.org)
+        policy = self._runtime.policies.policy_for(self._memory.principal.home.org)
         return checked_metadata(details, policy.callers.max_metadata_bytes)
 
     def _check_open(self) -> None:

@@ -21,7 +21,7 @@ from simonides.domain.errors import InvalidInput
 from simonides.domain.memory import Draft
 from simonides.domain.scope import Principal, checked_session
 from simonides.domain.value import enum_member, from_us, moment, to_us
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.query import sequence
 from simonides.engine.recall.session_log import cleaned
 from simonides.engine.sessions.end import SessionEnder
@@ -40,7 +40,7 @@ class AsyncEndingVerbs:
     which has these verbs.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
 
     @waits_for_model
@@ -68,7 +68,7 @@ class AsyncEndingVerbs:
         sessions: dict[str, list[Draft]] = {}
         for place, turn in enumerate(sequence("turns", turns)):
             sessions.setdefault(self._named(place, turn), []).append(turn)
-        ender = SessionEnder(self._services, self._principal)
+        ender = SessionEnder(self._runtime, self._principal)
         reports = []
         for name, drafts in sessions.items():
             await self._log(name, sorted(drafts, key=lambda draft: draft.turn or 0))
@@ -85,19 +85,19 @@ class AsyncEndingVerbs:
 
     async def _log(self, session: str, drafts: Sequence[Draft]) -> None:
         """Log the turns that a session has not had."""
-        services = self._services
-        turns = SessionTurns(services, self._principal, session)
+        runtime = self._runtime
+        turns = SessionTurns(runtime, self._principal, session)
         standing = await turns.standing()
         is_new = standing.record is None
         known = standing.progress.next_turn if is_new else standing.progress.base + standing.entries
-        policy = services.policies.policy_for(turns.owner.org)
-        new = [_observed(draft, services.clock.now_us()) for draft in drafts[known:]]
+        policy = runtime.policies.policy_for(turns.owner.org)
+        new = [_observed(draft, runtime.clock.now_us()) for draft in drafts[known:]]
         said = [encode_entry(cleaned(entry, turns.owner, policy).entry, at) for entry, at in new]
         for first in range(0, len(said), PAGE):
-            now = services.clock.now_us()
+            now = runtime.clock.now_us()
             page = said[first : first + PAGE]
-            due_at = now + services.part(SessionRules).idle_us
-            await services.sessions.append(turns.owner, session, page, now=now, due_at=due_at)
+            due_at = now + runtime.part(SessionRules).idle_us
+            await runtime.sessions.append(turns.owner, session, page, now=now, due_at=due_at)
 
 
 def _observed(draft: Draft, now: int) -> tuple[Entry, int]:
@@ -115,7 +115,7 @@ def _observed(draft: Draft, now: int) -> tuple[Entry, int]:
 class AsyncSessionVerbs:
     """Sessions of a principal; see :class:`simonides.AsyncMemoryManager`, which has these verbs."""
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
 
     def session(self, name: str | None = None, *, ends_on_close: bool = False) -> AsyncSession:
@@ -134,9 +134,9 @@ class AsyncSessionVerbs:
             InvalidScope: If the name is malformed.
         """
         bound = within(self._principal, name)
-        memory = type(self)(self._services, bound)  # type: ignore[call-arg]
+        memory = type(self)(self._runtime, bound)  # type: ignore[call-arg]
         talks = cast("AsyncMemoryManager", memory)
-        return AsyncSession(self._services, talks, str(bound.session), ends_on_close=ends_on_close)
+        return AsyncSession(self._runtime, talks, str(bound.session), ends_on_close=ends_on_close)
 
     async def sessions(self) -> tuple[OpenSession, ...]:
         """Return the sessions that are open, by when they began, then by name.
@@ -144,7 +144,7 @@ class AsyncSessionVerbs:
         Raises:
             StoreError: If the store could not.
         """
-        found = await self._services.sessions.sessions(self._principal.home.owner)
+        found = await self._runtime.sessions.sessions(self._principal.home.owner)
         return tuple(
             OpenSession(
                 one.id,

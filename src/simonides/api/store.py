@@ -21,20 +21,20 @@ from simonides.domain.operations.reindex import KeysReport, ReindexReport
 from simonides.domain.operations.sync import SyncReport, SyncStatus
 from simonides.domain.scope import Principal, Scope
 from simonides.engine.core.audit_chain import AuditReport, verify
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.promote import deliver
 from simonides.engine.knowledge.library import Library
-from simonides.engine.maintenance.daily_gc import Housekeeping
+from simonides.engine.maintenance.daily_gc import DailyGc
 from simonides.engine.maintenance.gc import SYSTEM, Collector
-from simonides.engine.maintenance.reindex_worker import Background
+from simonides.engine.maintenance.reindex_worker import ReindexWorker
 from simonides.engine.maintenance.rekey import rekey, sweep
 from simonides.engine.operations.metrics import warm_metrics
-from simonides.engine.operations.safety_records import Shelves
+from simonides.engine.operations.safety_records import SafetyRecordStore
 from simonides.engine.recall.query import between
 from simonides.engine.recall.read_journal import ReadJournal
-from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.engine.sessions.background_extract import Following
-from simonides.engine.sessions.idle import Idling, end_departing, end_due
+from simonides.engine.sessions.idle import IdleSessionEnder, end_departing, end_due
 from simonides.ports import KnowledgeSource
 from simonides.transfer.backup.create import Backups
 from simonides.transfer.backup.restore import revert
@@ -48,21 +48,21 @@ MAX_KEPT = 100_000
 class AsyncStrata:
     """An open simonides; use it as an async context manager."""
 
-    def __init__(self, services: Services, closers: Sequence[Callable[[], None]] = ()) -> None:
+    def __init__(self, runtime: Runtime, closers: Sequence[Callable[[], None]] = ()) -> None:
         """Build it.
 
         Args:
-            services: The parts.
+            runtime: The parts.
             closers: Called at the end: they release what belongs to no part.
         """
-        self._services, self._closers = services, closers
-        self._replica = services.parts.get(Replica)
+        self._runtime, self._closers = runtime, closers
+        self._replica = runtime.parts.get(Replica)
         self._process, self._closing = os.getpid(), asyncio.Lock()
 
     @property
-    def services(self) -> Services:
+    def runtime(self) -> Runtime:
         """The parts it is made of, for those who build on it."""
-        return self._services
+        return self._runtime
 
     def manager(
         self,
@@ -94,11 +94,11 @@ class AsyncStrata:
         )
         if self._replica is not None:
             self._replica.follow(principal.home.owner)
-        return AsyncMemoryManager(self._services, principal)
+        return AsyncMemoryManager(self._runtime, principal)
 
     def admin(self, *, by: str) -> AsyncAdmin:
         """Return an administrator's handle; ``by`` is the name in the audit trail."""
-        return AsyncAdmin(self._services, by)
+        return AsyncAdmin(self._runtime, by)
 
     def agent(
         self,
@@ -114,7 +114,7 @@ class AsyncStrata:
             needs_model: Stop with ``llm_unavailable`` instead of letting the rules work.
             checks: Effects to verify beside the built-in ones, by key (AG-3).
         """
-        return AsyncAgent(self._services, manager, needs_model=needs_model, checks=checks)
+        return AsyncAgent(self._runtime, manager, needs_model=needs_model, checks=checks)
 
     def add_source(self, source: KnowledgeSource, *, scope: str = "/global/") -> None:
         """Register a source of documents, which reads of layer ``l3`` ask just in time (KN-1).
@@ -134,22 +134,22 @@ class AsyncStrata:
                 already; or if it asks others over a network and this is incognito.
             InvalidScope: If the scope is none.
         """
-        self._services.part(Library).add(source, Scope.parse(scope))
+        self._runtime.part(Library).add(source, Scope.parse(scope))
 
     def remove_source(self, name: str) -> bool:
         """Take a source of documents out and close it; returns whether there was one."""
-        return self._services.part(Library).remove(name)
+        return self._runtime.part(Library).remove(name)
 
     async def verify_audit(self) -> AuditReport:
         """Recompute the audit chain of every owner (OB-1)."""
-        return await verify(self._services.store)
+        return await verify(self._runtime.store)
 
     async def deliver_outbox(self) -> int:
         """Carry out work between owners that a stopped process left; returns how much it was.
 
         What cannot be carried out now stays for the next time, and ``status`` says so.
         """
-        return len(await deliver(self._services))
+        return len(await deliver(self._runtime))
 
     async def sync(self, *, scopes: Sequence[str] | None = None, full: bool = False) -> SyncReport:
         """Exchange what this replica has with its remote, both ways (MO-1; docs/modes.md).
@@ -185,7 +185,7 @@ class AsyncStrata:
     def _synced(self) -> Replica:
         if self._replica is None:
             problem = 'has no remote; open it with mode="synced" and remote=… (docs/modes.md)'
-            raise ConfigurationError(f"{self._services.store.location} {problem}")
+            raise ConfigurationError(f"{self._runtime.store.location} {problem}")
         return self._replica
 
     async def reindex(
@@ -218,7 +218,7 @@ class AsyncStrata:
         """
         named = None if scopes is None else [Scope.parse(path).owner for path in scopes]
         owners = None if named is None else [*dict.fromkeys(named)]
-        remaker = self._services.part(Background).remaker
+        remaker = self._runtime.part(ReindexWorker).remaker
         return await remaker.everything(owners, adopt=adopt, tell=progress)
 
     async def get_metrics(self) -> dict[str, Any]:
@@ -226,7 +226,7 @@ class AsyncStrata:
         warm (MM-3); see :meth:`simonides.AsyncMemoryManager.get_metrics`. ``scopes`` are the most
         that any of them has. For what watches a service; nothing is read from the store.
         """
-        return warm_metrics(self._services)
+        return warm_metrics(self._runtime)
 
     async def gc(
         self,
@@ -251,7 +251,7 @@ class AsyncStrata:
             InvalidScope: If a path is none.
             StoreError: If the store could not; what was done until then stays.
         """
-        collector = Collector(self._services, SYSTEM)
+        collector = Collector(self._runtime, SYSTEM)
         return await collector.of_scopes(scopes, dry_run=dry_run, tell=progress)
 
     @waits_for_model
@@ -269,7 +269,7 @@ class AsyncStrata:
         Raises:
             StoreError: If it cannot be read which sessions are due.
         """
-        return await end_due(self._services)
+        return await end_due(self._runtime)
 
     async def backup(
         self,
@@ -298,7 +298,7 @@ class AsyncStrata:
         """
         if keep is not None:
             between("keep", keep, 1, MAX_KEPT)
-        return await self._services.part(Backups).take(to, keep, progress)
+        return await self._runtime.part(Backups).take(to, keep, progress)
 
     async def restore_backup(self, path: str | os.PathLike[str]) -> RestoredStore:
         """Let the whole store go back to a backup: all owners, in the open file, in one
@@ -317,7 +317,7 @@ class AsyncStrata:
             MoveRefused: ``other_store``: it is another store's backup, and this one has rows.
             StoreError: If the store could not; it stands as it was.
         """
-        return await revert(self._services, self._services.part(Backups), absolute(path))
+        return await revert(self._runtime, self._runtime.part(Backups), absolute(path))
 
     async def rekey(
         self, *, scopes: Sequence[str] | None = None, adopt: bool = False, accept: bool = False
@@ -339,7 +339,7 @@ class AsyncStrata:
             InvalidInput: If ``accept`` names nobody.
             Tampered: If something is not as it was written, and that is not accepted.
         """
-        return await rekey(self._services, scopes=scopes, adopt=adopt, accept=accept)
+        return await rekey(self._runtime, scopes=scopes, adopt=adopt, accept=accept)
 
     async def sweep(self) -> int:
         """Remove what nobody can read any more: of owners whose keys were destroyed when they were
@@ -351,7 +351,7 @@ class AsyncStrata:
         Raises:
             ConfigurationError: If the store is not encrypted.
         """
-        return await sweep(self._services)
+        return await sweep(self._runtime)
 
     @waits_for_model
     async def close(self) -> None:
@@ -363,34 +363,34 @@ class AsyncStrata:
             await self._close()
 
     async def _close(self) -> None:
-        services = self._services
-        await services.part(Following).close()
-        await services.part(Housekeeping).close()
-        await services.part(Idling).close()
-        await end_departing(services)
-        await services.part(Background).close()
-        await services.part(Backups).close()
+        runtime = self._runtime
+        await runtime.part(Following).close()
+        await runtime.part(DailyGc).close()
+        await runtime.part(IdleSessionEnder).close()
+        await end_departing(runtime)
+        await runtime.part(ReindexWorker).close()
+        await runtime.part(Backups).close()
         if self._replica is not None:
             await self._replica.close()
         try:
-            await services.part(ReadJournal).close()
+            await runtime.part(ReadJournal).close()
         finally:
-            await services.sessions.close()
-            services.part(Shelves).store.close()
-            await services.store.close()
-        services.part(HotSessions).clear()
-        services.indexes.clear()  # what is warm must not answer for a store that is gone
+            await runtime.sessions.close()
+            runtime.part(SafetyRecordStore).store.close()
+            await runtime.store.close()
+        runtime.part(WarmSessions).clear()
+        runtime.indexes.clear()  # what is warm must not answer for a store that is gone
         for close in self._closers:
             close()
-        if services.models.meter is not None:
-            await services.models.meter.close()
-        services.part(Library).close()  # last: sources are the host's, and may fail to close
+        if runtime.models.meter is not None:
+            await runtime.models.meter.close()
+        runtime.part(Library).close()  # last: sources are the host's, and may fail to close
 
     async def __aenter__(self) -> Self:
         await self.deliver_outbox()
-        self._services.part(Housekeeping).begin()
-        self._services.part(Idling).begin()
-        self._services.part(Backups).begin()
+        self._runtime.part(DailyGc).begin()
+        self._runtime.part(IdleSessionEnder).begin()
+        self._runtime.part(Backups).begin()
         if self._replica is not None:
             self._replica.begin()
         return self

@@ -23,7 +23,7 @@ from simonides.domain.reading.digest import Digest
 from simonides.domain.scope import Principal, Scope, checked_id
 from simonides.domain.value import enum_member
 from simonides.engine.core.counters import Counters
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.prompting.triggers import TriggerMode
 from simonides.engine.recall.query import sequence
 from simonides.engine.tasks.claim import TaskHold
@@ -58,16 +58,16 @@ class AsyncTask:
     """
 
     def __init__(
-        self, services: Services, principal: Principal, log: TaskLog, given: Beginning
+        self, runtime: Runtime, principal: Principal, log: TaskLog, given: Beginning
     ) -> None:
         self._log, self._given = log, given
-        hold = TaskHold(services, principal, log)
-        self._run = TaskRun(services, log, hold)
-        self._phases = TaskPhases(services.part(Counters))
+        hold = TaskHold(runtime, principal, log)
+        self._run = TaskRun(runtime, log, hold)
+        self._phases = TaskPhases(runtime.part(Counters))
         self._report: TaskReport | None = None
-        self._prompts = AsyncPromptVerbs(services, principal)
+        self._prompts = AsyncPromptVerbs(runtime, principal)
         self._triggers = self._prompts.triggers(given.goal or "", mode=given.mode)
-        self._finisher = TaskFinisher(services, principal, log, hold)
+        self._finisher = TaskFinisher(runtime, principal, log, hold)
         self._is_concluded = False
 
     @property
@@ -455,7 +455,7 @@ class AsyncTaskVerbs:
     has this verb.
     """
 
-    _services: Services
+    _runtime: Runtime
     _principal: Principal
 
     def task(
@@ -498,9 +498,9 @@ class AsyncTaskVerbs:
         if goal is None and not (given.resume and name is not None):
             raise InvalidInput("goal", "say what the task is for, or the name of one to resume")
         scope = self._task_scope(name)
-        log = TaskLog(self._services, self._principal, str(scope.task))
+        log = TaskLog(self._runtime, self._principal, str(scope.task))
         acting = replace(self._principal, home=scope, session=log.session)
-        return AsyncTask(self._services, acting, log, given)
+        return AsyncTask(self._runtime, acting, log, given)
 
     def _task_scope(self, name: str | None) -> Scope:
         home = self._principal.home
@@ -511,7 +511,7 @@ class AsyncTaskVerbs:
                 raise ScopeDenied(home.path, "write", "a task has no tasks; ask its user's manager")
             return home
         if name is None:
-            name = self._services.ids.new(self._services.clock.now_us())
+            name = self._runtime.ids.new(self._runtime.clock.now_us())
         return Scope.of_task(home.org, home.user, checked_id("name", name))
 
 

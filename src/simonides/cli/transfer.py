@@ -217,8 +217,8 @@ async def _migrate(source: str, target: str) -> Migration:
     async with open_for_move(source, target) as (one, other):
         with progress_bar("moving") as bar:
             return await moving.migrate(
-                _movable(one.services.store),
-                _movable(other.services.store),
+                _movable(one.runtime.store),
+                _movable(other.runtime.store),
                 recalls=recalls(one, other),
                 progress=_moved(bar),
             )

@@ -54,7 +54,7 @@ from simonides.engine.capture.capture import (
     turn_of,
     turns_before,
 )
-from simonides.engine.core.runtime import Services, account_of
+from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.prompting.application import Effect
 from simonides.engine.prompting.relevance_floor import Floors
 from simonides.engine.prompting.render import visible
@@ -82,7 +82,7 @@ class AsyncAgent:
 
     def __init__(
         self,
-        services: Services,
+        runtime: Runtime,
         manager: AsyncMemoryManager,
         *,
         needs_model: bool = False,
@@ -91,12 +91,12 @@ class AsyncAgent:
         """Build an agent.
 
         Args:
-            services: The open simonides.
+            runtime: The open simonides.
             manager: The principal's verbs.
             needs_model: Stop with ``llm_unavailable`` instead of letting the rules work.
             checks: Effects to verify beside :data:`~simonides.api.agent.answer.DEFAULT_CHECKS`.
         """
-        self._services = services
+        self._runtime = runtime
         self._manager = manager
         self._needs_model = needs_model
         self._checks = {**DEFAULT_CHECKS, **(checks or {})}
@@ -126,7 +126,7 @@ class AsyncAgent:
         for text in texts:
             check_text("message", text, 64 * 1024)
         run = _Run(
-            self._services,
+            self._runtime,
             self._manager,
             self._checks,
             tuple(self._said),
@@ -154,24 +154,24 @@ class _Run:
 
     def __init__(
         self,
-        services: Services,
+        runtime: Runtime,
         manager: AsyncMemoryManager,
         checks: Mapping[str, Effect],
         before: Sequence[str],
         *,
         needs_model: bool,
     ) -> None:
-        self._services = services
-        self._journal = services.part(ReadJournal)
+        self._runtime = runtime
+        self._journal = runtime.part(ReadJournal)
         self._manager = manager
         self._checks = checks
         self._before = before
         self._needs_model = needs_model
         home = manager.principal.home
-        self._model = account_of(services, home.owner)
-        self._policy: Policy = services.policies.policy_for(home.org)
-        self._ends_at = services.clock.monotonic() + self._policy.budgets.seconds
-        self._id = services.ids.new(services.clock.now_us())
+        self._model = account_of(runtime, home.owner)
+        self._policy: Policy = runtime.policies.policy_for(home.org)
+        self._ends_at = runtime.clock.monotonic() + self._policy.budgets.seconds
+        self._id = runtime.ids.new(runtime.clock.now_us())
         self._usage = Usage()
         self._trace: list[TraceStep] = []
         self._history: list[TurnNote] = []
@@ -324,7 +324,7 @@ class _Run:
         """Let the floors know what the answer declares to have used (RE-4)."""
         if self._receipt is not None:
             used = {hit.memory.id for hit in self._hits if cited_as(hit) in answer.used}
-            await Floors(self._services, self._manager.principal).learn(self._receipt, used)
+            await Floors(self._runtime, self._manager.principal).learn(self._receipt, used)
 
     async def _ask(
         self,
@@ -363,7 +363,7 @@ class _Run:
 
     def _spend(self, phase: str, **facts: Any) -> tuple[LanguageModel | None, float]:
         """Return the model and the seconds left, or stop: no time, or no model though needed."""
-        left_s = self._ends_at - self._services.clock.monotonic()
+        left_s = self._ends_at - self._runtime.clock.monotonic()
         if left_s <= 0:
             self._stop("max_seconds", phase, **facts)
         model = self._model
@@ -418,9 +418,9 @@ class _Run:
         )
 
     async def _memory_state(self) -> tuple[MemoryState, ...]:
-        now = from_us(self._services.clock.now_us())
+        now = from_us(self._runtime.clock.now_us())
         principal = self._manager.principal
-        memories = await Lookup(self._services, principal).keyed(principal.home)
+        memories = await Lookup(self._runtime, principal).keyed(principal.home)
         return tuple(_state(memory, now) for memory in memories)
 
 

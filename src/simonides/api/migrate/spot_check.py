@@ -39,18 +39,18 @@ def recalls(source: AsyncStrata, target: AsyncStrata) -> Recalls:
         source: Over the store that is moved.
         target: Over the store that it was moved to.
     """
-    clock = _Standing(source.services.clock.now_us())
+    clock = _Standing(source.runtime.clock.now_us())
     one, other = (_unwatched(strata, clock) for strata in (source, target))
 
     async def compare(owners: Sequence[Scope]) -> int:
         compared = 0
         for owner in _spread(owners, OWNERS):
-            for query in await _queries(one.services.store, owner):
+            for query in await _queries(one.runtime.store, owner):
                 wanted, got = [await _answer(strata, owner, query) for strata in (one, other)]
                 if wanted != got:
                     raise MoveRefused(
                         "differs",
-                        other.services.store.location,
+                        other.runtime.store.location,
                         f"{owner.path}: a recall gives another answer here; keep the source, "
                         "and report this",
                         owner.path,
@@ -63,11 +63,11 @@ def recalls(source: AsyncStrata, target: AsyncStrata) -> Recalls:
 
 def _unwatched(strata: AsyncStrata, clock: Clock) -> AsyncStrata:
     """Return a simonides over the same store at one moment, whose reads are not journaled."""
-    services = strata.services
-    journal = ReadJournal(services.store)
+    runtime = strata.runtime
+    journal = ReadJournal(runtime.store)
     journal.mute()
     return AsyncStrata(
-        replace(services, clock=clock, parts=services.parts.replacing(ReadJournal, journal))
+        replace(runtime, clock=clock, parts=runtime.parts.replacing(ReadJournal, journal))
     )
 
 

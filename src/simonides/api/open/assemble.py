@@ -38,28 +38,28 @@ from simonides.domain.operations.gc import GcRules
 from simonides.domain.operations.metrics import thresholds_with
 from simonides.domain.policy.working import WorkingRules
 from simonides.engine.core.counters import Counters
-from simonides.engine.core.model_budget import Meter
+from simonides.engine.core.model_budget import ModelBudget
 from simonides.engine.core.policy_changes import NotedPolicies
 from simonides.engine.core.runtime import (
     ModelHealth,
     Models,
     Parts,
     ReindexQueue,
-    Services,
+    Runtime,
 )
 from simonides.engine.edit.outbox import Deliveries
 from simonides.engine.forgetting.erase import PendingErasures
 from simonides.engine.knowledge.library import Library
-from simonides.engine.maintenance.daily_gc import Housekeeping
+from simonides.engine.maintenance.daily_gc import DailyGc
 from simonides.engine.maintenance.gc import keep_house
-from simonides.engine.maintenance.reindex import Remaker
-from simonides.engine.maintenance.reindex_worker import Background
+from simonides.engine.maintenance.reindex import Reindexer
+from simonides.engine.maintenance.reindex_worker import ReindexWorker
 from simonides.engine.operations.metrics import Monitoring
-from simonides.engine.operations.safety_records import Shelves
+from simonides.engine.operations.safety_records import SafetyRecordStore
 from simonides.engine.recall.read_journal import ReadJournal
-from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.engine.sessions.background_extract import Following
-from simonides.engine.sessions.idle import Departing, Idling, end_when_idle
+from simonides.engine.sessions.idle import IdleSessionEnder, ProcessSessions, end_when_idle
 from simonides.engine.write.quotas import Rates
 from simonides.policy.registry import PolicyBook
 from simonides.ports import (
@@ -191,27 +191,27 @@ def assemble(
         replica = _replica(mode, remote, store, chosen, opens, _patient_beside(clock, alarm))
         records = open_records(target, chosen, store, keys=keys)
     aside, beside = _asides(store, models, inline=inline)
-    remaker, counters = Remaker(store, indexes, time, aside, policies.ceilings_of), Counters(time)
-    meter = Meter.of(language.model, store, time, counter, counters)
+    remaker, counters = Reindexer(store, indexes, time, aside, policies.ceilings_of), Counters(time)
+    meter = ModelBudget.of(language.model, store, time, counter, counters)
     asked = _asked_models(chosen, models, language, counter, meter)
-    reindexing = Background(remaker, _patient(chosen, clock, alarm))
+    reindexing = ReindexWorker(remaker, _patient(chosen, clock, alarm))
     parts.add(
         counters,
         ReadJournal(store, rings),
         reindexing,
-        Housekeeping(
+        DailyGc(
             sweeps or _sweeping(chosen, clock, alarm, hidden=hidden), is_daily=chosen.gc == "daily"
         ),
         *(() if replica is None else (replica,)),
         Following(_following(chosen, clock, alarm)),
-        Idling(idling or _patient_without(clock, alarm)),
+        IdleSessionEnder(idling or _patient_without(clock, alarm)),
         _backups(store, chosen, clock, alarm, keys, inline=inline),
         Deliveries(replica),
-        Shelves(records, beside, RecordRules(chosen.safety_days, chosen.feedback_days)),
+        SafetyRecordStore(records, beside, RecordRules(chosen.safety_days, chosen.feedback_days)),
         _library(chosen, indexes, policies, time, beside, store.location, hidden=hidden),
     )
     parts.add_as(ReindexQueue, reindexing)
-    services = Services(
+    runtime = Runtime(
         store=store,
         sessions=open_sessions(store),
         indexes=indexes,
@@ -222,7 +222,7 @@ def assemble(
         aside=aside,
         parts=parts,
     )
-    return AsyncStrata(_at_work(services), (*models.closers, *closers))
+    return AsyncStrata(_at_work(runtime), (*models.closers, *closers))
 
 
 def _asides(store: MemoryStore, models: ChosenModels, *, inline: bool) -> tuple[Aside, Aside]:
@@ -237,15 +237,15 @@ def _asides(store: MemoryStore, models: ChosenModels, *, inline: bool) -> tuple[
     return run_inline if waits_himself else run_in_thread, beside
 
 
-def _at_work(services: Services) -> Services:
+def _at_work(runtime: Runtime) -> Runtime:
     """Tell those who work of themselves what there is to do; they begin when somebody enters."""
-    keep_house(services)
-    replica = services.parts.get(Replica)
+    keep_house(runtime)
+    replica = runtime.parts.get(Replica)
     if replica is not None:
-        replica.serve(services)
-    follow_sessions(services)
-    end_when_idle(services)
-    return services
+        replica.serve(runtime)
+    follow_sessions(runtime)
+    end_when_idle(runtime)
+    return runtime
 
 
 def _asked_models(
@@ -253,7 +253,7 @@ def _asked_models(
     chosen: ChosenModels,
     health: ModelHealth,
     tokens: TokenCounter,
-    meter: Meter | None,
+    meter: ModelBudget | None,
 ) -> Models:
     """Return the models that a read or a write may ask, without classifier and finder."""
     return Models(
@@ -278,10 +278,10 @@ def _rules_of(settings: Settings, mode: str) -> Parts:
         ),
         GcRules(history_days=settings.history_days),
         session_rules,
-        HotSessions(session_rules),
+        WarmSessions(session_rules),
         _working_rules(settings),
         Monitoring(mode, thresholds_with(settings.alerts)),
-        Departing(),
+        ProcessSessions(),
         NotedPolicies(),
         PendingErasures(),
         Rates(),

@@ -12,11 +12,11 @@ from typing import Self
 
 from simonides.api.store import AsyncStrata
 from simonides.api.sync.driver import Driver, Flushable
-from simonides.engine.maintenance.daily_gc import Housekeeping
-from simonides.engine.maintenance.reindex_worker import Background
+from simonides.engine.maintenance.daily_gc import DailyGc
+from simonides.engine.maintenance.reindex_worker import ReindexWorker
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.sessions.background_extract import Following
-from simonides.engine.sessions.idle import Idling
+from simonides.engine.sessions.idle import IdleSessionEnder
 from simonides.transfer.backup.create import Backups
 from simonides.transfer.sync.replica import Replica
 
@@ -26,19 +26,19 @@ class StrataContext:
 
     def __init__(self, strata: AsyncStrata) -> None:
         self._strata = strata
-        self._driver = Driver(strata.services)
+        self._driver = Driver(strata.runtime)
         # Background work also runs on threads that have no event loop.
-        services, run = strata.services, self._driver.run
+        runtime, run = strata.runtime, self._driver.run
         ask = partial(run, asks_model=True)
-        services.part(ReadJournal).driven_by(run)
-        services.part(Background).driven_by(run)
-        services.part(Housekeeping).driven_by(ask)
-        services.part(Idling).driven_by(ask)
-        services.part(Backups).driven_by(run)
-        replica = services.parts.get(Replica)
+        runtime.part(ReadJournal).driven_by(run)
+        runtime.part(ReindexWorker).driven_by(run)
+        runtime.part(DailyGc).driven_by(ask)
+        runtime.part(IdleSessionEnder).driven_by(ask)
+        runtime.part(Backups).driven_by(run)
+        replica = runtime.parts.get(Replica)
         if replica is not None:
             replica.driven_by(run)
-        services.part(Following).driven_by(ask)
+        runtime.part(Following).driven_by(ask)
 
     def close(self) -> None:
         """End the sessions that are to end with this process, write down what readers did, and

@@ -17,7 +17,7 @@ from weakref import WeakSet
 
 from simonides.api.event_loop import SharedLoop
 from simonides.domain.errors import StoreUnavailable
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.ports import Capability
 from simonides.transfer.sync.replica import Replica
 
@@ -43,8 +43,8 @@ class Driver:
         flushed: The background workers to flush before the store closes.
     """
 
-    def __init__(self, services: Services) -> None:
-        models, replica = services.models, services.parts.get(Replica)
+    def __init__(self, runtime: Runtime) -> None:
+        models, replica = runtime.models, runtime.parts.get(Replica)
         model = models.meter
         # An erasure also reaches the remote of a replica, so any method may wait for the network.
         waits = replica is not None and not replica.is_inline
@@ -52,9 +52,9 @@ class Driver:
         by_model = model if models.second_look is not None else None
         looks_twice = models.classifier or by_model
         waits |= looks_twice is not None and Capability.INLINE not in looks_twice.capabilities
-        self._store_inline = Capability.INLINE in services.store.capabilities and not waits
+        self._store_inline = Capability.INLINE in runtime.store.capabilities and not waits
         self._model_inline = model is None or Capability.INLINE in model.capabilities
-        self._location = services.store.location
+        self._location = runtime.store.location
         self._begin()
         self._is_stopped = False
         self.flushed: WeakSet[Flushable] = WeakSet()

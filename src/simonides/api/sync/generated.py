@@ -52,7 +52,7 @@ from simonides.domain.scope import DEFAULT_ORG, Grant, Principal
 from simonides.domain.trust import Source
 from simonides.domain.writing.decision import Candidate, CaptureReport, Outcome
 from simonides.engine.core.audit_chain import AuditReport
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.prompting.triggers import AsyncTriggers, TriggerMode
 from simonides.engine.sessions.close_tasks import TaskEnd
 from simonides.ports import KnowledgeSource
@@ -2029,9 +2029,9 @@ class Strata(StrataContext):
     """An open simonides; use it as a context manager."""
 
     @property
-    def services(self) -> Services:
+    def runtime(self) -> Runtime:
         """The parts it is made of, for those who build on it."""
-        return self._strata.services
+        return self._strata.runtime
 
     def manager(
         self,

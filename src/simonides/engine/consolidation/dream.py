@@ -32,8 +32,8 @@ from simonides.domain.writing.decision import (
     OutcomeKind,
 )
 from simonides.engine.consolidation.plan import Plan, Planner
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.hygiene_scan.apply_findings import FindingsTurn
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.screening.judge import judge_one
@@ -63,21 +63,19 @@ _REFUSED = (OutcomeKind.BLOCKED, OutcomeKind.DROPPED)
 class Dreamer:
     """Dreams for somebody, about one owner."""
 
-    def __init__(
-        self, services: Services, principal: Principal, owner: Scope | None = None
-    ) -> None:
+    def __init__(self, runtime: Runtime, principal: Principal, owner: Scope | None = None) -> None:
         """Build it.
 
         Args:
-            services: The open simonides.
+            runtime: The open simonides.
             principal: Who has it done.
             owner: Whose memories; None for the principal's own.
         """
-        self._services = services
+        self._runtime = runtime
         self._principal = principal
         self._owner = principal.home.owner if owner is None else owner
-        self._writer = Writer(services, principal)
-        self._lookup = Lookup(services, principal)
+        self._writer = Writer(runtime, principal)
+        self._lookup = Lookup(runtime, principal)
 
     async def dream(self, *, dry_run: bool) -> Dream:
         """See :meth:`simonides.api.AsyncMemoryManager.dream`."""
@@ -95,17 +93,17 @@ class Dreamer:
         return await self._dreamt(await self._planner().reflection(), dry_run=False)
 
     def _planner(self) -> Planner:
-        policy = self._services.policies.policy_for(self._owner.org)
-        return Planner(self._services, self._principal, self._owner, policy)
+        policy = self._runtime.policies.policy_for(self._owner.org)
+        return Planner(self._runtime, self._principal, self._owner, policy)
 
     async def _dreamt(self, plan: Plan, *, dry_run: bool) -> Dream:
-        services, owner = self._services, self._owner
-        policy = services.policies.policy_for(owner.org)
+        runtime, owner = self._runtime, self._owner
+        policy = runtime.policies.policy_for(owner.org)
         judged = [judge_one(each, self._writer.policy(each.scope)) for each in plan.insights]
         fit = Judgements(tuple(each for each in judged if isinstance(each, Commit)))
         batch = await self._writer.prepare(owner, fit, check=QuotaCheck.NONE)
-        write = WriteTurn(services, self._principal, batch)
-        turn = _Dreaming(services, self._principal, owner, policy, write.index, plan, batch)
+        write = WriteTurn(runtime, self._principal, batch)
+        turn = _Dreaming(runtime, self._principal, owner, policy, write.index, plan, batch)
         turn.refused = [_left(each) for each in judged if not isinstance(each, Commit)]
         if dry_run:
             if write.index.head is not None:
@@ -113,9 +111,9 @@ class Dreamer:
                 turn.decide(Snapshot(head=head, complete=False, rows=()))
         else:
             request = replace(write.request, is_brief=False)
-            committed = await services.store.commit(owner, request, turn.decide)
+            committed = await runtime.store.commit(owner, request, turn.decide)
             write.index.follow(committed)
-            await settle(services, self._principal, owner, committed.rows)
+            await settle(runtime, self._principal, owner, committed.rows)
         return self._told(turn, plan, dry_run=dry_run)
 
     def _told(self, turn: _Dreaming, plan: Plan, *, dry_run: bool) -> Dream:
@@ -160,7 +158,7 @@ class _Dreaming:
         known: The memories that it is about, as they stood.
     """
 
-    services: Services
+    runtime: Runtime
     principal: Principal
     owner: Scope
     policy: Policy
@@ -180,20 +178,20 @@ class _Dreaming:
         self.index.refresh(snapshot)
         insights = self._insights(snapshot)
         known_at = None if insights is None else insights.known_at
-        scribe = Scribe(self.services, self.principal, snapshot, known_at)
+        recorder = EventRecorder(self.runtime, self.principal, snapshot, known_at)
         taken = frozenset(insights.restated_ids if insights is not None else ())
-        findings = self._findings(scribe, taken)
-        self._archive(scribe, taken)
-        self._withdraw(scribe, taken)
-        self.at = scribe.moment.now
+        findings = self._findings(recorder, taken)
+        self._archive(recorder, taken)
+        self._withdraw(recorder, taken)
+        self.at = recorder.moment.now
         if not (self._done or self.plan.reflected):
             return None
-        self._tell(scribe)
+        self._tell(recorder)
         change = Change(
-            known_at=scribe.moment.known_at,
+            known_at=recorder.moment.known_at,
             restated=tuple(self._states.values()),
             reviews=tuple(map(encode_review, findings.reviews)),
-            events=scribe.events,
+            events=recorder.events,
         )
         return change if insights is None else insights.plus(change)
 
@@ -201,20 +199,20 @@ class _Dreaming:
     def _done(self) -> list[DreamItem]:
         return [item for item in self.items if item.left is None]
 
-    def _tell(self, scribe: Scribe) -> None:
+    def _tell(self, recorder: EventRecorder) -> None:
         """Record what was done: ids and reasons, by which it can be taken back."""
         # No subjects: it is to be known for as long as any of it can be undone, whatever of it was
         # forgotten meanwhile. Ids are told of what is forgotten too.
         details = {"items": [item.told for item in self._done], "reflected": self.plan.reflected}
-        self.id = scribe.record(EventType.DREAMED, self.owner, details=details).id
+        self.id = recorder.record(EventType.DREAMED, self.owner, details=details).id
 
-    def _findings(self, scribe: Scribe, taken: frozenset[str]) -> FindingsTurn:
+    def _findings(self, recorder: EventRecorder, taken: frozenset[str]) -> FindingsTurn:
         gap, work = self.policy.gates.confidence_gap, self.plan.found[:MOST]
         self._know(id for each in work for id in (each.older, each.newer))
         turn = FindingsTurn(
-            self.services, self.principal, self.owner, self.index, work, (), (), gap, taken
+            self.runtime, self.principal, self.owner, self.index, work, (), (), gap, taken
         )
-        turn.apply(scribe)
+        turn.apply(recorder)
         self._states |= turn.states
         self.items += turn.items
         met = {id for item in turn.items for id in item.ids}
@@ -226,21 +224,23 @@ class _Dreaming:
                 self.items.append(replace(item, reasons=reasons, left="changed_since"))
         return turn
 
-    def _archive(self, scribe: Scribe, taken: Collection[str]) -> None:
+    def _archive(self, recorder: EventRecorder, taken: Collection[str]) -> None:
         """Archive the rules beyond the cap; nothing is deleted (CO-7)."""
         for planned in self.plan.surplus:
-            rule = self.index.at(scribe.moment.now).by_id(planned.id)
+            rule = self.index.at(recorder.moment.now).by_id(planned.id)
             if rule is None or rule.id in self._states or rule.id in taken:
                 continue
             self._know([rule.id])
-            self._states[rule.id] = _ended(rule, Status.ARCHIVED, scribe.moment)
-            scribe.record(EventType.ARCHIVED, rule.scope, subjects=(rule.id,), reasons=(RULES_CAP,))
+            self._states[rule.id] = _ended(rule, Status.ARCHIVED, recorder.moment)
+            recorder.record(
+                EventType.ARCHIVED, rule.scope, subjects=(rule.id,), reasons=(RULES_CAP,)
+            )
             item = DreamItem(step=DreamStep.ARCHIVE, before=(rule.id,), reasons=(RULES_CAP,))
             self.items.append(item)
 
-    def _withdraw(self, scribe: Scribe, taken: Collection[str]) -> None:
+    def _withdraw(self, recorder: EventRecorder, taken: Collection[str]) -> None:
         """Withdraw the insights that fall, and those that fall by this very dream."""
-        moment, least = scribe.moment, self.policy.reflection.evidence
+        moment, least = recorder.moment, self.policy.reflection.evidence
         found = [self.index.at(moment.now).by_id(each.id) for each in self.plan.standing]
         standing = [each for each in found if is_standing(each, moment.now)]
         ending = [id for id, state in self._states.items() if state.status is not Status.ACTIVE]
@@ -249,7 +249,7 @@ class _Dreaming:
             self._know([insight.id])
             self._states[insight.id] = withdrawn(insight, moment)
             ids, why = (insight.id,), (EVIDENCE_GONE,)
-            scribe.record(EventType.EVICTED, self.owner, subjects=ids, reasons=why)
+            recorder.record(EventType.EVICTED, self.owner, subjects=ids, reasons=why)
             self.items.append(DreamItem(step=DreamStep.WITHDRAW, before=ids, reasons=why))
 
     def _insights(self, snapshot: Snapshot) -> Change | None:
@@ -259,7 +259,7 @@ class _Dreaming:
         left = [(each, "evidence_moved") for each in proposed if each not in fit]
         while True:
             batch = replace(self.batch, judgements=tuple(fit))
-            turn = WriteTurn(self.services, self.principal, batch)
+            turn = WriteTurn(self.runtime, self.principal, batch)
             change = turn.decide(snapshot) if fit else None
             pairs = list(zip(fit, turn.outcomes, strict=False)) if change else []
             # What is said already, or contradicts what a person stated, is no insight.
@@ -293,7 +293,7 @@ class _Dreaming:
         return all(is_standing(self.index.at(now).by_id(id), now) for id in parents)
 
     def _now(self, snapshot: Snapshot) -> datetime:
-        return Scribe(self.services, self.principal, snapshot).moment.now
+        return EventRecorder(self.runtime, self.principal, snapshot).moment.now
 
     def _know(self, ids: Iterable[str]) -> None:
         for id in ids:

@@ -16,7 +16,7 @@ from simonides.domain.scope import Principal
 from simonides.domain.writing.decision import NO_USAGE, Candidate, Judgement, Usage
 from simonides.domain.writing.proposal import Advice
 from simonides.engine.capture.capture import failure_of
-from simonides.engine.core.runtime import Services, account_of
+from simonides.engine.core.runtime import Runtime, account_of
 from simonides.policy.policy import Policy
 from simonides.policy.second_opinion import advised, is_open
 from simonides.ports import LanguageModel, ModelAnswer
@@ -105,7 +105,7 @@ class Advised(NamedTuple):
 
 
 async def advised_by_model(
-    services: Services,
+    runtime: Runtime,
     principal: Principal,
     policy: Policy,
     judgements: Sequence[Judgement],
@@ -119,7 +119,7 @@ async def advised_by_model(
     wrong with its answer, the rules decide there.
 
     Args:
-        services: The open simonides.
+        runtime: The open simonides.
         principal: For whom.
         policy: Of its org; its ``lanes.judge`` may say that nobody is asked.
         judgements: Of the rules, see :meth:`simonides.engine.write.writer.Writer.judge`.
@@ -130,7 +130,7 @@ async def advised_by_model(
     """
     open_ones = [place for place, each in enumerate(judgements) if is_open(each)]
     asked = open_ones[:MOST]
-    account = model or account_of(services, principal.home.owner)
+    account = model or account_of(runtime, principal.home.owner)
     if account is None or not asked or not policy.lanes.judge:
         return Advised(tuple(judgements))
     candidates = [judgements[place].candidate for place in asked]

@@ -35,7 +35,7 @@ from simonides.engine.consolidation.reflection import (
     insights_in,
     weight_since,
 )
-from simonides.engine.core.runtime import Services, account_of
+from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.hygiene_scan.apply_findings import Found
 from simonides.engine.hygiene_scan.scan import Cycle
 from simonides.engine.screening.screen import look
@@ -76,14 +76,14 @@ class Plan:
 class Planner:
     """Looks through one owner's memories for what to dream of."""
 
-    services: Services
+    runtime: Runtime
     principal: Principal
     owner: Scope
     policy: Policy
     model: LanguageModel | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self.model = account_of(self.services, self.owner)
+        self.model = account_of(self.runtime, self.owner)
 
     async def plan(self) -> Plan:
         """Look, and ask the model if there is one: two questions at the most.
@@ -91,7 +91,7 @@ class Planner:
         Raises:
             StoreError: If the store cannot be read.
         """
-        cycle = Cycle(self.services, self.principal)
+        cycle = Cycle(self.runtime, self.principal)
         found, report = await cycle.found(self.owner, model=self.model)
         memories = await self._memories()
         met = {id for each in found for id in (each.older, each.newer)}
@@ -112,8 +112,8 @@ class Planner:
         Raises:
             StoreError: If the store cannot be read.
         """
-        index = self.services.indexes.of(self.owner)
-        index.refresh(await self.services.store.snapshot(self.owner, since=index.head))
+        index = self.runtime.indexes.of(self.owner)
+        index.refresh(await self.runtime.store.snapshot(self.owner, since=index.head))
         memories = await self._memories()
         standing = tuple(memory for memory in memories if memory.category == INSIGHT)
         return await self._reflected(Plan(standing=standing, memories=len(memories)), memories)
@@ -121,11 +121,11 @@ class Planner:
     @property
     def now(self) -> datetime:
         """The clock."""
-        return from_us(self.services.clock.now_us())
+        return from_us(self.runtime.clock.now_us())
 
     async def _memories(self) -> list[Memory]:
-        index = self.services.indexes.of(self.owner)
-        snapshot = await self.services.store.snapshot(self.owner)
+        index = self.runtime.indexes.of(self.owner)
+        snapshot = await self.runtime.store.snapshot(self.owner)
         live = [row for row in snapshot.rows if status_of(row.state).is_live]
         refusals = index.refusals
         return [memory for memory in decode_all(live) if not refusals.against(memory)]
@@ -150,11 +150,11 @@ class Planner:
 
     async def _reflected_last(self) -> datetime | None:
         """Return when there was a reflection last, as the trail tells."""
-        (head,) = await self.services.store.heads([self.owner])
+        (head,) = await self.runtime.store.heads([self.owner])
         last = 0 if head is None else head.seq
         while last > 0:
             first = max(last - PAGE, 0)
-            links = await self.services.store.links(self.owner, after=first, limit=last - first)
+            links = await self.runtime.store.links(self.owner, after=first, limit=last - first)
             for link in reversed(links):
                 if link.payload is None or b'"dreamed"' not in link.payload:
                     continue

@@ -20,8 +20,8 @@ from simonides.domain.writing.decision import (
     OutcomeKind,
 )
 from simonides.engine.consolidation.promotion_rules import Fate, Verdict, verdict
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.screening.judge import UNPROVEN_MARKS, judge_one
 from simonides.policy.policy import Policy
 from simonides.text.normalise import content_hash
@@ -80,12 +80,12 @@ class Promotion:
     _groups: dict[int, _Alike] = field(default_factory=dict)
     _dropped: list[_Alike] = field(default_factory=list)
 
-    def settle(self, outcomes: Sequence[Outcome], scribe: Scribe) -> Settled:
+    def settle(self, outcomes: Sequence[Outcome], recorder: EventRecorder) -> Settled:
         """Say what becomes of each candidate now that the outcomes are known, and record it."""
         released: list[str] = []
         kept, let_go = self.kept, self.let_go
         for alike in self._dropped:
-            self._tell(alike, (LET_GO, alike.verdict.reason), (), scribe)
+            self._tell(alike, (LET_GO, alike.verdict.reason), (), recorder)
             released += alike.ids
         for place, alike in self._groups.items():
             outcome = outcomes[place]
@@ -95,7 +95,7 @@ class Promotion:
             stands = outcome.stored or _stands_already(outcome, self.judgements[place])
             memory = () if outcome.memory is None else (outcome.memory.id,)
             why = (PROMOTED if stands else LET_GO, alike.verdict.reason)
-            self._tell(alike, why, memory, scribe)
+            self._tell(alike, why, memory, recorder)
             let_go += 0 if stands else len(alike.ids)
             released += alike.ids
         # Set, not added to: a turn may be decided twice.
@@ -119,17 +119,19 @@ class Promotion:
                 self._groups[place] = alike
 
     @staticmethod
-    def _tell(alike: _Alike, why: tuple[str, ...], memory: tuple[str, ...], scribe: Scribe) -> None:
+    def _tell(
+        alike: _Alike, why: tuple[str, ...], memory: tuple[str, ...], recorder: EventRecorder
+    ) -> None:
         scope = alike.rows[0][1].candidate.scope
         subjects = (*alike.ids, *memory)
-        scribe.record(EventType.DECIDED, scope, subjects=subjects, reasons=why)
+        recorder.record(EventType.DECIDED, scope, subjects=subjects, reasons=why)
 
 
 class SessionPromoter:
     """Says what becomes of what is held back of one principal's owner."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._owner = principal.home.owner
 
     async def promotion(self, session: str, summary: str = "") -> Promotion:
@@ -143,7 +145,7 @@ class SessionPromoter:
             StoreError: If the store could not.
         """
         rules = self._policy(self._owner).consolidation
-        rows = await self._services.store.held(self._owner)
+        rows = await self._runtime.store.held(self._owner)
         promotion = Promotion()
         for alike in _alike(rows):
             if not any(s.session == session for _, held in alike for s in held.evidence):
@@ -156,7 +158,7 @@ class SessionPromoter:
         return promotion
 
     def _policy(self, scope: Scope) -> Policy:
-        return self._services.policies.policy_for(scope.org)
+        return self._runtime.policies.policy_for(scope.org)
 
     def _judged(self, held: Held, found: Verdict) -> Judgement:
         # Under the name of a release: whoever else lets it go at the same time finds it done.

@@ -18,7 +18,7 @@ from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import NO_USAGE, Candidate, Proposer, Usage
 from simonides.domain.writing.finding import Concern
 from simonides.engine.capture.capture import failure_of
-from simonides.engine.core.runtime import Services, account_of
+from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.screening.screen import look, masked
 from simonides.policy.policy import Policy
 from simonides.ports import LanguageModel, ModelAnswer
@@ -146,7 +146,7 @@ class Summary:
 
 
 async def summarise(
-    services: Services,
+    runtime: Runtime,
     policy: Policy,
     turns: Sequence[Turn],
     *,
@@ -160,7 +160,7 @@ async def summarise(
     nobody what to do (HY-6); else, and without one, the turns' own sentences say it.
 
     Args:
-        services: The open simonides.
+        runtime: The open simonides.
         policy: Of whom the turns are; its ``lanes.summaries`` may say that no model is asked.
         turns: Oldest first.
         max_chars: Length at the most, 40 or more.
@@ -172,10 +172,10 @@ async def summarise(
         StoreError: If what is used cannot be written down.
     """
     told = [_told(turn, policy) for turn in turns if not turn.text.isspace()]
-    account = model or account_of(services, owner)
+    account = model or account_of(runtime, owner)
     if account is None or not told or not policy.lanes.summaries:
         return Summary(_extracted(told, max_chars), RULES)
-    recent, before = _fitting(services, policy, told)
+    recent, before = _fitting(runtime, policy, told)
     earlier = extract([each.text for each in before], max_chars=EARLIER_CHARS) if before else ""
     try:
         answer = await ask_summary(
@@ -206,12 +206,12 @@ def _extracted(told: Sequence[Told], max_chars: int) -> str:
 
 
 def _fitting(
-    services: Services, policy: Policy, told: Sequence[Told]
+    runtime: Runtime, policy: Policy, told: Sequence[Told]
 ) -> tuple[Sequence[Told], Sequence[Told]]:
     """Return the newest turns that one question shows, and those before them."""
     room = policy.lanes.batch_tokens
     for place in range(len(told) - 1, -1, -1):
-        room -= services.models.tokens.count(told[place].text)
+        room -= runtime.models.tokens.count(told[place].text)
         if room < 0 and place < len(told) - 1:
             return told[place + 1 :], told[: place + 1]
     return told, ()

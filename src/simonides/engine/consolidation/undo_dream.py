@@ -28,8 +28,8 @@ from simonides.domain.writing.change import (
     Snapshot,
     TurnRequest,
 )
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.undo_rules import Deed, check_room
 from simonides.engine.hygiene_scan.apply_findings import REVIEW
 from simonides.engine.write.evidence import withdraw
@@ -105,11 +105,11 @@ PAGE = 1_000
 """Links of the trail read at a time, from the newest back."""
 
 
-class Waker:
+class DreamUndoer:
     """Looks up and takes back the dreams of one principal's owner."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
         self._owner = principal.home.owner
 
@@ -127,10 +127,10 @@ class Waker:
 
     async def undo(self, id: str) -> Dream:
         """See :meth:`simonides.api.AsyncMemoryManager.undo_dream`."""
-        services, owner = self._services, self._owner
+        runtime, owner = self._runtime, self._owner
         name = check_text("id", id, 512)
-        index = services.indexes.of(owner)
-        index.refresh(await services.store.snapshot(owner, since=index.head))
+        index = runtime.indexes.of(owner)
+        index.refresh(await runtime.store.snapshot(owner, since=index.head))
         head = index.head
         event = None if head is None else await self._found(head, name)
         if event is None or head is None:
@@ -138,18 +138,18 @@ class Waker:
             raise UndoRefused(name, "unknown_event", advice)
         dream = _dream_of(event, is_undone=False)
         ids = {id for item in dream.items for id in item.ids}
-        stories = {id: await services.store.states(owner, id) for id in sorted(ids)}
-        reviews = {each.id: each for each in await services.store.reviews(owner)}
+        stories = {id: await runtime.store.states(owner, id) for id in sorted(ids)}
+        reviews = {each.id: each for each in await runtime.store.reviews(owner)}
         at = to_us(datetime.fromisoformat(event["at"]))
-        turn = _Waking(services, self._principal, owner, index, dream, head, stories, reviews, at)
-        committed = await services.store.commit(owner, TurnRequest(since=head), turn.decide)
+        turn = _Waking(runtime, self._principal, owner, index, dream, head, stories, reviews, at)
+        committed = await runtime.store.commit(owner, TurnRequest(since=head), turn.decide)
         index.follow(committed)
         # What stands again may be an insight whose evidence has gone since.
-        await withdraw(services, self._principal, owner)
+        await withdraw(runtime, self._principal, owner)
         return turn.undone
 
     async def _head(self) -> Head | None:
-        (head,) = await self._services.store.heads([self._owner])
+        (head,) = await self._runtime.store.heads([self._owner])
         return head
 
     async def _found(self, head: Head, name: str) -> Mapping[str, Any] | None:
@@ -166,7 +166,7 @@ class Waker:
         last = 0 if head is None else head.seq
         while last > 0:
             first = max(last - PAGE, 0)
-            links = await self._services.store.links(self._owner, after=first, limit=last - first)
+            links = await self._runtime.store.links(self._owner, after=first, limit=last - first)
             for link in reversed(links):
                 told = link.payload or b""
                 if b'"dreamed"' in told or b'"undoes"' in told:
@@ -190,7 +190,7 @@ def _dream_of(event: Mapping[str, Any], *, is_undone: bool) -> Dream:
 class _Waking:
     """Takes a dream back under the turn, as far as nothing has come of it since."""
 
-    services: Services
+    runtime: Runtime
     principal: Principal
     owner: Scope
     index: OwnerIndex
@@ -204,25 +204,25 @@ class _Waking:
     def decide(self, snapshot: Snapshot) -> Change | None:
         self.index.refresh(snapshot)
         moved = self._moved(snapshot)
-        scribe = Scribe(self.services, self.principal, snapshot)
+        recorder = EventRecorder(self.runtime, self.principal, snapshot)
         states: dict[str, Memory] = {}
         closed: list[ReviewRecord] = []
         items = []
         # What was done last is taken back first.
         for item in reversed(self.dream.items):
-            again = self._restored(item, moved, scribe)
+            again = self._restored(item, moved, recorder)
             if isinstance(again, str):
                 items.append(replace(item, left=again))
                 continue
             states |= {memory.id: memory for memory in again}
-            closed += self._closed(item, scribe)
+            closed += self._closed(item, recorder)
             items.append(item)
         items.reverse()
         self.undone = replace(self.dream, status=DreamStatus.UNDONE, items=tuple(items))
         if self.dream.items and not states:
             why = "every memory of it has changed since; correct them instead"
             raise UndoRefused(self.dream.id, CHANGED_SINCE, why)
-        scribe.record(
+        recorder.record(
             EventType.UNDONE,
             self.owner,
             subjects=tuple(states),
@@ -230,10 +230,10 @@ class _Waking:
             details={"undoes": self.dream.id},
         )
         return Change(
-            known_at=scribe.moment.known_at,
+            known_at=recorder.moment.known_at,
             restated=tuple(states.values()),
             reviews=tuple(closed),
-            events=scribe.events,
+            events=recorder.events,
         )
 
     def _moved(self, snapshot: Snapshot) -> frozenset[str] | None:
@@ -245,21 +245,21 @@ class _Waking:
         return frozenset(later)
 
     def _restored(
-        self, item: DreamItem, moved: frozenset[str] | None, scribe: Scribe
+        self, item: DreamItem, moved: frozenset[str] | None, recorder: EventRecorder
     ) -> tuple[Memory, ...] | str:
         if moved is None or not moved.isdisjoint(item.ids):
             return CHANGED_SINCE
-        policy = self.services.policies.policy_for(self.owner.org)
+        policy = self.runtime.policies.policy_for(self.owner.org)
         return restored(
             item,
             self.stories,
             self.at,
-            scribe.moment,
-            self.index.at(scribe.moment.now),
+            recorder.moment,
+            self.index.at(recorder.moment.now),
             policy.long_term.slots.functional,
         )
 
-    def _closed(self, item: DreamItem, scribe: Scribe) -> list[ReviewRecord]:
+    def _closed(self, item: DreamItem, recorder: EventRecorder) -> list[ReviewRecord]:
         """Return the review that an item opened as one that nobody need decide any more."""
         if item.step is not DreamStep.REVIEW:
             return []
@@ -268,4 +268,4 @@ class _Waking:
         ]
         records = [self.reviews[id] for id in named if id in self.reviews]
         opened = [each for each in map(decode_review, records) if each.decided_at is None]
-        return [encode_review(replace(each, expired_at=scribe.moment.now)) for each in opened]
+        return [encode_review(replace(each, expired_at=recorder.moment.now)) for each in opened]

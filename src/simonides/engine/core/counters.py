@@ -1,7 +1,7 @@
 """What this process has done, counted (MM-3): writes, reads, what hygiene decided, how long.
 
 A count costs a microsecond on the way of a read or a write and is kept nowhere. What takes looking
-(staleness, scopes) is made when it is asked for: ``manager/measuring.py``.
+(staleness, scopes) is made when it is asked for: ``engine/operations/metrics.py``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ GATES: Mapping[str, str] = MappingProxyType(
         "turn_already_stored": "turn",
     }
 )
-"""Gate by the reason that names it; see ``longterm/resolution.py``."""
+"""Gate by the reason that names it; see ``engine/write/rules/resolution.py``."""
 
 HYGIENE = (
     EventType.BLOCKED,

@@ -10,10 +10,10 @@ from simonides.domain.event import Event, EventType
 from simonides.domain.moment import Moment
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import Snapshot
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 
 
-class Scribe:
+class EventRecorder:
     """Records what one principal does in one turn.
 
     Attributes:
@@ -23,7 +23,7 @@ class Scribe:
 
     def __init__(
         self,
-        services: Services,
+        runtime: Runtime,
         principal: Principal,
         snapshot: Snapshot,
         known_at: int | None = None,
@@ -31,17 +31,17 @@ class Scribe:
         """Build it.
 
         Args:
-            services: The open simonides.
+            runtime: The open simonides.
             principal: Who acts.
             snapshot: What stands under the turn.
             known_at: System time of the turn, where something else of it has one already.
         """
         if known_at is None:
             last = snapshot.head.known_at if snapshot.head is not None else 0
-            known_at = max(services.clock.now_us(), last + 1)
-        embedder = services.indexes.indexer.embedder or None
-        self.moment = Moment(known_at, services.ids, embedder)
-        self._salt = services.ids.salt
+            known_at = max(runtime.clock.now_us(), last + 1)
+        embedder = runtime.indexes.indexer.embedder or None
+        self.moment = Moment(known_at, runtime.ids, embedder)
+        self._salt = runtime.ids.salt
         self._principal = principal
         self._events: list[Event] = []
 

@@ -29,7 +29,7 @@ ERASED_SINCE = Outcome(OutcomeKind.BLOCKED, reasons=("erased_since",))
 """What comes of storing what was said before its owner was erased; nothing is written of it."""
 
 
-class Life(NamedTuple):
+class Incarnation(NamedTuple):
     """An owner as it was when something was said.
 
     Attributes:
@@ -57,7 +57,7 @@ class LivingTurn(Protocol):
         is_over: Whether the last decision found that the life is over.
     """
 
-    life: Life | None
+    life: Incarnation | None
     is_over: bool
 
     @property
@@ -71,17 +71,17 @@ class LivingTurn(Protocol):
         """Refuse everything: the life is over."""
 
 
-async def life_of(store: MemoryStore, owner: Scope) -> Life:
+async def life_of(store: MemoryStore, owner: Scope) -> Incarnation:
     """Return the life that an owner is in.
 
     Raises:
         StoreError: If the store could not.
     """
     (head,) = await store.heads([owner])
-    return Life(owner, None if head is None else head.incarnation)
+    return Incarnation(owner, None if head is None else head.incarnation)
 
 
-async def going_on(store: MemoryStore, life: Life) -> Life | None:
+async def going_on(store: MemoryStore, life: Incarnation) -> Incarnation | None:
     """Return a life that was not over, with the incarnation that it has now; None if it was."""
     if life.incarnation is not None:
         return None

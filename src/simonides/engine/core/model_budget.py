@@ -1,7 +1,9 @@
 """The only way to a language model: every question is reserved, asked and settled (FX-11).
 
-An open simonides holds a :class:`Meter`, which can be asked nothing. Who works for an owner opens
-an :class:`Account` on it, which is a :class:`~simonides.ports.LanguageModel` and the only place
+An open simonides holds a :class:`ModelBudget`, which can be asked nothing. Who works for an owner
+opens
+an :class:`BudgetAccount` on it, which is a :class:`~simonides.ports.LanguageModel` and the only
+place
 that asks the model behind. Before a question its most is reserved, of the operation, of the owner's
 day and of the org's day; afterwards what was used stands instead. What dies in between stays
 reserved for the day: a ceiling errs on the side of who pays.
@@ -56,7 +58,7 @@ class _Level(NamedTuple):
     limits: Limits
 
 
-class Meter:
+class ModelBudget:
     """A language model that is asked through accounts only.
 
     Attributes:
@@ -109,11 +111,11 @@ class Meter:
         clock: Clock,
         tokens: TokenCounter,
         counters: Counters,
-    ) -> Meter | None:
+    ) -> ModelBudget | None:
         """Return the meter of a model, or None where there is none."""
         return None if model is None else cls(model, store, clock, tokens, counters)
 
-    def account(self, owner: Scope, ceilings: Ceilings) -> Account:
+    def account(self, owner: Scope, ceilings: Ceilings) -> BudgetAccount:
         """Open an account for one operation.
 
         Args:
@@ -121,10 +123,10 @@ class Meter:
             ceilings: Of the owner's org.
         """
         booking = Booking(self._store, self._clock, owner, ceilings)
-        return Account(self._model, booking, self._tokens, self._counters)
+        return BudgetAccount(self._model, booking, self._tokens, self._counters)
 
 
-class Account:
+class BudgetAccount:
     """A language model for one operation of one owner; see :class:`simonides.ports.LanguageModel`.
 
     Attributes:

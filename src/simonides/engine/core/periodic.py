@@ -23,7 +23,7 @@ Drive: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
 """Runs a coroutine to its end for who has no event loop."""
 
 
-class Alarmed(ABC):
+class PeriodicTask(ABC):
     """One process's part in some work that comes round; safe to share between threads."""
 
     def __init__(self, alarm: Alarm | None = None) -> None:
@@ -113,7 +113,7 @@ class Closing(Exception):
     """The store is about to be closed: what is under way ends with its turn."""
 
 
-class Rounds(Alarmed):
+class PeriodicJob(PeriodicTask):
     """One kind of such work."""
 
     def __init__(

@@ -13,8 +13,8 @@ from simonides.domain.writing.change import (
     Snapshot,
     TurnRequest,
 )
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.policy.policy import DEFAULT_POLICY, Policy
 
 NOTICED_BY = "system"
@@ -32,7 +32,7 @@ class NotedPolicies:
     hashes: dict[str, str] = field(default_factory=dict)
 
 
-async def note_policy(services: Services, scope: Scope, policy: Policy) -> None:
+async def note_policy(runtime: Runtime, scope: Scope, policy: Policy) -> None:
     """Record the policy that a write is about to go by, if the org's trail ends with another.
 
     Where nothing is on record the built-in policy was in force. The comparison is made under the
@@ -44,35 +44,33 @@ async def note_policy(services: Services, scope: Scope, policy: Policy) -> None:
     """
     # What belongs to all orgs goes by the default org's policy.
     org = DEFAULT_ORG if scope.org is None else scope.org
-    noted = services.part(NotedPolicies).hashes
+    noted = runtime.part(NotedPolicies).hashes
     if noted.get(org) == policy.hash:
         return
     owner = Scope.of_org(org)
-    (head,) = await services.store.heads([owner])
+    (head,) = await runtime.store.heads([owner])
     if head is not None or policy.hash != DEFAULT_POLICY.hash:
-        await services.store.commit(
+        await runtime.store.commit(
             owner,
             TurnRequest(since=head, policy=True),
-            lambda snapshot: _recorded(services, owner, policy, snapshot),
+            lambda snapshot: _recorded(runtime, owner, policy, snapshot),
         )
     noted[org] = policy.hash
 
 
-def _recorded(
-    services: Services, owner: Scope, policy: Policy, snapshot: Snapshot
-) -> Change | None:
+def _recorded(runtime: Runtime, owner: Scope, policy: Policy, snapshot: Snapshot) -> Change | None:
     last = DEFAULT_POLICY.hash if snapshot.policy is None else snapshot.policy.hash.hex()
     if last == policy.hash:
         return None
-    scribe = Scribe(services, Principal(owner, by=NOTICED_BY), snapshot)
-    scribe.record(
+    recorder = EventRecorder(runtime, Principal(owner, by=NOTICED_BY), snapshot)
+    recorder.record(
         EventType.POLICY_CHANGED,
         owner,
         details={"version": policy.version, "policy": policy.hash, "before": last},
     )
-    at, body = scribe.moment.known_at, canonical_json(policy.to_dict())
+    at, body = recorder.moment.known_at, canonical_json(policy.to_dict())
     return Change(
         known_at=at,
-        events=scribe.events,
+        events=recorder.events,
         policy=PolicyRecord(bytes.fromhex(policy.hash), at, body),
     )

@@ -12,7 +12,7 @@ from simonides.domain.errors import StoreError
 T = TypeVar("T")
 
 
-class Begun(Generic[T]):
+class Prefetch(Generic[T]):
     """A call of a store that has begun. Await it, whatever happens; who does so again is told the
     same.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from simonides.domain.scope import Scope
-from simonides.engine.core.model_budget import Account, Meter, booked
+from simonides.engine.core.model_budget import BudgetAccount, ModelBudget, booked
 from simonides.policy.registry import PolicyBook
 from simonides.ports import (
     Aside,
@@ -58,7 +58,7 @@ class ReindexQueue:
 class Models:
     """The models that a read or a write may ask, and how they are.
 
-    The embedder is not among them: ``Services.indexes`` holds it.
+    The embedder is not among them: ``Runtime.indexes`` holds it.
 
     Attributes:
         meter: The language model, behind the ceilings of its use; None: rules decide.
@@ -73,7 +73,7 @@ class Models:
         problems: Models that the settings name and that could not be loaded, for ``status``.
     """
 
-    meter: Meter | None = None
+    meter: ModelBudget | None = None
     health: ModelHealth | None = None
     classifier: Classifier | None = None
     second_look: Callable[[LanguageModel], Classifier] | None = None
@@ -149,7 +149,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class Runtime:
     """The parts of an open simonides.
 
     Attributes:
@@ -194,34 +194,34 @@ class Services:
         return cast("CodedStore", self.store) if is_coded else None
 
 
-def account_of(services: Services, owner: Scope) -> Account | None:
+def account_of(runtime: Runtime, owner: Scope) -> BudgetAccount | None:
     """Open an account for one operation on an owner, or return None where there is no model."""
-    meter = services.models.meter
+    meter = runtime.models.meter
     if meter is None:
         return None
-    return meter.account(owner, services.policies.policy_for(owner.org).ceilings)
+    return meter.account(owner, runtime.policies.policy_for(owner.org).ceilings)
 
 
-async def may_embed(services: Services, owner: Scope, texts: int) -> str | None:
+async def may_embed(runtime: Runtime, owner: Scope, texts: int) -> str | None:
     """Book texts for an embedder outside the process; see :func:`booked`.
 
     An embedder inside the process costs nothing and is not booked.
     """
-    if not texts or not services.indexes.indexer.is_charged:
+    if not texts or not runtime.indexes.indexer.is_charged:
         return None
-    ceilings = services.policies.policy_for(owner.org).ceilings
-    return await booked(services.store, services.clock, owner, ceilings, texts)
+    ceilings = runtime.policies.policy_for(owner.org).ceilings
+    return await booked(runtime.store, runtime.clock, owner, ceilings, texts)
 
 
-def ails(services: Services, part: str, error: Exception | None) -> None:
+def ails(runtime: Runtime, part: str, error: Exception | None) -> None:
     """Record whether a model failed when it was last asked, for ``status``.
 
     Args:
-        services: The open simonides.
+        runtime: The open simonides.
         part: Which model.
         error: Why it failed, or None if it did not. Its text may name a host, never content.
     """
-    ailing = services.models.ailing
+    ailing = runtime.models.ailing
     if error is not None:
         ailing[part] = f"{type(error).__name__}: {error}"
     elif ailing:

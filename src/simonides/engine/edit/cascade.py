@@ -27,9 +27,9 @@ from simonides.domain.writing.change import (
     TurnRequest,
 )
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.idempotency import request_of, write_name
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.core.tombstones import renumbered, with_derived
 from simonides.engine.edit.outbox import (
     Cascade,
@@ -79,13 +79,13 @@ def told_to_others(
     )
 
 
-async def cascaded(services: Services, pending: PendingOutbox, cascade: Cascade) -> Outcome:
+async def cascaded(runtime: Runtime, pending: PendingOutbox, cascade: Cascade) -> Outcome:
     """Remove what an erased owner left behind with another, and settle that.
 
     Raises:
         StoreError: If the store could not; the work stays.
     """
-    store, target = services.store, Scope.parse(pending.item.target).owner
+    store, target = runtime.store, Scope.parse(pending.item.target).owner
     asked = frozenset(cascade.ids)
     while True:
         (head,) = await store.heads([target])
@@ -94,12 +94,12 @@ async def cascaded(services: Services, pending: PendingOutbox, cascade: Cascade)
         # Whole chains: what stays of one has to go on from the highest version that is left.
         roots = sorted({memory.root for memory in map(decode, found)})
         rows = [row for root in roots for row in await store.history(target, root)]
-        turn = _Removal(services, target, cascade, asked, rows, head)
+        turn = _Removal(runtime, target, cascade, asked, rows, head)
         await store.commit(target, turn.request, turn.decide)
         if turn.outcome is not None:
             break
         asked = turn.asked
-    index = services.indexes.warm(target)
+    index = runtime.indexes.warm(target)
     if index is not None:
         index.refresh(await store.snapshot(target))
     await store.settle(pending.source, [pending.item.id])
@@ -117,7 +117,7 @@ class _Removal:
         outcome: What came of it, or None if it has to be tried again.
     """
 
-    services: Services
+    runtime: Runtime
     target: Scope
     cascade: Cascade
     asked: frozenset[str]
@@ -141,16 +141,16 @@ class _Removal:
         rows = {row.id: row for row in (*self.rows, *snapshot.rows)}
         versions = {id: decode(row) for id, row in rows.items()}
         doomed = with_derived(versions.values(), self.asked, promoted=True)
-        scribe = Scribe(self.services, ERASER, snapshot)
+        recorder = EventRecorder(self.runtime, ERASER, snapshot)
         reasons = ("cascade", f"count:{len(doomed)}")
         if doomed:
-            scribe.record(EventType.FORGOTTEN, self.target, subjects=doomed, reasons=reasons)
-        self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, scribe.events)
+            recorder.record(EventType.FORGOTTEN, self.target, subjects=doomed, reasons=reasons)
+        self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, recorder.events)
         change = Change(
-            known_at=scribe.moment.known_at,
-            restated=renumbered(versions, frozenset(doomed), scribe.moment),
+            known_at=recorder.moment.known_at,
+            restated=renumbered(versions, frozenset(doomed), recorder.moment),
             forgotten=doomed,
-            events=scribe.events,
+            events=recorder.events,
             idempotency=self._taken(snapshot.idempotent),
         )
         return None if change.is_empty else change

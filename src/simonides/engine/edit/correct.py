@@ -11,8 +11,8 @@ from simonides.domain.scope import Principal
 from simonides.domain.trust import Source
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.write.rules.versions import confirmed
 from simonides.engine.write.writer import Writer
@@ -26,20 +26,20 @@ class Changer:
     """Changes what stands in one principal's own scope."""
 
     def __init__(
-        self, services: Services, principal: Principal, writer: Writer | None = None
+        self, runtime: Runtime, principal: Principal, writer: Writer | None = None
     ) -> None:
-        self._services = services
+        self._runtime = runtime
         self._principal = principal
-        self._lookup = Lookup(services, principal)
-        self._writer = writer or Writer(services, principal)
+        self._lookup = Lookup(runtime, principal)
+        self._writer = writer or Writer(runtime, principal)
 
     async def standing(self, which: str) -> Memory | None:
         """Return the live memory under a key or an id in the principal's own scope."""
         home = self._principal.home
         name = check_text("which", which, 512)
         rows = (
-            *await self._services.store.keyed(home.owner, home, name),
-            *await self._services.store.get(home.owner, [name]),
+            *await self._runtime.store.keyed(home.owner, home, name),
+            *await self._runtime.store.get(home.owner, [name]),
         )
         found = [memory for memory in map(decode, rows) if memory.status.is_live]
         mine = [m for m in found if m.scope == home and self._lookup.admits(m)]
@@ -85,10 +85,10 @@ class Changer:
         known = await self.standing(id)
         if known is None:
             return NOT_FOUND
-        index = self._services.indexes.of(self._principal.home.owner)
-        turn = _Confirmation(self._services, self._principal, index, known.id)
+        index = self._runtime.indexes.of(self._principal.home.owner)
+        turn = _Confirmation(self._runtime, self._principal, index, known.id)
         request = TurnRequest(since=index.head)
-        committed = await self._services.store.commit(
+        committed = await self._runtime.store.commit(
             self._principal.home.owner, request, turn.decide
         )
         index.follow(committed)
@@ -99,7 +99,7 @@ class Changer:
 class _Confirmation:
     """Confirms one memory under the turn, if it still stands."""
 
-    services: Services
+    runtime: Runtime
     principal: Principal
     index: OwnerIndex
     id: str
@@ -107,12 +107,12 @@ class _Confirmation:
 
     def decide(self, snapshot: Snapshot) -> Change | None:
         self.index.refresh(snapshot)
-        scribe = Scribe(self.services, self.principal, snapshot)
-        standing = self.index.at(scribe.moment.now).by_id(self.id)
+        recorder = EventRecorder(self.runtime, self.principal, snapshot)
+        standing = self.index.at(recorder.moment.now).by_id(self.id)
         if standing is None:
             return None
-        policy = self.services.policies.policy_for(self.principal.home.org)
-        memory = confirmed(standing, scribe.moment, policy.ttl_for(standing.category)[0])
-        scribe.record(EventType.CONFIRMED, memory.scope, subjects=(memory.id,))
-        self.outcome = Outcome(OutcomeKind.BUMPED, memory, ("confirmed",), scribe.events)
-        return Change(known_at=scribe.moment.known_at, restated=(memory,), events=scribe.events)
+        policy = self.runtime.policies.policy_for(self.principal.home.org)
+        memory = confirmed(standing, recorder.moment, policy.ttl_for(standing.category)[0])
+        recorder.record(EventType.CONFIRMED, memory.scope, subjects=(memory.id,))
+        self.outcome = Outcome(OutcomeKind.BUMPED, memory, ("confirmed",), recorder.events)
+        return Change(known_at=recorder.moment.known_at, restated=(memory,), events=recorder.events)

@@ -27,9 +27,9 @@ from simonides.domain.writing.decision import (
     OutcomeKind,
     Proposer,
 )
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.incarnation import ERASED_SINCE, Life, life_of
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.incarnation import ERASED_SINCE, Incarnation, life_of
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.cascade import cascaded
 from simonides.engine.edit.correct import NOT_FOUND, Changer
 from simonides.engine.edit.outbox import (
@@ -62,8 +62,8 @@ MIN_DAYS = 1 / 86_400
 class Promoter:
     """Copies memories of one principal's own scope upward."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
 
     async def promote(self, id: str, to: str) -> Outcome:
@@ -81,60 +81,60 @@ class Promoter:
             else self._principal
         )
         # What was read of the source is not sent on once its owner is erased (FX-3).
-        life = await life_of(self._services.store, self._principal.home.owner)
-        writer = Writer(self._services, acting, life)
+        life = await life_of(self._runtime.store, self._principal.home.owner)
+        writer = Writer(self._runtime, acting, life)
         await writer.check_right(target)
-        memory = await Changer(self._services, self._principal).standing(id)
+        memory = await Changer(self._runtime, self._principal).standing(id)
         if memory is None:
             return NOT_FOUND
-        now = from_us(self._services.clock.now_us())
+        now = from_us(self._runtime.clock.now_us())
         return await self._copy(writer, promoted(memory, target, now), life)
 
-    async def _copy(self, writer: Writer, candidate: Candidate, life: Life) -> Outcome:
+    async def _copy(self, writer: Writer, candidate: Candidate, life: Incarnation) -> Outcome:
         """Write the copy. Within one owner it is one transaction. Across owners the work is
         committed with the source first and then carried out in the target's own turn, under a
         key that makes a second delivery harmless.
         """
         source, target = self._principal.home.owner, candidate.scope.owner
         if target == source:
-            return await _written(self._services, writer, candidate)
-        id = self._services.ids.new(self._services.clock.now_us())
+            return await _written(self._runtime, writer, candidate)
+        id = self._runtime.ids.new(self._runtime.clock.now_us())
         item = packed(id, self._principal, candidate)
-        sent = await self._services.store.commit(
+        sent = await self._runtime.store.commit(
             source, TurnRequest(), lambda snapshot: self._send(snapshot, item, candidate, life)
         )
         if life.may_be_over(sent.head):
             return ERASED_SINCE
-        delivered = await deliver(self._services, source)
+        delivered = await deliver(self._runtime, source)
         if item.id in delivered:
             return delivered[item.id]
         # Another process delivered it first, and the write's key makes this say what came of it;
         # or it cannot be delivered now, and this says why.
-        return await _written(self._services, writer, candidate)
+        return await _written(self._runtime, writer, candidate)
 
     def _send(
-        self, snapshot: Snapshot, item: OutboxItem, candidate: Candidate, life: Life
+        self, snapshot: Snapshot, item: OutboxItem, candidate: Candidate, life: Incarnation
     ) -> Change | None:
         if life.may_be_over(snapshot.head):
             return None
-        scribe = Scribe(self._services, self._principal, snapshot)
-        scribe.record(
+        recorder = EventRecorder(self._runtime, self._principal, snapshot)
+        recorder.record(
             EventType.PROMOTED,
             self._principal.home,
             subjects=candidate.parents,
             details={"to": item.target},
         )
-        return Change(known_at=scribe.moment.known_at, events=scribe.events, outbox=(item,))
+        return Change(known_at=recorder.moment.known_at, events=recorder.events, outbox=(item,))
 
 
-async def _written(services: Services, writer: Writer, candidate: Candidate) -> Outcome:
-    policy = services.policies.policy_for(candidate.scope.org)
+async def _written(runtime: Runtime, writer: Writer, candidate: Candidate) -> Outcome:
+    policy = runtime.policies.policy_for(candidate.scope.org)
     judgements = Judgements((judge_one(candidate, policy),))
     (outcome,) = await writer.commit(await writer.prepare(candidate.scope.owner, judgements))
     return outcome
 
 
-async def deliver(services: Services, source: Scope | None = None) -> dict[str, Outcome]:
+async def deliver(runtime: Runtime, source: Scope | None = None) -> dict[str, Outcome]:
     """Carry out the work that one owner (None: every owner) has committed for others.
 
     Each item is written in the name of who sent it, whose right is looked at again. One that
@@ -146,16 +146,16 @@ async def deliver(services: Services, source: Scope | None = None) -> dict[str, 
     done: dict[str, Outcome] = {}
     failed: dict[str, str] = {}
     while True:
-        page = await services.store.outbox(source=source, limit=PAGE + len(failed))
+        page = await runtime.store.outbox(source=source, limit=PAGE + len(failed))
         fresh = [p for p in page if p.item.id not in failed and p.item.id not in done]
         if not fresh:
             break
         for pending in fresh:
             try:
-                done[pending.item.id] = await _carry_out(services, pending)
+                done[pending.item.id] = await _carry_out(runtime, pending)
             except SimonidesError as error:
                 failed[pending.item.id] = type(error).__name__
-    undelivered = services.part(Deliveries).undelivered
+    undelivered = runtime.part(Deliveries).undelivered
     for id in list(undelivered):
         if source is None or id in done:
             undelivered.pop(id, None)
@@ -163,37 +163,37 @@ async def deliver(services: Services, source: Scope | None = None) -> dict[str, 
     return done
 
 
-async def _carry_out(services: Services, pending: PendingOutbox) -> Outcome:
+async def _carry_out(runtime: Runtime, pending: PendingOutbox) -> Outcome:
     carried = unpacked(pending.item)
     if isinstance(carried, Cascade):
-        return await cascaded(services, pending, carried)
+        return await cascaded(runtime, pending, carried)
     if isinstance(carried, Following):
-        return await _followed(services, pending)
+        return await _followed(runtime, pending)
     sender, candidate = carried
-    writer = Writer(services, sender)
-    outcome = await _written(services, writer, candidate)
-    edges = await _edges(services, candidate, outcome)
-    await services.store.settle(pending.source, [pending.item.id], edges=edges)
+    writer = Writer(runtime, sender)
+    outcome = await _written(runtime, writer, candidate)
+    edges = await _edges(runtime, candidate, outcome)
+    await runtime.store.settle(pending.source, [pending.item.id], edges=edges)
     return outcome
 
 
-async def _followed(services: Services, pending: PendingOutbox) -> Outcome:
+async def _followed(runtime: Runtime, pending: PendingOutbox) -> Outcome:
     """Have the remote erase who was erased here.
 
     Raises:
         StoreError: If it could not; the work stays, and the receipt of the erasure says so.
     """
-    remote = services.part(Deliveries).remote
+    remote = runtime.part(Deliveries).remote
     if remote is None:
         problem = "the remote of this replica is to follow an erasure; open it in mode synced"
-        raise StoreUnavailable(services.store.location, problem)
+        raise StoreUnavailable(runtime.store.location, problem)
     await remote.erase_there(Scope.parse(pending.item.target), pending.item.id)
-    await services.store.settle(pending.source, [pending.item.id])
+    await runtime.store.settle(pending.source, [pending.item.id])
     return Outcome(OutcomeKind.FORGOTTEN, None, ("remote",))
 
 
 async def _edges(
-    services: Services, candidate: Candidate, outcome: Outcome
+    runtime: Runtime, candidate: Candidate, outcome: Outcome
 ) -> tuple[tuple[str, Scope, str], ...]:
     """Return what the source's owner is to know of the copy, which may be in the history of what
     stands there; a memory that already stood there is no child.
@@ -201,7 +201,7 @@ async def _edges(
     if outcome.memory is None:
         return ()
     owner = candidate.scope.owner
-    chain = map(decode, await services.store.history(owner, outcome.memory.root))
+    chain = map(decode, await runtime.store.history(owner, outcome.memory.root))
     return tuple(
         (parent, owner, version.id)
         for version in chain

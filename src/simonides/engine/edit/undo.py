@@ -23,8 +23,8 @@ from simonides.domain.writing.change import (
     TurnRequest,
 )
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.undo_rules import (
     Deed,
     check_room,
@@ -33,7 +33,7 @@ from simonides.engine.edit.undo_rules import (
 )
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.write.evidence import settle
-from simonides.engine.write.quotas import Room
+from simonides.engine.write.quotas import QuotaCheck
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.write_turn import indexed_version
 from simonides.retrieval.index.owner_index import OwnerIndex
@@ -48,17 +48,17 @@ _MICROSECOND = timedelta(microseconds=1)
 class Undoer:
     """Takes back what was done in one principal's own scope."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
-        self._lookup = Lookup(services, principal)
+        self._lookup = Lookup(runtime, principal)
 
     async def undo(self, event_id: str) -> Outcome:
         """See :meth:`simonides.api.AsyncMemoryManager.undo`."""
         owner = self._principal.home.owner
         name = check_text("event_id", event_id, 512)
-        index = self._services.indexes.of(owner)
-        index.refresh(await self._services.store.snapshot(owner, since=index.head))
+        index = self._runtime.indexes.of(owner)
+        index.refresh(await self._runtime.store.snapshot(owner, since=index.head))
         # What is read from here on is compared under the turn with what has changed since.
         head = index.head
         event = None if head is None else await self._found(owner, head, name)
@@ -66,12 +66,12 @@ class Undoer:
             raise _unknown(name)
         deed = await self._deed(owner, event)
         check_undoable(deed)
-        turn = _Undoing(self._services, self._principal, index, deed, head)
+        turn = _Undoing(self._runtime, self._principal, index, deed, head)
         if deed.type is EventType.DECIDED:
             turn.reopened = await self._review(owner, deed)
-        committed = await self._services.store.commit(owner, TurnRequest(since=head), turn.decide)
+        committed = await self._runtime.store.commit(owner, TurnRequest(since=head), turn.decide)
         index.follow(committed)
-        await settle(self._services, self._principal, owner, committed.rows)
+        await settle(self._runtime, self._principal, owner, committed.rows)
         return turn.outcome
 
     async def _found(self, owner: Scope, head: Head, name: str) -> Mapping[str, Any] | None:
@@ -79,7 +79,7 @@ class Undoer:
         wanted, last = name.encode("utf-8", "surrogatepass"), head.seq
         while last > 0:
             first = max(last - PAGE, 0)
-            links = await self._services.store.links(owner, after=first, limit=last - first)
+            links = await self._runtime.store.links(owner, after=first, limit=last - first)
             # One that undoes it names it and stands behind it.
             for link in reversed(links):
                 if link.payload is None or wanted not in link.payload:
@@ -94,9 +94,9 @@ class Undoer:
         return None
 
     async def _deed(self, owner: Scope, event: Mapping[str, Any]) -> Deed:
-        store = self._services.store
+        store = self._runtime.store
         stories = [await store.states(owner, id) for id in event["subjects"]]
-        refusals = self._services.indexes.of(owner).refusals
+        refusals = self._runtime.indexes.of(owner).refusals
         latest = [states[-1] for states in stories if states]
         mine = event["scope"] == self._principal.home.path and all(
             self._sees(memory) and not refusals.against(memory) for memory in latest
@@ -115,9 +115,9 @@ class Undoer:
         """Return the review of a decision, open again: from now on, so that other stores can tell
         it from one of which the decision has not come to them yet.
         """
-        records = await self._services.store.reviews(owner)
+        records = await self._runtime.store.reviews(owner)
         named = (each for each in records if each.id == deed.details.get("review"))
-        now = from_us(self._services.clock.now_us())
+        now = from_us(self._runtime.clock.now_us())
         return tuple(encode_review(_reopened(decode_review(each), now)) for each in named)
 
 
@@ -136,7 +136,7 @@ def _unknown(name: str) -> UndoRefused:
 class _Undoing:
     """Takes one event back under the turn, if nothing has come of it since."""
 
-    services: Services
+    runtime: Runtime
     principal: Principal
     index: OwnerIndex
     deed: Deed
@@ -147,12 +147,12 @@ class _Undoing:
     def decide(self, snapshot: Snapshot) -> Change | None:
         self.index.refresh(snapshot)
         self._check_still(snapshot)
-        scribe, deed = Scribe(self.services, self.principal, snapshot), self.deed
-        states = taken_back(deed, scribe.moment)
-        policy = self.services.policies.policy_for(self.principal.home.org)
-        view = self.index.at(scribe.moment.now)
+        recorder, deed = EventRecorder(self.runtime, self.principal, snapshot), self.deed
+        states = taken_back(deed, recorder.moment)
+        policy = self.runtime.policies.policy_for(self.principal.home.org)
+        view = self.index.at(recorder.moment.now)
         check_room(deed, states, view, policy.long_term.slots.functional)
-        event = scribe.record(
+        event = recorder.record(
             EventType.UNDONE,
             self.principal.home,
             subjects=tuple(memory.id for memory in states),
@@ -160,18 +160,18 @@ class _Undoing:
             details={"undoes": deed.id},
         )
         pending = Pending(view)
-        evictions = Room(self.index, policy.quotas, scribe).again(states, pending)
-        again = seen_at(states[0], scribe.moment.now)
+        evictions = QuotaCheck(self.index, policy.quotas, recorder).again(states, pending)
+        again = seen_at(states[0], recorder.moment.now)
         self.outcome = Outcome(OutcomeKind.UNDONE, again, event.reasons, (event, *evictions))
         return Change(
-            known_at=scribe.moment.known_at,
+            known_at=recorder.moment.known_at,
             restated=pending.restated,
             reindexed=tuple(
-                indexed_version(self.services, memory)
+                indexed_version(self.runtime, memory)
                 for memory in states
                 if self._is_retagged(memory)
             ),
-            events=scribe.events,
+            events=recorder.events,
             reviews=self.reopened,
         )
 

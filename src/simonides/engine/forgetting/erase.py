@@ -44,20 +44,20 @@ from simonides.domain.writing.change import (
     TurnRequest,
 )
 from simonides.domain.writing.decision import Candidate
-from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.idempotency import marks_of
 from simonides.engine.core.incarnation import last_erasure
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.core.tombstones import tombstones
 from simonides.engine.edit.cascade import told_to_others
 from simonides.engine.edit.outbox import Deliveries, packed_following
 from simonides.engine.edit.promote import deliver
 from simonides.engine.forgetting.residue import canaries, of_bodies, of_queries
-from simonides.engine.forgetting.unreadable_rows import Salvaged, salvaged
+from simonides.engine.forgetting.unreadable_rows import DecodableRows, salvaged
 from simonides.engine.knowledge.library import Library
-from simonides.engine.operations.safety_records import Shelves, secret_of
+from simonides.engine.operations.safety_records import SafetyRecordStore, secret_of
 from simonides.engine.recall.read_journal import DIGEST, ReadJournal
-from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.policy.guards import administers
 from simonides.ports import Capability, MovableStore
 
@@ -94,12 +94,12 @@ class PendingErasures:
 class Eraser:
     """Erases data subjects in the name of one principal."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
-        self._pending = services.part(PendingErasures)
-        self._journal, self._records = services.part(ReadJournal), services.part(Shelves)
-        self._library, self._hot = services.part(Library), services.part(HotSessions)
+        self._pending = runtime.part(PendingErasures)
+        self._journal, self._records = runtime.part(ReadJournal), runtime.part(SafetyRecordStore)
+        self._library, self._hot = runtime.part(Library), runtime.part(WarmSessions)
 
     async def erase(self, subject: Scope, reasons: tuple[str, ...] = ()) -> ErasureReceipt:
         """Erase a subject, or go on with it; see :meth:`simonides.AsyncMemoryManager.erase`.
@@ -115,7 +115,7 @@ class Eraser:
         self._journal.discard(subject)
         turn = await self._taken(subject, reasons)
         self._pending.patterns[subject] = turn.needles
-        self._services.indexes.renew(subject)
+        self._runtime.indexes.renew(subject)
         self._library.forget(subject)
         self._hot.forget(subject)
         return await self._finished(subject)
@@ -132,7 +132,7 @@ class Eraser:
         principal, org = self._principal, Scope.of_org(str(subject.org))
         if subject.task is None and (principal.by is not None or principal.home == subject):
             return
-        grants = await self._services.store.grants(org)
+        grants = await self._runtime.store.grants(org)
         if subject.task is not None or not administers(principal, org, grants):
             raise ScopeDenied(
                 subject.path,
@@ -151,10 +151,10 @@ class Eraser:
             nonlocal counts
             counts = snapshot.counts
 
-        (head,) = await self._services.store.heads([subject])
+        (head,) = await self._runtime.store.heads([subject])
         if head is None or from_us(head.known_at) != receipt.erased_at:
             return False
-        await self._services.store.commit(subject, TurnRequest(since=head, counts=True), look)
+        await self._runtime.store.commit(subject, TurnRequest(since=head, counts=True), look)
         return not any(count for part, count in counts.items() if part not in LEFT)
 
     async def _taken(self, subject: Scope, reasons: tuple[str, ...]) -> _Erasure:
@@ -166,18 +166,18 @@ class Eraser:
         read = _Read()
         for _ in range(ATTEMPTS):
             await self._read(subject, read)
-            turn = _Erasure(self._services, self._principal, subject, read, reasons)
+            turn = _Erasure(self._runtime, self._principal, subject, read, reasons)
             request = TurnRequest(since=read.head, counts=True)
-            await self._services.store.commit(subject, request, turn.decide)
+            await self._runtime.store.commit(subject, request, turn.decide)
             if turn.is_done:
                 return turn
         raise StoreUnavailable(
-            self._services.store.location,
+            self._runtime.store.location,
             f"{subject.path} is written to all the time; stop what writes for it, then erase again",
         )
 
     async def _read(self, subject: Scope, read: _Read) -> None:
-        store = self._services.store
+        store = self._runtime.store
         (head,) = await store.heads([subject])
         if read.rows is None or not _follows(read.head, head):
             read.rows = {}
@@ -198,10 +198,10 @@ class Eraser:
 
     async def _said(self, subject: Scope) -> list[bytes]:
         """Return what was said in the subject's sessions, where a store can be asked for it."""
-        chain_head = await self._services.store.chain_head(subject)
-        if chain_head is None or Capability.MOVABLE not in self._services.store.capabilities:
+        chain_head = await self._runtime.store.chain_head(subject)
+        if chain_head is None or Capability.MOVABLE not in self._runtime.store.capabilities:
             return []
-        store, said, after = cast("MovableStore", self._services.store), list[bytes](), None
+        store, said, after = cast("MovableStore", self._runtime.store), list[bytes](), None
         while page := await store.page(chain_head[0], _TURNS, after=after):
             said += [cell for row in page for cell in row[-1:] if isinstance(cell, bytes)]
             after = _TURNS.key_of(page[-1])
@@ -209,13 +209,13 @@ class Eraser:
 
     async def _finished(self, subject: Scope) -> ErasureReceipt:
         """Carry out what waits, look at the files, and say how it stands."""
-        services = self._services
-        await deliver(services, subject)
-        purged = await services.store.purge(subject, self._pending.patterns.get(subject, ()))
+        runtime = self._runtime
+        await deliver(runtime, subject)
+        purged = await runtime.store.purge(subject, self._pending.patterns.get(subject, ()))
         purged = with_records(purged, await self._records_gone(subject))
         receipt = await self._receipt(subject, purged)
         if receipt is None:
-            raise StoreCorrupt(services.store.location, "the record of an erasure is gone")
+            raise StoreCorrupt(runtime.store.location, "the record of an erasure is gone")
         if receipt.state is ErasureState.COMPLETE:
             self._pending.patterns.pop(subject, None)
         return receipt
@@ -224,16 +224,16 @@ class Eraser:
         """Remove the subject's safety records and feedback: though scrubbed they are of nobody
         else, and what was written down of somebody may tell who it was (OB-2, FX-3).
         """
-        if Capability.MOVABLE not in self._services.store.capabilities:
+        if Capability.MOVABLE not in self._runtime.store.capabilities:
             return Purged()  # without a secret of the store nobody can have recorded anything
-        digest = subject_digest(await secret_of(self._services), subject)
+        digest = subject_digest(await secret_of(self._runtime), subject)
         try:
             return await self._records.forget(digest)
         except StoreError:
             return Purged(waits=(RECORDS,))
 
     async def _receipt(self, subject: Scope, purged: Purged | None = None) -> ErasureReceipt | None:
-        services, store = self._services, self._services.store
+        runtime, store = self._runtime, self._runtime.store
         found = await last_erasure(store, subject)
         if found is None:
             return None
@@ -251,7 +251,7 @@ class Eraser:
             state=ErasureState.PENDING if waits else ErasureState.COMPLETE,
             waits=waits,
             erased_at=datetime.fromisoformat(event["at"]),
-            checked_at=from_us(services.clock.now_us()),
+            checked_at=from_us(runtime.clock.now_us()),
             **event["details"],
             incarnation_after=head.incarnation.hex(),
             files=looked.files,
@@ -299,7 +299,7 @@ class _Read:
 class _Erasure:
     """Lets everything go, if it stands as it was read."""
 
-    services: Services
+    runtime: Runtime
     principal: Principal
     subject: Scope
     read: _Read
@@ -310,7 +310,7 @@ class _Erasure:
     def decide(self, snapshot: Snapshot) -> Change | None:
         if snapshot.head != self.read.head:
             return None
-        scribe = Scribe(self.services, self.principal, snapshot)
+        recorder = EventRecorder(self.runtime, self.principal, snapshot)
         rows = list((self.read.rows or {}).values())
         found = salvaged(rows, self.read.held, self.read.work)
         buried = _buried(found)
@@ -318,7 +318,7 @@ class _Erasure:
         head = snapshot.head
         unreadable = (f"{UNREADABLE}:{found.unreadable}",) if found.unreadable else ()
         # Neither path nor ids: what is left says nothing of whom it is about.
-        scribe.record(
+        recorder.record(
             EventType.ERASED,
             Scope.of_global(),
             reasons=(*unreadable, *self.reasons),
@@ -335,26 +335,26 @@ class _Erasure:
         self.needles = tuple(sought | {*of_bodies(self.read.said)})
         self.is_done = True
         return Change(
-            known_at=scribe.moment.known_at,
+            known_at=recorder.moment.known_at,
             erased=True,
             tombstones=buried,
-            events=scribe.events,
+            events=recorder.events,
             outbox=(
-                *told_to_others(scribe.moment.new_id, found.work, self.read.elsewhere),
-                *self._told_to_the_remote(scribe),
+                *told_to_others(recorder.moment.new_id, found.work, self.read.elsewhere),
+                *self._told_to_the_remote(recorder),
             ),
         )
 
-    def _told_to_the_remote(self, scribe: Scribe) -> tuple[OutboxItem, ...]:
+    def _told_to_the_remote(self, recorder: EventRecorder) -> tuple[OutboxItem, ...]:
         """Return the work for the store that this one is a replica of (MO-1); of an erasure that
         was asked for there, it has done its part.
         """
-        if self.services.part(Deliveries).remote is None or self.principal.by == SYNC_ACTOR:
+        if self.runtime.part(Deliveries).remote is None or self.principal.by == SYNC_ACTOR:
             return ()
-        return (packed_following(scribe.moment.new_id(), self.subject),)
+        return (packed_following(recorder.moment.new_id(), self.subject),)
 
 
-def _buried(found: Salvaged) -> tuple[bytes, ...]:
+def _buried(found: DecodableRows) -> tuple[bytes, ...]:
     waiting = {mark for candidate in found.candidates for mark in marks_of(candidate)}
     return tuple(sorted({*tombstones(found.memories, keys=True), *waiting}))
 

@@ -15,16 +15,16 @@ from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import HeldCandidate, StoredRow, TurnRequest
 from simonides.domain.writing.decision import Candidate, Outcome
 from simonides.engine.core.deletion_log import Told
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.correct import NOT_FOUND
 from simonides.engine.edit.promote import deliver
 from simonides.engine.forgetting.forget_turn import (
-    Burial,
+    ForgetTurn,
     not_found,
     or_none,
     read_of,
 )
-from simonides.engine.forgetting.selection import Doom, as_memory
+from simonides.engine.forgetting.selection import ForgetSelection, as_memory
 from simonides.engine.forgetting.unreadable_rows import may_lie
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.recall.read_journal import ReadJournal
@@ -42,10 +42,10 @@ long as some tens of single questions."""
 class Forgetter:
     """Removes what one principal may."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
-        self._lookup = Lookup(services, principal)
+        self._lookup = Lookup(runtime, principal)
 
     async def forget(
         self,
@@ -67,7 +67,7 @@ class Forgetter:
         if by_source and wanted is not None and id is None and key is None:
             came_from = self._came_from(wanted, None if scope is None else place)
             return await self._forgotten(
-                Doom(
+                ForgetSelection(
                     place,
                     frozenset(),
                     by_key=False,
@@ -83,7 +83,7 @@ class Forgetter:
             return not_found(unread)
         roots = frozenset(memory.root for memory in targets) | await self._roots_of(lost)
         return await self._forgotten(
-            Doom(
+            ForgetSelection(
                 place,
                 roots,
                 by_key=key is not None,
@@ -125,7 +125,7 @@ class Forgetter:
             )
         return place
 
-    async def _forgotten(self, doom: Doom) -> Outcome:
+    async def _forgotten(self, doom: ForgetSelection) -> Outcome:
         while (outcome := await self._forget_chains(doom)) is None:
             continue
         return outcome
@@ -135,12 +135,12 @@ class Forgetter:
         hear them, and block their keys if asked to.
         """
         place, hears = self._principal.home, self._lookup.hears
-        doom = Doom(place, roots, by_key=by_key, everything=False, hears=hears)
+        doom = ForgetSelection(place, roots, by_key=by_key, everything=False, hears=hears)
         return await self._forgotten(doom)
 
     async def forget_versions(self, ids: frozenset[str]) -> Outcome:
         """Forget single versions, whoever may hear them; the rest of their chains stays."""
-        doom = Doom(
+        doom = ForgetSelection(
             self._principal.home,
             frozenset(),
             by_key=False,
@@ -158,25 +158,25 @@ class Forgetter:
             outcome = await self.forget(id=None, key=what, scope=None, wanted=None)
             if outcome is not NOT_FOUND:
                 return outcome
-        index = self._services.indexes.of(self._principal.home.owner)
+        index = self._runtime.indexes.of(self._principal.home.owner)
         home = self._principal.home
-        index.refresh(await self._services.store.snapshot(home.owner, since=index.head))
+        index.refresh(await self._runtime.store.snapshot(home.owner, since=index.head))
         alike = index.at(self._lookup.now).by_hash(Place(home), content_hash(what))
         if not alike:
             return NOT_FOUND
         return await self.forget(id=alike[0].id, key=None, scope=None, wanted=None)
 
-    async def _forget_chains(self, doom: Doom) -> Outcome | None:
+    async def _forget_chains(self, doom: ForgetSelection) -> Outcome | None:
         """Forget chains as they stand; None if rows went away between reading and the turn."""
-        owner, store = self._principal.home.owner, self._services.store
-        await self._services.part(ReadJournal).flush(owner)  # receipts of what goes are to go too
+        owner, store = self._principal.home.owner, self._runtime.store
+        await self._runtime.part(ReadJournal).flush(owner)  # receipts of what goes are to go too
         (head,) = await store.heads([owner])
         for may_wait in (True, False):
             seen = await store.heads([owner]) if may_wait else (None,)
             chains, going, unread = await self._chains(owner, doom)
             held = await store.held(owner)
             told = await self._told(owner, chains.values(), held)
-            turn = Burial(self._services, self._principal, doom, chains, held, head, told)
+            turn = ForgetTurn(self._runtime, self._principal, doom, chains, held, head, told)
             turn.expected, turn.going, turn.unread = seen[0], going, unread
             # In this order: a promotion that is settled in between is seen as derived, too.
             turn.work = await store.outbox(source=owner, limit=MAX_OUTBOX)
@@ -187,22 +187,22 @@ class Forgetter:
         if turn.withdrawn:
             await store.settle(owner, turn.withdrawn)
         if turn.withdrawn or turn.copies:
-            await deliver(self._services, owner)
+            await deliver(self._runtime, owner)
         try:
-            self._services.indexes.of(owner).refresh(await store.snapshot(owner))
+            self._runtime.indexes.of(owner).refresh(await store.snapshot(owner))
         except StoreCorrupt:
             # It is done. Another damaged memory is told to whoever reads, and so builds it anew.
-            self._services.indexes.renew(owner)
+            self._runtime.indexes.renew(owner)
         return turn.outcome
 
     async def _chains(
-        self, owner: Scope, doom: Doom
+        self, owner: Scope, doom: ForgetSelection
     ) -> tuple[dict[str, StoredRow], frozenset[str], frozenset[str]]:
         """Return every version of the chains of what goes, and of what may have been derived from
         it: to see what of them stays. The ids of those that go for sure, and of those of which
         nobody can say whether they are meant.
         """
-        lost = await self._services.store.get(owner, sorted(doom.lost))
+        lost = await self._runtime.store.get(owner, sorted(doom.lost))
         named = await self._versions(owner, doom.roots) | {row.id: row for row in lost}
         rows = dict(named)
         roots, unread = set(doom.roots), doom.unread
@@ -214,27 +214,27 @@ class Forgetter:
         while fresh:
             rows |= fresh
             children = [id for id in await self._children(owner, [*fresh]) if id not in rows]
-            found = await self._services.store.get(owner, children)
+            found = await self._runtime.store.get(owner, children)
             fresh = await self._versions(owner, {memory.root for memory in read_of(found)})
         return rows, frozenset(named), unread
 
     async def _versions(self, owner: Scope, roots: Collection[str]) -> dict[str, StoredRow]:
-        histories = [await self._services.store.history(owner, root) for root in sorted(roots)]
+        histories = [await self._runtime.store.history(owner, root) for root in sorted(roots)]
         return {row.id: row for rows in histories for row in rows}
 
     async def _children(self, owner: Scope, parents: Sequence[str]) -> set[str]:
         """Return ids of this owner's that were derived from some memories, and maybe others."""
-        derived = self._services.store.derived
+        derived = self._runtime.store.derived
         if len(parents) > MANY:
             return {id for scope, id in await derived(owner) if scope == owner}
         found = [await derived(owner, parent) for parent in parents]
         return {id for children in found for scope, id in children if scope == owner}
 
     async def _elsewhere(
-        self, owner: Scope, doom: Doom, chains: Mapping[str, StoredRow]
+        self, owner: Scope, doom: ForgetSelection, chains: Mapping[str, StoredRow]
     ) -> Mapping[str, Sequence[tuple[Scope, str]]]:
         """Return the copies that other owners have of what may go, by the id of the original."""
-        derived = self._services.store.derived
+        derived = self._runtime.store.derived
         if doom.came_from is None or all(scope == owner for scope, _ in await derived(owner)):
             return {}
         found = {id: await derived(owner, id) for id in chains}
@@ -257,7 +257,7 @@ class Forgetter:
         keys |= {decode_candidate(each.body).key for each in held}
         keys.discard(None)
         ids, found, after = {each.id for each in held}, list[Told](), 0
-        while (keys or ids) and (links := await self._services.store.links(owner, after=after)):
+        while (keys or ids) and (links := await self._runtime.store.links(owner, after=after)):
             told = (Told.of(n.seq, json.loads(n.payload)) for n in links if n.payload is not None)
             found += [each for each in told if each.key in keys or ids & each.subjects]
             after = links[-1].seq
@@ -270,7 +270,7 @@ class Forgetter:
         their place and cannot be read any more, and of those of which nobody can say whether a
         filter means them.
         """
-        owner, store = place.owner, self._services.store
+        owner, store = place.owner, self._runtime.store
         rows: Sequence[StoredRow]
         if id is not None:
             rows = await store.get(owner, [check_text("id", id, 512)])
@@ -302,6 +302,6 @@ class Forgetter:
 
     async def _all_rows(self) -> list[StoredRow]:
         owner, rows = self._principal.home.owner, list[StoredRow]()
-        while page := await self._services.store.rows(owner, after=rows[-1].id if rows else ""):
+        while page := await self._runtime.store.rows(owner, after=rows[-1].id if rows else ""):
             rows += page
         return rows

@@ -25,9 +25,9 @@ from simonides.domain.writing.change import (
 )
 from simonides.domain.writing.decision import Outcome, OutcomeKind
 from simonides.engine.core.deletion_log import BY_KEY, Told
-from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.idempotency import marks_of
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.core.tombstones import (
     renumbered,
     standing_again,
@@ -37,7 +37,7 @@ from simonides.engine.core.tombstones import (
 from simonides.engine.edit.cascade import told_to_others
 from simonides.engine.edit.correct import NOT_FOUND
 from simonides.engine.edit.outbox import Promotion, unpacked
-from simonides.engine.forgetting.selection import Doom
+from simonides.engine.forgetting.selection import ForgetSelection
 from simonides.engine.recall.read_journal import DIGEST
 from simonides.engine.recall.shown_ledger import ECHO
 
@@ -50,7 +50,7 @@ REVIVED = "source_removed"
 
 
 @dataclass(slots=True)
-class Burial:
+class ForgetTurn:
     """Removes whole chains under the turn, versions that came meanwhile included.
 
     Attributes:
@@ -66,9 +66,9 @@ class Burial:
             cannot be read. They stay, and the outcome counts them.
     """
 
-    services: Services
+    runtime: Runtime
     principal: Principal
-    doom: Doom
+    doom: ForgetSelection
     chains: Mapping[str, StoredRow]
     held: Sequence[HeldCandidate]
     head: Head | None
@@ -90,14 +90,14 @@ class Burial:
             return None  # the epoch moved: something of what was read is gone
         if self.expected is not None and snapshot.head != self.expected:
             return None  # the trail may tell more by now
-        scribe = Scribe(self.services, self.principal, snapshot)
+        recorder = EventRecorder(self.runtime, self.principal, snapshot)
         versions, lost, left = self._read((*self.chains.values(), *snapshot.rows))
         named = [memory.id for memory in versions.values() if self.doom.takes(memory)]
         by_source = self.doom.came_from is not None
         readable = with_derived(versions.values(), {*named, *lost}, promoted=by_source)
         doomed = tuple(sorted({*readable, *lost}))
         gone, went = [versions[id] for id in readable], frozenset(doomed)
-        again = standing_again(versions, went, scribe.moment) if by_source else ()
+        again = standing_again(versions, went, recorder.moment) if by_source else ()
         stays = [m for m in (*versions.values(), *again) if m.id not in went and m.status.is_live]
         kept = tombstones(stays, keys=True) if by_source else ()
         buried = tuple(sorted({*tombstones(gone, keys=self.doom.by_key)}.difference(kept)))
@@ -117,23 +117,23 @@ class Burial:
         self.copies = copies
         if again:
             ids = tuple(memory.id for memory in again)
-            scribe.record(EventType.UNDONE, self.doom.place, subjects=ids, reasons=(REVIVED,))
+            recorder.record(EventType.UNDONE, self.doom.place, subjects=ids, reasons=(REVIVED,))
         told = {BY_KEY: True} if self.doom.by_key else {}
         forgot = (EventType.FORGOTTEN, self.doom.place)
-        scribe.record(*forgot, subjects=doomed, reasons=reasons, details=told)
-        self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, scribe.events)
+        recorder.record(*forgot, subjects=doomed, reasons=reasons, details=told)
+        self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, recorder.events)
         overtaken = [each for each in self.work if _carries(each, doomed)]
         self.withdrawn = tuple(each.item.id for each in overtaken)
         return Change(
-            known_at=scribe.moment.known_at,
-            restated=(*again, *renumbered(versions, went, scribe.moment)),
+            known_at=recorder.moment.known_at,
+            restated=(*again, *renumbered(versions, went, recorder.moment)),
             forgotten=doomed,
             tombstones=buried,
             released=tuple(held.id for held in released),
-            events=scribe.events,
+            events=recorder.events,
             blanked=self._blanked(gone, released),
             unjournaled=(DIGEST, ECHO),
-            outbox=told_to_others(scribe.moment.new_id, overtaken, copies),
+            outbox=told_to_others(recorder.moment.new_id, overtaken, copies),
         )
 
     def _read(

@@ -12,7 +12,7 @@ from simonides.domain.writing.decision import Candidate
 
 
 @dataclass(frozen=True, slots=True)
-class Doom:
+class ForgetSelection:
     """What is to go.
 
     Attributes:

@@ -24,7 +24,7 @@ B = TypeVar("B")
 
 
 @dataclass(frozen=True, slots=True)
-class Salvaged:
+class DecodableRows:
     """What could be read of an owner.
 
     Attributes:
@@ -43,14 +43,14 @@ class Salvaged:
 
 def salvaged(
     rows: Iterable[StoredRow], held: Iterable[HeldCandidate], work: Iterable[PendingOutbox]
-) -> Salvaged:
+) -> DecodableRows:
     """Read what can be read; raises nothing for what cannot."""
     memories = [salvage(row) for row in rows]
     candidates = [_or_none(lambda one: decode_candidate(one.body), one) for one in held]
     carried = [(one, _or_none(lambda one: unpacked(one.item), one)) for one in work]
     readable = [None if what is None else one for one, what in carried]
     read = (memories, candidates, readable)
-    return Salvaged(
+    return DecodableRows(
         tuple(one for one in memories if one is not None),
         tuple(one for one in candidates if one is not None),
         tuple(one for one in readable if one is not None),

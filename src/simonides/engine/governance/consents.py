@@ -25,10 +25,10 @@ from simonides.domain.governance.consent import (
 from simonides.domain.memory import Memory
 from simonides.domain.scope import Principal
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.forgetting.forget import Forgetter
-from simonides.engine.screening.consent_matching import Spoken, is_telling
+from simonides.engine.screening.consent_matching import ConsentMatcher, is_telling
 from simonides.engine.write.evidence import withdraw
 from simonides.policy.guards import consent_refused
 from simonides.text.normalise import check_text
@@ -43,15 +43,15 @@ MAX_CONSENTS = 1_000
 class Consenter:
     """Keeps the consents of one principal's owner: a user's hold in tasks and for every agent."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         # Whoever speaks in a task is its user.
         self._principal = replace(principal, home=principal.home.owner)
         self._owner = principal.home.owner
 
     async def seen(self) -> tuple[Consent, ...]:
         """See :meth:`simonides.AsyncMemoryManager.consents`."""
-        return await self._services.store.consents(self._owner)
+        return await self._runtime.store.consents(self._owner)
 
     async def allow(self, key: str | None, category: str | None) -> ConsentChange:
         """See :meth:`simonides.AsyncMemoryManager.allow`."""
@@ -64,7 +64,7 @@ class Consenter:
     async def refuse(self, key: str | None, category: str | None, *, remove: bool) -> ConsentChange:
         """See :meth:`simonides.AsyncMemoryManager.refuse`."""
         about, name = _named(key, category)
-        known = self._services.policies.policy_for(self._owner.org).categories
+        known = self._runtime.policies.policy_for(self._owner.org).categories
         if about is About.CATEGORY and name not in known:
             # A slip of the pen would look like a refusal and be none.
             raise InvalidInput("category", f"the policy has {', '.join(sorted(known))}")
@@ -83,23 +83,23 @@ class Consenter:
             anew: Whether any of them was not in force before.
         """
         if anew:
-            await withdraw(self._services, self._principal, self._owner)
+            await withdraw(self._runtime, self._principal, self._owner)
         for consent in refused:
             await self._released(consent)
 
     async def _said(self, about: About, name: str, *, allowed: bool) -> ConsentChange:
-        store, word = self._services.store, _Word(self._services, self._principal, about, name)
+        store, word = self._runtime.store, _Word(self._runtime, self._principal, about, name)
         word.allowed = allowed
         # All rows are asked for, because consents come with them; who has them must read anew then.
         await store.commit(self._owner, TurnRequest(), word.decide)
         if word.said.changed:
-            self._services.indexes.of(self._owner).refresh(await store.snapshot(self._owner))
-            await withdraw(self._services, self._principal, self._owner)
+            self._runtime.indexes.of(self._owner).refresh(await store.snapshot(self._owner))
+            await withdraw(self._runtime, self._principal, self._owner)
         return word.said
 
     async def _released(self, consent: Consent) -> tuple[int, tuple[Event, ...]]:
         """Let go of what is held back and was refused; no more of it can come."""
-        held = await self._services.store.held(self._owner)
+        held = await self._runtime.store.held(self._owner)
         refusals = refusals_of(await self.seen())
         ids = tuple(h.id for h in held if refusals.against(decode_candidate(h.body)))
         if not ids:
@@ -109,13 +109,13 @@ class Consenter:
 
         def decide(snapshot: Snapshot) -> Change:
             nonlocal events
-            scribe = Scribe(self._services, self._principal, snapshot)
-            scribe.record(EventType.FORGOTTEN, self._owner, reasons=reasons)
-            events = scribe.events
-            return Change(known_at=scribe.moment.known_at, released=ids, events=events)
+            recorder = EventRecorder(self._runtime, self._principal, snapshot)
+            recorder.record(EventType.FORGOTTEN, self._owner, reasons=reasons)
+            events = recorder.events
+            return Change(known_at=recorder.moment.known_at, released=ids, events=events)
 
-        index = self._services.indexes.of(self._owner)
-        await self._services.store.commit(self._owner, TurnRequest(since=index.head), decide)
+        index = self._runtime.indexes.of(self._owner)
+        await self._runtime.store.commit(self._owner, TurnRequest(since=index.head), decide)
         return len(ids), events
 
     async def _removed(self, consent: Consent) -> tuple[int, tuple[Event, ...]]:
@@ -138,17 +138,19 @@ class Consenter:
             elif is_telling(memory):
                 tellings.append(memory)
         # What was made of what goes, goes with it.
-        told = await self._services.aside(partial(Spoken(tellings, self._owner).refused, refusals))
+        told = await self._runtime.aside(
+            partial(ConsentMatcher(tellings, self._owner).refused, refusals)
+        )
         roots |= {memory.root for memory in tellings if memory.content in told}
         if not roots:
             return 0, ()
-        forgetter = Forgetter(self._services, self._principal)
+        forgetter = Forgetter(self._runtime, self._principal)
         outcome = await forgetter.forget_chains(frozenset(roots))
         return _count(outcome.reasons), outcome.events
 
     async def _memories(self) -> AsyncIterator[Memory]:
         after = ""
-        while page := await self._services.store.rows(self._owner, after=after):
+        while page := await self._runtime.store.rows(self._owner, after=after):
             for row in page:
                 yield decode(row)
             after = page[-1].id
@@ -158,7 +160,7 @@ class Consenter:
 class _Word:
     """One word about a key or a category, put down under the turn unless it stands."""
 
-    services: Services
+    runtime: Runtime
     principal: Principal
     about: About
     name: str
@@ -175,16 +177,18 @@ class _Word:
         is_full = len(standing) >= MAX_CONSENTS and self.about is not About.RECALL
         if before is None and is_full:
             raise InvalidInput(self.about, f"an owner has at most {MAX_CONSENTS:,} consents")
-        scribe = Scribe(self.services, self.principal, snapshot)
-        said = Consent(self.about, self.name, self.allowed, scribe.moment.now, self.principal.name)
-        scribe.record(
+        recorder = EventRecorder(self.runtime, self.principal, snapshot)
+        said = Consent(
+            self.about, self.name, self.allowed, recorder.moment.now, self.principal.name
+        )
+        recorder.record(
             EventType.CONSENT_CHANGED,
             self.principal.home,
             reasons=("allowed" if self.allowed else "refused",),
             details={"about": self.about.value, "name": self.name},
         )
-        self.said = ConsentChange(said, changed=True, events=scribe.events)
-        return Change(known_at=scribe.moment.known_at, consents=(said,), events=scribe.events)
+        self.said = ConsentChange(said, changed=True, events=recorder.events)
+        return Change(known_at=recorder.moment.known_at, consents=(said,), events=recorder.events)
 
 
 def _named(key: str | None, category: str | None) -> tuple[About, str]:

@@ -15,16 +15,16 @@ from simonides.domain.scope import (
 )
 from simonides.domain.value import shown
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.policy.guards import administers, may_grant
 
 
 class Granter:
     """Changes grants in the name of one principal, whose right is looked at under the turn."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
 
     async def grant(self, org: Scope, user: str, right: str) -> Grant:
@@ -45,7 +45,7 @@ class Granter:
 
     async def seen(self, org: Scope) -> tuple[Grant, ...]:
         """Return the grants that the principal may see, by user, then right."""
-        grants = await self._services.store.grants(org)
+        grants = await self._runtime.store.grants(org)
         if administers(self._principal, org, grants):
             return grants
         user = self._principal.home.user
@@ -63,8 +63,8 @@ class Granter:
             changed = True
             return self._changed(org, grant, snapshot, given=given)
 
-        (head,) = await self._services.store.heads([org])
-        await self._services.store.commit(org, TurnRequest(since=head, grants=True), decide)
+        (head,) = await self._runtime.store.heads([org])
+        await self._runtime.store.commit(org, TurnRequest(since=head, grants=True), decide)
         return changed
 
     def _check(self, org: Scope, grant: Grant, grants: Sequence[Grant], *, given: bool) -> None:
@@ -78,17 +78,17 @@ class Granter:
             )
 
     def _changed(self, org: Scope, grant: Grant, snapshot: Snapshot, *, given: bool) -> Change:
-        scribe = Scribe(self._services, self._principal, snapshot)
-        scribe.record(
+        recorder = EventRecorder(self._runtime, self._principal, snapshot)
+        recorder.record(
             EventType.GRANTED if given else EventType.REVOKED,
             org,
             details={"grantee": grant.grantee, "right": grant.name},
         )
         return Change(
-            known_at=scribe.moment.known_at,
+            known_at=recorder.moment.known_at,
             granted=(grant,) if given else (),
             revoked=() if given else (grant,),
-            events=scribe.events,
+            events=recorder.events,
         )
 
 

@@ -18,8 +18,8 @@ from simonides.domain.writing.decision import (
     OutcomeKind,
     Proposer,
 )
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.correct import NOT_FOUND
 from simonides.engine.governance.reviews import MAX_REASON_BYTES, OWN_PROPOSAL
 from simonides.engine.recall.lookup import Lookup
@@ -39,11 +39,11 @@ FROM_ELSEWHERE = "promoted_from_elsewhere"
 class Holder:
     """What waits in a scope that one principal may write to."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
-        self._lookup = Lookup(services, principal)
-        self._writer = Writer(services, principal)
+        self._lookup = Lookup(runtime, principal)
+        self._writer = Writer(runtime, principal)
 
     async def held(self, scope: str | None) -> tuple[Held, ...]:
         """See :meth:`simonides.api.AsyncMemoryManager.held`."""
@@ -61,7 +61,7 @@ class Holder:
             return Outcome(OutcomeKind.BLOCKED, None, (FROM_ELSEWHERE,))
         # Under its id a second release of it, by somebody else at the same time, finds it done.
         named = replace(candidate, idempotency_key=f"release:{held.id}")
-        policy = self._services.policies.policy_for(named.scope.org)
+        policy = self._runtime.policies.policy_for(named.scope.org)
         judgement = judge_one(named, policy, looked_at_before(named, held.reasons))
         if not isinstance(judgement, Drop):
             judgement = Commit(judgement.candidate, (RELEASED, *held.reasons))
@@ -90,10 +90,10 @@ class Holder:
         return next((held for held in found if held.id == id), None)
 
     async def _waiting(self, scope: Scope) -> tuple[Held, ...]:
-        rows = await self._services.store.held(scope.owner)
+        rows = await self._runtime.store.held(scope.owner)
         if not rows:
             return ()
-        policy = self._services.policies.policy_for(scope.org)
+        policy = self._runtime.policies.policy_for(scope.org)
         days, kept_days = policy.review_days, policy.consolidation.held_days
         found = (decode_held(row) for row in rows)
         return tuple(
@@ -120,16 +120,16 @@ class Holder:
 
         def record(snapshot: Snapshot) -> Change:
             nonlocal events
-            scribe = Scribe(self._services, self._principal, snapshot)
+            recorder = EventRecorder(self._runtime, self._principal, snapshot)
             details = {"held": held.id, "reason": reason}
             scope = held.candidate.scope
-            scribe.record(type, scope, subjects=(held.id,), reasons=(why,), details=details)
-            events, ids = scribe.events, (held.id,) if gone else ()
-            return Change(known_at=scribe.moment.known_at, events=events, released=ids)
+            recorder.record(type, scope, subjects=(held.id,), reasons=(why,), details=details)
+            events, ids = recorder.events, (held.id,) if gone else ()
+            return Change(known_at=recorder.moment.known_at, events=events, released=ids)
 
         owner = held.candidate.scope.owner
-        index = self._services.indexes.of(owner)
-        committed = await self._services.store.commit(owner, TurnRequest(since=index.head), record)
+        index = self._runtime.indexes.of(owner)
+        committed = await self._runtime.store.commit(owner, TurnRequest(since=index.head), record)
         index.follow(committed)
         kind = OutcomeKind.DROPPED if gone else OutcomeKind.BLOCKED
         return Outcome(kind, None, (why,), events)

@@ -23,7 +23,7 @@ from simonides.domain.memory import Memory
 from simonides.domain.scope import DEFAULT_ORG, Scope
 from simonides.domain.writing.decision import Candidate, Drop, Judgement
 from simonides.engine.core.audit_chain import PAGE
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.screening.judge import judge_one, rules_of
 from simonides.policy.dry_run import rejudged
 from simonides.policy.policy import Policy
@@ -43,18 +43,18 @@ _FATES = {
 }
 
 
-async def dry_run(services: Services, policy: Policy, org: str) -> DryRun:
+async def dry_run(runtime: Runtime, policy: Policy, org: str) -> DryRun:
     """Judge an org's past writes under another policy.
 
     What belongs to all orgs is under the default org's policy and looked at with it.
     """
-    in_force = services.policies.policy_for(org)
+    in_force = runtime.policies.policy_for(org)
     writes: list[Rejudged] = []
     erased = 0
-    for owner in await services.store.owners():
+    for owner in await runtime.store.owners():
         if owner.org != org and not (owner.org is None and org == DEFAULT_ORG):
             continue
-        looking = _Look(services, owner, in_force, policy)
+        looking = _Look(runtime, owner, in_force, policy)
         writes += [write async for write in looking.back()]
         erased += looking.erased
     return DryRun(
@@ -69,8 +69,8 @@ async def dry_run(services: Services, policy: Policy, org: str) -> DryRun:
 class _Look:
     """Goes over the trail of one owner."""
 
-    def __init__(self, services: Services, owner: Scope, in_force: Policy, policy: Policy) -> None:
-        self._store = services.store
+    def __init__(self, runtime: Runtime, owner: Scope, in_force: Policy, policy: Policy) -> None:
+        self._store = runtime.store
         self._owner = owner
         self._in_force = in_force
         self._policy = policy

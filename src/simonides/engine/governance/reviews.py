@@ -21,8 +21,8 @@ from simonides.domain.scope import Principal
 from simonides.domain.value import shown
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.correct import NOT_FOUND
 from simonides.engine.hygiene_scan.review_rules import decided
 from simonides.engine.recall.lookup import Lookup
@@ -40,29 +40,29 @@ MAX_REASON_BYTES = 1_000
 class Reviewer:
     """The reviews of one principal's own scope."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
-        self._lookup = Lookup(services, principal)
+        self._lookup = Lookup(runtime, principal)
 
     async def reviews(self, status: str) -> tuple[Review, ...]:
         """See :meth:`simonides.api.AsyncMemoryManager.reviews`."""
         wanted = _named("status", status, ReviewStatus)
         owner = self._principal.home.owner
-        recorded = [*await self._services.store.reviews(owner, status=wanted)]
+        recorded = [*await self._runtime.store.reviews(owner, status=wanted)]
         if wanted is ReviewStatus.EXPIRED:
             # Those of which nobody has noted yet that they are: time says so by itself.
-            recorded += await self._services.store.reviews(owner, status=ReviewStatus.OPEN)
+            recorded += await self._runtime.store.reviews(owner, status=ReviewStatus.OPEN)
         if not recorded:
             return ()
-        index = self._services.indexes.of(owner)
-        index.refresh(await self._services.store.snapshot(owner, since=index.head))
+        index = self._runtime.indexes.of(owner)
+        index.refresh(await self._runtime.store.snapshot(owner, since=index.head))
         seen = [self._as_of_now(decode_review(record)) for record in recorded]
         found = [self._with_sides(each, index) for each in seen if each.status is wanted]
         return tuple(review for review in found if self._is_mine(review, index.refusals))
 
     def _as_of_now(self, review: Review) -> Review:
-        days = self._services.policies.policy_for(self._principal.home.org).review_days
+        days = self._runtime.policies.policy_for(self._principal.home.org).review_days
         overdue = review.is_overdue(self._lookup.now, days)
         return replace(review, expired_at=self._lookup.now) if overdue else review
 
@@ -92,13 +92,13 @@ class Reviewer:
         if known[0].proposed_by == self._principal.acting and not self._principal.is_person:
             return await self._refused(known[0])
         owner = self._principal.home.owner
-        index = self._services.indexes.of(owner)
-        turn = _Decision(self._services, self._principal, index, known[0], wanted, reason)
-        committed = await self._services.store.commit(
+        index = self._runtime.indexes.of(owner)
+        turn = _Decision(self._runtime, self._principal, index, known[0], wanted, reason)
+        committed = await self._runtime.store.commit(
             owner, TurnRequest(since=index.head), turn.decide
         )
         index.follow(committed)
-        await settle(self._services, self._principal, owner, committed.rows)
+        await settle(self._runtime, self._principal, owner, committed.rows)
         return turn.outcome
 
     async def _refused(self, review: Review) -> Outcome:
@@ -108,18 +108,18 @@ class Reviewer:
 
         def record(snapshot: Snapshot) -> Change:
             nonlocal events
-            scribe = Scribe(self._services, self._principal, snapshot)
-            scribe.record(
+            recorder = EventRecorder(self._runtime, self._principal, snapshot)
+            recorder.record(
                 EventType.BLOCKED,
                 review.scope,
                 reasons=(OWN_PROPOSAL,),
                 details={"review": review.id},
             )
-            events = scribe.events
-            return Change(known_at=scribe.moment.known_at, events=events)
+            events = recorder.events
+            return Change(known_at=recorder.moment.known_at, events=events)
 
-        index = self._services.indexes.of(owner)
-        committed = await self._services.store.commit(owner, TurnRequest(since=index.head), record)
+        index = self._runtime.indexes.of(owner)
+        committed = await self._runtime.store.commit(owner, TurnRequest(since=index.head), record)
         index.follow(committed)
         return Outcome(OutcomeKind.BLOCKED, None, (OWN_PROPOSAL,), events)
 
@@ -139,7 +139,7 @@ def _named(field: str, name: str, kinds: type[ReviewStatus] | type[Keep]) -> Rev
 class _Decision:
     """Decides one review under the turn, if there is still something to decide."""
 
-    services: Services
+    runtime: Runtime
     principal: Principal
     index: OwnerIndex
     review: Review
@@ -149,28 +149,28 @@ class _Decision:
 
     def decide(self, snapshot: Snapshot) -> Change | None:
         self.index.refresh(snapshot)
-        scribe = Scribe(self.services, self.principal, snapshot)
-        moment, review = scribe.moment, self.review
+        recorder = EventRecorder(self.runtime, self.principal, snapshot)
+        moment, review = recorder.moment, self.review
         a, b = (self.index.at(moment.now).by_root(root) for root in (review.a, review.b))
-        policy = self.services.policies.policy_for(self.principal.home.org)
+        policy = self.runtime.policies.policy_for(self.principal.home.org)
         states = decided(
             a, b, self.keep, review.opened_at, moment, lambda name: policy.ttl_for(name)[0]
         )
         if isinstance(states, str):
             self.outcome = Outcome(OutcomeKind.DROPPED, a or b, (states,))
             return None
-        self._record(scribe, states)
+        self._record(recorder, states)
         closed = replace(review, kept=self.keep, decided_at=moment.now)
         return Change(
             known_at=moment.known_at,
             restated=states,
-            events=scribe.events,
+            events=recorder.events,
             reviews=(encode_review(closed),),
         )
 
-    def _record(self, scribe: Scribe, states: tuple[Memory, ...]) -> None:
+    def _record(self, recorder: EventRecorder, states: tuple[Memory, ...]) -> None:
         why = f"kept:{self.keep}"
-        scribe.record(
+        recorder.record(
             EventType.DECIDED,
             self.review.scope,
             subjects=tuple(memory.id for memory in states),
@@ -180,5 +180,5 @@ class _Decision:
         )
         lost = any(not memory.status.is_live for memory in states)
         kind = OutcomeKind.SUPERSEDED if lost else OutcomeKind.COEXISTS
-        kept = seen_at(states[0], scribe.moment.now) if self.keep is not Keep.NEITHER else None
-        self.outcome = Outcome(kind, kept, ("decided", why), scribe.events)
+        kept = seen_at(states[0], recorder.moment.now) if self.keep is not Keep.NEITHER else None
+        self.outcome = Outcome(kind, kept, ("decided", why), recorder.events)

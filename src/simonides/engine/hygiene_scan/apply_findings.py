@@ -17,8 +17,8 @@ from simonides.domain.memory import Memory, Status
 from simonides.domain.operations.dream import DreamItem, DreamStep
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import Change, Snapshot
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.hygiene_scan.review_rules import gone, settled
 from simonides.engine.write.rules.versions import under_review
 from simonides.retrieval.index.owner_index import OwnerIndex
@@ -54,7 +54,7 @@ class FindingsTurn:
     """A few findings, to be applied under the owner's turn as far as both memories still stand.
 
     Attributes:
-        services: The open simonides.
+        runtime: The open simonides.
         principal: Who has it done.
         owner: Whose turn it is.
         index: The owner's index.
@@ -69,7 +69,7 @@ class FindingsTurn:
         reviews: Opened or expired.
     """
 
-    services: Services
+    runtime: Runtime
     principal: Principal
     owner: Scope
     index: OwnerIndex
@@ -86,33 +86,33 @@ class FindingsTurn:
     def decide(self, snapshot: Snapshot) -> Change | None:
         """Apply what still stands, and let go of what nobody decided in time."""
         self.index.refresh(snapshot)
-        scribe = Scribe(self.services, self.principal, snapshot)
-        self.apply(scribe)
+        recorder = EventRecorder(self.runtime, self.principal, snapshot)
+        self.apply(recorder)
         for review in self.late:
-            self._expire(review, scribe)
+            self._expire(review, recorder)
         if self.waited:
-            scribe.record(
+            recorder.record(
                 EventType.FORGOTTEN, self.owner, subjects=self.waited, reasons=(HELD_EXPIRED,)
             )
             self.counts["held_expired"] = len(self.waited)
-        if not scribe.events:
+        if not recorder.events:
             return None
         return Change(
-            known_at=scribe.moment.known_at,
+            known_at=recorder.moment.known_at,
             restated=tuple(self.states.values()),
             reviews=tuple(map(encode_review, self.reviews)),
             released=self.waited,
-            events=scribe.events,
+            events=recorder.events,
         )
 
-    def apply(self, scribe: Scribe) -> None:
+    def apply(self, recorder: EventRecorder) -> None:
         """Apply the findings for somebody who makes the change; asked again, it starts anew."""
         self.counts, self.items, self.states, self.reviews = {}, [], {}, []
         for found in self.work:
-            self._apply(found, scribe)
+            self._apply(found, recorder)
 
-    def _apply(self, found: Found, scribe: Scribe) -> None:
-        now = scribe.moment.now
+    def _apply(self, found: Found, recorder: EventRecorder) -> None:
+        now = recorder.moment.now
         sides = [self.index.at(now).by_id(id) for id in (found.older, found.newer)]
         older, newer = sides
         # What this very turn has changed is looked at by the next cycle.
@@ -124,25 +124,25 @@ class FindingsTurn:
             is_models = found.verdict.relation is Relation.SAME
             reasons = (found.verdict.reason,) if is_models else ("said_twice",)
             details = {"model": found.model} if found.model else {}
-            self._state(gone(newer, older, scribe.moment))
-            self._tell(EventType.MERGED, older, newer, reasons, scribe, "duplicates", details)
+            self._state(gone(newer, older, recorder.moment))
+            self._tell(EventType.MERGED, older, newer, reasons, recorder, "duplicates", details)
             self._note(DreamStep.MERGE, (newer.id,), (older.id,), reasons)
             return
         if Status.REVIEW in (older.status, newer.status):
             return
         reasons = (found.verdict.reason,)
         details = {"model": found.model} if found.model else {}
-        outcome = settled(older, newer, found.verdict.relation, self.gap, scribe.moment)
+        outcome = settled(older, newer, found.verdict.relation, self.gap, recorder.moment)
         if outcome is not None:
             is_update = found.verdict.relation is Relation.UPDATE
             self._state(outcome[1])
             counted = "updates" if is_update else "resolved"
             ends = (outcome[0], outcome[1], reasons)
-            self._tell(EventType.SUPERSEDED, *ends, scribe, counted, details)
+            self._tell(EventType.SUPERSEDED, *ends, recorder, counted, details)
             self._note(DreamStep.SUPERSEDE, (outcome[1].id,), (outcome[0].id,), reasons)
             return
         review = Review(
-            id=scribe.moment.new_id(),
+            id=recorder.moment.new_id(),
             scope=newer.scope,
             reason="small_gap",
             opened_at=now,
@@ -151,15 +151,15 @@ class FindingsTurn:
             proposed_by=self.principal.acting,
         )
         for side in (older, newer):
-            self._state(under_review(side, scribe.moment))
+            self._state(under_review(side, recorder.moment))
         self.reviews.append(review)
         details |= {"review": review.id}
-        self._tell(EventType.REVIEW, newer, older, reasons, scribe, "contradictions", details)
+        self._tell(EventType.REVIEW, newer, older, reasons, recorder, "contradictions", details)
         self._note(DreamStep.REVIEW, (older.id, newer.id), (), (*reasons, f"{REVIEW}:{review.id}"))
 
-    def _expire(self, review: Review, scribe: Scribe) -> None:
-        self.reviews.append(replace(review, expired_at=scribe.moment.now))
-        scribe.record(
+    def _expire(self, review: Review, recorder: EventRecorder) -> None:
+        self.reviews.append(replace(review, expired_at=recorder.moment.now))
+        recorder.record(
             EventType.REVIEW,
             review.scope,
             reasons=(REVIEW_EXPIRED,),
@@ -185,11 +185,11 @@ class FindingsTurn:
         one: Memory,
         other: Memory,
         reasons: tuple[str, ...],
-        scribe: Scribe,
+        recorder: EventRecorder,
         counted: str,
         details: dict[str, str] | None = None,
     ) -> None:
-        scribe.record(
+        recorder.record(
             type, one.scope, subjects=(one.id, other.id), reasons=reasons, details=details or {}
         )
         self._count(counted)

@@ -16,7 +16,7 @@ from simonides.domain.governance.contradiction import Pair, Relation, Verdict
 from simonides.domain.operations.hygiene_scan import HygieneReport
 from simonides.domain.writing.decision import NO_USAGE
 from simonides.engine.capture.capture import failure_of
-from simonides.engine.core.runtime import Services, ails
+from simonides.engine.core.runtime import Runtime, ails
 from simonides.hygiene.contradiction.model_judge import (
     RULE,
     judge,
@@ -49,7 +49,7 @@ class Opinion(NamedTuple):
 
 
 async def opinion(
-    services: Services,
+    runtime: Runtime,
     policy: Policy,
     pairs: Sequence[Pair],
     report: HygieneReport,
@@ -61,7 +61,7 @@ async def opinion(
     happens.
 
     Args:
-        services: The open simonides.
+        runtime: The open simonides.
         policy: Of the owner's org.
         pairs: Near statements of which the rules say neither.
         report: What is known so far.
@@ -80,9 +80,9 @@ async def opinion(
         answer = await judge(model, asked, deadline_s=policy.budgets.seconds)
     except ModelError as error:
         if not isinstance(error, CeilingReached):
-            ails(services, MODEL, error)
+            ails(runtime, MODEL, error)
         return Opinion((), report.told(error.usage or NO_USAGE, failure_of(error)))
-    ails(services, MODEL, None)
+    ails(runtime, MODEL, None)
     said, wrong = verdicts_of(answer.value, len(asked))
     told = {place: said[place] for place in sorted(said) if said[place] is not Relation.NEITHER}
     unlike = [p for p, each in told.items() if each is Relation.SAME and not _may_be_one(asked[p])]

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from simonides.domain.operations.hygiene_scan import HygieneReport
 from simonides.domain.scope import Principal
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.runtime import Services, account_of
+from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.hygiene_scan.scan import Cycle
 from simonides.policy.policy import Policy
 from simonides.ports import LanguageModel
@@ -23,7 +23,7 @@ _NEWCOMERS = (OutcomeKind.CREATED, OutcomeKind.COEXISTS)
 
 
 async def reconcile(
-    services: Services,
+    runtime: Runtime,
     principal: Principal,
     policy: Policy,
     outcomes: Sequence[Outcome],
@@ -33,7 +33,7 @@ async def reconcile(
     """Let a model say how newcomers stand to what was there, and apply that.
 
     Args:
-        services: The open simonides.
+        runtime: The open simonides.
         principal: Who wrote them; the trail names it.
         policy: Of its org; its ``lanes.reconcile`` may say that nobody is asked.
         outcomes: Of the writes; those are looked at that left something new with this owner.
@@ -54,8 +54,8 @@ async def reconcile(
         and outcome.memory.scope.owner == owner
         and outcome.memory.key is None
     ]
-    account = model or account_of(services, owner)
+    account = model or account_of(runtime, owner)
     if account is None or not new or not policy.lanes.reconcile:
         return HygieneReport()
-    cycle = Cycle(services, principal)
+    cycle = Cycle(runtime, principal)
     return await cycle.run(owner, dry_run=False, among=new, model=account)

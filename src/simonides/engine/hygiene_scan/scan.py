@@ -32,7 +32,7 @@ from simonides.domain.scope import Principal, Scope
 from simonides.domain.value import from_us
 from simonides.domain.writing.change import Snapshot, StoredRow, TurnRequest
 from simonides.engine.core.counters import Counters
-from simonides.engine.core.runtime import Services, account_of
+from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.hygiene_scan.apply_findings import FindingsTurn, Found
 from simonides.engine.hygiene_scan.contradiction_model import opinion
 from simonides.engine.screening.screen import findings_of
@@ -86,11 +86,11 @@ class Looked(NamedTuple):
 class Cycle:
     """Looks through the memories of an owner for somebody."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
         """Build it; the trail names the principal."""
-        self._services = services
+        self._runtime = runtime
         self._principal = principal
-        self._counters = services.part(Counters)
+        self._counters = runtime.part(Counters)
 
     async def run(
         self,
@@ -116,7 +116,7 @@ class Cycle:
         Raises:
             StoreError: If the store could not; what was done until then stays.
         """
-        services = self._services
+        runtime = self._runtime
         found, report = await self.found(
             owner,
             recent=recent,
@@ -126,10 +126,10 @@ class Cycle:
             minds=not recent and since is None and among is None,
         )
         report = replace(report, dry_run=dry_run)
-        index, policy = services.indexes.of(owner), services.policies.policy_for(owner.org)
+        index, policy = runtime.indexes.of(owner), runtime.policies.policy_for(owner.org)
         late = None
         if among is None:
-            reviews = map(decode_review, await services.store.reviews(owner))
+            reviews = map(decode_review, await runtime.store.reviews(owner))
             late = [each for each in reviews if each.is_overdue(self._now, policy.review_days)]
         return await self._applied(owner, index, policy, report, found, late)
 
@@ -156,11 +156,11 @@ class Cycle:
         Returns:
             What is to be done, and a report that counts what was looked at.
         """
-        services = self._services
-        index = services.indexes.of(owner)
-        index.refresh(await services.store.snapshot(owner, since=index.head))
-        policy = services.policies.policy_for(owner.org)
-        reviews = [decode_review(each) for each in await services.store.reviews(owner)]
+        runtime = self._runtime
+        index = runtime.indexes.of(owner)
+        index.refresh(await runtime.store.snapshot(owner, since=index.head))
+        policy = runtime.policies.policy_for(owner.org)
+        reviews = [decode_review(each) for each in await runtime.store.reviews(owner)]
         look = partial(
             looked,
             index,
@@ -168,22 +168,22 @@ class Cycle:
             since=self._now - RECENT if recent else since,
             kept=_kept_both(reviews),
             has_model=bool(
-                since is None and services.models.meter and policy.hygiene.model_pairs > 0
+                since is None and runtime.models.meter and policy.hygiene.model_pairs > 0
             ),
             minded_by=policy if minds else None,
         )
         report = HygieneReport(owners=1)
-        stored = await (self._rows(owner) if among is None else services.store.get(owner, among))
+        stored = await (self._rows(owner) if among is None else runtime.store.get(owner, among))
         rows = [row for row in stored if index.holds(row.id)]
         found: list[Found] = []
         pairs: list[Pair] = []
         for first in range(0, len(rows), PAGE):
             page = index.current(rows[first : first + PAGE])
-            seen = await services.aside(partial(look, page))
+            seen = await runtime.aside(partial(look, page))
             report = report.plus(**seen.counts).seen(seen.marks)
             found += seen.found
             pairs += seen.pairs
-        asked = model or account_of(services, owner)
+        asked = model or account_of(runtime, owner)
         report = await self._asked(asked, policy, report, found, pairs)
         return found, report
 
@@ -200,7 +200,7 @@ class Cycle:
             return report
         met = {id for each in found for id in (each.older, each.newer)}
         left = [pair for pair in pairs if met.isdisjoint({pair.older.id, pair.newer.id})]
-        said = await opinion(self._services, policy, left, report, model)
+        said = await opinion(self._runtime, policy, left, report, model)
         found += [
             Found(pair.older.id, pair.newer.id, verdict, model.model_id)
             for pair, verdict in said.found
@@ -209,13 +209,13 @@ class Cycle:
 
     @property
     def _now(self) -> datetime:
-        return from_us(self._services.clock.now_us())
+        return from_us(self._runtime.clock.now_us())
 
     async def _rows(self, owner: Scope) -> Sequence[StoredRow]:
         rows: list[StoredRow] = []
         after: str | None = ""
         while after is not None:
-            page = await self._services.store.rows(owner, after=after, limit=2_000)
+            page = await self._runtime.store.rows(owner, after=after, limit=2_000)
             after = page[-1].id if len(page) == 2_000 else None
             rows += page
         return rows
@@ -230,16 +230,16 @@ class Cycle:
         late: Sequence[Review] | None,
     ) -> HygieneReport:
         """Apply what was found; with ``late`` also let go of what nobody has decided in time."""
-        services, days = self._services, policy.review_days
+        runtime, days = self._runtime, policy.review_days
         kept_days = policy.consolidation.held_days
-        held = () if late is None else await services.store.held(owner)
+        held = () if late is None else await runtime.store.held(owner)
         waited = tuple(
             row.id for row in held if decode_held(row).is_overdue(self._now, days, kept_days)
         )
         for first in range(0, max(len(found), 1), TURN_FINDINGS):
             work = found[first : first + TURN_FINDINGS]
             turn = FindingsTurn(
-                services,
+                runtime,
                 self._principal,
                 owner,
                 index,
@@ -254,9 +254,9 @@ class Cycle:
                     turn.decide(Snapshot(head=head, complete=False, rows=()))
             elif work or turn.late or turn.waited:
                 request = TurnRequest(since=index.head)
-                committed = await services.store.commit(owner, request, turn.decide)
+                committed = await runtime.store.commit(owner, request, turn.decide)
                 index.follow(committed)
-                await settle(services, self._principal, owner, committed.rows)
+                await settle(runtime, self._principal, owner, committed.rows)
                 many = sum(turn.counts.get(name, 0) for name in ("contradictions", "resolved"))
                 self._counters.decided(_decisions(turn.counts), contradictions=many)
             report = report.plus(**turn.counts)

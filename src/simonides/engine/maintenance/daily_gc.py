@@ -13,7 +13,7 @@ from typing import TypeAlias
 from simonides.domain.ageing import DAY_US
 from simonides.domain.operations.gc import GcReport
 from simonides.domain.scope import Scope
-from simonides.engine.core.periodic import Rounds
+from simonides.engine.core.periodic import PeriodicJob
 from simonides.ports import (
     Alarm,
     Clock,
@@ -37,7 +37,7 @@ Tidy: TypeAlias = Callable[[int], Awaitable[None]]
 """Removes, as of a clock (µs), records whose retention is over."""
 
 
-class Housekeeping(Rounds):
+class DailyGc(PeriodicJob):
     """One process's daily care for the owners that are warm in it.
 
     Attributes:

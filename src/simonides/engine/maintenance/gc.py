@@ -28,7 +28,7 @@ from simonides.domain.writing.change import (
 )
 from simonides.engine.consolidation.dream import Dreamer
 from simonides.engine.core.counters import Counters
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.hygiene_scan.scan import Cycle
 from simonides.engine.maintenance.access_counts import (
     Folded,
@@ -37,7 +37,7 @@ from simonides.engine.maintenance.access_counts import (
     keep_only,
     looked_at,
 )
-from simonides.engine.maintenance.daily_gc import Housekeeping
+from simonides.engine.maintenance.daily_gc import DailyGc
 from simonides.engine.maintenance.gc_rules import FORESEEN, due
 from simonides.engine.maintenance.gc_turn import (
     EVENTS,
@@ -45,7 +45,7 @@ from simonides.engine.maintenance.gc_turn import (
     Due,
     RunSight,
 )
-from simonides.engine.operations.safety_records import Shelves
+from simonides.engine.operations.safety_records import SafetyRecordStore
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.write.evidence import settle
 from simonides.retrieval.index.gc_candidates import Summary, gc_candidates
@@ -114,12 +114,12 @@ class Plan(NamedTuple):
 class Collector:
     """Collects for somebody."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
         """Build it; the trail names the principal."""
-        self._services = services
+        self._runtime = runtime
         self._principal = principal
-        self._base_rules = services.part(GcRules)
-        self._counters = services.part(Counters)
+        self._base_rules = runtime.part(GcRules)
+        self._counters = runtime.part(Counters)
 
     async def of_scopes(
         self, scopes: Sequence[str] | None, *, dry_run: bool, tell: Tell | None
@@ -140,7 +140,7 @@ class Collector:
 
         Those who read before those that were read: what users read of the org's counts there.
         """
-        found = await self._services.store.owners() if owners is None else owners
+        found = await self._runtime.store.owners() if owners is None else owners
         ordered = sorted(found, key=lambda owner: (-len(owner.lineage), owner.path))
         report = GcReport(dry_run=dry_run, of=len(ordered))
         passed_on: dict[Scope, list[JournalEntry]] = {}
@@ -174,34 +174,34 @@ class Collector:
             tell: Is told how far it has come.
             passed_on: For a dry run: what folding would have passed on so far; added to.
         """
-        services = self._services
-        await services.part(ReadJournal).flush()
+        runtime = self._runtime
+        await runtime.part(ReadJournal).flush()
         if dry_run:
             elsewhere = {} if passed_on is None else passed_on
             return await self._foreseen(owner, elsewhere)
-        holder = services.ids.new(services.clock.now_us())
+        holder = runtime.ids.new(runtime.clock.now_us())
         if not await self._holds(owner, holder):
             return GcReport(owners=1, busy=1)
         try:
             return await self._collected(owner, holder, tell)
         finally:
-            await services.store.release(owner, LEASE, holder)
+            await runtime.store.release(owner, LEASE, holder)
 
     async def due_today(self, owner: Scope, tell: Tell | None = None) -> GcReport | None:
         """Collect an owner, unless that was done today already; then there is no report."""
-        services, now = self._services, self._services.clock.now_us()
-        holder, lasts = services.ids.new(now), {"now": now, "until": now + DAY_US}
-        if not await services.store.lease(owner, OF_THE_DAY, holder, **lasts):
+        runtime, now = self._runtime, self._runtime.clock.now_us()
+        holder, lasts = runtime.ids.new(now), {"now": now, "until": now + DAY_US}
+        if not await runtime.store.lease(owner, OF_THE_DAY, holder, **lasts):
             return None
         return await self.collect(owner, dry_run=False, tell=tell)
 
     async def _holds(self, owner: Scope, holder: str) -> bool:
-        now = self._services.clock.now_us()
-        return await self._services.store.lease(owner, LEASE, holder, now=now, until=now + LEASE_US)
+        now = self._runtime.clock.now_us()
+        return await self._runtime.store.lease(owner, LEASE, holder, now=now, until=now + LEASE_US)
 
     async def _foreseen(self, owner: Scope, passed_on: dict[Scope, list[JournalEntry]]) -> GcReport:
-        services, now_us = self._services, self._services.clock.now_us()
-        folded = await looked_at(services.store, owner, passed_on.get(owner, ()))
+        runtime, now_us = self._runtime, self._runtime.clock.now_us()
+        folded = await looked_at(runtime.store, owner, passed_on.get(owner, ()))
         for other, entries in folded.passed_on().items():
             passed_on.setdefault(other, []).extend(entries)
         plan = await self._plan(owner, folded, from_us(now_us))
@@ -210,19 +210,19 @@ class Collector:
         purged = await self._purgeable(owner, plan.purged)
         for rule in Rule:
             report = report.counted(rule, _count(purged if rule.purges else plan.due, rule))
-        old = await drop_old(services.store, owner, self._horizon(plan), dry_run=True)
+        old = await drop_old(runtime.store, owner, self._horizon(plan), dry_run=True)
         return replace(report, receipts_old=old)
 
     async def _collected(self, owner: Scope, holder: str, tell: Tell | None) -> GcReport:
-        services, now_us = self._services, self._services.clock.now_us()
-        folded = await fold(services.store, owner, now_us)
+        runtime, now_us = self._runtime, self._runtime.clock.now_us()
+        folded = await fold(runtime.store, owner, now_us)
         plan = await self._plan(owner, folded, from_us(now_us))
         report = _begun(plan, dry_run=False)
         report = report.counted(Rule.IN_REVIEW, _count(plan.due, Rule.IN_REVIEW))
         purged = await self._purgeable(owner, plan.purged)
         said, sight = now_us, RunSight(plan.head)
         for work in (*plan.restated, *_parts(purged, PURGED_ROWS)):
-            now_us = services.clock.now_us()
+            now_us = runtime.clock.now_us()
             if now_us - said >= RENEWED_US:
                 if not await self._holds(owner, holder):
                     # Somebody took over because this worker said nothing for minutes.
@@ -231,13 +231,13 @@ class Collector:
             report = await self._turn(owner, work, plan, sight, report)
             if tell is not None:
                 tell(replace(report, owners=0))
-        await keep_only(services.store, owner, folded, plan.ids, now_us)
-        old = await drop_old(services.store, owner, self._horizon(plan), dry_run=False)
+        await keep_only(runtime.store, owner, folded, plan.ids, now_us)
+        old = await drop_old(runtime.store, owner, self._horizon(plan), dry_run=False)
         return replace(report, receipts_old=old)
 
     def _rules(self, owner: Scope) -> GcRules:
         """Return the numbers for an owner; what its policy lets direct an agent is spared."""
-        categories = self._services.policies.policy_for(owner.org).categories
+        categories = self._runtime.policies.policy_for(owner.org).categories
         directive = (name for name, category in categories.items() if category.directive)
         return replace(self._base_rules, spared=self._base_rules.spared | {*directive})
 
@@ -247,15 +247,15 @@ class Collector:
     # -- what is due -----------------------------------------------------------------------
 
     async def _plan(self, owner: Scope, folded: Folded, now: datetime) -> Plan:
-        rules, recipe = self._rules(owner), self._services.indexes.indexer.recipe
+        rules, recipe = self._rules(owner), self._runtime.indexes.indexer.recipe
         found: list[Due] = []
         unsure: list[StoredRow] = []
         summaries: list[Summary] = []
         ids: set[str] = set()
-        (head,) = await self._services.store.heads((owner,))
+        (head,) = await self._runtime.store.heads((owner,))
         after: str | None = ""
         while after is not None:
-            rows = await self._services.store.rows(owner, after=after, limit=PAGE_ROWS)
+            rows = await self._runtime.store.rows(owner, after=after, limit=PAGE_ROWS)
             after = rows[-1].id if len(rows) == PAGE_ROWS else None
             ids.update(row.id for row in rows)
             look = gc_candidates(rows, recipe, now, rules, FORESEEN)
@@ -282,7 +282,7 @@ class Collector:
         first one may always go: it is the last only where it is the only one.) So does one that
         something was derived from, until that is gone: forgetting goes by it (FX-3).
         """
-        store, going = self._services.store, {each.id for each in work}
+        store, going = self._runtime.store, {each.id for each in work}
         has_children = bool(work) and bool(await store.derived(owner))
         tops: dict[str, str | None] = {}
         purged = []
@@ -302,30 +302,30 @@ class Collector:
     async def _turn(
         self, owner: Scope, work: Sequence[Due], plan: Plan, sight: RunSight, report: GcReport
     ) -> GcReport:
-        services, was_lost = self._services, sight.is_lost
+        runtime, was_lost = self._runtime, sight.is_lost
         known = await self._seen_again(owner, work, sight) if was_lost else work
         turn = CollectingTurn(
-            services, self._principal, owner, known, plan.folded, to_us(plan.now), sight
+            runtime, self._principal, owner, known, plan.folded, to_us(plan.now), sight
         )
         if known and sight.head is not None:
             request = TurnRequest(since=sight.head)
-            committed = await services.store.commit(owner, request, turn.decide)
+            committed = await runtime.store.commit(owner, request, turn.decide)
             sight.head = committed.head
             if sight.is_lost and not was_lost:
                 return await self._turn(owner, work, plan, sight, report)
-            index = services.indexes.warm(owner)
+            index = runtime.indexes.warm(owner)
             if index is not None:
                 index.follow(committed)
             self._counters.decided(EVENTS[each.rule] for each in turn.done)
-            await settle(services, self._principal, owner, committed.rows)
+            await settle(runtime, self._principal, owner, committed.rows)
         for rule, count in Counter(each.rule for each in turn.done).items():
             report = report.counted(rule, count)
         return replace(report, left=report.left + len(work) - len(turn.done))
 
     async def _seen_again(self, owner: Scope, work: Sequence[Due], sight: RunSight) -> list[Due]:
         """Return what of some work stands as it was read, looked at anew."""
-        (sight.head,) = await self._services.store.heads((owner,))
-        rows = await self._services.store.get(owner, [each.id for each in work])
+        (sight.head,) = await self._runtime.store.heads((owner,))
+        rows = await self._runtime.store.get(owner, [each.id for each in work])
         standing = {row.id: row.revision for row in rows}
         return [each for each in work if standing.get(each.id) == each.revision]
 
@@ -351,23 +351,23 @@ def _count(work: Sequence[Due], rule: Rule) -> int:
     return sum(each.rule is rule for each in work)
 
 
-def keep_house(services: Services) -> None:
+def keep_house(runtime: Runtime) -> None:
     """Have the owners that are warm in this process collected, looked through and reflected on,
     once a day.
     """
-    collector = Collector(services, SYSTEM)
+    collector = Collector(runtime, SYSTEM)
 
     async def collect(owner: Scope, tell: Tell) -> GcReport:
         report = await collector.due_today(owner, tell) or GcReport(owners=1, busy=1)
-        await Cycle(services, SYSTEM).run(owner, dry_run=False, recent=True)
-        await Dreamer(services, SYSTEM, owner).reflect()
+        await Cycle(runtime, SYSTEM).run(owner, dry_run=False, recent=True)
+        await Dreamer(runtime, SYSTEM, owner).reflect()
         return report
 
-    services.part(Housekeeping).serve(
+    runtime.part(DailyGc).serve(
         collect,
-        services.indexes.owners,
-        services.store,
-        services.clock,
-        services.ids,
-        services.part(Shelves).tidy,
+        runtime.indexes.owners,
+        runtime.store,
+        runtime.clock,
+        runtime.ids,
+        runtime.part(SafetyRecordStore).tidy,
     )

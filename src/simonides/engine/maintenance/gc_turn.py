@@ -16,8 +16,8 @@ from simonides.domain.writing.change import (
     Snapshot,
     StoredRow,
 )
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.maintenance.access_counts import Folded
 from simonides.engine.maintenance.gc_rules import restated
 
@@ -80,7 +80,7 @@ class CollectingTurn:
     one rule, or all to be purged.
 
     Attributes:
-        services: The open simonides.
+        runtime: The open simonides.
         principal: Whom the trail names.
         owner: Whose memories.
         work: What is due.
@@ -90,7 +90,7 @@ class CollectingTurn:
         done: What of the work was.
     """
 
-    services: Services
+    runtime: Runtime
     principal: Principal
     owner: Scope
     work: Sequence[Due]
@@ -104,7 +104,7 @@ class CollectingTurn:
         self.done = self._unchanged(snapshot)
         if not self.done:
             return None
-        scribe = Scribe(self.services, self.principal, snapshot)
+        recorder = EventRecorder(self.runtime, self.principal, snapshot)
         states = tuple(self._states())
         for rule in Rule:
             if ids := [each.id for each in self.done if each.rule is rule]:
@@ -113,12 +113,12 @@ class CollectingTurn:
                     details["memories"] = code_of_ids(ids)
                 # Without their ids: nothing would erase those of what is purged, and forgetting
                 # one of many would erase what the trail says of the others.
-                scribe.record(EVENTS[rule], self.owner, reasons=(rule,), details=details)
+                recorder.record(EVENTS[rule], self.owner, reasons=(rule,), details=details)
         return Change(
-            known_at=scribe.moment.known_at,
+            known_at=recorder.moment.known_at,
             states=states,
             forgotten=tuple(each.id for each in self.done if each.rule.purges),
-            events=scribe.events,
+            events=recorder.events,
         )
 
     def _states(self) -> Iterator[NewState]:

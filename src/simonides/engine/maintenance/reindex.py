@@ -80,7 +80,7 @@ class Tally(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Remaker:
+class Reindexer:
     """Makes entries anew by this process's recipe.
 
     Attributes:

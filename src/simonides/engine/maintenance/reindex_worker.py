@@ -14,9 +14,9 @@ from weakref import WeakSet
 
 from simonides.domain.errors import StoreError
 from simonides.domain.scope import Scope
-from simonides.engine.core.periodic import Alarmed
+from simonides.engine.core.periodic import PeriodicTask
 from simonides.engine.core.runtime import ReindexQueue
-from simonides.engine.maintenance.reindex import FAILURES_IN_A_ROW, Remaker, Tally
+from simonides.engine.maintenance.reindex import FAILURES_IN_A_ROW, Reindexer, Tally
 from simonides.ports import Alarm
 from simonides.retrieval.index.owner_index import OwnerIndex
 
@@ -38,10 +38,10 @@ RETRY_S = 60.0
 LONGEST_RETRY_S = 600.0
 
 
-class Background(Alarmed, ReindexQueue):
+class ReindexWorker(PeriodicTask, ReindexQueue):
     """One process's care for entries of other recipes; safe to share between threads."""
 
-    def __init__(self, remaker: Remaker, alarm: Alarm | None = None) -> None:
+    def __init__(self, remaker: Reindexer, alarm: Alarm | None = None) -> None:
         """Build it.
 
         Args:

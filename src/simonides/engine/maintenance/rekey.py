@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from simonides.domain.errors import ConfigurationError, InvalidInput
 from simonides.domain.operations.reindex import KeysReport
 from simonides.domain.scope import Scope
-from simonides.engine.core.runtime import Services
-from simonides.engine.operations.safety_records import Shelves
-from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.core.runtime import Runtime
+from simonides.engine.operations.safety_records import SafetyRecordStore
+from simonides.engine.recall.warm_sessions import WarmSessions
 
 
 async def rekey(
-    services: Services, *, scopes: Sequence[str] | None, adopt: bool, accept: bool
+    runtime: Runtime, *, scopes: Sequence[str] | None, adopt: bool, accept: bool
 ) -> KeysReport:
     """See :meth:`simonides.AsyncStrata.rekey`."""
-    store = services.coded
+    store = runtime.coded
     if store is None:
         raise ConfigurationError(
             "no key ring is set, or the store is in memory, where nobody edits it; name a ring by "
@@ -31,19 +31,19 @@ async def rekey(
     coded = [await store.recode(owner, adopt=adopt, accept=accept) for owner in owners]
     if scopes is None:
         await store.rewrap()
-        await services.part(Shelves).rewrap()
+        await runtime.part(SafetyRecordStore).rewrap()
     return KeysReport(store.key_id, len(owners), sum(coded))
 
 
-async def sweep(services: Services) -> int:
+async def sweep(runtime: Runtime) -> int:
     """See :meth:`simonides.AsyncStrata.sweep`."""
-    store = services.coded
+    store = runtime.coded
     if store is None or not store.is_sealed:
         raise ConfigurationError(
             "the store is not encrypted, and no key of it was destroyed (docs/encryption.md)"
         )
     lost = await store.sweep()
     if lost:
-        services.indexes.clear()
-        services.part(HotSessions).clear()
+        runtime.indexes.clear()
+        runtime.part(WarmSessions).clear()
     return len(lost)

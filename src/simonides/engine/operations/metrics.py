@@ -12,7 +12,7 @@ from simonides.domain.operations.metrics import THRESHOLDS, Threshold, alerts_of
 from simonides.domain.scope import Scope
 from simonides.domain.value import plain
 from simonides.engine.core.counters import Counters
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.retrieval.index.owner_index import OwnerIndex
 from simonides.retrieval.index.segment import Frozen
 from simonides.retrieval.ranking.staleness import spread_of
@@ -32,19 +32,19 @@ class Monitoring:
 
 
 def metrics_of(
-    services: Services, owners: Mapping[Scope, OwnerIndex], frozen: Sequence[Frozen]
+    runtime: Runtime, owners: Mapping[Scope, OwnerIndex], frozen: Sequence[Frozen]
 ) -> dict[str, Any]:
     """Return what this process has counted, how some owners stand, and what alerts.
 
     Args:
-        services: The open simonides.
+        runtime: The open simonides.
         owners: Whose scopes are counted; of several the most that any of them has.
         frozen: Columns of those whose staleness is told.
     """
-    spread = spread_of(frozen, services.clock.now_us())
+    spread = spread_of(frozen, runtime.clock.now_us())
     users = [(owner, index) for owner, index in owners.items() if owner.user is not None]
     scopes = max((_scopes(owner, index) for owner, index in users), default=0)
-    counters = services.part(Counters)
+    counters = runtime.part(Counters)
     figures = counters.figures()
     # Nobody's scopes are no figure; a user's own scope is one of them.
     figures["scopes_per_user"] = float(scopes) if users else None
@@ -54,16 +54,16 @@ def metrics_of(
         "scopes": scopes,
         "staleness": spread._asdict(),
         "rates": figures,
-        "alerts": plain(alerts_of(figures, services.part(Monitoring).thresholds)),
+        "alerts": plain(alerts_of(figures, runtime.part(Monitoring).thresholds)),
     }
 
 
-def warm_metrics(services: Services) -> dict[str, Any]:
+def warm_metrics(runtime: Runtime) -> dict[str, Any]:
     """Return the figures over all owners whose indexes are warm in this process."""
-    cache = services.indexes
+    cache = runtime.indexes
     found = {owner: index for owner in cache.owners() if (index := cache.warm(owner)) is not None}
     frozen = [index.freeze() for index in found.values() if index.head is not None]
-    return metrics_of(services, found, frozen)
+    return metrics_of(runtime, found, frozen)
 
 
 def _scopes(owner: Scope, index: OwnerIndex) -> int:

@@ -28,8 +28,8 @@ from simonides.domain.governance.safety_record import (
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.value import from_us, moment, to_us
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.operations.feedback import NAMES as FEEDBACK_NAMES
 from simonides.engine.operations.feedback import checked_feedback, decode_feedback, encode_feedback
 from simonides.engine.operations.safety_events import NAMES as SAFETY_NAMES
@@ -43,7 +43,7 @@ PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Shelves:
+class SafetyRecordStore:
     """Safety records and feedback, wherever they lie.
 
     Attributes:
@@ -138,10 +138,10 @@ class _Whose(NamedTuple):
 class Recorder:
     """Makes records in the name of one principal."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
-        self._records = services.part(Shelves)
+        self._records = runtime.part(SafetyRecordStore)
 
     async def safety_event(
         self, kind: object, *, severity: object, done: object, note: object, at: object
@@ -184,11 +184,11 @@ class Recorder:
         return record
 
     def _when(self, at: object) -> tuple[datetime, str]:
-        now = self._services.clock.now_us()
+        now = self._runtime.clock.now_us()
         when = moment("at", at) or from_us(now)
         if to_us(when) > now:
             raise InvalidInput("at", "lies in the future; a record is of what happened")
-        return when, self._services.ids.new(now)
+        return when, self._runtime.ids.new(now)
 
     def _scrubbed(self, field: str, raw: object, most: int) -> tuple[str, tuple[str, ...]]:
         """Return a text without secrets, personal data and the ids of whom it is about, and the
@@ -212,14 +212,14 @@ class Recorder:
     async def _whose(self) -> _Whose:
         principal = self._principal
         owner, session = principal.home.owner, principal.session or principal.home.session
-        key = await secret_of(self._services)
+        key = await secret_of(self._runtime)
         hashed = None if session is None else session_digest(key, owner, session).hex()
         return _Whose(subject_digest(key, owner), hashed)
 
     async def _keep(
         self, shelf: Shelf, record: SafetyRecord | FeedbackRecord, whose: _Whose, body: bytes
     ) -> None:
-        now = from_us(self._services.clock.now_us())
+        now = from_us(self._runtime.clock.now_us())
         kept = KeptRecord(record.id, to_us(record.at), whose.subject, body)
         await self._records.add(shelf, kept, now)
 
@@ -227,10 +227,10 @@ class Recorder:
 class RecordKeeper:
     """Shows records to an administrator, and removes them; the trail says that it did."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
-        self._records = services.part(Shelves)
+        self._records = runtime.part(SafetyRecordStore)
 
     async def safety_events(
         self, owner: Scope | None, kind: str | None, since: object, limit: int
@@ -250,7 +250,7 @@ class RecordKeeper:
 
     async def purge(self, shelf: Shelf, *, everything: bool) -> RecordsPurged:
         """See :meth:`simonides.AsyncAdmin.purge_safety`."""
-        records, now = self._records, from_us(self._services.clock.now_us())
+        records, now = self._records, from_us(self._runtime.clock.now_us())
         before = None if everything else records.ends_before(shelf, now)
         # Before the first row: what cannot be put down is not done.
         told = {"shelf": shelf.value, "all": everything}
@@ -280,10 +280,10 @@ class RecordKeeper:
     async def _kept(
         self, shelf: Shelf, owner: Scope | None, since: datetime | None
     ) -> AsyncIterator[KeptRecord]:
-        records, now = self._records, from_us(self._services.clock.now_us())
+        records, now = self._records, from_us(self._runtime.clock.now_us())
         subject = None
         if owner is not None:
-            subject = subject_digest(await secret_of(self._services), owner)
+            subject = subject_digest(await secret_of(self._runtime), owner)
         after: After | None = None
         while page := await records.page(shelf, now, since=since, subject=subject, after=after):
             for kept in page:
@@ -302,24 +302,24 @@ class RecordKeeper:
         home = Scope.of_global()
 
         def decide(snapshot: Snapshot) -> Change:
-            scribe = Scribe(self._services, self._principal, snapshot)
-            scribe.record(type, home, details=details)
-            return Change(known_at=scribe.moment.known_at, events=scribe.events)
+            recorder = EventRecorder(self._runtime, self._principal, snapshot)
+            recorder.record(type, home, details=details)
+            return Change(known_at=recorder.moment.known_at, events=recorder.events)
 
-        (head,) = await self._services.store.heads([home])
-        await self._services.store.commit(home, TurnRequest(since=head), decide)
+        (head,) = await self._runtime.store.heads([home])
+        await self._runtime.store.commit(home, TurnRequest(since=head), decide)
 
 
-async def secret_of(services: Services) -> bytes:
+async def secret_of(runtime: Runtime) -> bytes:
     """Return the secret of the store by which records name their subjects: it lies in the store,
     wrapped under a master key where that is encrypted, and not with the records.
 
     Raises:
         ConfigurationError: If the store has none to give: it is another's than ours.
     """
-    if Capability.MOVABLE not in services.store.capabilities:
+    if Capability.MOVABLE not in runtime.store.capabilities:
         raise ConfigurationError("safety records and feedback take a store that has keys to show")
-    return (await cast("MovableStore", services.store).keys()).tag_key
+    return (await cast("MovableStore", runtime.store).keys()).tag_key
 
 
 def _refuse_secrets(said: Mapping[str, Any], names: Sequence[str]) -> None:

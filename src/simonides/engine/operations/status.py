@@ -7,14 +7,14 @@ from typing import Any
 
 from simonides.domain.memory import Memory, Status
 from simonides.domain.scope import Principal
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.outbox import Deliveries
 from simonides.engine.operations.metrics import Monitoring
 from simonides.engine.write.quotas import crowded
 
 
 def status_of(
-    services: Services,
+    runtime: Runtime,
     principal: Principal,
     memories: Sequence[Memory],
     floors: Mapping[str, Any],
@@ -23,70 +23,70 @@ def status_of(
     """Return the report for one principal.
 
     Args:
-        services: The parts of the open simonides.
+        runtime: The parts of the open simonides.
         principal: Who asks.
         memories: What it may read.
         floors: In force, and the rates that they go by.
         sessions: How many of the owner's are open.
     """
-    models, remote = services.models, services.part(Deliveries).remote
+    models, remote = runtime.models, runtime.part(Deliveries).remote
     return {
         "principal": principal.home.path,
-        "mode": services.part(Monitoring).mode,
-        "backend": services.store.location,
-        "recall": not _is_off(services, principal),
+        "mode": runtime.part(Monitoring).mode,
+        "backend": runtime.store.location,
+        "recall": not _is_off(runtime, principal),
         "remote": None if remote is None else remote.location,
         "memories": _counted([memory.kind.value for memory in memories]),
         "review": sum(memory.status is Status.REVIEW for memory in memories),
         "sessions": sessions,
-        "embedder": services.indexes.indexer.embedder or None,
+        "embedder": runtime.indexes.indexer.embedder or None,
         "reranker": None if models.reranker is None else models.reranker.model_id,
-        "analyser": services.indexes.indexer.analyser,
-        "stale_entries": _stale(services, principal, memories),
-        "key": None if services.coded is None else services.coded.key_id,
-        "encrypted": services.coded is not None and services.coded.is_sealed,
+        "analyser": runtime.indexes.indexer.analyser,
+        "stale_entries": _stale(runtime, principal, memories),
+        "key": None if runtime.coded is None else runtime.coded.key_id,
+        "encrypted": runtime.coded is not None and runtime.coded.is_sealed,
         "model": None if models.meter is None else models.meter.model_id,
         "language_model": {} if models.health is None else models.health.report(),
-        "policy": services.policies.policy_for(principal.home.org).version,
+        "policy": runtime.policies.policy_for(principal.home.org).version,
         "floors": {**floors},
-        "problems": [*_problems(services), *_crowd(services, principal)],
+        "problems": [*_problems(runtime), *_crowd(runtime, principal)],
     }
 
 
-def _is_off(services: Services, principal: Principal) -> bool:
+def _is_off(runtime: Runtime, principal: Principal) -> bool:
     """Whether recall is switched off (MO-2), by the index that has just been brought up to date."""
-    index = services.indexes.warm(principal.home.owner)
+    index = runtime.indexes.warm(principal.home.owner)
     return index is not None and index.refusals.recall_off
 
 
-def _crowd(services: Services, principal: Principal) -> tuple[str, ...]:
+def _crowd(runtime: Runtime, principal: Principal) -> tuple[str, ...]:
     """Say that a user has too many live tasks (SC-10); a task is told of no sibling."""
     owner = principal.home.owner
-    index = services.indexes.warm(owner)
+    index = runtime.indexes.warm(owner)
     if principal.home != owner or index is None:
         return ()
     return crowded(index.live_scopes(owner))
 
 
-def _stale(services: Services, principal: Principal, memories: Sequence[Memory]) -> int:
+def _stale(runtime: Runtime, principal: Principal, memories: Sequence[Memory]) -> int:
     """Return of how many of the memories the stored entry is of another model or analyser.
 
     Their indexes have just been brought up to date and know it: nothing is counted in the store.
     """
     owners = {scope.owner for scope in principal.home.lineage}
-    stale = [index.stale for owner in owners if (index := services.indexes.warm(owner))]
+    stale = [index.stale for owner in owners if (index := runtime.indexes.warm(owner))]
     return sum(any(memory.id in ids for ids in stale) for memory in memories) if any(stale) else 0
 
 
-def _problems(services: Services) -> tuple[str, ...]:
-    models = services.models
+def _problems(runtime: Runtime) -> tuple[str, ...]:
+    models = runtime.models
     return (
         *models.problems,
         *(() if models.health is None else models.health.ailments()),
         *(f"{part}: {problem}" for part, problem in sorted(models.ailing.items())),
-        *(() if services.coded is None else services.coded.problems),
-        *services.parts.problems(),
-        *map(str, services.policies.problems()),
+        *(() if runtime.coded is None else runtime.coded.problems),
+        *runtime.parts.problems(),
+        *map(str, runtime.policies.problems()),
     )
 
 

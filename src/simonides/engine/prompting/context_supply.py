@@ -15,11 +15,11 @@ from simonides.domain.reading.digest import Digest
 from simonides.domain.reading.receipt import Trigger
 from simonides.domain.scope import Principal
 from simonides.domain.writing.proposal import Intent, Violation
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.knowledge.library import Library
-from simonides.engine.prompting.digest import Digester
+from simonides.engine.prompting.digest import DigestBuilder
 from simonides.engine.prompting.relevance_floor import Floors
-from simonides.engine.recall.query import MAX_LIMIT, Asker, between
+from simonides.engine.recall.query import MAX_LIMIT, QueryBuilder, between
 from simonides.policy.execution import paths, resolve_scopes
 from simonides.policy.policy import Policy
 from simonides.policy.proposal_check import check_intent
@@ -58,14 +58,14 @@ class Supplier:
 
     def __init__(
         self,
-        services: Services,
+        runtime: Runtime,
         principal: Principal,
-        asker: Asker,
-        digester: Digester,
+        asker: QueryBuilder,
+        digester: DigestBuilder,
         floors: Floors,
     ) -> None:
-        self._services = services
-        self._library = services.part(Library)
+        self._runtime = runtime
+        self._library = runtime.part(Library)
         self._principal = principal
         self._asker = asker
         self._digester = digester
@@ -74,7 +74,7 @@ class Supplier:
     @property
     def policy(self) -> Policy:
         """The policy in force."""
-        return self._services.policies.policy_for(self._principal.home.org)
+        return self._runtime.policies.policy_for(self._principal.home.org)
 
     async def push(self, about: str) -> Digest:
         """See :meth:`simonides.api.AsyncMemoryManager.push`."""

@@ -25,7 +25,7 @@ from simonides.domain.scope import Principal
 from simonides.domain.trust import Trust
 from simonides.domain.value import to_us
 from simonides.engine.core.counters import Counters
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.prompting.application import applied
 from simonides.engine.prompting.citations import cited_in, resolved, verified
 from simonides.engine.prompting.compose import Composed, compose
@@ -33,7 +33,7 @@ from simonides.engine.prompting.relevance_floor import Floors
 from simonides.engine.prompting.render import FORMAT
 from simonides.engine.recall.query import (
     MAX_LIMIT,
-    Asker,
+    QueryBuilder,
     between,
     sequence,
 )
@@ -58,21 +58,26 @@ MAX_DROPPED = 50
 """Most memories that a receipt names as left out; chosen, to bound its size."""
 
 
-class Digester:
+class DigestBuilder:
     """Makes the digests of one principal and checks what answers make of them; its receipts go to
     the journal.
     """
 
     def __init__(
-        self, services: Services, principal: Principal, reader: Reader, asker: Asker, floors: Floors
+        self,
+        runtime: Runtime,
+        principal: Principal,
+        reader: Reader,
+        asker: QueryBuilder,
+        floors: Floors,
     ) -> None:
-        self._services = services
+        self._runtime = runtime
         self._principal = principal
         self._reader = reader
         self._asker = asker
         self._floors = floors
-        self._counters, self._fusion = services.part(Counters), services.part(Fusion)
-        self._notes = services.part(ReadJournal).of(principal.home.owner)
+        self._counters, self._fusion = runtime.part(Counters), runtime.part(Fusion)
+        self._notes = runtime.part(ReadJournal).of(principal.home.owner)
 
     async def rules(
         self,
@@ -166,9 +171,9 @@ class Digester:
         query, lost, fusion = self._query(cue.query, rules, view)
         ranked = self._reader.rank(view, query, cue, fusion)
         below = _below(ranked)
-        ranked, lost = rank_again(self._services, ranked, cue, lost, view.degraded)
+        ranked, lost = rank_again(self._runtime, ranked, cue, lost, view.degraded)
         hits = self._candidates(ranked, cue, rules, trigger)
-        count = self._services.models.tokens.count
+        count = self._runtime.models.tokens.count
         home = self._principal.home
         composed = compose(hits, rules, view.clock, count, reader=home) if rules.enabled else _OFF
         looked_at = {hit.memory.id for hit in hits}
@@ -182,7 +187,7 @@ class Digester:
             lost,
             self._reader.grounds(query, fusion, reranked=bool(ranked.reranked)),
         )
-        counter = self._services.models.tokens.counter_id
+        counter = self._runtime.models.tokens.counter_id
         page = Page(rules, FORMAT, counter, _hash_of(composed.text), trigger)
         return Digest(composed.text, composed.items, replace(receipt, page=page))
 

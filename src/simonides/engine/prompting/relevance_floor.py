@@ -10,7 +10,7 @@ from simonides.domain.governance.consent import RECALL_OFF
 from simonides.domain.policy.floors import FloorState, observed
 from simonides.domain.reading.receipt import Receipt, Trigger
 from simonides.domain.scope import Principal
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.read_journal import ReadJournal, Used
 from simonides.policy.policy import Policy
 
@@ -21,10 +21,10 @@ class Floors:
     It is learned per owner: a user and its tasks share it.
     """
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
-        self._journal = services.part(ReadJournal)
+        self._journal = runtime.part(ReadJournal)
         self._notes = self._journal.of(principal.home.owner)
 
     async def in_force(self, trigger: Trigger) -> float:
@@ -73,7 +73,7 @@ class Floors:
 
     @property
     def _policy(self) -> Policy:
-        return self._services.policies.policy_for(self._principal.home.org)
+        return self._runtime.policies.policy_for(self._principal.home.org)
 
 
 def _base(policy: Policy, trigger: Trigger) -> float:

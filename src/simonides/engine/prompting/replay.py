@@ -16,11 +16,11 @@ from simonides.domain.reading.recall import Hit, Recall
 from simonides.domain.reading.receipt import Made, Receipt
 from simonides.domain.scope import Principal, owners_of
 from simonides.domain.value import to_us
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.knowledge.library import Library
 from simonides.engine.prompting.compose import compose
-from simonides.engine.prompting.digest import Digester
-from simonides.engine.recall.query import Asker
+from simonides.engine.prompting.digest import DigestBuilder
+from simonides.engine.recall.query import QueryBuilder
 from simonides.engine.recall.reader import Reader
 from simonides.engine.recall.session_search import IN_SESSION, NOT_STORED
 from simonides.retrieval.index.document_index import passage_columns
@@ -39,14 +39,14 @@ class Replayer:
 
     def __init__(
         self,
-        services: Services,
+        runtime: Runtime,
         principal: Principal,
         reader: Reader,
-        asker: Asker,
-        digester: Digester,
+        asker: QueryBuilder,
+        digester: DigestBuilder,
     ) -> None:
-        self._services = services
-        self._library = services.part(Library)
+        self._runtime = runtime
+        self._library = runtime.part(Library)
         self._principal = principal
         self._reader = reader
         self._asker = asker
@@ -66,7 +66,7 @@ class Replayer:
             is_same = (made.receipt.ranking, made.receipt.page) == (receipt.ranking, page)
             if is_same and _is_whole(receipt, made.receipt):
                 return replace(made, receipt=receipt, made=Made.RANKED)
-        count, home = self._services.models.tokens.count, self._principal.home
+        count, home = self._runtime.models.tokens.count, self._principal.home
         composed = compose(shown, page.rules, view.clock, count, reader=home)
         return Digest(composed.text, composed.items, receipt, Made.RENDERED)
 
@@ -135,7 +135,7 @@ class Replayer:
         looked = await library.end(library.begin(cue.query, cue.scopes, remote=False))
         ids = [shown.id for shown in receipt.returned]
         left = library.shown(ids, cue.scopes, self._principal.home.owner)
-        kept = [passage_columns([*left.values()], self._services.indexes)] if left else []
+        kept = [passage_columns([*left.values()], self._runtime.indexes)] if left else []
         return [*(index.freeze() for index in looked.indexes), *kept]
 
     def _shown_again(self, view: ReadView, receipt: Receipt) -> Sequence[Hit]:

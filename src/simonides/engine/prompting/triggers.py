@@ -15,7 +15,7 @@ from simonides.domain.reading.digest import Digest
 from simonides.domain.scope import Principal, owners_of
 from simonides.domain.value import enum_member
 from simonides.domain.writing.change import Head
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.prompting.context_supply import Supplier
 from simonides.engine.recall.reader import Reader
 from simonides.engine.recall.session_overlay import Said
@@ -49,14 +49,14 @@ class AsyncTriggers:
 
     def __init__(
         self,
-        services: Services,
+        runtime: Runtime,
         principal: Principal,
         reader: Reader,
         supplier: Supplier,
         about: str,
         mode: str,
     ) -> None:
-        self._store = services.store
+        self._store = runtime.store
         self._owners = owners_of(principal.home.lineage)
         self._reader = reader
         self._supplier = supplier

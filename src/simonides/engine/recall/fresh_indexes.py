@@ -15,13 +15,13 @@ from simonides.domain.reading.cue import MEMORY, Cue, Layer
 from simonides.domain.scope import Principal, Scope, owners_of
 from simonides.domain.value import from_us, to_us
 from simonides.domain.writing.change import Head, Snapshot, StoredRow
-from simonides.engine.core.prefetch import Begun
-from simonides.engine.core.runtime import ReindexQueue, Services
+from simonides.engine.core.prefetch import Prefetch
+from simonides.engine.core.runtime import ReindexQueue, Runtime
 from simonides.engine.knowledge.library import Library
 from simonides.engine.recall.session_overlay import Overlay
 from simonides.engine.recall.session_search import SessionSearch
-from simonides.engine.recall.slow_models import VECTOR, Completer, has_slow_model
-from simonides.engine.screening.consent_matching import Overheard, is_telling, parents_of
+from simonides.engine.recall.slow_models import VECTOR, VectorBackfill, has_slow_model
+from simonides.engine.screening.consent_matching import StatementMatcher, is_telling, parents_of
 from simonides.ports import Capability
 from simonides.retrieval.index.owner_index import OwnerIndex
 from simonides.retrieval.query.read_view import ReadView
@@ -54,7 +54,7 @@ class Asked(NamedTuple):
 
     owners: Sequence[Scope]
     indexes: Sequence[OwnerIndex]
-    standing: Begun[Sequence[Head | Snapshot | None]]
+    standing: Prefetch[Sequence[Head | Snapshot | None]]
 
 
 class Reading:
@@ -103,18 +103,18 @@ class FreshIndexes:
         overlay: Lays what was said in the principal's session over what is stored.
     """
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._reader = principal.home.owner
         self._session = principal.session
-        self._completer = Completer(services)
-        self._log = SessionSearch(services, principal)
-        self.overlay = Overlay(services, principal)
+        self._completer = VectorBackfill(runtime)
+        self._log = SessionSearch(runtime, principal)
+        self.overlay = Overlay(runtime, principal)
 
     @property
     def now(self) -> datetime:
         """The clock's time."""
-        return from_us(self._services.clock.now_us())
+        return from_us(self._runtime.clock.now_us())
 
     async def view(self, cue: Cue, asked: Standing | None = None) -> ReadView:
         """Return what a cue reads for a recall or a digest, each layer as fresh as its source.
@@ -139,7 +139,7 @@ class FreshIndexes:
             return await self._log.view()
         if cue.layers == MEMORY:
             return await self._overlaid(cue, asked)
-        library = self._services.part(Library)
+        library = self._runtime.part(Library)
         begun = library.begin(cue.query, cue.scopes)
         view = self.nothing()
         if Layer.L2 in cue.layers:
@@ -165,24 +165,24 @@ class FreshIndexes:
 
     async def aside(self, view: ReadView, work: Callable[[], T]) -> T:
         """Return what the work comes to; if it takes long, other tasks of the event loop go on."""
-        return await self._services.aside(work) if self._takes_long(view) else work()
+        return await self._runtime.aside(work) if self._takes_long(view) else work()
 
     def _takes_long(self, view: ReadView) -> bool:
         rows = view.rows
-        return rows > MANY_RANKED or bool(rows and has_slow_model(self._services))
+        return rows > MANY_RANKED or bool(rows and has_slow_model(self._runtime))
 
     def begun(self, cue: Cue) -> Asked | None:
         """Begin to ask where the owners of a cue stand, if it is about what stands now and the
         answer may take its time.
         """
-        store = self._services.store
+        store = self._runtime.store
         if Capability.INLINE in store.capabilities or not _is_of_now(cue):
             return None
         owners = owners_of(cue.scopes)
-        indexes = self._services.indexes.of_all(owners)
+        indexes = self._runtime.indexes.of_all(owners)
         # More is done meanwhile than to rank then: it is waited for a model, or for the store.
-        waits = cue.layers != MEMORY or self._services.indexes.indexer.is_slow
-        return Asked(owners, indexes, Begun(self._standing(owners, indexes), goes_on=waits))
+        waits = cue.layers != MEMORY or self._runtime.indexes.indexer.is_slow
+        return Asked(owners, indexes, Prefetch(self._standing(owners, indexes), goes_on=waits))
 
     async def stored(self, cue: Cue, asked: Standing | None = None) -> ReadView:
         """Return what is stored of a cue's owners, at the clocks that it names.
@@ -197,7 +197,7 @@ class FreshIndexes:
             return _view_of(known, now, degraded)
         if cue.known_at is not None:
             return await self.past(cue, dict.fromkeys(owners, cue.known_at), now)
-        stood = zip(owners, await self._services.store.heads(owners), strict=True)
+        stood = zip(owners, await self._runtime.store.heads(owners), strict=True)
         return await self.past(cue, {o: from_us(head.known_at) for o, head in stood if head}, now)
 
     def expected(self, cue: Cue, asked: Asked) -> ReadView | None:
@@ -219,7 +219,7 @@ class FreshIndexes:
             found = await asked.standing
         except StoreUnavailable:
             return False  # The read that follows meets the same error.
-        warm = self._services.indexes.warm
+        warm = self._runtime.indexes.warm
         for owner, index, head in zip(asked.owners, asked.indexes, found, strict=True):
             if head != index.head or index is not warm(owner) or not _is_settled(index):
                 return False
@@ -241,7 +241,7 @@ class FreshIndexes:
         Versions that gave way are among them where another time of the world is asked for: they
         may have been true at it. What the owner refuses now is hidden of every time.
         """
-        store, indexes = self._services.store, self._services.indexes
+        store, indexes = self._runtime.store, self._runtime.indexes
         ever = cue.valid_at is not None
         frozen, off = [], set()
         degraded: set[str] = set()
@@ -311,7 +311,7 @@ class FreshIndexes:
         try:
             return (await self._refusals(owner)).recall_off
         except StoreUnavailable:
-            index = self._services.indexes.warm(owner)
+            index = self._runtime.indexes.warm(owner)
             if index is None or index.head is None:
                 raise
             return index.refusals.recall_off
@@ -329,15 +329,15 @@ class FreshIndexes:
         if not refusals:
             return frozenset()
         hidden = frozenset(memory.id for memory in memories if refusals.against(memory))
-        index = self._services.indexes.of(owner)
+        index = self._runtime.indexes.of(owner)
         told = [each for each in memories if is_telling(each) and each.id not in hidden]
         gone = [each for each in told if not index.holds(each.id)]
         if not gone:
             return hidden
-        overheard = index.overheard or Overheard(owner)
+        overheard = index.overheard or StatementMatcher(owner)
         parents = await self._parents(owner, parents_of(gone))
         work = partial(overheard.refused_since, gone, refusals, parents)
-        since: frozenset[str] = await self._services.aside(work)
+        since: frozenset[str] = await self._runtime.aside(work)
         return hidden | since
 
     async def _refusals(self, owner: Scope, *, tellings: bool = False) -> Refusals:
@@ -348,7 +348,7 @@ class FreshIndexes:
             tellings: Whether to tell by them of verbatim turns and summaries as well; that takes
                 the index.
         """
-        refusals = refusals_of(await self._services.store.consents(owner))
+        refusals = refusals_of(await self._runtime.store.consents(owner))
         if not (refusals and tellings):
             return refusals
         known, _ = await self._known(Cue("", 1, (owner,)), (owner,))
@@ -360,7 +360,7 @@ class FreshIndexes:
         """Return the indexes of those of some owners who were ever written to, as fresh as the
         store is, and what could not be reached.
         """
-        indexes = self._services.indexes.of_all(owners)
+        indexes = self._runtime.indexes.of_all(owners)
         standing = asked or self._standing(owners, indexes)
         current, degraded = await self._refreshed(owners, indexes, standing)
         degraded += await self._completed(cue, current)
@@ -378,15 +378,15 @@ class FreshIndexes:
         unheard, rows, refusals = index.unheard, index.tellings(), index.refusals
         if unheard is None:
             return
-        overheard = index.overheard = index.overheard or Overheard(owner)
+        overheard = index.overheard = index.overheard or StatementMatcher(owner)
         is_long = overheard.unread(rows) > MANY_TELLINGS or len(rows) > MANY_READ
-        apart = self._services.aside if is_long else _at_once
+        apart = self._runtime.aside if is_long else _at_once
         made_of = await apart(partial(overheard.made_of, rows))
         parents = await self._parents(owner, made_of)
         index.heed(await apart(partial(overheard.refused, rows, refusals, parents)), unheard)
 
     async def _parents(self, owner: Scope, ids: Sequence[str]) -> tuple[Memory, ...]:
-        return decode_all(await self._services.store.get(owner, ids)) if ids else ()
+        return decode_all(await self._runtime.store.get(owner, ids)) if ids else ()
 
     async def _standing(
         self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
@@ -394,8 +394,8 @@ class FreshIndexes:
         """Ask where owners stand; where the nearest is not in memory yet, for its rows at once."""
         if indexes and indexes[0].head is None:
             heads = [index.head for index in indexes]
-            return await self._services.store.snapshots(dict(zip(owners, heads, strict=True)))
-        return await self._services.store.heads(owners)
+            return await self._runtime.store.snapshots(dict(zip(owners, heads, strict=True)))
+        return await self._runtime.store.heads(owners)
 
     async def _refreshed(
         self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex], asked: Standing
@@ -421,17 +421,17 @@ class FreshIndexes:
     ) -> OwnerIndex:
         head = found.head if isinstance(found, Snapshot) else found
         if head is None:
-            return index if index.head is None else self._services.indexes.renew(owner)
+            return index if index.head is None else self._runtime.indexes.renew(owner)
         if head != index.head:
             if not isinstance(found, Snapshot):
-                found = await self._services.store.snapshot(owner, since=index.head)
+                found = await self._runtime.store.snapshot(owner, since=index.head)
             await self._built(found.rows, partial(_taken_in, index, found))
         if index.stale:
-            self._services.part(ReindexQueue).notice(owner, index)
+            self._runtime.part(ReindexQueue).notice(owner, index)
         return index
 
     async def _built(self, rows: Sequence[StoredRow], work: Callable[[], T]) -> T:
-        return await self._services.aside(work) if len(rows) > MANY_READ else work()
+        return await self._runtime.aside(work) if len(rows) > MANY_READ else work()
 
 
 def _written(

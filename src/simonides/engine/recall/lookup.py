@@ -13,7 +13,7 @@ from simonides.domain.scope import Principal, Scope, owners_of
 from simonides.domain.value import to_us
 from simonides.domain.writing.change import StoredRow
 from simonides.domain.writing.decision import Candidate
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.knowledge.library import Library
 from simonides.engine.recall.fresh_indexes import FreshIndexes
 from simonides.retrieval.query.filtering import enduring
@@ -27,10 +27,10 @@ class Lookup:
         fresh: Brings what is read up to the store.
     """
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
-        self.fresh = FreshIndexes(services, principal)
+        self.fresh = FreshIndexes(runtime, principal)
 
     @property
     def now(self) -> datetime:
@@ -74,12 +74,12 @@ class Lookup:
         """
         rows: Sequence[StoredRow] = ()
         for scope in look_in:
-            rows = rows or await self._services.store.keyed(scope.owner, scope, which)
+            rows = rows or await self._runtime.store.keyed(scope.owner, scope, which)
         if not rows:
             memory = await self.get(which, readable)
             if memory is None:
                 return ()
-            rows = await self._services.store.history(memory.scope.owner, memory.root)
+            rows = await self._runtime.store.history(memory.scope.owner, memory.root)
         chain = await self.agreed([memory for memory in decode_all(rows) if self.admits(memory)])
         seen = [await self._as_seen(memory) for memory in chain]
         return tuple(sorted(seen, key=lambda m: (to_us(m.created_at), m.version)))
@@ -105,12 +105,12 @@ class Lookup:
 
     async def stored(self, ids: Sequence[str], owner: Scope) -> tuple[Memory, ...]:
         """Return memories with the status that is stored, of an owner that may be read."""
-        return decode_all(await self._services.store.get(owner, ids))
+        return decode_all(await self._runtime.store.get(owner, ids))
 
     def passages(self, ids: Sequence[str], scopes: Sequence[Scope]) -> Mapping[str, Memory]:
         """Return passages of documents by id, as far as they can be looked up."""
         reader = self._principal.home.owner
-        return self._services.part(Library).find(ids, scopes, reader)
+        return self._runtime.part(Library).find(ids, scopes, reader)
 
     async def agreed(self, memories: Sequence[Memory]) -> tuple[Memory, ...]:
         """Return the memories that their owners do not refuse to have remembered, in order."""
@@ -139,7 +139,7 @@ class Lookup:
     async def _heard(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:
         found: dict[str, Memory] = {}
         for owner in owners_of(scopes) if ids else ():
-            for row in await self._services.store.get(owner, ids):
+            for row in await self._runtime.store.get(owner, ids):
                 memory = decode(row)
                 if memory.scope in scopes and self.hears(memory):
                     found.setdefault(memory.id, await self._as_seen(memory))

@@ -23,7 +23,7 @@ from simonides.domain.scope import Principal, Right, Scope
 from simonides.domain.trust import Source
 from simonides.domain.value import enum_member, moment
 from simonides.domain.writing.change import JournalEntry
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.text.normalise import check_text
 
 T = TypeVar("T")
@@ -43,11 +43,11 @@ GRANTED_READ = "granted_read"
 """Kind of the journal entry that a read of another user's memories leaves with that user."""
 
 
-class Asker:
+class QueryBuilder:
     """Makes cues of one principal's questions."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
         self._lineage = principal.home.lineage
 
@@ -81,14 +81,14 @@ class Asker:
                 )
             told.setdefault(scope.owner, []).append(self._entry(scope, verb))
         if told:
-            await self._services.store.journal(told)
+            await self._runtime.store.journal(told)
         return (*filter(named.__contains__, self._lineage), *others)
 
     async def _granted(self, scope: Scope) -> bool:
         home = self._principal.home
         if home.user is None or scope.org != home.org or scope.user is None or scope.task:
             return False
-        grants = await self._services.store.grants(Scope(home.org))
+        grants = await self._runtime.store.grants(Scope(home.org))
         return any(
             (grant.grantee, grant.right, grant.subject) == (home.user, Right.READ_USER, scope.user)
             for grant in grants
@@ -103,7 +103,7 @@ class Asker:
     def _entry(self, scope: Scope, verb: str) -> JournalEntry:
         principal = self._principal
         told = {"by": principal.name, "agent": principal.agent, "scope": scope.path, "verb": verb}
-        return JournalEntry(self._services.clock.now_us(), GRANTED_READ, canonical_json(told))
+        return JournalEntry(self._runtime.clock.now_us(), GRANTED_READ, canonical_json(told))
 
     def filter(
         self,
@@ -187,7 +187,7 @@ class Asker:
 
     def _biased(self) -> tuple[frozenset[str], frozenset[str]]:
         """Return the keys and the categories of keyed memories that get a bonus (PO-5)."""
-        policy = self._services.policies.policy_for(self._principal.home.org)
+        policy = self._runtime.policies.policy_for(self._principal.home.org)
         keys = policy.recall.preference_keys
         return frozenset(keys or ()), _NONE if keys is not None else frozenset({"preference"})
 

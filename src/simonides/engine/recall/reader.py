@@ -18,7 +18,7 @@ from simonides.domain.reading.receipt import (
     Shown,
 )
 from simonides.domain.scope import Principal
-from simonides.engine.core.runtime import Services, ails
+from simonides.engine.core.runtime import Runtime, ails
 from simonides.engine.knowledge.library import Library
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.recall.session_search import IN_SESSION
@@ -56,11 +56,11 @@ class Reader:
         fresh: Brings what is read up to the store.
     """
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
-        self._library, self._fusion = services.part(Library), services.part(Fusion)
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
+        self._library, self._fusion = runtime.part(Library), runtime.part(Fusion)
         self._principal = principal
-        self.lookup = Lookup(services, principal)
+        self.lookup = Lookup(runtime, principal)
         self.fresh = self.lookup.fresh
         # What ranks changes with the process only.
         self._rankings: dict[bool, Ranking] = {}
@@ -81,9 +81,9 @@ class Reader:
 
     def recalled(self, view: ReadView, cue: Cue, query: Query, lost: Sequence[str] = ()) -> Recall:
         """Rank a view for a cue; see :meth:`query` for the last two."""
-        runners_up = max(RUNNERS_UP, candidates(self._services) - cue.limit)
+        runners_up = max(RUNNERS_UP, candidates(self._runtime) - cue.limit)
         ranked = self.rank(view, query, cue, runners_up=runners_up)
-        ranked, lost = rank_again(self._services, ranked, cue, lost, view.degraded)
+        ranked, lost = rank_again(self._runtime, ranked, cue, lost, view.degraded)
         hits = ranked.hits_at(ranked.order[: cue.limit])
         grounds = self.grounds(query, reranked=bool(ranked.reranked))
         given = partial(self._cut_short, view, cue, ranked, hits, lost, grounds)
@@ -122,23 +122,23 @@ class Reader:
         """Return a text as the index sees it, and ``vector`` where its vector is missing against
         the wish.
         """
-        indexer = self._services.indexes.indexer
+        indexer = self._runtime.indexes.indexer
         if not has_vector:
             return indexer.lexical_query(text), ()
         try:
             query = indexer.query(text)
         except (ModelError, OSError) as error:
-            ails(self._services, EMBEDDER, error)
+            ails(self._runtime, EMBEDDER, error)
             return indexer.lexical_query(text), (VECTOR,)
-        if self._services.models.ailing and query.vector is not None:
-            ails(self._services, EMBEDDER, None)
+        if self._runtime.models.ailing and query.vector is not None:
+            ails(self._runtime, EMBEDDER, None)
         return query, ()
 
     async def asked(self, text: str, *, has_vector: bool = True) -> tuple[Query, tuple[str, ...]]:
         """Return what :meth:`query` does; others on the event loop go on where that takes time."""
-        if not (has_vector and self._services.indexes.indexer.is_slow):
+        if not (has_vector and self._runtime.indexes.indexer.is_slow):
             return self.query(text, has_vector=has_vector)
-        return await self._services.aside(partial(self.query, text))
+        return await self._runtime.aside(partial(self.query, text))
 
     def rank(
         self,
@@ -183,14 +183,14 @@ class Reader:
     ) -> Grounds:
         """Return on what grounds a query is answered now."""
         ranked_by = self._ranking(query, fusion)
-        models = self._services.models
+        models = self._runtime.models
         if reranked and models.reranker is not None:
             model_id, read = models.reranker.model_id, models.rerank_candidates
             ranked_by = with_reranker(ranked_by, model_id, read)
         return Grounds(ranked_by, self.policy.hash)
 
     def _ranking(self, query: Query, fusion: Fusion | None) -> Ranking:
-        indexer, has_vector = self._services.indexes.indexer, query.vector is not None
+        indexer, has_vector = self._runtime.indexes.indexer, query.vector is not None
         if fusion is not None:
             return ranking(indexer, fusion, has_vector=has_vector)
         if has_vector not in self._rankings:
@@ -201,7 +201,7 @@ class Reader:
     @property
     def policy(self) -> Policy:
         """The policy in force for this principal."""
-        return self._services.policies.policy_for(self._principal.home.org)
+        return self._runtime.policies.policy_for(self._principal.home.org)
 
 
 def _degraded(view: ReadView, lost: Sequence[str]) -> tuple[str, ...]:

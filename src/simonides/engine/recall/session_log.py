@@ -24,8 +24,8 @@ from simonides.domain.scope import Scope
 from simonides.domain.trust import Label
 from simonides.domain.value import from_us
 from simonides.domain.writing.decision import Candidate, Proposer
-from simonides.engine.core.runtime import Services
-from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.core.runtime import Runtime
+from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.engine.screening.screen import kept_clean, look
 from simonides.policy.policy import Policy
 
@@ -54,19 +54,19 @@ class SessionLog:
     """
 
     def __init__(
-        self, services: Services, owner: Scope, session: str, rules: SessionRules | None = None
+        self, runtime: Runtime, owner: Scope, session: str, rules: SessionRules | None = None
     ) -> None:
         """Build it.
 
         Args:
-            services: The open simonides.
+            runtime: The open simonides.
             owner: See the class.
             session: See the class.
             rules: None for those of the settings.
         """
-        self._services = services
-        self._hot = services.part(HotSessions)
-        self._rules = rules or services.part(SessionRules)
+        self._runtime = runtime
+        self._hot = runtime.part(WarmSessions)
+        self._rules = rules or runtime.part(SessionRules)
         self.owner = owner
         self.session = session
 
@@ -113,7 +113,7 @@ class SessionLog:
             StoreCorrupt: If one cannot be read.
             StoreError: If the store could not.
         """
-        hot, now = self._hot.of(self.owner, self.session), self._services.clock.now_us()
+        hot, now = self._hot.of(self.owner, self.session), self._runtime.clock.now_us()
         tail = hot.tail(now, after)
         if not tail or tail[0].number > after + 1:
             # The store says what lies before the tail, and at once whether the tail is still so.
@@ -160,13 +160,13 @@ class SessionLog:
     async def _append(
         self, cleaned: Sequence[Cleaned], at: int | None, first: int | None
     ) -> tuple[int, int]:
-        now = self._services.clock.now_us()
+        now = self._runtime.clock.now_us()
         time = now if at is None else at
         if at is None and first is not None:
             time = await self._first_tried(cleaned, first, now)
         due_at = now + self.patience_us
         written = [encode_entry(each.entry, time) for each in cleaned]
-        begin = await self._services.sessions.append(
+        begin = await self._runtime.sessions.append(
             self.owner, self.session, written, now=now, due_at=due_at, first=first
         )
         hot = self._hot.of(self.owner, self.session)
@@ -178,14 +178,14 @@ class SessionLog:
 
     async def _first_tried(self, cleaned: Sequence[Cleaned], first: int, now: int) -> int:
         """Return when entries were appended that are tried again; the port compares times too."""
-        stands = await self._services.sessions.entries(
+        stands = await self._runtime.sessions.entries(
             self.owner, self.session, after=first - 1, limit=1
         )
         same = stands and encode_entry(cleaned[0].entry, now).body == stands[0].body
         return stands[0].at if same else now
 
     async def _stored(self, after: int) -> tuple[Logged, ...]:
-        store, found = self._services.sessions, list[Logged]()
+        store, found = self._runtime.sessions, list[Logged]()
         while page := await store.entries(self.owner, self.session, after=after, limit=PAGE):
             found += [decode_entry(row, store.location) for row in page]
             after = page[-1].number
@@ -194,7 +194,7 @@ class SessionLog:
         return tuple(found)
 
     def _cleaned(self, entry: Entry) -> Cleaned:
-        return cleaned(entry, self.owner, self._services.policies.policy_for(self.owner.org))
+        return cleaned(entry, self.owner, self._runtime.policies.policy_for(self.owner.org))
 
 
 def cleaned(entry: Entry, owner: Scope, policy: Policy) -> Cleaned:

@@ -22,10 +22,10 @@ from simonides.domain.scope import Principal
 from simonides.domain.value import from_us, to_us
 from simonides.domain.writing.change import StoredRow
 from simonides.engine.core.idempotency import marks_of, tombstoned
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.session_search import rows_of, stated_memory
 from simonides.engine.recall.session_statements import Stated, Statements
-from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.retrieval.index.entry import slot_of
 from simonides.retrieval.index.segment import Frozen
 from simonides.retrieval.query.overlay import overlaid, recallable, without
@@ -79,13 +79,13 @@ class Overlay:
     What the user says is the user's: a task within the session reads it as he does.
     """
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
-        self._hot = services.part(HotSessions)
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
+        self._hot = runtime.part(WarmSessions)
         self._reader = principal
         self._principal = replace(principal, home=principal.home.owner)
         self._session = principal.session
-        self._statements = Statements(services, self._principal)
+        self._statements = Statements(runtime, self._principal)
 
     async def over(self, view: ReadView, cue: Cue) -> ReadView:
         """Return a view with the statements of this session laid over it.
@@ -151,7 +151,7 @@ class Overlay:
         names: list[Name] = [] if candidate.key is None else [(candidate.key,)]
         if candidate.triple is not None:
             slot = slot_of(candidate.triple)
-            policy = self._services.policies.policy_for(self._principal.home.org)
+            policy = self._runtime.policies.policy_for(self._principal.home.org)
             if slot[1] in policy.long_term.slots.functional:
                 names.append(slot)
         return names
@@ -163,7 +163,7 @@ class Overlay:
         never had anything removed is not asked.
         """
         owner = self._principal.home.owner
-        index = self._services.indexes.warm(owner)
+        index = self._runtime.indexes.warm(owner)
         head = None if index is None else index.head
         if not said.facts or head is None or not head.epoch or self._session is None:
             return said
@@ -172,7 +172,7 @@ class Overlay:
         hot = self._hot.of(owner, self._session)
         asked = (Overlay, head.incarnation, head.epoch, marks)
         if hot.derived.get(Overlay, (None, None))[0] != asked:
-            buried = await tombstoned(self._services.store, owner, candidates)
+            buried = await tombstoned(self._runtime.store, owner, candidates)
             hot.derived[Overlay] = asked, buried
         gone: frozenset[bytes] = hot.derived[Overlay][1]
         left = {n: s for n, s in said.facts.items() if gone.isdisjoint(marks_of(s.candidate))}
@@ -214,7 +214,7 @@ class Overlay:
         owner = self._principal.home.owner
         columns = {o: without(f, gone) for o, f in zip(view.owners, view.frozen, strict=True)}
         if shown:
-            rows = await rows_of(self._services, shown)
+            rows = await rows_of(self._runtime, shown)
             columns[owner] = self._above(columns.get(owner), rows)
         return view._replace(
             owners=[*columns],
@@ -223,7 +223,7 @@ class Overlay:
         )
 
     def _above(self, index: Frozen | None, rows: Sequence[StoredRow]) -> Frozen:
-        return overlaid(index, rows, self._services.indexes.indexer.dimensions)
+        return overlaid(index, rows, self._runtime.indexes.indexer.dimensions)
 
     def _made(self, stated: Stated) -> Memory:
         return stated_memory(stated.candidate, stated.at, str(self._session), stated.number)
@@ -252,7 +252,7 @@ class Overlay:
         return at is not None and memory.updated_at <= from_us(at)
 
     def _is_refused(self, memory: Memory) -> bool:
-        index = self._services.indexes.warm(self._principal.home.owner)
+        index = self._runtime.indexes.warm(self._principal.home.owner)
         return index is not None and bool(index.refusals.against(memory))
 
 

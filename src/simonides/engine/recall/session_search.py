@@ -22,13 +22,13 @@ from simonides.domain.trust import Sensitivity, Source
 from simonides.domain.value import from_us, to_us
 from simonides.domain.writing.change import StoredRow
 from simonides.domain.writing.decision import TURN_CATEGORY, Candidate
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.session_log import SessionLog
 from simonides.engine.recall.session_statements import MANY as MANY_TURNS
 from simonides.engine.recall.slow_models import VECTOR
-from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.engine.screening.consent_matching import speaks_of, stated_in
-from simonides.engine.screening.suppression import Unwanted
+from simonides.engine.screening.suppression import SuppressionFilter
 from simonides.retrieval.index.segment import Frozen
 from simonides.retrieval.query.overlay import overlaid, without
 from simonides.retrieval.query.read_view import ReadView
@@ -108,14 +108,14 @@ def stated_memory(candidate: Candidate, at: int, session: str, number: int) -> M
     )
 
 
-async def rows_of(services: Services, memories: Sequence[Memory]) -> list[StoredRow]:
+async def rows_of(runtime: Runtime, memories: Sequence[Memory]) -> list[StoredRow]:
     """Return records as rows with entries of the current recipe, in their order; without vectors
     where the embedder fails. One that takes its time is asked beside the event loop.
     """
-    make = services.indexes.indexer
+    make = runtime.indexes.indexer
     work = partial(make.finished, memories)
     many = make.is_slow or len(memories) > MANY
-    entries = await services.aside(work) if many else work()
+    entries = await runtime.aside(work) if many else work()
     return [
         StoredRow(m.id, 0, encode_body(m), encode_state(m), entry, to_us(m.known_from), None)
         for m, entry in zip(memories, entries, strict=True)
@@ -203,12 +203,12 @@ class _Kept(NamedTuple):
 class SessionSearch:
     """Makes the log of the principal's session searchable; writes nothing."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
-        self._hot = services.part(HotSessions)
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
+        self._hot = runtime.part(WarmSessions)
         self._owner = principal.home.owner
         self._session = principal.session
-        self._unwanted = Unwanted(services, principal)
+        self._unwanted = SuppressionFilter(runtime, principal)
 
     async def view(self) -> ReadView:
         """Return the log's columns as they stand now.
@@ -216,14 +216,14 @@ class SessionSearch:
         Raises:
             StoreError: If the log cannot be read.
         """
-        now = from_us(self._services.clock.now_us())
+        now = from_us(self._runtime.clock.now_us())
         filed = await self._filed(str(self._session))
         degraded = () if filed.is_whole else (VECTOR,)
         return ReadView([self._owner], [await self._left(filed)], now, now, degraded)
 
     async def _filed(self, session: str) -> _Filed:
         """File what has come since the last search."""
-        log, make = SessionLog(self._services, self._owner, session), self._services.indexes.indexer
+        log, make = SessionLog(self._runtime, self._owner, session), self._runtime.indexes.indexer
         hot = self._hot.of(self._owner, session)
         name = (_Filed, make.recipe)
         known: _Filed | None = hot.derived.get(name)
@@ -236,7 +236,7 @@ class SessionSearch:
             return known
         memories = [entry_memory(one, self._owner, session) for one in new]
         before = ((), ()) if known is None else (known.entries, known.rows)
-        rows = (*before[1], *await rows_of(self._services, memories))
+        rows = (*before[1], *await rows_of(self._runtime, memories))
         whole = all(make.is_current(row.entry) for row in rows)
         filed = _Filed((*before[0], *new), rows, overlaid(None, rows, make.dimensions), whole)
         hot.derived[name] = filed
@@ -248,7 +248,7 @@ class SessionSearch:
         A refusal, and the removal of anything, raise the owner's epoch: the log of who never did
         either is not read for it.
         """
-        (head,) = await self._services.store.heads([self._owner])
+        (head,) = await self._runtime.store.heads([self._owner])
         if head is None or not head.epoch or not filed.entries:
             return filed.frozen
         derived = self._hot.of(self._owner, str(self._session)).derived
@@ -271,7 +271,7 @@ class SessionSearch:
             known = _Heard()
         new = filed.entries[len(known.texts) :]
         work = partial(self._gone_on, known, new)
-        heard = await self._services.aside(work) if len(new) > MANY_TURNS else work()
+        heard = await self._runtime.aside(work) if len(new) > MANY_TURNS else work()
         derived[_Heard] = heard
         return heard
 

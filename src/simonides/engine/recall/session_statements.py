@@ -31,10 +31,10 @@ from simonides.domain.writing.decision import (
     Hold,
     Judgement,
 )
-from simonides.engine.core.prefetch import Begun
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.prefetch import Prefetch
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.session_log import SessionLog
-from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.engine.screening.judge import judge_one
 from simonides.policy.policy import Policy
 from simonides.ports import Capability
@@ -84,9 +84,9 @@ class _Read(NamedTuple):
 class Statements:
     """Reads the sessions of one principal."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
-        self._hot = services.part(HotSessions)
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
+        self._hot = runtime.part(WarmSessions)
         self._principal = principal
 
     async def of(self, session: str) -> tuple[Stated, ...]:
@@ -96,9 +96,9 @@ class Statements:
             StoreError: If a store cannot be read.
         """
         owner = self._principal.home.owner
-        store, unread = self._services.store, None
+        store, unread = self._runtime.store, None
         waits = Capability.INLINE not in store.capabilities
-        asked = Begun(store.held(owner, session=session), goes_on=waits)
+        asked = Prefetch(store.held(owner, session=session), goes_on=waits)
         try:
             # While a store over a network says what is held back.
             unread = await self._unread(session)
@@ -123,7 +123,7 @@ class Statements:
         """Return what was read of a log, and what has come since; nothing read, and all of it,
         where another session has its name now.
         """
-        log = SessionLog(self._services, self._principal.home.owner, session)
+        log = SessionLog(self._runtime, self._principal.home.owner, session)
         known: _Read = self._derived(session).get(self._name(), _Read())
         new = await log.newer(known.last)
         return (_Read(), await log.entries()) if new is None else (known, new)
@@ -133,7 +133,7 @@ class Statements:
         if not new:
             return known
         work = partial(self._gone_on, known, new, session)
-        read = await self._services.aside(work) if len(new) > MANY else work()
+        read = await self._runtime.aside(work) if len(new) > MANY else work()
         self._derived(session)[self._name()] = read
         return read
 
@@ -144,7 +144,7 @@ class Statements:
         return Stated, self._principal.home, self._policy(self._principal.home).hash
 
     def _policy(self, scope: Scope) -> Policy:
-        return self._services.policies.policy_for(scope.org)
+        return self._runtime.policies.policy_for(scope.org)
 
     def _gone_on(self, known: _Read, new: Sequence[Logged], session: str) -> _Read:
         topic, said = known.topic, [*known.said]

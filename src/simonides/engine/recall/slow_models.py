@@ -15,7 +15,7 @@ from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import ModelError
 from simonides.domain.reading.cue import Cue
 from simonides.domain.writing.change import StoredRow
-from simonides.engine.core.runtime import Services, ails, may_embed
+from simonides.engine.core.runtime import Runtime, ails, may_embed
 from simonides.ports import Capability
 from simonides.retrieval.index.indexer import FAILURES
 from simonides.retrieval.index.owner_index import OwnerIndex
@@ -34,12 +34,12 @@ LONGEST_S = 2.0
 """How long a read lets vectors be made, after its first batch; chosen: as long as people wait."""
 
 
-class Completer:
+class VectorBackfill:
     """Has vectors made for the reads of one open simonides."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._indexer = services.indexes.indexer
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._indexer = runtime.indexes.indexer
 
     async def indexes(self, indexes: Iterable[OwnerIndex]) -> bool:
         """Let entries of indexes have their vectors; return whether none waits any more.
@@ -49,9 +49,9 @@ class Completer:
         ends_at: float | None = None
         for index in indexes:
             while waiting := index.awaiting(BATCH):
-                if EMBEDDER in self._services.models.ailing:
+                if EMBEDDER in self._runtime.models.ailing:
                     return False
-                now = self._services.clock.monotonic()
+                now = self._runtime.clock.monotonic()
                 ends_at = now + LONGEST_S if ends_at is None else ends_at
                 entries = await self._entries(waiting) if now <= ends_at else None
                 if entries is None:
@@ -64,10 +64,10 @@ class Completer:
         current = self._indexer.recipe.to_bytes(8, "little")
         done = {row.id: row for row in rows if row.entry.startswith(current)}
         waiting = [row for row in rows if row.id not in done]
-        ends_at = self._services.clock.monotonic() + LONGEST_S
+        ends_at = self._runtime.clock.monotonic() + LONGEST_S
         for start in range(0, len(waiting), BATCH):
             batch = waiting[start : start + BATCH]
-            is_late = start and self._services.clock.monotonic() > ends_at
+            is_late = start and self._runtime.clock.monotonic() > ends_at
             entries = None if is_late else await self._entries(batch)
             if entries is None:
                 return [done.get(row.id, row) for row in rows], False
@@ -77,33 +77,33 @@ class Completer:
 
     async def _entries(self, rows: Sequence[StoredRow]) -> list[bytes] | None:
         owner = decode(rows[0]).scope.owner
-        if await may_embed(self._services, owner, len(rows)) is not None:
+        if await may_embed(self._runtime, owner, len(rows)) is not None:
             return None
         make = partial(self._indexer.renewed, rows)
         try:
-            made = await self._services.aside(make)
+            made = await self._runtime.aside(make)
         except FAILURES as error:
-            ails(self._services, EMBEDDER, error)
+            ails(self._runtime, EMBEDDER, error)
             return None
-        ails(self._services, EMBEDDER, None)
+        ails(self._runtime, EMBEDDER, None)
         return [each.entry for each in made]
 
 
-def candidates(services: Services) -> int:
+def candidates(runtime: Runtime) -> int:
     """Return how many of the best memories are read again; 0 without a reranker."""
-    return 0 if services.models.reranker is None else services.models.rerank_candidates
+    return 0 if runtime.models.reranker is None else runtime.models.rerank_candidates
 
 
-def has_slow_model(services: Services) -> bool:
+def has_slow_model(runtime: Runtime) -> bool:
     """Whether a read may have to wait for a model, and so must leave an event loop to others."""
-    reranker = services.models.reranker
+    reranker = runtime.models.reranker
     able = getattr(reranker, "capabilities", ())
     waits = reranker is not None and Capability.INLINE not in able
-    return waits or services.indexes.indexer.is_slow
+    return waits or runtime.indexes.indexer.is_slow
 
 
 def rank_again(
-    services: Services,
+    runtime: Runtime,
     ranked: Ranked,
     cue: Cue,
     lost: Sequence[str],
@@ -115,22 +115,22 @@ def rank_again(
     where there is nothing to order.
 
     Args:
-        services: The open simonides.
+        runtime: The open simonides.
         ranked: What was found.
         cue: What was asked.
         lost: What could not take part already.
         missing: What is not to take part: a replay does without what its read had to do without.
     """
-    reranker = services.models.reranker
+    reranker = runtime.models.reranker
     if reranker is None or RERANKER in missing or not cue.query.strip():
         return ranked, lost
-    texts = texts_of(ranked, services.models.rerank_candidates)
+    texts = texts_of(ranked, runtime.models.rerank_candidates)
     if len(texts) < 2:
         return ranked, lost
     try:
         again = reranked(ranked, len(texts), reranker.score(cue.query, texts))
     except ModelError as error:
-        ails(services, RERANKER, error)
+        ails(runtime, RERANKER, error)
         return ranked, (*lost, RERANKER)
-    ails(services, RERANKER, None)
+    ails(runtime, RERANKER, None)
     return again, lost

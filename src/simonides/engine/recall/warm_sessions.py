@@ -20,7 +20,7 @@ class _Kept(NamedTuple):
     since: int
 
 
-class HotSession:
+class WarmSession:
     """What of one session is in memory; safe to share between threads.
 
     Attributes:
@@ -118,7 +118,7 @@ class HotSession:
         self.derived.clear()
 
 
-class HotSessions:
+class WarmSessions:
     """The hot sessions of a process, least recently used out first; safe to share between threads.
 
     Args:
@@ -128,20 +128,20 @@ class HotSessions:
     def __init__(self, rules: SessionRules) -> None:
         self._rules = rules
         self._lock = threading.Lock()
-        self._hot: OrderedDict[tuple[Scope, str], HotSession] = OrderedDict()
+        self._hot: OrderedDict[tuple[Scope, str], WarmSession] = OrderedDict()
         # The same by user, so that an append need not look at everybody's.
-        self._of_user: dict[Scope, OrderedDict[str, HotSession]] = {}
+        self._of_user: dict[Scope, OrderedDict[str, WarmSession]] = {}
 
     def __len__(self) -> int:
         return len(self._hot)
 
-    def of(self, owner: Scope, session: str) -> HotSession:
+    def of(self, owner: Scope, session: str) -> WarmSession:
         """Return what of a session is in memory; a use of it."""
         name = owner, session
         with self._lock:
             hot = self._hot.get(name)
             if hot is None:
-                hot = self._hot[name] = HotSession(self._rules)
+                hot = self._hot[name] = WarmSession(self._rules)
                 self._of_user.setdefault(owner, OrderedDict())[session] = hot
                 while len(self._hot) > self._rules.hot_sessions:
                     self._drop(next(iter(self._hot)))
@@ -180,7 +180,7 @@ class HotSessions:
         for hot in dropped:
             hot.clear()
 
-    def _drop(self, name: tuple[Scope, str]) -> HotSession:
+    def _drop(self, name: tuple[Scope, str]) -> WarmSession:
         """Let go of a session by owner and name, which is there; the lock is held."""
         owner, session = name
         of_user = self._of_user[owner]

@@ -138,7 +138,7 @@ class _Stated:
         return claim_of(self.candidate)
 
 
-class Spoken:
+class ConsentMatcher:
     """What the verbatim turns and summaries among some memories, or candidates for them, speak of.
 
     Reading takes about half a millisecond a turn, and is done when it is first asked for.
@@ -175,7 +175,7 @@ class Spoken:
         return [_Telling(each) for each in self._tellings]
 
 
-class Overheard:
+class StatementMatcher:
     """What the verbatim turns and summaries that stand of one owner speak of: each is read once,
     and one that comes is compared with what those before it state.
 

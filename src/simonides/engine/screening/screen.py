@@ -33,7 +33,7 @@ from simonides.policy.guards import HYGIENE_BLOCKED
 from simonides.policy.policy import DEFAULT_POLICY, Policy
 
 if TYPE_CHECKING:
-    from simonides.engine.core.event_recorder import Scribe
+    from simonides.engine.core.event_recorder import EventRecorder
 
 FLAGGED = "hygiene_flagged"
 REDACTED = "hygiene_redacted"
@@ -205,7 +205,7 @@ def blocked_in(said: Candidate | Memory, policy: Policy) -> tuple[str, ...]:
 
 
 def note_flags(
-    candidate: Candidate, memory: Memory, policy: Policy, scribe: Scribe
+    candidate: Candidate, memory: Memory, policy: Policy, recorder: EventRecorder
 ) -> tuple[Event, ...]:
     """Record what was found in what is stored all the same (HY-7)."""
     told: list[str] = []
@@ -214,7 +214,7 @@ def note_flags(
         told += [] if done is None else [f"{done}:{finding.mark}"]
         told += [] if finding.second is None else [finding.second.reason(finding.mark)]
     reasons = tuple(dict.fromkeys(told))
-    event = scribe.record(
+    event = recorder.record(
         EventType.FLAGGED,
         candidate.scope,
         subjects=(memory.id,),

@@ -23,7 +23,7 @@ from simonides.domain.writing.finding import (
     Opinion,
     SecondLook,
 )
-from simonides.engine.core.runtime import Services, account_of, ails
+from simonides.engine.core.runtime import Runtime, account_of, ails
 from simonides.engine.screening.screen import findings_of
 from simonides.policy.policy import Policy
 from simonides.ports import Classifier
@@ -54,23 +54,23 @@ class Looked(NamedTuple):
     usage: Usage = NO_USAGE
 
 
-async def second_looks(services: Services, asked: Sequence[tuple[Candidate, Policy]]) -> Looked:
+async def second_looks(runtime: Runtime, asked: Sequence[tuple[Candidate, Policy]]) -> Looked:
     """Look candidates through, with the finder's help, and have what is suspicious looked at again.
 
     A finder or a classifier that fails once is not asked again for the same write.
 
     Args:
-        services: With a finder or a classifier, or both.
+        runtime: With a finder or a classifier, or both.
         asked: Candidates of one write, each with the policy of its scope.
     """
-    looker = _Looker(services)
+    looker = _Looker(runtime)
     findings = [await looker.findings(*each) for each in asked]
     return Looked(findings, looker.usage)
 
 
-async def more_in(services: Services, text: str) -> Sequence[Finding]:
+async def more_in(runtime: Runtime, text: str) -> Sequence[Finding]:
     """Return what the finder sees in a text; nothing where there is none, or it fails."""
-    return await _Looker(services).found_in(text)
+    return await _Looker(runtime).found_in(text)
 
 
 def looked_at_before(candidate: Candidate, reasons: Sequence[str]) -> list[Finding]:
@@ -91,16 +91,16 @@ def _as_told(found: Finding, reasons: Sequence[str]) -> Finding:
     return found if told is None else replace(found, second=told)
 
 
-def looks_again(services: Services) -> bool:
+def looks_again(runtime: Runtime) -> bool:
     """Whether anybody else looks at what is to be written."""
-    models = services.models
+    models = runtime.models
     by_model = models.second_look is not None and models.meter is not None
     return by_model or models.classifier is not None or models.finder is not None
 
 
 class _Looker:
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
         self._classifiers: dict[Scope, Classifier | None] = {}
         self._known: dict[str, SecondLook] = {}
         self._has_failed = self._is_blind = False
@@ -124,16 +124,16 @@ class _Looker:
         return more
 
     async def found_in(self, text: str) -> Sequence[Finding]:
-        finder = self._services.models.finder
+        finder = self._runtime.models.finder
         if finder is None or self._is_blind:
             return ()
         try:
-            seen = await self._services.aside(partial(finder.find, text))
+            seen = await self._runtime.aside(partial(finder.find, text))
         except ModelError as error:
             self._is_blind = True
-            ails(self._services, FINDER, error)
+            ails(self._runtime, FINDER, error)
             return ()
-        ails(self._services, FINDER, None)
+        ails(self._runtime, FINDER, None)
         return seen
 
     async def _looked_at(self, found: Finding, candidate: Candidate, policy: Policy) -> Finding:
@@ -149,9 +149,9 @@ class _Looker:
     def _classifier(self, owner: Scope) -> Classifier | None:
         """Return who looks again: whoever was handed in, or the model at the owner's expense."""
         if owner not in self._classifiers:
-            services, found = self._services, self._services.models.classifier
-            made_of = services.models.second_look
-            account = account_of(services, owner) if made_of is not None else None
+            runtime, found = self._runtime, self._runtime.models.classifier
+            made_of = runtime.models.second_look
+            account = account_of(runtime, owner) if made_of is not None else None
             if found is None and made_of is not None and account is not None:
                 found = made_of(account)
             self._classifiers[owner] = found
@@ -166,9 +166,9 @@ class _Looker:
         except ModelError as error:
             self._has_failed = True
             self.usage += error.usage or NO_USAGE
-            ails(self._services, CLASSIFIER, error)
+            ails(self._runtime, CLASSIFIER, error)
             return SecondLook(Opinion.FAILED, classifier.classifier_id)
-        ails(self._services, CLASSIFIER, None)
+        ails(self._runtime, CLASSIFIER, None)
         self.usage += said.usage
         return SecondLook(said.opinion, classifier.classifier_id)
 

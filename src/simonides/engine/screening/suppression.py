@@ -14,15 +14,15 @@ from simonides.domain.governance.consent import Refusals, refusals_of
 from simonides.domain.scope import Principal
 from simonides.domain.writing.decision import Candidate
 from simonides.engine.core.idempotency import marks_of, tombstoned
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.text.similarity.support import Claim, claim_of
 
 
-class Unwanted:
+class SuppressionFilter:
     """Tells what of one principal's statements is not to be told again."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         # What the user says is the user's, in a task too.
         self._principal = replace(principal, home=principal.home.owner)
 
@@ -36,7 +36,7 @@ class Unwanted:
         if not stated:
             return []
         owner = self._principal.home.owner
-        buried = await tombstoned(self._services.store, owner, stated)
+        buried = await tombstoned(self._runtime.store, owner, stated)
         refusals = await self.refusals()
         return [
             claim_of(each)
@@ -50,4 +50,4 @@ class Unwanted:
         Raises:
             StoreError: If the store cannot be read.
         """
-        return refusals_of(await self._services.store.consents(self._principal.home))
+        return refusals_of(await self._runtime.store.consents(self._principal.home))

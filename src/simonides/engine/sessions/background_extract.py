@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from simonides.domain.errors import ModelError, StoreError
 from simonides.domain.scope import Principal
-from simonides.engine.core.periodic import Alarmed
+from simonides.engine.core.periodic import PeriodicTask
 from simonides.ports import Alarm
 
 START_S = 1.0
@@ -37,7 +37,7 @@ CatchUp: TypeAlias = Callable[[Principal, str], Awaitable[object]]
 Log: TypeAlias = tuple[Principal, str]
 
 
-class Following(Alarmed):
+class Following(PeriodicTask):
     """One process's care for the logs that it appends to; safe to share between threads."""
 
     def __init__(self, alarm: Alarm | None = None) -> None:

@@ -25,8 +25,8 @@ from simonides.domain.writing.change import (
     TurnRequest,
 )
 from simonides.domain.writing.decision import Outcome
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.promote import Promoter
 
 TASK_ENDED = "task_ended"
@@ -54,8 +54,8 @@ class TaskEnd(Value):
 class TaskEnder:
     """Ends tasks of one principal's user."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
 
     async def end(
@@ -78,7 +78,7 @@ class TaskEnder:
         """
         scope = self._scope(task)
         acting = replace(self._principal, home=scope)
-        promoter = Promoter(self._services, acting)
+        promoter = Promoter(self._runtime, acting)
         promoted = tuple([await promoter.promote(id, "user") for id in promote])
         if any(outcome.memory is None for outcome in promoted):
             return TaskEnd(promoted, ended=False)
@@ -98,7 +98,7 @@ class TaskEnder:
     async def _cleared(
         self, scope: Scope, session: str | None, left: SessionStep | None
     ) -> _Clearing:
-        owner, store = scope.owner, self._services.store
+        owner, store = scope.owner, self._runtime.store
         (head,) = await store.heads([owner])
         ids, after = set[str](), ""
         while page := await store.rows(owner, after=after):
@@ -106,9 +106,9 @@ class TaskEnder:
             after = page[-1].id
         held = await store.held(owner)
         session = holder_of(left, store.location) if session is None else session
-        clearing = _Clearing(self._services, self._principal, scope, session, left, head, ids, held)
+        clearing = _Clearing(self._runtime, self._principal, scope, session, left, head, ids, held)
         await store.commit(owner, clearing.request, clearing.decide)
-        self._services.indexes.of(owner).refresh(await store.snapshot(owner))
+        self._runtime.indexes.of(owner).refresh(await store.snapshot(owner))
         return clearing
 
 
@@ -116,7 +116,7 @@ class TaskEnder:
 class _Clearing:
     """Removes all of a task's scope under the turn, what came meanwhile included."""
 
-    services: Services
+    runtime: Runtime
     principal: Principal
     scope: Scope
     session: str | None
@@ -140,7 +140,7 @@ class _Clearing:
             return None  # something of what was read is gone
         if self.left is not None and snapshot.session_step != self.left:
             return None  # who had the name came back, or has given it back
-        holder = holder_of(snapshot.session_step, self.services.store.location)
+        holder = holder_of(snapshot.session_step, self.runtime.store.location)
         is_its = self.session is not None and holder == self.session
         if self.session is not None and holder is not None and not is_its:
             return None  # another session has begun a run, and this is its scope now
@@ -150,17 +150,17 @@ class _Clearing:
         if not ids and not waiting and not is_its:
             return None
         self.removed, self.released = len(ids), len(waiting)
-        scribe = Scribe(self.services, self.principal, snapshot)
+        recorder = EventRecorder(self.runtime, self.principal, snapshot)
         if ids or waiting:
             reasons = (TASK_ENDED, f"count:{len(ids)}", f"held:{len(waiting)}")
-            scribe.record(EventType.FORGOTTEN, self.scope, reasons=reasons)
-        self.events = scribe.events
-        now = self.services.clock.now_us()
+            recorder.record(EventType.FORGOTTEN, self.scope, reasons=reasons)
+        self.events = recorder.events
+        now = self.runtime.clock.now_us()
         free = (held_by(str(self.scope.task), None, now),) if is_its else ()
         return Change(
-            known_at=scribe.moment.known_at,
+            known_at=recorder.moment.known_at,
             forgotten=tuple(sorted(ids)),
             released=tuple(candidate.id for candidate in waiting),
-            events=scribe.events,
+            events=recorder.events,
             session_steps=free,
         )

@@ -33,7 +33,7 @@ from simonides.engine.consolidation.dream import Dreamer
 from simonides.engine.consolidation.promote_held import Promotion, SessionPromoter
 from simonides.engine.consolidation.summarise import TOLD_BY, arc, is_substantive, summarise
 from simonides.engine.core.counters import Counters
-from simonides.engine.core.runtime import Services, account_of
+from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.sessions.close_tasks import TaskEnder
 from simonides.engine.sessions.extract import Extractor, Lanes
 from simonides.engine.sessions.progress import (
@@ -73,23 +73,23 @@ class SessionEnder:
     """Ends sessions of one principal."""
 
     def __init__(
-        self, services: Services, principal: Principal, *, lanes: Lanes | None = None
+        self, runtime: Runtime, principal: Principal, *, lanes: Lanes | None = None
     ) -> None:
         """Build it.
 
         Args:
-            services: The open simonides.
+            runtime: The open simonides.
             principal: Whose sessions; those of a task are its user's.
             lanes: As for :class:`simonides.engine.sessions.extract.Extractor`.
         """
         principal = replace(principal, home=principal.home.owner)
-        self._services = services
+        self._runtime = runtime
         self._principal = principal
-        self._counters = services.part(Counters)
-        self._writer = Writer(services, principal)
-        self._extractor = Extractor(services, principal, lanes=lanes)
+        self._counters = runtime.part(Counters)
+        self._writer = Writer(runtime, principal)
+        self._extractor = Extractor(runtime, principal, lanes=lanes)
         self._account: LanguageModel | None = None
-        self._promoter = SessionPromoter(services, principal)
+        self._promoter = SessionPromoter(runtime, principal)
         self._steps: Mapping[EndStep, _Take] = {
             EndStep.OPEN: self._extract,
             EndStep.EXTRACTED: self._summarise,
@@ -106,23 +106,23 @@ class SessionEnder:
         Raises:
             StoreError: If a store could not; called again it goes on from there.
         """
-        turns = SessionTurns(self._services, self._principal, session)
+        turns = SessionTurns(self._runtime, self._principal, session)
         done = _Done()
-        self._account = account_of(self._services, turns.owner)
+        self._account = account_of(self._runtime, turns.owner)
         standing = await turns.standing()
         if standing.progress.step not in (EndStep.OPEN, EndStep.DONE):
             done.resumed_after = standing.progress.step.value
         while standing.progress.step is not EndStep.DONE:
             if not await self._is_anything(standing):
                 # Nothing was said, or its owner was erased in the middle.
-                await self._services.sessions.drop(turns.owner, session, entries=0)
+                await self._runtime.sessions.drop(turns.owner, session, entries=0)
                 return SessionEndReport(session=session, ended_by=ended_by)
             await self._steps[standing.progress.step](turns, standing, done, ended_by)
             done.acted = True
             standing = await turns.standing()
         await self._drop(turns, standing)
         if done.acted:
-            await Dreamer(self._services, self._principal, turns.owner).reflect()
+            await Dreamer(self._runtime, self._principal, turns.owner).reflect()
         return self._report(standing.progress, done, ended_by)
 
     async def checkpoint(self, session: str) -> SessionEndReport:
@@ -131,7 +131,7 @@ class SessionEnder:
         Raises:
             StoreError: If a store could not; called again it goes on from there.
         """
-        turns = SessionTurns(self._services, self._principal, session)
+        turns = SessionTurns(self._runtime, self._principal, session)
         done = _Done()
         await self._extractor.catch_up(session)
         standing = await turns.standing()
@@ -152,7 +152,7 @@ class SessionEnder:
         if standing.step is not None or standing.entries:
             return True
         owner = self._principal.home.owner
-        return bool(await self._services.store.held(owner, session=standing.progress.session))
+        return bool(await self._runtime.store.held(owner, session=standing.progress.session))
 
     # -- the steps, in their order ---------------------------------------------------------
 
@@ -182,7 +182,7 @@ class SessionEnder:
             return
         chars = policy.consolidation.arc_chars
         summary = await summarise(
-            self._services,
+            self._runtime,
             policy,
             told,
             max_chars=chars,
@@ -238,7 +238,7 @@ class SessionEnder:
         tasks = left_open(await self._entries(turns, progress))
         if turns.owner.user is not None:
             for task in tasks:
-                ender = TaskEnder(self._services, self._principal)
+                ender = TaskEnder(self._runtime, self._principal)
                 await ender.end(task, (), session=turns.session)
             done.tasks = tasks
         after = replace(progress, step=EndStep.CLEANED).counting(tasks=len(done.tasks))
@@ -257,7 +257,7 @@ class SessionEnder:
         progress = standing.progress
         if progress.is_dropped:
             return
-        if standing.record is None or await self._services.sessions.drop(
+        if standing.record is None or await self._runtime.sessions.drop(
             turns.owner, turns.session, entries=progress.extracted + 1
         ):
             await turns.take(StepWrite(standing, replace(progress, is_dropped=True)))
@@ -292,7 +292,7 @@ class SessionEnder:
     async def _memories(self, ids: Sequence[str]) -> list[Memory]:
         if not ids:
             return []
-        rows = await self._services.store.get(self._principal.home.owner, ids)
+        rows = await self._runtime.store.get(self._principal.home.owner, ids)
         return [decode(row) for row in rows]
 
     @staticmethod
@@ -336,7 +336,7 @@ class _PromotionWrite(StepWrite):
     promotion: Promotion
 
     def changes(self, decided: Decided) -> ExtraChanges:
-        settled = self.promotion.settle(decided.outcomes, decided.scribe)
+        settled = self.promotion.settle(decided.outcomes, decided.recorder)
         stored = sum(outcome.stored for outcome in decided.outcomes)
         after = self.after.counting(promoted=stored, let_go=settled.let_go)
         return step_to(after, decided, released=settled.released)
@@ -352,7 +352,7 @@ class _EndWrite(StepWrite):
     def changes(self, decided: Decided) -> ExtraChanges:
         after = self.after
         told = {"session": self.session, "run": after.run, "counts": dict(after.counts)}
-        decided.scribe.record(
+        decided.recorder.record(
             EventType.SESSION_ENDED, self.owner, reasons=(self.ended_by.value,), details=told
         )
         return step_to(after, decided)

@@ -34,12 +34,12 @@ from simonides.domain.writing.decision import (
 from simonides.engine.capture.capture import EARLIER_TURNS, Proposed, propose_by_rules
 from simonides.engine.consolidation.model_advice import advised_by_model
 from simonides.engine.core.idempotency import marks_of
-from simonides.engine.core.runtime import Services, account_of
+from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.forgetting.forget import Forgetter
 from simonides.engine.hygiene_scan.reconcile import reconcile
 from simonides.engine.screening.consent_matching import speaks_of
 from simonides.engine.screening.screen import screened
-from simonides.engine.screening.suppression import Unwanted
+from simonides.engine.screening.suppression import SuppressionFilter
 from simonides.engine.sessions.model_extract import propose_lanes
 from simonides.engine.sessions.progress import (
     SessionTurns,
@@ -70,7 +70,7 @@ UNREADABLE = "unreadable_entry"
 """Diagnostic: an entry is no text that can be looked at."""
 
 Lanes: TypeAlias = Callable[
-    [Services, Principal, Policy, Sequence[Turn], Sequence[Turn]], Awaitable[Proposed]
+    [Runtime, Principal, Policy, Sequence[Turn], Sequence[Turn]], Awaitable[Proposed]
 ]
 """Asks a model what it finds in turns of a session, given those before them (CO-1)."""
 
@@ -89,24 +89,24 @@ class Extractor:
     """Looks at the entries of one principal's sessions that nobody has looked at yet."""
 
     def __init__(
-        self, services: Services, principal: Principal, *, lanes: Lanes | None = None
+        self, runtime: Runtime, principal: Principal, *, lanes: Lanes | None = None
     ) -> None:
         """Build it.
 
         Args:
-            services: The open simonides.
+            runtime: The open simonides.
             principal: Whose sessions; those of a task are its user's.
             lanes: Asks the model; None: as :mod:`simonides.engine.sessions.model_extract` does,
             where there is one.
         """
         principal = replace(principal, home=principal.home.owner)
-        self._services = services
+        self._runtime = runtime
         self._principal = principal
         self._lanes = lanes
         self._account: LanguageModel | None = None
-        self._writer = Writer(services, principal)
-        self._forgetter = Forgetter(services, principal)
-        self._unwanted = Unwanted(services, principal)
+        self._writer = Writer(runtime, principal)
+        self._forgetter = Forgetter(runtime, principal)
+        self._unwanted = SuppressionFilter(runtime, principal)
         self._known: dict[tuple[str | None, int | None], tuple[Candidate, ...]] = {}
 
     async def catch_up(
@@ -127,7 +127,7 @@ class Extractor:
             StoreError: If a store could not; called again it goes on from there.
         """
         found = _Found()
-        turns = SessionTurns(self._services, self._principal, session)
+        turns = SessionTurns(self._runtime, self._principal, session)
         while (standing := await turns.standing()).has_more:
             await self._batch(turns, standing, found)
         if not rules_only:
@@ -142,7 +142,7 @@ class Extractor:
             StoreError: As for :meth:`catch_up`.
         """
         found = _Found()
-        turns = SessionTurns(self._services, self._principal, session)
+        turns = SessionTurns(self._runtime, self._principal, session)
         standing = await turns.standing()
         if standing.has_more:
             await self._batch(turns, standing, found)
@@ -286,7 +286,7 @@ class Extractor:
         support = _Support(heard)
         if heard:
             # Before the turn, in which others wait: only what came meanwhile is left for it.
-            support.look_at(await self._services.store.held(turns.owner))
+            support.look_at(await self._runtime.store.held(turns.owner))
         mine = Judgements(tuple(judged[place] for place in own))
         step = _ExtractionWrite(standing, after, support)
         written = await turns.take(step, mine, binding=binding)
@@ -312,7 +312,7 @@ class Extractor:
         self, turns: SessionTurns, found: _Found, model: LanguageModel | None = None
     ) -> None:
         """Have a model look at all that only the rules have looked at, where there is one."""
-        self._account = model or account_of(self._services, turns.owner)
+        self._account = model or account_of(self._runtime, turns.owner)
         if (self._lanes or self._account) is not None:
             while (standing := await turns.standing()).progress.asked < standing.progress.extracted:
                 await self._ask(turns, standing, found)
@@ -330,9 +330,9 @@ class Extractor:
         if asked:
             before = said(heard, progress, upto=progress.asked)
             lanes = self._lanes or partial(propose_lanes, model=self._account)
-            proposed = await lanes(self._services, self._principal, policy, asked, before)
+            proposed = await lanes(self._runtime, self._principal, policy, asked, before)
         by_rules = await self._writer.judge(proposed.candidates)
-        about = (self._services, self._principal, policy)
+        about = (self._runtime, self._principal, policy)
         advice = await advised_by_model(*about, by_rules.each, model=self._account)
         judged = advice.judgements
         found.usage += by_rules.usage + advice.usage

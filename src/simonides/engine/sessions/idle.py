@@ -8,13 +8,13 @@ from collections.abc import Callable
 from simonides.domain.conversation.session import EndedBy, SessionEndReport
 from simonides.domain.errors import SimonidesError
 from simonides.domain.scope import Principal
-from simonides.engine.core.periodic import Rounds
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.periodic import PeriodicJob
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.sessions.end import SessionEnder
 from simonides.ports import Alarm
 
 
-class Departing:
+class ProcessSessions:
     """Sessions that are to end with this process; safe to use from several threads."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ FIRST_S, EVERY_S = 60.0, 300.0
 no caller waits for its end."""
 
 
-class Idling(Rounds):
+class IdleSessionEnder(PeriodicJob):
     """Ends idle sessions from time to time."""
 
     def __init__(self, alarm: Alarm | None = None) -> None:
@@ -59,7 +59,7 @@ class Idling(Rounds):
 
 
 async def end_due(
-    services: Services, go_on: Callable[[], None] = lambda: None
+    runtime: Runtime, go_on: Callable[[], None] = lambda: None
 ) -> tuple[SessionEndReport, ...]:
     """End every session whose time is over, whoever opened it; the longest due first.
 
@@ -67,7 +67,7 @@ async def end_due(
     ``failed:`` and the name of the error, and it is due still.
 
     Args:
-        services: The open simonides.
+        runtime: The open simonides.
         go_on: Called before each; what it raises ends the round.
 
     Raises:
@@ -76,7 +76,7 @@ async def end_due(
     reports: list[SessionEndReport] = []
     seen = set[tuple[str, str]]()
     while True:
-        due = await services.sessions.due(services.clock.now_us(), limit=PAGE + len(seen))
+        due = await runtime.sessions.due(runtime.clock.now_us(), limit=PAGE + len(seen))
         new = [each for each in due if (each[0].path, each[1].id) not in seen]
         if not new:
             return tuple(reports)
@@ -84,33 +84,33 @@ async def end_due(
             go_on()
             seen.add((owner.path, record.id))
             principal = Principal(owner, session=record.id)
-            reports.append(await _ended(services, principal, record.id, EndedBy.IDLE))
+            reports.append(await _ended(runtime, principal, record.id, EndedBy.IDLE))
 
 
 async def _ended(
-    services: Services, principal: Principal, session: str, by: EndedBy
+    runtime: Runtime, principal: Principal, session: str, by: EndedBy
 ) -> SessionEndReport:
     try:
-        return await SessionEnder(services, principal).end(session, ended_by=by)
+        return await SessionEnder(runtime, principal).end(session, ended_by=by)
     except SimonidesError as error:
         failed = (f"failed:{type(error).__name__}",)
         return SessionEndReport(session=session, ended_by=by, diagnostics=failed)
 
 
-def end_when_idle(services: Services) -> None:
+def end_when_idle(runtime: Runtime) -> None:
     """Have sessions that are due ended from time to time."""
-    rounds = services.part(Idling)
+    rounds = runtime.part(IdleSessionEnder)
 
     async def look() -> None:
-        await end_due(services, rounds.go_on)
+        await end_due(runtime, rounds.go_on)
 
     rounds.doing(look)
 
 
-async def end_departing(services: Services) -> tuple[SessionEndReport, ...]:
+async def end_departing(runtime: Runtime) -> tuple[SessionEndReport, ...]:
     """End the sessions that are to end with this process; what cannot be ended now is due later,
     for whoever looks then.
     """
     by = EndedBy.SHUTDOWN
-    left = services.part(Departing).taken()
-    return tuple([await _ended(services, principal, name, by) for principal, name in left])
+    left = runtime.part(ProcessSessions).taken()
+    return tuple([await _ended(runtime, principal, name, by) for principal, name in left])

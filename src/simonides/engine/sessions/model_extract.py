@@ -25,7 +25,7 @@ from simonides.domain.errors import ModelError
 from simonides.domain.scope import Principal
 from simonides.domain.writing.decision import NO_USAGE, Candidate, Usage
 from simonides.engine.capture.capture import EARLIER_TURNS, Proposed, failure_of
-from simonides.engine.core.runtime import Services, account_of
+from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.screening.screen import masked
 from simonides.policy.policy import Policy
 from simonides.policy.proposal_check import check_batch
@@ -49,7 +49,7 @@ class _Said(NamedTuple):
 
 
 async def propose_lanes(
-    services: Services,
+    runtime: Runtime,
     principal: Principal,
     policy: Policy,
     turns: Sequence[Turn],
@@ -63,7 +63,7 @@ async def propose_lanes(
     of its lane, ``semantic:llm_timeout``; what the others found is not lost with it.
 
     Args:
-        services: The open simonides.
+        runtime: The open simonides.
         principal: Whose turns they are.
         policy: Of its org.
         turns: Of one session, oldest first, whoever spoke; only the user's are shown.
@@ -73,11 +73,11 @@ async def propose_lanes(
     Raises:
         StoreError: If what is used cannot be written down.
     """
-    account = model or account_of(services, principal.home.owner)
+    account = model or account_of(runtime, principal.home.owner)
     readable = [turn for turn in turns if may_be_read(turn)]
     if account is None or not readable:
         return Proposed()
-    batches, left = _batches(services, policy, readable, before)
+    batches, left = _batches(runtime, policy, readable, before)
     deadline_s = policy.budgets.seconds
     questions = [(lane, batch) for batch in batches for lane in Lane]
     said = await side_by_side(
@@ -136,10 +136,10 @@ async def _asked(
 
 
 def _batches(
-    services: Services, policy: Policy, turns: Sequence[Turn], before: Sequence[Turn]
+    runtime: Runtime, policy: Policy, turns: Sequence[Turn], before: Sequence[Turn]
 ) -> tuple[list[Batch], int]:
     """Return the batches, oldest first, and how many turns are in none; the newest are in one."""
-    count, limit = services.models.tokens.count, policy.lanes.batch_tokens
+    count, limit = runtime.models.tokens.count, policy.lanes.batch_tokens
     batches: list[list[tuple[Turn, str]]] = [[]]
     room, placed = limit, 0
     for turn in reversed(turns):

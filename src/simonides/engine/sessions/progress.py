@@ -18,7 +18,7 @@ from simonides.domain.conversation.session import (
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import Snapshot
 from simonides.domain.writing.decision import NO_JUDGEMENTS, Judgements, Outcome
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.session_log import PAGE
 from simonides.engine.write.companion_writes import Decided, ExtraChanges, is_unchanged
 from simonides.engine.write.prepare import NOT_WAITING, QuotaCheck
@@ -82,7 +82,7 @@ class StepWrite:
 
 def step_to(after: Progress, decided: Decided, *, released: tuple[str, ...] = ()) -> ExtraChanges:
     """Return a session's next step as a change, at the time of the turn."""
-    step = after.recorded(decided.scribe.moment.known_at)
+    step = after.recorded(decided.recorder.moment.known_at)
     return ExtraChanges((step,), released=released)
 
 
@@ -94,11 +94,11 @@ class SessionTurns:
         session: Its name.
     """
 
-    def __init__(self, services: Services, principal: Principal, session: str) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal, session: str) -> None:
+        self._runtime = runtime
         self.owner: Scope = principal.home.owner
         self.session = session
-        self._writer = Writer(services, principal)
+        self._writer = Writer(runtime, principal)
 
     async def standing(self) -> Standing:
         """Return where the session stands now.
@@ -106,24 +106,24 @@ class SessionTurns:
         Raises:
             StoreError: If a store could not.
         """
-        services = self._services
-        steps = await services.store.session_steps(self.owner, session=self.session)
+        runtime = self._runtime
+        steps = await runtime.store.session_steps(self.owner, session=self.session)
         step = steps[0] if steps else None
         incarnation = None if step else await self._incarnation()
-        known = await services.sessions.sessions(self.owner)
+        known = await runtime.sessions.sessions(self.owner)
         record = next((each for each in known if each.id == self.session), None)
         if step is None:
             started = None if record is None else record.started_at
             progress = Progress(session=self.session, started_at=started)
             return Standing(progress, None, record, incarnation)
-        progress = progress_of(step, services.store.location)
+        progress = progress_of(step, runtime.store.location)
         return Standing(_of_this_log(progress, record), step, record)
 
     async def _incarnation(self) -> bytes | None:
         """Return what tells whether the owner was erased since: steps would be gone with all else,
         and there were none.
         """
-        (head,) = await self._services.store.heads([self.owner])
+        (head,) = await self._runtime.store.heads([self.owner])
         return None if head is None else head.incarnation
 
     async def entries(self, *, after: int, limit: int) -> tuple[Logged, ...]:
@@ -133,7 +133,7 @@ class SessionTurns:
             StoreCorrupt: If one cannot be read.
             StoreError: If the store could not.
         """
-        store = self._services.sessions
+        store = self._runtime.sessions
         found, last = list[Logged](), after
         while len(found) < limit:
             page = await store.entries(

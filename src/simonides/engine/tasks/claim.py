@@ -17,8 +17,8 @@ from simonides.domain.conversation.task import held_by, holder_of, left_open, pl
 from simonides.domain.errors import TaskUnderWay
 from simonides.domain.scope import Principal
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.sessions.close_tasks import TaskEnder
 from simonides.engine.tasks.log import OWN, TaskLog
 from simonides.engine.write.companion_writes import Decided, ExtraChanges, is_unchanged
@@ -56,15 +56,15 @@ class Fence(NamedTuple):
 class TaskHold:
     """The name of one task, for one session."""
 
-    def __init__(self, services: Services, principal: Principal, log: TaskLog) -> None:
+    def __init__(self, runtime: Runtime, principal: Principal, log: TaskLog) -> None:
         """Build it.
 
         Args:
-            services: The open simonides.
+            runtime: The open simonides.
             principal: The task, or its user.
             log: Of the task, in the session that is to have its name.
         """
-        self._services = services
+        self._runtime = runtime
         self._user = replace(principal, home=log.home, session=log.session)
         self._log = log
         self._place = place_of(log.task)
@@ -83,7 +83,7 @@ class TaskHold:
         while (other := await self._taken()) is not None:
             if (refused := await self._refusal(other)) is not None:
                 raise refused
-            await TaskEnder(self._services, self._user).end(self._log.task, (), left=other)
+            await TaskEnder(self._runtime, self._user).end(self._log.task, (), left=other)
 
     async def elsewhere(self) -> TaskUnderWay | None:
         """Return what says which other session has a run of the name under way, or None.
@@ -100,7 +100,7 @@ class TaskHold:
         Raises:
             StoreError: If the store could not.
         """
-        store, home = self._services.store, self._log.home
+        store, home = self._runtime.store, self._log.home
         (head,) = await store.heads([home])
         rows = await store.session_steps(home, session=self._place)
         incarnation = None if head is None else head.incarnation
@@ -108,27 +108,27 @@ class TaskHold:
 
     async def _taken(self) -> SessionStep | None:
         """Take it anew if no other session has it; return the row of one that does, or None."""
-        owner, services = self._log.home, self._services
+        owner, runtime = self._log.home, self._runtime
         other: SessionStep | None = None
 
         def decide(snapshot: Snapshot) -> Change | None:
             nonlocal other
             row = snapshot.session_step
-            holder = holder_of(row, services.store.location)
+            holder = holder_of(row, runtime.store.location)
             other = None if holder in (None, self._log.session) else row
             if other is not None:
                 return None
-            moment = Scribe(services, self._user, snapshot).moment
-            step = held_by(self._log.task, self._log.session, services.clock.now_us())
+            moment = EventRecorder(runtime, self._user, snapshot).moment
+            step = held_by(self._log.task, self._log.session, runtime.clock.now_us())
             return Change(known_at=moment.known_at, session_steps=(step,))
 
-        head = services.indexes.of(owner).head
-        await services.store.commit(owner, TurnRequest(since=head, session=self._place), decide)
+        head = runtime.indexes.of(owner).head
+        await runtime.store.commit(owner, TurnRequest(since=head, session=self._place), decide)
         return other
 
     async def _refusal(self, row: SessionStep | None) -> TaskUnderWay | None:
         """Return what tells of another session that has the name and goes on, or None."""
-        task, session = self._log.task, holder_of(row, self._services.store.location)
+        task, session = self._log.task, holder_of(row, self._runtime.store.location)
         if row is None or session is None or session == self._log.session:
             return None
         if not await self._goes_on(session, row):
@@ -137,13 +137,13 @@ class TaskHold:
 
     async def _goes_on(self, session: str, row: SessionStep) -> bool:
         """Whether a session that has the name may go on with a run of it."""
-        now = self._services.clock.now_us()
+        now = self._runtime.clock.now_us()
         if now < row.at + BEGINS_US:
             return True
-        sessions = await self._services.sessions.sessions(self._log.home)
+        sessions = await self._runtime.sessions.sessions(self._log.home)
         record = next((each for each in sessions if each.id == session), None)
         if record is None or (record.due_at is not None and record.due_at <= now):
             return False
-        there = TaskLog(self._services, replace(self._user, session=session), self._log.task)
+        there = TaskLog(self._runtime, replace(self._user, session=session), self._log.task)
         entries, _ = await there.entries()
         return self._log.task in left_open(entries)

@@ -25,8 +25,8 @@ from simonides.domain.writing.decision import (
     Outcome,
     Proposer,
 )
-from simonides.engine.core.runtime import Services
-from simonides.engine.maintenance.daily_gc import Housekeeping
+from simonides.engine.core.runtime import Runtime
+from simonides.engine.maintenance.daily_gc import DailyGc
 from simonides.engine.maintenance.gc import SYSTEM, Collector
 from simonides.engine.screening.judge import judge_one
 from simonides.engine.sessions.close_tasks import TaskEnd, TaskEnder
@@ -51,26 +51,26 @@ class TaskFinisher:
     """Ends runs of one task."""
 
     def __init__(
-        self, services: Services, principal: Principal, log: TaskLog, hold: TaskHold
+        self, runtime: Runtime, principal: Principal, log: TaskLog, hold: TaskHold
     ) -> None:
         """Build it.
 
         Args:
-            services: The open simonides.
+            runtime: The open simonides.
             principal: The task; its user keeps what it leaves.
             log: Its log.
             hold: Its name.
         """
-        self._services = services
-        self._rules = services.part(WorkingRules)
-        self._housekeeping = services.part(Housekeeping)
+        self._runtime = runtime
+        self._rules = runtime.part(WorkingRules)
+        self._housekeeping = runtime.part(DailyGc)
         self._log, self._hold = log, hold
         self._purpose = principal.purpose
         # A task's user is the same person: the task may hand up to its own user.
         user = replace(principal, home=principal.home.owner, session=log.session)
-        self._writer = Writer(services, user)
-        self._echoes = Echoes(services, user)
-        self._ender = TaskEnder(services, user)
+        self._writer = Writer(runtime, user)
+        self._echoes = Echoes(runtime, user)
+        self._ender = TaskEnder(runtime, user)
 
     async def completed(self, run: TaskRun) -> TaskReport:
         """Keep what is worth it, clean up, and say so; done again it comes to the same.
@@ -155,7 +155,7 @@ class TaskFinisher:
         if not self._housekeeping.is_daily:
             return None, ()
         try:
-            return await Collector(self._services, SYSTEM).due_today(self._log.home), ()
+            return await Collector(self._runtime, SYSTEM).due_today(self._log.home), ()
         except StoreError as error:
             return None, (f"gc:{type(error).__name__}",)
 

@@ -27,7 +27,7 @@ from simonides.domain.scope import MAX_ID_CHARS, Principal, Scope
 from simonides.domain.trust import Label, Source
 from simonides.domain.value import shown
 from simonides.domain.writing.decision import Candidate, Proposer
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.session_log import SessionLog
 from simonides.engine.screening.screen import screened
 from simonides.engine.sessions.background_extract import Following
@@ -74,21 +74,21 @@ class TaskLog:
         home: Scope of the user whose task it is.
     """
 
-    def __init__(self, services: Services, principal: Principal, task: str) -> None:
+    def __init__(self, runtime: Runtime, principal: Principal, task: str) -> None:
         self.task = task
         self.session = session_of(principal, task)
         self.home: Scope = principal.home.owner
         self._user = replace(principal, home=self.home, session=self.session)
-        self._services = services
-        self._following = services.part(Following)
-        self._rules = services.part(WorkingRules)
+        self._runtime = runtime
+        self._following = runtime.part(Following)
+        self._rules = runtime.part(WorkingRules)
         # A session of its own is there for the task: it is waited for as long as the task is, and
         # once that is complete for no time at all.
         has_own = principal.session is None
         self._log = _waiting(
-            services, self.home, self.session, self._rules.task_days if has_own else None
+            runtime, self.home, self.session, self._rules.task_days if has_own else None
         )
-        self._last = _waiting(services, self.home, self.session, 0.0 if has_own else None)
+        self._last = _waiting(runtime, self.home, self.session, 0.0 if has_own else None)
 
     @property
     def patience_us(self) -> int:
@@ -98,7 +98,7 @@ class TaskLog:
     @property
     def policy(self) -> Policy:
         """The policy in force."""
-        return self._services.policies.policy_for(self.home.org)
+        return self._runtime.policies.policy_for(self.home.org)
 
     async def append(
         self, entry: Entry, *, first: int | None = None, is_last: bool = False
@@ -114,7 +114,7 @@ class TaskLog:
             ValueError: If something else has the number.
             StoreError: If the store could not; nothing was written.
         """
-        at = self._services.clock.now_us()
+        at = self._runtime.clock.now_us()
         log = self._last if is_last else self._log
         number = await log.append([entry], at=at, first=first)
         if entry.kind is EntryKind.TURN and entry.role is Role.USER:
@@ -136,7 +136,7 @@ class TaskLog:
         entries, length = await self.entries()
         state = WorkingMemory(self._rules)
         for each in entries:
-            state = state.after(each, self._services.models.tokens.count)
+            state = state.after(each, self._runtime.models.tokens.count)
         return state, length
 
     def decision(
@@ -226,14 +226,14 @@ class TaskLog:
         return screened(said, self.policy).content
 
 
-def _waiting(services: Services, home: Scope, session: str, days: float | None) -> SessionLog:
+def _waiting(runtime: Runtime, home: Scope, session: str, days: float | None) -> SessionLog:
     """Return the log of a session that counts as left so long after an entry; None for as long as
     any other.
     """
-    rules = services.part(SessionRules)
+    rules = runtime.part(SessionRules)
     if days is not None:
         rules = replace(rules, idle_minutes=days * MINUTES_A_DAY)
-    return SessionLog(services, home, session, rules)
+    return SessionLog(runtime, home, session, rules)
 
 
 def text_of(field: str, given: object) -> str:

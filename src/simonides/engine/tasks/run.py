@@ -18,7 +18,7 @@ from simonides.domain.errors import InvalidInput, StoreUnavailable, TaskUnderWay
 from simonides.domain.policy.working import Constraint, Talk, WorkingRules
 from simonides.domain.writing.decision import NO_USAGE
 from simonides.engine.consolidation.summarise import Summary, summarise
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.prompting.triggers import AsyncTriggers
 from simonides.engine.tasks.claim import TaskHold
 from simonides.engine.tasks.conversation import marked
@@ -61,16 +61,16 @@ class TaskRun:
         state: What is in front of it.
     """
 
-    def __init__(self, services: Services, log: TaskLog, hold: TaskHold) -> None:
-        self.state = WorkingMemory(services.part(WorkingRules))
-        self._services = services
+    def __init__(self, runtime: Runtime, log: TaskLog, hold: TaskHold) -> None:
+        self.state = WorkingMemory(runtime.part(WorkingRules))
+        self._runtime = runtime
         self._log = log
         self._hold = hold
         self._newest = -1
         self._told_at = 0
         self._may_have_lost = False
         self._incarnation: bytes | None = None
-        self._id = services.ids.new(services.clock.now_us())
+        self._id = runtime.ids.new(runtime.clock.now_us())
 
     @property
     def about(self) -> str:
@@ -86,7 +86,7 @@ class TaskRun:
                 that was found out: it stands in the log that was begun anew.
             StoreError: If the store could not; nothing was written, with the same exception.
         """
-        is_left = self._services.clock.now_us() >= self._told_at + self._log.patience_us
+        is_left = self._runtime.clock.now_us() >= self._told_at + self._log.patience_us
         if is_left or self._may_have_lost:
             await self._held()
         logged = await self._append(entry)
@@ -106,7 +106,7 @@ class TaskRun:
         if logged.number <= self._newest:
             await self._begun_anew()
         self._newest = logged.number
-        self.state = self.state.after(logged, self._services.models.tokens.count)
+        self.state = self.state.after(logged, self._runtime.models.tokens.count)
         return logged
 
     async def decide(self, event: TaskEvent, text: str = "", **details: Any) -> int:
@@ -137,7 +137,7 @@ class TaskRun:
                 # What has begun to complete needs its name no more, and may have given it back.
                 if progress.ending is None:
                     await self._held()
-                self._told_at = self._services.clock.now_us()
+                self._told_at = self._runtime.clock.now_us()
                 return False
             if given.goal is None:
                 raise await self._none_to_resume()
@@ -168,7 +168,7 @@ class TaskRun:
             if said is not None:
                 if not self._is_own(said, event):
                     return False
-                self.state = self.state.after(said, self._services.models.tokens.count)
+                self.state = self.state.after(said, self._runtime.models.tokens.count)
                 return True
             with suppress(ValueError):  # somebody else appended meanwhile
                 await self._append(self._log.decision(event, text, by=self._id), first=length)
@@ -201,7 +201,7 @@ class TaskRun:
         """Have the name. The owner may be there only since."""
         await self._hold.take()
         self._may_have_lost = False
-        self._told_at = self._services.clock.now_us()
+        self._told_at = self._runtime.clock.now_us()
         self._incarnation = self._incarnation or await self._owner()
 
     async def _none_to_resume(self) -> InvalidInput:
@@ -253,7 +253,7 @@ class TaskRun:
 
     async def _owner(self) -> bytes | None:
         """Return what an erasure draws anew; None for a user of whom nothing is stored."""
-        (head,) = await self._services.store.heads([self._log.home])
+        (head,) = await self._runtime.store.heads([self._log.home])
         return None if head is None else head.incarnation
 
     async def _is_gone(self) -> bool:
@@ -283,13 +283,13 @@ class TaskRun:
     async def _summary(self, turns: list[Turn], room: int, total: int) -> Summary:
         """Return a summary of turns that with its mark costs no more than there is room for."""
         chars = max(CHARS_A_TOKEN * room, LEAST_CHARS)
-        if self._services.models.meter is None:
+        if self._runtime.models.meter is None:
             made = Summary(extract([turn.text for turn in turns], max_chars=chars), "rules")
         else:
             made = await summarise(
-                self._services, self._log.policy, turns, max_chars=chars, owner=self._log.home
+                self._runtime, self._log.policy, turns, max_chars=chars, owner=self._log.home
             )
-        count = self._services.models.tokens.count
+        count = self._runtime.models.tokens.count
         while count(marked(made.text, total)) > room and chars > LEAST_CHARS:
             chars = max(chars // 2, LEAST_CHARS)
             made = replace(made, text=extract([made.text], max_chars=chars))
@@ -300,7 +300,7 @@ class TaskRun:
         return self._log.decision(
             TaskEvent.STARTED,
             goal,
-            run=self._services.ids.new(self._services.clock.now_us()),
+            run=self._runtime.ids.new(self._runtime.clock.now_us()),
             plan=[keep(step) for step in given.plan],
             constraints=[[keep(each.text), each.importance.value] for each in given.constraints],
             mode=given.mode,

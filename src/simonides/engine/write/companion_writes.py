@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from simonides.domain.conversation.session import SessionStep
 from simonides.domain.writing.change import HeldCandidate, Snapshot
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.event_recorder import EventRecorder
 
 GONE = Outcome(OutcomeKind.DROPPED, reasons=("not_found",))
 """Outcome of storing a held candidate that is no longer held."""
@@ -45,7 +45,7 @@ class Decided(NamedTuple):
     outcomes: Sequence[Outcome]
     held_before: Sequence[HeldCandidate]
     held: Sequence[HeldCandidate]
-    scribe: Scribe
+    recorder: EventRecorder
 
 
 class CompanionWrite(Protocol):

@@ -21,7 +21,7 @@ from simonides.domain.scope import Principal
 from simonides.domain.trust import Trust
 from simonides.domain.value import to_us
 from simonides.domain.writing.decision import Candidate, Proposer
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.recall.shown_ledger import (
     Item,
@@ -54,11 +54,11 @@ no sessions has shorter conversations, and says the same next day because it is 
 class Echoes:
     """Tells for one principal what is an echo."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, principal: Principal) -> None:
+        self._runtime = runtime
         self._principal = principal
         self._owner = principal.home.owner
-        self._journal = services.part(ReadJournal)
+        self._journal = runtime.part(ReadJournal)
         self._notes = self._journal.of(self._owner)
 
     async def among(self, candidates: Sequence[Candidate], *, fresh: bool) -> frozenset[int]:
@@ -85,13 +85,13 @@ class Echoes:
 
     async def _ledger(self, *, fresh: bool) -> Ledger:
         showing = self._notes.showing
-        now = self._services.clock.now_us()
+        now = self._runtime.clock.now_us()
         if showing:
             await self._journal.flush(self._owner)
         known = showing.ledger
         if known is not None and not fresh and 0 <= now - known.read_at < KNOWN_FOR_US:
             return known
-        read = await ledger(self._services.store, self._owner, known, now)
+        read = await ledger(self._runtime.store, self._owner, known, now)
         showing.ledger = read
         return read
 
@@ -111,7 +111,7 @@ class Echoes:
             return True
         session = candidate.origin.session or self._principal.session
         if shown.session is None and session is None:
-            age = self._services.clock.now_us() - shown.at
+            age = self._runtime.clock.now_us() - shown.at
             return age < NAMELESS // timedelta(microseconds=1)
         return shown.session == session
 
@@ -120,7 +120,7 @@ class Echoes:
 
         What another owner has is not looked at, such as what the org shares.
         """
-        store = self._services.store
+        store = self._runtime.store
         ids = [item.id for item in items if item.id]
         rows = await store.get(self._owner, ids) if ids else ()
         for row in rows:

@@ -20,8 +20,8 @@ from simonides.domain.writing.change import (
     StoredRow,
     TurnRequest,
 )
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.write.rules.insight import INSIGHT, is_borne_out, is_standing
 from simonides.retrieval.index.owner_index import OwnerIndex
 
@@ -35,12 +35,12 @@ _STANDING = (Status.ACTIVE, Status.STALE)
 
 
 async def settle(
-    services: Services, principal: Principal, owner: Scope, rows: Iterable[StoredRow]
+    runtime: Runtime, principal: Principal, owner: Scope, rows: Iterable[StoredRow]
 ) -> int:
     """Withdraw the insights of which something has just stopped standing.
 
     Args:
-        services: The open simonides; its index of the owner has followed the change.
+        runtime: The open simonides; its index of the owner has followed the change.
         principal: Who changed it; the trail names it.
         owner: Whose.
         rows: What the change added or restated.
@@ -55,11 +55,11 @@ async def settle(
     fallen = [row.id for row in rows if status_of(row.state) not in _STANDING]
     if not fallen:
         return 0
-    return await withdraw(services, principal, owner, fallen)
+    return await withdraw(runtime, principal, owner, fallen)
 
 
 async def withdraw(
-    services: Services,
+    runtime: Runtime,
     principal: Principal,
     owner: Scope,
     parents: Sequence[str] | None = None,
@@ -67,7 +67,7 @@ async def withdraw(
     """Withdraw the insights that too little bears out any more.
 
     Args:
-        services: The open simonides.
+        runtime: The open simonides.
         principal: Who has it done.
         owner: Whose.
         parents: Only those derived from these; None for all.
@@ -75,23 +75,23 @@ async def withdraw(
     Returns:
         How many were withdrawn.
     """
-    insights = await _insights(services, owner, parents)
+    insights = await _insights(runtime, owner, parents)
     if not insights:
         return 0
-    index = services.indexes.of(owner)
-    index.refresh(await services.store.snapshot(owner, since=index.head))
-    turn = _Withdrawing(services, principal, owner, index, insights)
+    index = runtime.indexes.of(owner)
+    index.refresh(await runtime.store.snapshot(owner, since=index.head))
+    turn = _Withdrawing(runtime, principal, owner, index, insights)
     if not turn.fallen(index):
         return 0
-    committed = await services.store.commit(owner, TurnRequest(since=index.head), turn.decide)
+    committed = await runtime.store.commit(owner, TurnRequest(since=index.head), turn.decide)
     index.follow(committed)
     return turn.count
 
 
 async def _insights(
-    services: Services, owner: Scope, parents: Sequence[str] | None
+    runtime: Runtime, owner: Scope, parents: Sequence[str] | None
 ) -> tuple[str, ...]:
-    derived = services.store.derived
+    derived = runtime.store.derived
     if parents is None or len(parents) > MANY:
         found = [await derived(owner)]
     else:
@@ -99,7 +99,7 @@ async def _insights(
     children = {id for each in found for scope, id in each if scope == owner}
     if not children:
         return ()
-    rows = await services.store.get(owner, sorted(children))
+    rows = await runtime.store.get(owner, sorted(children))
     standing = [row for row in rows if status_of(row.state).is_live]
     return tuple(each.id for each in decode_all(standing) if each.category == INSIGHT)
 
@@ -138,7 +138,7 @@ def withdrawn(insight: Memory, moment: Moment) -> Memory:
 class _Withdrawing:
     """Withdraws under the turn what has still too little evidence then."""
 
-    services: Services
+    runtime: Runtime
     principal: Principal
     owner: Scope
     index: OwnerIndex
@@ -146,23 +146,23 @@ class _Withdrawing:
     count: int = field(default=0)
 
     def fallen(self, index: OwnerIndex, moment: Moment | None = None) -> list[Memory]:
-        at = moment or Moment(self.services.clock.now_us(), self.services.ids, None)
-        least = self.services.policies.policy_for(self.owner.org).reflection.evidence
+        at = moment or Moment(self.runtime.clock.now_us(), self.runtime.ids, None)
+        least = self.runtime.policies.policy_for(self.owner.org).reflection.evidence
         known = [index.found(id) for id in self.ids]
         standing = [each for each in known if each is not None and is_standing(each, at.now)]
         return fallen_among(index, standing, least, at, ())
 
     def decide(self, snapshot: Snapshot) -> Change | None:
         self.index.refresh(snapshot)
-        scribe = Scribe(self.services, self.principal, snapshot)
-        gone = self.fallen(self.index, scribe.moment)
+        recorder = EventRecorder(self.runtime, self.principal, snapshot)
+        gone = self.fallen(self.index, recorder.moment)
         self.count = len(gone)
         if not gone:
             return None
         ids = tuple(memory.id for memory in gone)
-        scribe.record(EventType.EVICTED, self.owner, subjects=ids, reasons=(EVIDENCE_GONE,))
+        recorder.record(EventType.EVICTED, self.owner, subjects=ids, reasons=(EVIDENCE_GONE,))
         return Change(
-            known_at=scribe.moment.known_at,
-            restated=tuple(withdrawn(memory, scribe.moment) for memory in gone),
-            events=scribe.events,
+            known_at=recorder.moment.known_at,
+            restated=tuple(withdrawn(memory, recorder.moment) for memory in gone),
+            events=recorder.events,
         )

@@ -19,7 +19,7 @@ from simonides.domain.memory import Memory
 from simonides.domain.scope import Principal, Scope, owners_of
 from simonides.domain.value import from_us
 from simonides.domain.writing.decision import Candidate, Drop, Judgement
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.knowledge.library import Library
 from simonides.engine.write.rules.derivation import BORROWING
 from simonides.retrieval.index.owner_index import OwnerIndex
@@ -29,7 +29,7 @@ Known: TypeAlias = Callable[[str], Memory | None]
 
 
 async def with_origins(
-    services: Services,
+    runtime: Runtime,
     principal: Principal,
     owner: Scope,
     judgements: tuple[Judgement, ...],
@@ -39,7 +39,7 @@ async def with_origins(
     and with it the trust of external text.
 
     Args:
-        services: With the store and the indexes.
+        runtime: With the store and the indexes.
         principal: Who writes; what he reads counts.
         owner: Whose turn it will be.
         judgements: Of candidates for that owner.
@@ -49,10 +49,10 @@ async def with_origins(
     if not places:
         return judgements
     others = [each for each in owners_of(principal.home.lineage) if each != owner]
-    now = from_us(services.clock.now_us())
-    indexes = await _current(services, others)
+    now = from_us(runtime.clock.now_us())
+    indexes = await _current(runtime, others)
     known: list[Known] = [index.at(now).from_outside for index in indexes]
-    known.append(partial(services.part(Library).said, principal.home.owner))
+    known.append(partial(runtime.part(Library).said, principal.home.owner))
     return tuple(_traced(j, known) if p in places else j for p, j in enumerate(judgements))
 
 
@@ -62,13 +62,13 @@ def _passes_on(judgement: Judgement) -> bool:
     return is_new and candidate.label.trust in BORROWING
 
 
-async def _current(services: Services, owners: Sequence[Scope]) -> list[OwnerIndex]:
+async def _current(runtime: Runtime, owners: Sequence[Scope]) -> list[OwnerIndex]:
     found = []
-    for owner, head in zip(owners, await services.store.heads(owners), strict=True):
-        index = services.indexes.of(owner)
+    for owner, head in zip(owners, await runtime.store.heads(owners), strict=True):
+        index = runtime.indexes.of(owner)
         if head is not None and head != index.head:
-            snapshot = await services.store.snapshot(owner, since=index.head)
-            await services.aside(partial(index.refresh, snapshot))
+            snapshot = await runtime.store.snapshot(owner, since=index.head)
+            await runtime.aside(partial(index.refresh, snapshot))
         if head is not None:
             found.append(index)
     return found

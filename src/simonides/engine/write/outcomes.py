@@ -24,7 +24,7 @@ from simonides.domain.writing.decision import (
     Repeat,
     Usage,
 )
-from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.event_recorder import EventRecorder
 from simonides.policy.guards import HYGIENE_BLOCKED
 from simonides.text.normalise import content_hash
 
@@ -48,16 +48,18 @@ def held_as(candidate: Candidate, kind: str) -> tuple[object, ...]:
 
 
 def kept_back(
-    judgement: Hold | Repeat, kind: OutcomeKind, principal: Principal, scribe: Scribe
+    judgement: Hold | Repeat, kind: OutcomeKind, principal: Principal, recorder: EventRecorder
 ) -> HeldCandidate:
     """Return a candidate as it waits, under an id of its own."""
-    candidate, moment = judgement.candidate, scribe.moment
+    candidate, moment = judgement.candidate, recorder.moment
     body = encode_held(candidate, judgement.reasons, principal.acting)
     session = candidate.origin.session
     return HeldCandidate(moment.new_id(), session, kind.value, body, moment.known_at)
 
 
-def let_go(release: Release, outcome: Outcome, judgement: Judgement, scribe: Scribe) -> bool:
+def let_go(
+    release: Release, outcome: Outcome, judgement: Judgement, recorder: EventRecorder
+) -> bool:
     """Record a release, unless something but hygiene is against it; whether it waits no more.
 
     What policy blocks by now must not go on lying there.
@@ -68,7 +70,7 @@ def let_go(release: Release, outcome: Outcome, judgement: Judgement, scribe: Scr
     if not (outcome.stored or stands or blocked):
         return False
     memory = () if outcome.memory is None else (outcome.memory.id,)
-    scribe.record(
+    recorder.record(
         EventType.DECIDED,
         judgement.candidate.scope,
         subjects=(release.id, *memory),

@@ -20,10 +20,10 @@ from simonides.domain.writing.decision import (
     Usage,
 )
 from simonides.engine.core.counters import Counters
-from simonides.engine.core.incarnation import Life
-from simonides.engine.core.runtime import Services, ails
+from simonides.engine.core.incarnation import Incarnation
+from simonides.engine.core.runtime import Runtime, ails
 from simonides.engine.recall.slow_models import EMBEDDER
-from simonides.engine.screening.consent_matching import Spoken
+from simonides.engine.screening.consent_matching import ConsentMatcher
 from simonides.engine.write.outcomes import Release
 from simonides.engine.write.quotas import Rates, exceeded, is_limited
 from simonides.policy.policy import Policy
@@ -70,14 +70,14 @@ class PreparedBatch:
     judgements: tuple[Judgement, ...]
     turned_away: Mapping[int, Outcome]
     indexed: Mapping[str, Indexed]
-    spoken: Spoken
+    spoken: ConsentMatcher
     binding: frozenset[bytes] | None
     granted: tuple[Grant, ...]
     kept: Sequence[HeldCandidate]
     told: Refusals
     release: Release | None
     waiting: Mapping[int, str]
-    life: Life | None
+    life: Incarnation | None
     usage: Usage
     ceiling: str | None
 
@@ -113,23 +113,23 @@ class IndexTexts(NamedTuple):
     embedded: int
 
 
-def index_texts(services: Services, texts: Sequence[str], *, has_vectors: bool) -> IndexTexts:
+def index_texts(runtime: Runtime, texts: Sequence[str], *, has_vectors: bool) -> IndexTexts:
     """Analyse the texts, and embed them if they are to have vectors.
 
     A failing embedder is noted for ``status``; its texts get their vectors later.
     """
-    distinct, make = list(dict.fromkeys(texts)), services.indexes.indexer
+    distinct, make = list(dict.fromkeys(texts)), runtime.indexes.indexer
     if not has_vectors:
         return IndexTexts(dict(zip(distinct, make.bare(distinct), strict=True)), 0)
     entries, lost = make.prepare_anyway(distinct)
     if distinct:
-        ails(services, EMBEDDER, lost)
+        ails(runtime, EMBEDDER, lost)
     made = dict(zip(distinct, entries, strict=True))
     return IndexTexts(made, 0 if lost else len(made))
 
 
 async def turned_away(
-    services: Services,
+    runtime: Runtime,
     owner: Scope,
     judgements: Sequence[Judgement],
     quotas: Quotas,
@@ -138,7 +138,7 @@ async def turned_away(
     """Return, by place, outcomes of what is too much for the org or too many for a minute.
 
     Args:
-        services: With the rates of this process.
+        runtime: With the rates of this process.
         owner: Whose turn it will be.
         judgements: Those that policy dropped count for nothing.
         quotas: In force.
@@ -154,18 +154,18 @@ async def turned_away(
     if (limit := quotas.org_bytes) is not None and asked:
         # Content stands for all that is stored of it until the next sweep.
         sizes = [len(judgements[place].candidate.content.encode()) for place in asked]
-        taken = await services.part(Rates).room_of(
-            services.store, owner.org, limit, sizes, services.clock
+        taken = await runtime.part(Rates).room_of(
+            runtime.store, owner.org, limit, sizes, runtime.clock
         )
         reasons = exceeded("org_bytes", limit, taken.retry_after_s)
         away |= dict.fromkeys(asked[taken.granted :], _blocked(reasons))
         asked = asked[: taken.granted]
     is_rated = check is QuotaCheck.ALL
     if is_rated and (limit := quotas.writes_per_minute) is not None and asked:
-        taken = services.part(Rates).take(owner, len(asked), limit, services.clock.now_us())
+        taken = runtime.part(Rates).take(owner, len(asked), limit, runtime.clock.now_us())
         reasons = exceeded("writes_per_minute", limit, taken.retry_after_s)
         away |= dict.fromkeys(asked[taken.granted :], _blocked(reasons))
-    services.part(Counters).turned_away(len(away))
+    runtime.part(Counters).turned_away(len(away))
     return away
 
 

@@ -13,7 +13,7 @@ from simonides.domain.memory import Kind, Memory, Status
 from simonides.domain.policy.quotas import Eviction
 from simonides.domain.scope import Scope
 from simonides.domain.value import to_us
-from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.write.quotas import is_kept
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.rules.retention import archived, worth
@@ -25,7 +25,7 @@ BEYOND_CAP = "procedural_rules"
 
 
 def archive_beyond(
-    limit: int | None, owner: Scope, index: OwnerIndex, pending: Pending, scribe: Scribe
+    limit: int | None, owner: Scope, index: OwnerIndex, pending: Pending, recorder: EventRecorder
 ) -> None:
     """Archive the least useful of a user's own rules that are too many after a batch.
 
@@ -43,7 +43,7 @@ def archive_beyond(
     over = len(active) + len(added) - limit
     if over <= 0:
         return
-    now = to_us(scribe.moment.now)
+    now = to_us(recorder.moment.now)
     ranked = [row for row in rows if row.id in active]
     first = eviction_candidates(ranked, now, partial(worth, eviction=Eviction.VALUE), len(ranked))
     plain, kept = ([active[s.id] for s in first if s.is_kept is late] for late in (False, True))
@@ -51,9 +51,9 @@ def archive_beyond(
         (kept if is_kept(memory) else plain).append(memory)
     going = [*plain, *kept][:over]
     for memory in going:
-        pending.restate(archived(memory, scribe.moment))
+        pending.restate(archived(memory, recorder.moment))
         reasons = (f"{BEYOND_CAP}:{limit}",)
-        scribe.record(EventType.ARCHIVED, memory.scope, subjects=(memory.id,), reasons=reasons)
+        recorder.record(EventType.ARCHIVED, memory.scope, subjects=(memory.id,), reasons=reasons)
 
 
 def _counts(memory: Memory, owner: Scope) -> bool:

@@ -21,7 +21,7 @@ from simonides.domain.policy.quotas import QUOTA_EXCEEDED, Quotas
 from simonides.domain.scope import Scope
 from simonides.domain.value import to_us
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.rules.resolution import Resolution
 from simonides.engine.write.rules.retention import evicted, worth
@@ -55,7 +55,7 @@ _NO_QUEUE = _Queue([], 0)
 
 
 @dataclass(slots=True)
-class Room:
+class QuotaCheck:
     """What is free under one turn.
 
     Attributes:
@@ -66,7 +66,7 @@ class Room:
 
     index: OwnerIndex
     quotas: Quotas
-    scribe: Scribe
+    recorder: EventRecorder
     _grown: dict[tuple[Scope, bool], int] = field(default_factory=dict)
 
     def made(
@@ -164,7 +164,7 @@ class Room:
         have gone, changed, or waited for a day.
         """
         index, eviction = self.index, self.quotas.eviction
-        now_us = to_us(self.scribe.moment.now)
+        now_us = to_us(self.recorder.moment.now)
         queue: _Queue = index.queues.get((shelf, eviction), _NO_QUEUE)
         ready = [] if now_us >= queue.until else queue.spares
         left = [s for s in ready if index.revision_of(s.id) == s.revision]
@@ -182,9 +182,9 @@ class Room:
 
     def _evict(self, memory: Memory, pending: Pending) -> Event:
         shelf = _shelf(memory)
-        pending.restate(evicted(memory, self.scribe.moment))
+        pending.restate(evicted(memory, self.recorder.moment))
         self._grown[shelf] = self._grown.get(shelf, 0) - 1
-        return self.scribe.record(
+        return self.recorder.record(
             EventType.EVICTED,
             memory.scope,
             subjects=(memory.id,),
@@ -199,7 +199,7 @@ class Room:
         began = {s for (s, _), n in self._grown.items() if n > 0 and not self.index.is_live(s)}
         tasks = self.index.live_scopes(scope.owner) + len(began - {scope.owner}) + 1
         if reasons := crowded(tasks):
-            self.scribe.record(EventType.ALERTED, scope.owner, reasons=reasons)
+            self.recorder.record(EventType.ALERTED, scope.owner, reasons=reasons)
 
 
 def crowded(tasks: int) -> tuple[str, ...]:
@@ -207,7 +207,7 @@ def crowded(tasks: int) -> tuple[str, ...]:
     return (f"{CROWDED}:{tasks}",) if tasks > LIVE_TASKS else ()
 
 
-def full(memory: Memory, room: Room) -> tuple[str, ...]:
+def full(memory: Memory, room: QuotaCheck) -> tuple[str, ...]:
     """Return the reasons of a write for which there is no room."""
     is_turn = turn_of(memory) is not None
     return exceeded(_what(is_turn=is_turn), room.limit(is_turn=is_turn))

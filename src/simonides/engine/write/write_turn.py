@@ -40,7 +40,7 @@ from simonides.domain.writing.decision import (
     Refused,
     Repeat,
 )
-from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.idempotency import (
     Answers,
     answer_of,
@@ -48,7 +48,7 @@ from simonides.engine.core.idempotency import (
     write_name,
 )
 from simonides.engine.core.incarnation import ERASED_SINCE, going_on
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.core.tombstones import SAID_ANEW
 from simonides.engine.screening.consent_matching import is_telling
 from simonides.engine.screening.screen import note_flags, scores_of
@@ -61,7 +61,7 @@ from simonides.engine.write.companion_writes import (
 from simonides.engine.write.outcomes import held_as, kept_back, let_go, settled
 from simonides.engine.write.prepare import PreparedBatch
 from simonides.engine.write.procedural_profile import archive_beyond
-from simonides.engine.write.quotas import Room, full
+from simonides.engine.write.quotas import QuotaCheck, full
 from simonides.engine.write.rules.derivation import PURPOSES_DIFFER, inherited
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.rules.resolution import resolve
@@ -101,15 +101,15 @@ class WriteTurn:
 
     def __init__(
         self,
-        services: Services,
+        runtime: Runtime,
         principal: Principal,
         batch: PreparedBatch,
         companion: CompanionWrite | None = None,
     ) -> None:
-        self.services = services
+        self.runtime = runtime
         self.principal = principal
         self.batch = batch
-        self.index = services.indexes.of(batch.owner)
+        self.index = runtime.indexes.of(batch.owner)
         self.has_raced = False
         self.outcomes: Sequence[Outcome] = ()
         self.repeated: Mapping[int, str] = {}
@@ -143,7 +143,7 @@ class WriteTurn:
         Raises:
             StoreError: If the store could not; nothing was written.
         """
-        store, owner, life = self.services.store, self.batch.owner, self._life
+        store, owner, life = self.runtime.store, self.batch.owner, self._life
         if life is not None and life.owner != owner:
             (head,) = await store.heads([life.owner])
             if life.may_be_over(head) and await going_on(store, life) is None:
@@ -170,7 +170,7 @@ class WriteTurn:
         if self.has_raced:
             self.outcomes, self.repeated = (), {}
             return None
-        attempt = _Attempt(self.services, self.principal, self.batch, self.index, snapshot)
+        attempt = _Attempt(self.runtime, self.principal, self.batch, self.index, snapshot)
         change = attempt.change(self._companion)
         self.outcomes, self.repeated = attempt.outcomes, attempt.repeated
         return None if change.is_empty else change
@@ -191,18 +191,18 @@ class _Attempt:
 
     def __init__(
         self,
-        services: Services,
+        runtime: Runtime,
         principal: Principal,
         batch: PreparedBatch,
         index: OwnerIndex,
         snapshot: Snapshot,
     ) -> None:
-        self._services, self._principal, self._batch = services, principal, batch
+        self._runtime, self._principal, self._batch = runtime, principal, batch
         self._index, self._snapshot = index, snapshot
-        self._scribe = Scribe(services, principal, snapshot)
+        self._recorder = EventRecorder(runtime, principal, snapshot)
         own_texts = NearTexts() if len(batch.judgements) > 1 else None
-        self._pending = Pending(index.at(self._scribe.moment.now), own_texts)
-        self._room = Room(index, batch.policy.quotas, self._scribe)
+        self._pending = Pending(index.at(self._recorder.moment.now), own_texts)
+        self._room = QuotaCheck(index, batch.policy.quotas, self._recorder)
         self._unsaid = batch.spoken.refused(index.refusals, batch.told)
         self._waiting = {held_as(decode_candidate(row.body), row.reason) for row in batch.kept}
         self._held: list[HeldCandidate] = []
@@ -215,26 +215,26 @@ class _Attempt:
         """Decide on each judgement, and return all that is written."""
         for place, judgement in enumerate(self._batch.judgements):
             self.outcomes.append(self._decided(place, judgement))
-        scribe, pending = self._scribe, self._pending
+        recorder, pending = self._recorder, self._pending
         rules = self._batch.policy.consolidation.procedural_rules
-        archive_beyond(rules, self._batch.owner, self._index, pending, scribe)
+        archive_beyond(rules, self._batch.owner, self._index, pending, recorder)
         self._index.expect(pending.shapes)
         added = tuple(self._first_entry(memory) for memory in pending.added)
         final = {memory.id: memory for memory in pending.restated}
         final |= {new.memory.id: new.memory for new in added}
-        now = scribe.moment.now
+        now = recorder.moment.now
         self.outcomes[:] = [settled(outcome, final, now) for outcome in self.outcomes]
         released = self._released()
         extra = ExtraChanges()
         if companion is not None:
-            decided = Decided(self.outcomes, self._snapshot.held, self._held, scribe)
+            decided = Decided(self.outcomes, self._snapshot.held, self._held, recorder)
             extra = companion.changes(decided)
         return Change(
-            known_at=scribe.moment.known_at,
+            known_at=recorder.moment.known_at,
             added=added,
             restated=pending.restated,
             reindexed=tuple(
-                indexed_version(self._services, memory, self._batch.indexed)
+                indexed_version(self._runtime, memory, self._batch.indexed)
                 for memory in pending.retagged
             ),
             held=(*self._held, *extra.held),
@@ -244,7 +244,7 @@ class _Attempt:
                 encode_review(replace(review, proposed_by=self._principal.acting))
                 for review in pending.reviews
             ),
-            events=scribe.events,
+            events=recorder.events,
             idempotency=self._answers.records,
             revived=tuple(self._revived),
         )
@@ -280,9 +280,9 @@ class _Attempt:
                 return self._refuse(judgement.candidate, kind, judgement.reasons)
 
     def _commit(self, judgement: Commit) -> Outcome:
-        pending, scribe, batch = self._pending, self._scribe, self._batch
+        pending, recorder, batch = self._pending, self._recorder, self._batch
         snapshot, principal = self._snapshot, self._principal
-        candidate = inherited(judgement.candidate, pending, scribe.moment.now)
+        candidate = inherited(judgement.candidate, pending, recorder.moment.now)
         if candidate is not judgement.candidate:
             judgement = replace(judgement, candidate=candidate)
         buried = snapshot.tombstoned and snapshot.tombstoned.intersection(marks_of(candidate))
@@ -305,7 +305,7 @@ class _Attempt:
             return self._refuse(candidate, OutcomeKind.DROPPED, (idle,))
         # A caller or user who states a forgotten text again lifts the block.
         self._revived.extend(sorted(buried))
-        resolution = resolve(verdict, pending, scribe.moment, batch.policy.long_term, shape, look)
+        resolution = resolve(verdict, pending, recorder.moment, batch.policy.long_term, shape, look)
         if by := self._refusal(resolution.memory):
             # What is said stands already, under a category that was refused.
             return self._refuse(candidate, OutcomeKind.BLOCKED, (consent_refused(by),))
@@ -324,7 +324,7 @@ class _Attempt:
             return Outcome(resolution.kind, memory if is_meant else None, reasons)
         review = {} if resolution.review is None else {"review": resolution.review.id}
         concerned = (memory, *resolution.added, *resolution.restated)
-        event = scribe.record(
+        event = recorder.record(
             EventType(resolution.kind.value),
             candidate.scope,
             subjects=tuple(dict.fromkeys(m.id for m in concerned)),
@@ -333,7 +333,9 @@ class _Attempt:
             | {"version": memory.version, "confidence": memory.confidence, **review}
             | {"source": candidate.source.value, "trust": memory.trust.value},
         )
-        flagged = note_flags(candidate, memory, batch.policy, scribe) if candidate.findings else ()
+        flagged = (
+            note_flags(candidate, memory, batch.policy, recorder) if candidate.findings else ()
+        )
         told = (*reasons, *(reason for each in flagged for reason in each.reasons))
         shown = memory if is_meant else None
         return Outcome(resolution.kind, shown, told, (event, *evictions, *flagged))
@@ -359,9 +361,9 @@ class _Attempt:
         if name in self._waiting:
             return Outcome(kind, None, (*judgement.reasons, "already_held"))
         self._waiting.add(name)
-        held = kept_back(judgement, kind, self._principal, self._scribe)
+        held = kept_back(judgement, kind, self._principal, self._recorder)
         self._held.append(held)
-        event = self._scribe.record(
+        event = self._recorder.record(
             EventType(kind.value),
             candidate.scope,
             subjects=(held.id,),
@@ -375,7 +377,7 @@ class _Attempt:
         release = self._batch.release
         if release is None or self.repeated:
             return ()
-        if let_go(release, self.outcomes[0], self._batch.judgements[0], self._scribe):
+        if let_go(release, self.outcomes[0], self._batch.judgements[0], self._recorder):
             return (release.id,)
         self._answers.clear()  # It stays held, and another release must not get this answer.
         return ()
@@ -387,7 +389,7 @@ class _Attempt:
         if TOMBSTONED in reasons:
             # The trail would learn anew what was forgotten.
             details["key"] = None
-        event = self._scribe.record(
+        event = self._recorder.record(
             EventType(kind.value),
             candidate.scope if own else self._principal.home,
             reasons=reasons,
@@ -404,8 +406,8 @@ class _Attempt:
 
     def _first_entry(self, memory: Memory) -> NewVersion:
         """Return a version that is new, which says whose vector it has."""
-        make = self._services.indexes.indexer
-        new = indexed_version(self._services, memory, self._batch.indexed)
+        make = self._runtime.indexes.indexer
+        new = indexed_version(self._runtime, memory, self._batch.indexed)
         if new.embedder == make.embedder:
             return new
         return new._replace(memory=replace(memory, embedding_model=None))
@@ -423,15 +425,15 @@ class _Attempt:
     def _lacking(self, candidate: Candidate) -> tuple[str, ...]:
         """Return, as a reason, that what is stored has no vector yet."""
         indexed = self._batch.indexed.get(index_text(candidate))
-        wanted = self._services.indexes.indexer.embedder
+        wanted = self._runtime.indexes.indexer.embedder
         return (VECTOR_MISSING,) if indexed is not None and indexed.embedder != wanted else ()
 
 
 def indexed_version(
-    services: Services, memory: Memory, prepared: Mapping[str, Indexed] = NOTHING_PREPARED
+    runtime: Runtime, memory: Memory, prepared: Mapping[str, Indexed] = NOTHING_PREPARED
 ) -> NewVersion:
     """Return a memory with its index entry, made under the turn unless it was prepared."""
-    make, text = services.indexes.indexer, index_text(memory)
+    make, text = runtime.indexes.indexer, index_text(memory)
     indexed = prepared.get(text)
     if indexed is None:
         # Nothing slow waits inside the turn: a vector that takes time is made later.

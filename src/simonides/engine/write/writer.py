@@ -29,10 +29,10 @@ from simonides.domain.writing.decision import (
 from simonides.domain.writing.finding import Finding
 from simonides.engine.core.counters import Counters
 from simonides.engine.core.idempotency import tombstoned
-from simonides.engine.core.incarnation import Life, life_of
+from simonides.engine.core.incarnation import Incarnation, life_of
 from simonides.engine.core.policy_changes import note_policy
-from simonides.engine.core.runtime import ReindexQueue, Services, may_embed
-from simonides.engine.screening.consent_matching import Spoken
+from simonides.engine.core.runtime import ReindexQueue, Runtime, may_embed
+from simonides.engine.screening.consent_matching import ConsentMatcher
 from simonides.engine.screening.judge import (
     EXTRACTED,
     TOO_MANY,
@@ -72,22 +72,24 @@ class Writer:
     before. :meth:`write` and :meth:`write_judged` run them in a row.
     """
 
-    def __init__(self, services: Services, principal: Principal, life: Life | None = None) -> None:
-        self._services = services
+    def __init__(
+        self, runtime: Runtime, principal: Principal, life: Incarnation | None = None
+    ) -> None:
+        self._runtime = runtime
         self._principal = principal
         self._life = life
-        self._echoes = Echoes(services, principal)
+        self._echoes = Echoes(runtime, principal)
 
     async def in_this_life(self) -> Writer:
         """Return a writer that stores nothing once the principal's owner is erased."""
         if self._life is not None:
             return self
-        life = await life_of(self._services.store, self._principal.home.owner)
-        return Writer(self._services, self._principal, life)
+        life = await life_of(self._runtime.store, self._principal.home.owner)
+        return Writer(self._runtime, self._principal, life)
 
     def policy(self, scope: Scope) -> Policy:
         """Return the policy in force for a scope's org."""
-        return self._services.policies.policy_for(scope.org)
+        return self._runtime.policies.policy_for(scope.org)
 
     def checked(self, candidate: Candidate) -> Candidate:
         """Check a candidate; see :func:`simonides.capture.drafts.checked_candidate`."""
@@ -163,7 +165,7 @@ class Writer:
         self, candidates: Sequence[Candidate], echoes: Collection[int]
     ) -> tuple[Mapping[int, Sequence[Finding]], Usage]:
         """Return what classifier and finder find in candidates, by place, and what it cost."""
-        if not looks_again(self._services):
+        if not looks_again(self._runtime):
             return {}, NO_USAGE
         places = [
             place
@@ -171,7 +173,7 @@ class Writer:
             if place not in echoes and each.retracts is None
         ]
         asked = [(candidates[place], self.policy(candidates[place].scope)) for place in places]
-        looked = await second_looks(self._services, asked)
+        looked = await second_looks(self._runtime, asked)
         return dict(zip(places, looked.findings, strict=True)), looked.usage
 
     async def _permitted(self, judgement: Judgement) -> Judgement:
@@ -205,20 +207,20 @@ class Writer:
         Raises:
             StoreError: If the store could not; nothing was written.
         """
-        services, policy, each = self._services, self.policy(owner), judgements.each
-        away = await turned_away(services, owner, each, policy.quotas, check)
+        runtime, policy, each = self._runtime, self.policy(owner), judgements.each
+        away = await turned_away(runtime, owner, each, policy.quotas, check)
         if len(away) < len(each) or not each:
-            await note_policy(services, owner, policy)
-        each = await with_origins(services, self._principal, owner, each, away)
+            await note_policy(runtime, owner, policy)
+        each = await with_origins(runtime, self._principal, owner, each, away)
         left = within(each, away)
         texts = [index_text(j.candidate) for j in left if isinstance(j, Commit)]
-        ceiling = await may_embed(services, owner, len(set(texts)))
+        ceiling = await may_embed(runtime, owner, len(set(texts)))
         indexed = await self._indexed(texts, has_vectors=ceiling is None)
-        spoken = Spoken([judgement.candidate for judgement in left], owner)
+        spoken = ConsentMatcher([judgement.candidate for judgement in left], owner)
         told = await self._told(owner)
-        refusals = services.indexes.of(owner).refusals
+        refusals = runtime.indexes.of(owner).refusals
         if spoken and (refusals or told):
-            await services.aside(partial(spoken.refused, refusals, told))
+            await runtime.aside(partial(spoken.refused, refusals, told))
         waits = any(isinstance(judgement, (Hold, Repeat)) for judgement in left)
         return PreparedBatch(
             owner=owner,
@@ -230,7 +232,7 @@ class Writer:
             binding=binding,
             # A global write goes by grants that stand with another owner than whose turn it is.
             granted=await self._grants_over(owner) if owner.org is None else (),
-            kept=await services.store.held(owner) if waits else (),
+            kept=await runtime.store.held(owner) if waits else (),
             told=told,
             release=release,
             waiting=waiting,
@@ -240,10 +242,10 @@ class Writer:
         )
 
     async def _indexed(self, texts: Sequence[str], *, has_vectors: bool) -> IndexTexts:
-        services = self._services
-        work = partial(index_texts, services, texts, has_vectors=has_vectors)
-        is_long = len(texts) > MANY_TEXTS or (texts and services.indexes.indexer.is_slow)
-        return await services.aside(work) if is_long else work()
+        runtime = self._runtime
+        work = partial(index_texts, runtime, texts, has_vectors=has_vectors)
+        is_long = len(texts) > MANY_TEXTS or (texts and runtime.indexes.indexer.is_slow)
+        return await runtime.aside(work) if is_long else work()
 
     async def _told(self, owner: Scope) -> Refusals:
         """Return what the principal refused, where it writes for others; its own comes with the
@@ -251,7 +253,7 @@ class Writer:
         """
         home = self._principal.home.owner
         own = home == owner
-        return NO_REFUSALS if own else refusals_of(await self._services.store.consents(home))
+        return NO_REFUSALS if own else refusals_of(await self._runtime.store.consents(home))
 
     @overload
     async def commit(self, batch: PreparedBatch) -> tuple[Outcome, ...]: ...
@@ -278,19 +280,19 @@ class Writer:
             IdempotencyMismatch: If a key names a write with other content; nothing was written.
             StoreError: If the store could not; nothing was written.
         """
-        services = self._services
+        runtime = self._runtime
         if companion is None and batch.is_turned_away:
             away = tuple(batch.turned_away[place] for place in range(len(batch.judgements)))
             return charged(away, batch.usage, None)
-        turn = WriteTurn(services, self._principal, batch, companion)
+        turn = WriteTurn(runtime, self._principal, batch, companion)
         committed = await turn.commit()
         turn.index.follow(committed)
-        await settle(services, self._principal, batch.owner, committed.rows)
-        services.part(ReindexQueue).wrote(batch.owner, turn.index)
-        services.part(Counters).embedded(batch.usage.embedded_texts)
+        await settle(runtime, self._principal, batch.owner, committed.rows)
+        runtime.part(ReindexQueue).wrote(batch.owner, turn.index)
+        runtime.part(Counters).embedded(batch.usage.embedded_texts)
         if turn.has_raced:
             return None
-        services.part(Counters).wrote(turn.outcomes, [each.candidate for each in batch.judgements])
+        runtime.part(Counters).wrote(turn.outcomes, [each.candidate for each in batch.judgements])
         return charged(await self._with_repeated(turn), batch.usage, batch.ceiling)
 
     async def _with_repeated(self, turn: WriteTurn) -> tuple[Outcome, ...]:
@@ -298,7 +300,7 @@ class Writer:
         repeated = turn.repeated
         if not repeated:
             return tuple(turn.outcomes)
-        rows = await self._services.store.get(turn.batch.owner, list(repeated.values()))
+        rows = await self._runtime.store.get(turn.batch.owner, list(repeated.values()))
         found = {row.id: decode(row) for row in rows}
         return tuple(
             as_it_is(outcome, found.get(repeated[place])) if place in repeated else outcome
@@ -324,8 +326,8 @@ class Writer:
 
     def _takes_time(self, candidates: Sequence[Candidate]) -> bool:
         """Whether the owner may well be erased between the request and the turn."""
-        is_slow = self._services.indexes.indexer.is_slow or len(candidates) > MANY_TEXTS
-        return is_slow or looks_again(self._services)
+        is_slow = self._runtime.indexes.indexer.is_slow or len(candidates) > MANY_TEXTS
+        return is_slow or looks_again(self._runtime)
 
     async def write_judged(
         self, judgements: Judgements, binding: frozenset[bytes] | None = None
@@ -353,7 +355,7 @@ class Writer:
 
     async def tombstoned(self, candidates: Sequence[Candidate]) -> frozenset[bytes]:
         """Return the fingerprints of candidates that are tombstones of the principal's owner."""
-        return await tombstoned(self._services.store, self._principal.home.owner, candidates)
+        return await tombstoned(self._runtime.store, self._principal.home.owner, candidates)
 
     async def check_right(self, scope: Scope) -> None:
         """Raise :class:`ScopeDenied` unless the principal may write to a scope."""
@@ -372,7 +374,7 @@ class Writer:
         """Return the grants of the principal's own org, if that org governs a scope."""
         org = governing(scope)
         own = org is not None and org.org == self._principal.home.org
-        return await self._services.store.grants(org) if org is not None and own else ()
+        return await self._runtime.store.grants(org) if org is not None and own else ()
 
 
 def _check_size(candidates: Sequence[Candidate]) -> None:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from simonides.domain.codecs.parts import Cell
-from simonides.storage.encryption.data_keys import Seals, Unopened
+from simonides.storage.encryption.data_keys import DataKeys, Unopened
 from simonides.storage.schema.change_rules import OWNER_BYTES
 
 SEALED: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -74,7 +74,7 @@ class Cells:
         seals: By which.
     """
 
-    def __init__(self, seals: Seals) -> None:
+    def __init__(self, seals: DataKeys) -> None:
         self.seals = seals
 
     def sealed(self, owner: bytes, place: str, row: Sequence[Cell], value: Cell) -> Cell:

@@ -121,7 +121,7 @@ def index_key_of(wrapping: Wrapping, salt: bytes, kept: bytes) -> bytes:
     return wrapping.unwrapped(name.decode("utf-8", "replace"), wrapped, _INDEX + salt)
 
 
-class Seals:
+class DataKeys:
     """Seals and opens what one store keeps of its owners; any thread may call.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simonides.ports import KeyRing, KeyVault
 from simonides.storage.encryption.cells import Cells
-from simonides.storage.encryption.data_keys import Seals, Wrapping, index_key_of
+from simonides.storage.encryption.data_keys import DataKeys, Wrapping, index_key_of
 from simonides.storage.schema.owner_ids import Secrets
 
 
@@ -27,7 +27,7 @@ class HoldsKeys:
         self._cells: Cells | None = None
 
     @property
-    def seals(self) -> Seals | None:
+    def seals(self) -> DataKeys | None:
         """The owners' keys, once the store is open."""
         return None if self._cells is None else self._cells.seals
 
@@ -44,5 +44,5 @@ class HoldsKeys:
     def _unwrapped(self, kept: Secrets) -> Secrets:
         return Secrets(kept.salt, index_key_of(self._wrapping, kept.salt, kept.tag_key))
 
-    def _seals(self, location: str, keys: Secrets) -> Seals:
-        return Seals(location, keys.salt, self._wrapping, self._vault)
+    def _seals(self, location: str, keys: Secrets) -> DataKeys:
+        return DataKeys(location, keys.salt, self._wrapping, self._vault)

@@ -65,7 +65,7 @@ class Content(NamedTuple):
     key_id: str | None
 
 
-class Codes:
+class RowMacs:
     """Makes and reads the codes of one owner under one master key.
 
     Attributes:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from simonides.domain.errors import Tampered
 from simonides.domain.writing.change import HeldCandidate, OutboxItem
-from simonides.storage.integrity.codes import CELL_CODE_BYTES, Codes, due_at
+from simonides.storage.integrity.codes import CELL_CODE_BYTES, RowMacs, due_at
 from simonides.storage.integrity.row_codec import (
     GRANT,
     Reader,
@@ -97,7 +97,7 @@ class Recoded(NamedTuple):
     def of(
         cls,
         reader: Reader,
-        codes: Codes,
+        codes: RowMacs,
         rows: Iterable[Sequence[Any]],
         *,
         had_codes: bool,
@@ -131,7 +131,7 @@ class Recoded(NamedTuple):
         return made
 
 
-def past_codes(codes: Codes, told: Stories) -> list[tuple[int, str, int, bytes]]:
+def past_codes(codes: RowMacs, told: Stories) -> list[tuple[int, str, int, bytes]]:
     """Return revision, id, status and new code of every state."""
     return [
         (
@@ -169,7 +169,7 @@ class Bodies(NamedTuple):
             reader.work(item)
         reader.grants(body for _, body in self.grants)
 
-    def recoded(self, reader: Reader, codes: Codes, *, had_codes: bool, accept: bool) -> Bodies:
+    def recoded(self, reader: Reader, codes: RowMacs, *, had_codes: bool, accept: bool) -> Bodies:
         """Return it with codes, those that it had taken away.
 
         Args:

@@ -32,8 +32,8 @@ from simonides.domain.writing.change import (
 from simonides.ports import KeyRing
 from simonides.storage.integrity.codes import (
     CODE_BYTES,
-    Codes,
     Content,
+    RowMacs,
     due_at,
 )
 from simonides.storage.integrity.set_sums import Mark, content_half, state_half
@@ -79,7 +79,7 @@ class Stood(NamedTuple):
     head: Head
     mac: bytes
     total: int
-    codes: Codes
+    codes: RowMacs
 
 
 class Unread(NamedTuple):
@@ -98,7 +98,7 @@ class Unread(NamedTuple):
         """Read what a statement with :data:`CURRENT_COLUMNS` gives."""
         return cls(StoredRow._make(found[:_ROW]), Content._make(found[_ROW:_REST]))
 
-    def mac(self, codes: Codes) -> bytes:
+    def mac(self, codes: RowMacs) -> bytes:
         """Return the two codes that the memory has by its columns."""
         row = self.row
         content = codes.content(row.id, self.content, row.body)
@@ -111,14 +111,14 @@ class Ring:
     def __init__(self, ring: KeyRing, most: int = 4096) -> None:
         self._ring = ring
         self._most = most
-        self._known: dict[tuple[str, bytes], Codes] = {}
+        self._known: dict[tuple[str, bytes], RowMacs] = {}
 
     @property
     def current(self) -> str:
         """Name of the key by which is written."""
         return self._ring.current
 
-    def codes(self, owner: bytes, key_id: str) -> Codes:
+    def codes(self, owner: bytes, key_id: str) -> RowMacs:
         """Return an owner's codes under a key.
 
         Raises:
@@ -126,7 +126,7 @@ class Ring:
         """
         known = self._known.get((key_id, owner))
         if known is None:
-            known = Codes(key_id, self._ring.key(key_id), owner)
+            known = RowMacs(key_id, self._ring.key(key_id), owner)
             if len(self._known) >= self._most:
                 self._known.clear()
             self._known[key_id, owner] = known
@@ -142,13 +142,13 @@ class Reader:
         codes: Of the owner; None where nothing but refusing is asked.
     """
 
-    def __init__(self, location: str, owner: Owner, codes: Codes | None) -> None:
+    def __init__(self, location: str, owner: Owner, codes: RowMacs | None) -> None:
         self._location = location
         self._owner = owner
         self._path = owner.scope.path
         self._codes = codes
 
-    def under(self, codes: Codes) -> Reader:
+    def under(self, codes: RowMacs) -> Reader:
         """Return a reader of the same owner by other codes."""
         return Reader(self._location, self._owner, codes)
 
@@ -372,7 +372,7 @@ class Reader:
             self.refuse("content", NOT_AS_WRITTEN, id)
 
     @property
-    def _made(self) -> Codes:
+    def _made(self) -> RowMacs:
         if self._codes is None:
             raise AssertionError("a reader without codes reads nothing")
         return self._codes
@@ -387,7 +387,7 @@ def touched(change: Change) -> list[str]:
     return [*change.restated_ids, *change.forgotten]
 
 
-def with_codes(codes: Codes, change: Change) -> Change:
+def with_codes(codes: RowMacs, change: Change) -> Change:
     """Return a change whose index entries and bodies have their codes, but for grants, whose bodies
     are made where they are written.
     """
@@ -400,12 +400,12 @@ def with_codes(codes: Codes, change: Change) -> Change:
     )
 
 
-def held_with_code(codes: Codes, held: HeldCandidate) -> HeldCandidate:
+def held_with_code(codes: RowMacs, held: HeldCandidate) -> HeldCandidate:
     """Return a held candidate whose body has its code."""
     return held._replace(body=codes.closed(HELD, _held_name(held), held.body))
 
 
-def work_with_code(codes: Codes, item: OutboxItem) -> OutboxItem:
+def work_with_code(codes: RowMacs, item: OutboxItem) -> OutboxItem:
     """Return work for another owner whose body has its code."""
     return item._replace(body=codes.closed(OUTBOX, _work_name(item), item.body))
 
@@ -418,7 +418,7 @@ def _work_name(item: OutboxItem) -> bytes:
     return canonical_json([item.id, item.target])
 
 
-def renewed_with_codes(codes: Codes, entries: Iterable[Renewed]) -> list[Renewed]:
+def renewed_with_codes(codes: RowMacs, entries: Iterable[Renewed]) -> list[Renewed]:
     """Return entries made anew with their codes, those that stood there too; of ids that name
     nothing there are none.
     """
@@ -431,7 +431,7 @@ def renewed_with_codes(codes: Codes, entries: Iterable[Renewed]) -> list[Renewed
     ]
 
 
-def _coded(codes: Codes, new: NewVersion) -> NewVersion:
+def _coded(codes: RowMacs, new: NewVersion) -> NewVersion:
     return new._replace(entry=codes.entry(new.memory.id, new.entry))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from simonides.domain.writing.change import Head
-from simonides.storage.integrity.codes import CODE_BYTES, Codes, added
+from simonides.storage.integrity.codes import CODE_BYTES, RowMacs, added
 
 MOST_WATCHED = 500_000
 """Memories whose codes are kept, over all owners; some 250 bytes each. Chosen: more than the warm
@@ -56,7 +56,7 @@ class _Watch:
         self.head, self.marks, self.total, self.key_id = head, marks, total, key_id
 
 
-class Watches:
+class SetHashes:
     """The sets of many owners, the longest unused let go of first; any thread may ask.
 
     Sets are those of commits: what is written in a transaction is taken in when that has ended.
@@ -82,7 +82,7 @@ class Watches:
     def moved(
         self,
         owner: bytes,
-        codes: Codes,
+        codes: RowMacs,
         since: Head | None,
         head: Head,
         marks: Mapping[str, Mark],
@@ -155,7 +155,7 @@ class Watches:
 
 
 def written(
-    codes: Codes,
+    codes: RowMacs,
     before: Head | None,
     total: int,
     old: Mapping[str, Mark],
@@ -175,7 +175,7 @@ def written(
     return Move(before, head, marks, _changed(codes, total, old, marks), codes.key_id)
 
 
-def whole(codes: Codes, head: Head, marks: Mapping[str, Mark]) -> Move:
+def whole(codes: RowMacs, head: Head, marks: Mapping[str, Mark]) -> Move:
     """Return how to begin with all of an owner's memories."""
     total = added(0, *(codes.element(mark.mac) for mark in marks.values()))
     return Move(None, head, marks, total, codes.key_id)
@@ -192,7 +192,7 @@ def state_half(mac: bytes) -> bytes:
 
 
 def _changed(
-    codes: Codes, total: int, old: Mapping[str, Mark | None], new: Mapping[str, Mark | None]
+    codes: RowMacs, total: int, old: Mapping[str, Mark | None], new: Mapping[str, Mark | None]
 ) -> int:
     gone = (-codes.element(mark.mac) for mark in old.values() if mark is not None)
     come = (codes.element(mark.mac) for mark in new.values() if mark is not None)

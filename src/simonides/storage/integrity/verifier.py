@@ -10,18 +10,18 @@ from simonides.domain.errors import Tampered
 from simonides.domain.writing.change import Head
 from simonides.ports import Alarm, Anchor, KeyRing
 from simonides.storage.integrity.anchoring import Anchoring
-from simonides.storage.integrity.codes import Codes
+from simonides.storage.integrity.codes import RowMacs
 from simonides.storage.integrity.row_codec import Reader, Ring, Stood
 from simonides.storage.integrity.set_sums import (
     Mark,
     Move,
-    Watches,
+    SetHashes,
     whole,
 )
 from simonides.storage.schema.owner_ids import Owner
 
 
-class Keeper:
+class IntegrityVerifier:
     """Keeps the codes of one store; any thread may call.
 
     Args:
@@ -36,7 +36,7 @@ class Keeper:
 
     def __init__(self, location: str, ring: KeyRing, anchoring: Anchoring | None) -> None:
         self.ring = Ring(ring)
-        self.watches = Watches()
+        self.watches = SetHashes()
         self._location = location
         self._anchoring = anchoring
 
@@ -50,7 +50,7 @@ class Keeper:
         anchor: Anchor | None,
         owns_anchor: bool,
         alarm: Alarm | None,
-    ) -> Keeper:
+    ) -> IntegrityVerifier:
         """Make the keeper of a store with this salt; see :class:`Anchoring` for the rest."""
         if anchor is None:
             return cls(location, ring, None)
@@ -66,11 +66,11 @@ class Keeper:
         if self._anchoring is not None:
             self._anchoring.close()
 
-    def reader(self, owner: Owner, codes: Codes | None = None) -> Reader:
+    def reader(self, owner: Owner, codes: RowMacs | None = None) -> Reader:
         """Return what reads an owner's rows; without codes it can only refuse."""
         return Reader(self._location, owner, codes)
 
-    def codes(self, owner: Owner, stood: Stood | None) -> Codes:
+    def codes(self, owner: Owner, stood: Stood | None) -> RowMacs:
         """Return the codes by which is written: those that the owner has, or the ring's current.
 
         Raises:
@@ -183,7 +183,7 @@ class Keeper:
         head = _newborn(found)
         return self._again(owner, head._replace(epoch=head.epoch + 1), found[5], codes, 0)
 
-    def _unsealed(self, owner: bytes, found: Sequence[Any]) -> tuple[Codes, int]:
+    def _unsealed(self, owner: bytes, found: Sequence[Any]) -> tuple[RowMacs, int]:
         head, (mac, key_id, sealed) = Head._make(found[:5]), found[5:]
         try:
             if key_id is None or sealed is None:
@@ -194,7 +194,7 @@ class Keeper:
             raise Tampered(self._location, "head", owner.hex(), str(error)) from error
 
     def _again(
-        self, owner: bytes, head: Head, mac: bytes, codes: Codes, total: int
+        self, owner: bytes, head: Head, mac: bytes, codes: RowMacs, total: int
     ) -> dict[str, Any]:
         self.watches.drop(owner)
         sealed = codes.seal(head, mac, total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from simonides.domain.writing.change import Head, OutboxItem
-from simonides.storage.integrity.codes import Codes
+from simonides.storage.integrity.codes import RowMacs
 from simonides.storage.integrity.reseal import (
     Bodies,
     Examination,
@@ -52,7 +52,7 @@ async def recoded(
     line: Line,
     reader: Reader,
     owner: Owner,
-    codes: Codes,
+    codes: RowMacs,
     before: Stood | None,
     timeout_s: float,
     *,

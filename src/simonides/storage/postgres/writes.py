@@ -31,7 +31,7 @@ from simonides.domain.writing.change import (
     ReviewRecord,
     StoredRow,
 )
-from simonides.storage.integrity.codes import Codes, Content
+from simonides.storage.integrity.codes import Content, RowMacs
 from simonides.storage.integrity.row_codec import GRANT
 from simonides.storage.integrity.set_sums import Mark, content_half
 from simonides.storage.postgres.reads import is_text
@@ -418,7 +418,7 @@ class Coding(NamedTuple):
     pasts: dict[str, bytes]
 
     def statements(
-        self, owner: Owner, head: Head, codes: Codes, plain: Sequence[Statement]
+        self, owner: Owner, head: Head, codes: RowMacs, plain: Sequence[Statement]
     ) -> list[Statement]:
         """Return a change's statements with its codes: those of what is added and granted in the
         statements that write it, others behind them.
@@ -448,7 +448,7 @@ class Coding(NamedTuple):
 
 
 def coding_of(
-    owner: Owner, codes: Codes, change: Change, made: Written, old: Mapping[str, Mark]
+    owner: Owner, codes: RowMacs, change: Change, made: Written, old: Mapping[str, Mark]
 ) -> Coding:
     """Return the codes of what a change adds and restates.
 

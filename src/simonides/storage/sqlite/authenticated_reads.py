@@ -26,7 +26,7 @@ from simonides.storage.integrity.row_codec import (
     coded,
 )
 from simonides.storage.integrity.set_sums import Mark
-from simonides.storage.integrity.verifier import Keeper
+from simonides.storage.integrity.verifier import IntegrityVerifier
 from simonides.storage.schema.change_rules import is_storable
 from simonides.storage.schema.columns import GIVEN_WAY, LIVE, sort_by_revision
 from simonides.storage.schema.lookup_tags import chain_tag, key_tag
@@ -50,14 +50,14 @@ _Read = Callable[[apsw.Connection, Reader, bytes], list[StoredRow]]
 class CodedReads(SqliteStore):
     """The calls of a store under a key ring that change nothing."""
 
-    _keeper: Keeper
+    _verifier: IntegrityVerifier
 
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port; what a head says is checked when it makes somebody read."""
         heads = await super().heads(owners)
         if None in heads:
             for scope, head in zip(owners, heads, strict=True):
-                self._keeper.missed(self._owners.of(scope), head)
+                self._verifier.missed(self._owners.of(scope), head)
         return heads
 
     async def snapshot(self, owner: Scope, *, since: Head | None = None) -> Snapshot:
@@ -69,7 +69,7 @@ class CodedReads(SqliteStore):
         """See the port."""
         named = [(self._owners.of(owner), since) for owner, since in asked.items()]
         # Before the transaction begins: it then sees at least as much.
-        known = [self._keeper.seen(owner) for owner, _ in named]
+        known = [self._verifier.seen(owner) for owner, _ in named]
         return await self._reading_much(
             lambda connection: tuple(
                 self._snapshot(connection, owner, since, seen)
@@ -154,7 +154,7 @@ class CodedReads(SqliteStore):
             stood = self._stood(connection, known)
             if stood is None:
                 return ()
-            reader = self._keeper.reader(known, stood.codes)
+            reader = self._verifier.reader(known, stood.codes)
             return coded_grants(connection, reader, known.digest)
 
     async def outbox(
@@ -182,7 +182,7 @@ class CodedReads(SqliteStore):
             stood = self._stood(connection, known)
             if stood is None:
                 return ()
-            reader = self._keeper.reader(known, stood.codes)
+            reader = self._verifier.reader(known, stood.codes)
             return looked_through(connection, reader, known, stood)
 
         return await self._reading_much(read)
@@ -193,7 +193,7 @@ class CodedReads(SqliteStore):
         stood = self._stood(connection, owner) if part.name in ("held", "grants") else None
         if stood is None:
             return rows
-        return self._keeper.reader(owner, stood.codes).carried(part.name, rows)
+        return self._verifier.reader(owner, stood.codes).carried(part.name, rows)
 
     def _stood(
         self, connection: apsw.Connection, owner: Owner, seen: Head | None = None
@@ -204,7 +204,7 @@ class CodedReads(SqliteStore):
                 return False
             return bool(connection.execute(SQL["is_inhabited"], {"owner": owner.digest}).get)
 
-        return self._keeper.stood(owner, found_head(connection, owner), seen, is_inhabited)
+        return self._verifier.stood(owner, found_head(connection, owner), seen, is_inhabited)
 
     def _snapshot(
         self, connection: apsw.Connection, owner: Owner, since: Head | None, seen: Head | None
@@ -223,19 +223,19 @@ class CodedReads(SqliteStore):
         memories was found to be the one that was sealed.
         """
         named = {"owner": owner.digest}
-        reader = self._keeper.reader(owner, stood.codes)
+        reader = self._verifier.reader(owner, stood.codes)
         if since is None or since[:2] != stood.head[:2]:
             rows, marks = reader.current(connection.execute(CODED["live_rows"], {**named, **LIVE}))
             sort_by_revision(rows)
             marks |= reader.standing(connection.execute(SQL["codes"], {**named, **LIVE}))
-            self._keeper.follow(owner, stood, marks, None)
+            self._verifier.follow(owner, stood, marks, None)
             return True, rows
         rows, marks = [], {}
         if since.revision < stood.head.revision:
             bound = {**named, "revision": since.revision}
             rows, marks = reader.current(connection.execute(CODED["changed_rows"], bound))
-        if not self._keeper.follow(owner, stood, marks, since):
-            self._keeper.follow(owner, stood, all_marks(connection, reader, owner), None)
+        if not self._verifier.follow(owner, stood, marks, since):
+            self._verifier.follow(owner, stood, all_marks(connection, reader, owner), None)
         return False, rows
 
     def _of_one(self, owner: Scope) -> Reader:
@@ -243,18 +243,18 @@ class CodedReads(SqliteStore):
         known = self._owners.of(owner)
         with self._reading() as connection:
             stood = self._stood(connection, known)
-        return self._keeper.reader(known, None if stood is None else stood.codes)
+        return self._verifier.reader(known, None if stood is None else stood.codes)
 
     async def _of(self, owner: Scope, read: _Read) -> list[StoredRow]:
         """Read rows of an owner that stands where it was sealed; nothing of one never written."""
         known = self._owners.of(owner)
-        seen = self._keeper.seen(known)
+        seen = self._verifier.seen(known)
 
         def reading(connection: apsw.Connection) -> list[StoredRow]:
             stood = self._stood(connection, known, seen)
             if stood is None:
                 return []
-            reader = self._keeper.reader(known, stood.codes)
+            reader = self._verifier.reader(known, stood.codes)
             return read(connection, reader, known.digest)
 
         return await self._reading_much(reading)

@@ -42,7 +42,7 @@ from simonides.storage.integrity.row_codec import (
     with_codes,
 )
 from simonides.storage.integrity.set_sums import Mark, Move
-from simonides.storage.integrity.verifier import Keeper
+from simonides.storage.integrity.verifier import IntegrityVerifier
 from simonides.storage.schema.owner_ids import Owner
 from simonides.storage.sqlite import reads as rows_of
 from simonides.storage.sqlite.authenticated_reads import (
@@ -94,7 +94,7 @@ class CodedSqliteStore(CodedReads):
             options: See ``open``.
         """
         store = cls.open(path, **options)
-        store._keeper = Keeper.of(
+        store._verifier = IntegrityVerifier.of(
             store.location,
             store._secrets.salt,
             ring,
@@ -107,19 +107,19 @@ class CodedSqliteStore(CodedReads):
     @property
     def key_id(self) -> str:
         """See :class:`~simonides.ports.CodedStore`."""
-        return self._keeper.ring.current
+        return self._verifier.ring.current
 
     @property
     def problems(self) -> tuple[str, ...]:
         """What could not be done beside a call, for ``status``."""
-        return self._keeper.problems
+        return self._verifier.problems
 
     async def close(self) -> None:
         """See the port."""
         was_closed = self._place.is_closed or not self._place.is_ours
         await super().close()
         if not was_closed:
-            self._keeper.close()
+            self._verifier.close()
 
     async def renew(self, owner: Scope, entries: Sequence[Renewed]) -> tuple[str, ...]:
         """See the port."""
@@ -175,7 +175,7 @@ class CodedSqliteStore(CodedReads):
             for owner in inhabitants_in(connection):
                 found = connection.execute(SQL["coded_head"], {"owner": owner}).fetchone()
                 if found is not None:
-                    sealed = self._keeper.reborn(owner, found)
+                    sealed = self._verifier.reborn(owner, found)
                     connection.execute(SQL["rebirth"], {"owner": owner, **sealed})
                     connection.execute(SQL["code_owner"], {"owner": owner, **sealed})
 
@@ -215,7 +215,7 @@ class CodedSqliteStore(CodedReads):
                 found = connection.execute(SQL["coded_head"], {"owner": owner}).fetchone()
                 facts = facts_in(connection, owner)
                 if found is not None and facts is not None and facts.is_erased:
-                    sealed = self._keeper.resealed(owner, found)
+                    sealed = self._verifier.resealed(owner, found)
                     connection.execute(SQL["code_owner"], {"owner": owner, **sealed})
             if seals is not None:
                 self._opening.keep(connection, self._secrets)
@@ -237,7 +237,7 @@ class CodedSqliteStore(CodedReads):
                     self._opening.seals.revive(owner)
                 found = connection.execute(SQL["coded_head"], {"owner": owner}).fetchone()
                 if found is not None:
-                    emptied = self._keeper.emptied(owner, found)
+                    emptied = self._verifier.emptied(owner, found)
                     connection.execute(SQL["empty_owner"], {"owner": owner, **emptied})
                 banned = [{"owner": owner, "tag": tag} for tag in bans.get(owner, ())]
                 connection.executemany(SQL["add_tombstone"], banned)
@@ -246,7 +246,7 @@ class CodedSqliteStore(CodedReads):
         return lost
 
     def _recode(self, owner: Owner, *, adopt: bool, accept: bool) -> bool:
-        codes = self._keeper.codes(owner, None)
+        codes = self._verifier.codes(owner, None)
         with self._turn() as connection, self._translating_writer:
             found = found_head(connection, owner)
             if found is None:
@@ -255,10 +255,10 @@ class CodedSqliteStore(CodedReads):
             if not (adopt if not is_coded else accept or key_id != codes.key_id):
                 return False
             before = self._stood(connection, owner) if is_coded and not accept else None
-            reader = self._keeper.reader(owner, None if before is None else before.codes)
+            reader = self._verifier.reader(owner, None if before is None else before.codes)
             how = {"had_codes": is_coded, "accept": accept}
             move = recoded(connection, reader, owner, codes, before, **how)
-        self._keeper.recoded(owner, move)
+        self._verifier.recoded(owner, move)
         return True
 
     def _commit(self, owner: Owner, request: TurnRequest, decide: Decide) -> Committed:
@@ -272,7 +272,7 @@ class CodedSqliteStore(CodedReads):
                 rows, move = self._written(connection, owner, mac, stood, change)
             if change.forgotten or change.released or change.blanked or change.erased:
                 self._place.note_removal()
-        self._keeper.committed(owner, move)
+        self._verifier.committed(owner, move)
         return Committed(move.head, rows)
 
     def _written(
@@ -284,7 +284,7 @@ class CodedSqliteStore(CodedReads):
         change: Change,
     ) -> tuple[tuple[StoredRow, ...], Move]:
         """Write a change with its codes; return its rows, and how the owner's set moves."""
-        codes = self._keeper.codes(owner, stood)
+        codes = self._verifier.codes(owner, stood)
         before, total = (None, 0) if stood is None else (stood.head, stood.total)
         old = self._marks(connection, owner, stood, touched(change))
         begun: list[CodedWriting] = []
@@ -304,7 +304,7 @@ class CodedSqliteStore(CodedReads):
         if writing.move is None:
             raise AssertionError("a change moves its owner")
         restated = frozenset(change.restated_ids)
-        reader = self._keeper.reader(owner, codes)
+        reader = self._verifier.reader(owner, codes)
         # What a restated memory said before was not looked at; now all of it is.
         read = [
             *these_rows(connection, reader, owner.digest, [*restated]),
@@ -318,10 +318,10 @@ class CodedSqliteStore(CodedReads):
         """Return the marks of those of some memories that stand under the turn."""
         if stood is None or not ids:
             return {}
-        known = self._keeper.watches.marks(owner.digest, stood.head, ids)
+        known = self._verifier.watches.marks(owner.digest, stood.head, ids)
         if known is not None:
             return known
-        reader = self._keeper.reader(owner, stood.codes)
+        reader = self._verifier.reader(owner, stood.codes)
         of_all = all_marks(connection, reader, owner)
         return {id: of_all[id] for id in ids if id in of_all}
 
@@ -329,7 +329,7 @@ class CodedSqliteStore(CodedReads):
         self, connection: apsw.Connection, owner: Owner, request: TurnRequest
     ) -> tuple[Snapshot, bytes, Stood | None]:
         """Return what a writer wants to see, the last code of the chain, and where that stands."""
-        stood = self._stood(connection, owner, self._keeper.seen(owner))
+        stood = self._stood(connection, owner, self._verifier.seen(owner))
         # All but the rows, which come with their codes.
         asks = request.grants and stood is not None
         rest = replace(request, since=stood and stood.head, grants=request.grants and not asks)
@@ -339,9 +339,9 @@ class CodedSqliteStore(CodedReads):
             consents = rows_of.fetch_consents(connection, owner.digest) if complete else ()
             snapshot = replace(snapshot, complete=complete, rows=tuple(rows), consents=consents)
             if snapshot.held:
-                reader = self._keeper.reader(owner, stood.codes)
+                reader = self._verifier.reader(owner, stood.codes)
                 snapshot = replace(snapshot, held=reader.held(snapshot.held))
             if asks:
-                reader = self._keeper.reader(owner, stood.codes)
+                reader = self._verifier.reader(owner, stood.codes)
                 snapshot = replace(snapshot, grants=coded_grants(connection, reader, owner.digest))
         return snapshot, mac, stood

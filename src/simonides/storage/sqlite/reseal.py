@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from simonides.domain.writing.change import Head, OutboxItem
-from simonides.storage.integrity.codes import Codes
+from simonides.storage.integrity.codes import RowMacs
 from simonides.storage.integrity.reseal import (
     Bodies,
     Examination,
@@ -56,7 +56,7 @@ def recoded(
     connection: apsw.Connection,
     reader: Reader,
     owner: Owner,
-    codes: Codes,
+    codes: RowMacs,
     before: Stood | None,
     *,
     had_codes: bool,

@@ -24,7 +24,7 @@ from simonides.domain.writing.change import (
     Renewed,
     StoredRow,
 )
-from simonides.storage.integrity.codes import Codes
+from simonides.storage.integrity.codes import RowMacs
 from simonides.storage.integrity.row_codec import GRANT
 from simonides.storage.integrity.set_sums import (
     Mark,
@@ -445,7 +445,7 @@ class CodedWriting(Writing):
     The names of statements are those of a change without codes.
     """
 
-    codes: Codes
+    codes: RowMacs
     before: Head | None
     total: int
     old: Mapping[str, Mark]
@@ -454,7 +454,7 @@ class CodedWriting(Writing):
 
     def under(
         self,
-        codes: Codes,
+        codes: RowMacs,
         before: Head | None,
         total: int,
         old: Mapping[str, Mark],

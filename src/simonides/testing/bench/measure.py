@@ -112,7 +112,7 @@ def measure(
     for name, changed in RANKINGS.items():
         ranked = settings.model_copy(update=changed)
         with simonides.open(target, mode="local", settings=ranked) as strata:
-            strata.services.part(ReadJournal).mute()
+            strata.runtime.part(ReadJournal).mute()
             manager = enter(strata)
             found = [manager.recall(question.text, limit=DEPTH) for question in questions]
             quality.append(judge(name, questions, found))
@@ -129,7 +129,7 @@ def _first(
 ) -> Callable[[], object]:
     def ask() -> object:
         with simonides.open(target, mode="local", settings=settings) as strata:
-            strata.services.part(ReadJournal).mute()
+            strata.runtime.part(ReadJournal).mute()
             return enter(strata).recall(question.text)
 
     return ask

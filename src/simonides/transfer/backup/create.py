@@ -26,7 +26,7 @@ from simonides.domain.errors import (
 from simonides.domain.operations.backup import BackupName, BackupReport, superfluous
 from simonides.domain.value import from_us
 from simonides.engine.core.audit_chain import AuditReport, verify
-from simonides.engine.core.periodic import Alarmed, Drive
+from simonides.engine.core.periodic import Drive, PeriodicTask
 from simonides.ports import (
     Alarm,
     BackupStore,
@@ -73,7 +73,7 @@ _FILES = frozenset({".db", ".sqlite", ".sqlite3"})
 """How names of files end that nobody would give a directory."""
 
 
-class Backups(Alarmed):
+class Backups(PeriodicTask):
     """Takes the backups of one open store; safe to share between threads.
 
     Attributes:

@@ -32,12 +32,12 @@ from simonides.domain.writing.change import (
     TurnRequest,
 )
 from simonides.engine.core.audit_chain import verify
-from simonides.engine.core.event_recorder import Scribe
+from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.policy_changes import NotedPolicies
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.core.tombstones import tombstones
 from simonides.engine.recall.read_journal import ReadJournal
-from simonides.engine.recall.warm_sessions import HotSessions
+from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.ports import (
     Capability,
     CodedStore,
@@ -55,36 +55,36 @@ RESTORED_BY = "system"
 """Actor of the event: whoever can open the file can restore it."""
 
 
-async def revert(services: Services, backups: Backups, path: Path) -> RestoredStore:
+async def revert(runtime: Runtime, backups: Backups, path: Path) -> RestoredStore:
     """Go back to a backup; see :meth:`simonides.AsyncStrata.restore_backup`."""
-    if Capability.REVERTIBLE not in services.store.capabilities:
+    if Capability.REVERTIBLE not in runtime.store.capabilities:
         raise CarryRefused(
             "unsupported",
-            services.store.location,
+            runtime.store.location,
             "this kind of store does not go back to a backup: move the backup to an empty one "
             "with `simonides migrate`, see docs/backup.md",
         )
-    store = cast("RevertibleStore", services.store)
+    store = cast("RevertibleStore", runtime.store)
     # Beside the store: there it is as safe, and there is room for it, or there is none anyway.
     place = Path(store.location)
     with tempfile.TemporaryDirectory(prefix=f".{place.name}-restore-", dir=place.parent) as work:
         ready = Path(work) / "memory.db"
         with files_refused(path):
-            await services.aside(partial(_copied, path, ready))
+            await runtime.aside(partial(_copied, path, ready))
         # What readers did stays with what they read.
-        await services.part(ReadJournal).flush()
+        await runtime.part(ReadJournal).flush()
         try:
             await _without_the_lost(backups, store, ready)
             report = await looked_through(backups.reopen(ready))
-            forgotten = await _made_ready(services, backups, store, ready, path)
+            forgotten = await _made_ready(runtime, backups, store, ready, path)
         except (StoreError, ValueError) as error:
             if isinstance(error, StoreError) and error.location == store.location:
                 raise  # of the store that is to go back, not of the backup
             raise CarryRefused("damaged", str(path), str(error)) from error
         await store.become(str(ready))
-    services.indexes.clear()
-    services.part(HotSessions).clear()
-    services.part(NotedPolicies).hashes.clear()
+    runtime.indexes.clear()
+    runtime.part(WarmSessions).clear()
+    runtime.part(NotedPolicies).hashes.clear()
     return RestoredStore(str(path), report.owners, report.events, forgotten)
 
 
@@ -144,7 +144,7 @@ async def _banned(store: RevertibleStore, owner: bytes) -> AsyncIterator[bytes]:
 
 
 async def _made_ready(
-    services: Services, backups: Backups, store: RevertibleStore, ready: Path, path: Path
+    runtime: Runtime, backups: Backups, store: RevertibleStore, ready: Path, path: Path
 ) -> int:
     """Bring a copy of a backup to where the store can take it over; return what was forgotten."""
     copy = backups.reopen(ready)
@@ -153,11 +153,11 @@ async def _made_ready(
         if await copy.keys() == await store.keys():
             owners = await copy.owners()
             for owner in owners:
-                forgotten += await _forget_again(services, store, copy, owner)
-                await _revoke_again(services, store, copy, owner)
+                forgotten += await _forget_again(runtime, store, copy, owner)
+                await _revoke_again(runtime, store, copy, owner)
             for owner in dict.fromkeys((*owners, *await store.owners())):
-                await _refuse_again(services, store, copy, owner)
-        await _note(services, copy, path)
+                await _refuse_again(runtime, store, copy, owner)
+        await _note(runtime, copy, path)
         await copy.rebirth()
         if not (await verify(copy)).ok:
             raise ValueError("the copy does not hold")
@@ -167,12 +167,12 @@ async def _made_ready(
 
 
 async def _forget_again(
-    services: Services, store: MovableStore, copy: RevertibleStore, owner: Scope
+    runtime: Runtime, store: MovableStore, copy: RevertibleStore, owner: Scope
 ) -> int:
     """Remove from a copy what this store was told to forget since; return how many memories."""
     (then,), (now,) = await copy.heads([owner]), await store.heads([owner])
     if then is not None and await _was_erased(store, copy, owner, then):
-        return await _erase_again(services, store, copy, owner)
+        return await _erase_again(runtime, store, copy, owner)
     # Forgetting raises the epoch.
     if now is None or (then is not None and then[:2] == now[:2]):
         return 0
@@ -188,7 +188,7 @@ async def _forget_again(
         doomed |= {memory.id: memory for memory in memories if memory.root in roots}
     if doomed:
         await _write(
-            services,
+            runtime,
             copy,
             owner,
             EventType.FORGOTTEN,
@@ -207,7 +207,7 @@ async def _was_erased(store: MovableStore, copy: RevertibleStore, owner: Scope, 
 
 
 async def _erase_again(
-    services: Services, store: MovableStore, copy: RevertibleStore, owner: Scope
+    runtime: Runtime, store: MovableStore, copy: RevertibleStore, owner: Scope
 ) -> int:
     """Erase an owner in the copy, whatever came of it here since; its tombstones come along."""
     bans: set[bytes] = set()
@@ -218,13 +218,13 @@ async def _erase_again(
         gone += len(memories)
     reasons, buried = ("restored", "erased", f"count:{gone}"), tuple(sorted(bans))
     await _write(
-        services, copy, owner, EventType.FORGOTTEN, reasons=reasons, erased=True, tombstones=buried
+        runtime, copy, owner, EventType.FORGOTTEN, reasons=reasons, erased=True, tombstones=buried
     )
     return gone
 
 
 async def _refuse_again(
-    services: Services, store: RevertibleStore, copy: RevertibleStore, owner: Scope
+    runtime: Runtime, store: RevertibleStore, copy: RevertibleStore, owner: Scope
 ) -> None:
     """Bring a person's refusals into the copy that it does not know of, recall that was switched
     off among them.
@@ -233,7 +233,7 @@ async def _refuse_again(
     for said in await _if_legible(store.consents(owner)):
         if not said.allowed and (said.about, said.name) not in before:
             await _write(
-                services,
+                runtime,
                 copy,
                 owner,
                 EventType.CONSENT_CHANGED,
@@ -244,7 +244,7 @@ async def _refuse_again(
 
 
 async def _revoke_again(
-    services: Services, store: RevertibleStore, copy: RevertibleStore, owner: Scope
+    runtime: Runtime, store: RevertibleStore, copy: RevertibleStore, owner: Scope
 ) -> None:
     """Take rights from the copy that were taken since."""
     given = await copy.grants(owner)
@@ -255,7 +255,7 @@ async def _revoke_again(
     for grant in given:
         if (grant.grantee, grant.right, grant.subject) not in left:
             await _write(
-                services,
+                runtime,
                 copy,
                 owner,
                 EventType.REVOKED,
@@ -300,14 +300,14 @@ async def _buried(
     return found
 
 
-async def _note(services: Services, copy: RevertibleStore, path: Path) -> None:
+async def _note(runtime: Runtime, copy: RevertibleStore, path: Path) -> None:
     """Say in the trail of the default org that the store went back, and to what."""
     org, said = Scope.of_org(DEFAULT_ORG), {"backup": path.name}
-    await _write(services, copy, org, EventType.BROUGHT_BACK, details=said)
+    await _write(runtime, copy, org, EventType.BROUGHT_BACK, details=said)
 
 
 async def _write(
-    services: Services,
+    runtime: Runtime,
     copy: RevertibleStore,
     owner: Scope,
     type: EventType,
@@ -316,12 +316,12 @@ async def _write(
     reasons: tuple[str, ...] = (),
     **change: Any,
 ) -> None:
-    of_copy = replace(services, store=copy)
+    of_copy = replace(runtime, store=copy)
 
     def decide(snapshot: Snapshot) -> Change:
-        scribe = Scribe(of_copy, Principal(owner, by=RESTORED_BY), snapshot)
-        scribe.record(type, owner, details=details, reasons=reasons)
-        return Change(known_at=scribe.moment.known_at, events=scribe.events, **change)
+        recorder = EventRecorder(of_copy, Principal(owner, by=RESTORED_BY), snapshot)
+        recorder.record(type, owner, details=details, reasons=reasons)
+        return Change(known_at=recorder.moment.known_at, events=recorder.events, **change)
 
     (head,) = await copy.heads([owner])
     await copy.commit(owner, TurnRequest(since=head), decide)

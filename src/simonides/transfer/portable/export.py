@@ -24,7 +24,7 @@ from simonides.domain.errors import CarryRefused, StoreCorrupt
 from simonides.domain.operations.portable import CarryProgress, ExportReport
 from simonides.domain.scope import Scope
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.ports import (
     Capability,
@@ -49,40 +49,40 @@ def portable(store: MemoryStore) -> PortableStore:
 
 
 async def export(
-    services: Services, owner: Scope, path: Path, *, overwrite: bool, tell: Tell | None
+    runtime: Runtime, owner: Scope, path: Path, *, overwrite: bool, tell: Tell | None
 ) -> ExportReport:
     """Write all of an owner to a file; see :meth:`simonides.AsyncMemoryManager.export`."""
-    store = portable(services.store)
+    store = portable(runtime.store)
     with files_refused(path):
         if not overwrite and os.path.lexists(path):
             raise _is_there(path)
     # What readers did is the owner's too.
-    await services.part(ReadJournal).flush(owner)
-    await _settled(services, owner)
+    await runtime.part(ReadJournal).flush(owner)
+    await _settled(runtime, owner)
     async with store.portrait(owner) as portrait:
         with _File(path, overwrite=overwrite) as file:
-            file.write([_header(services, owner, portrait)])
+            file.write([_header(runtime, owner, portrait)])
             if portrait is not None:
-                await _pages(services, portrait, file, tell or (lambda _: None))
-            return await services.aside(lambda: file.finished(owner))
+                await _pages(runtime, portrait, file, tell or (lambda _: None))
+            return await runtime.aside(lambda: file.finished(owner))
 
 
-async def _settled(services: Services, owner: Scope) -> None:
+async def _settled(runtime: Runtime, owner: Scope) -> None:
     """Give an owner of open sessions who has nothing else yet a place in the store: without one
     there is nobody to export.
     """
-    (head,) = await services.store.heads([owner])
-    if head is not None or not await services.sessions.sessions(owner):
+    (head,) = await runtime.store.heads([owner])
+    if head is not None or not await runtime.sessions.sessions(owner):
         return
 
     def settle(snapshot: Snapshot) -> Change | None:
-        return Change(known_at=services.clock.now_us()) if snapshot.head is None else None
+        return Change(known_at=runtime.clock.now_us()) if snapshot.head is None else None
 
-    await services.store.commit(owner, TurnRequest(), settle)
+    await runtime.store.commit(owner, TurnRequest(), settle)
 
 
-def _header(services: Services, owner: Scope, portrait: Portrait | None) -> bytes:
-    now = services.clock.now_us()
+def _header(runtime: Runtime, owner: Scope, portrait: Portrait | None) -> bytes:
+    now = runtime.clock.now_us()
     if portrait is None:
         nothing = Standing(0, 0, 0, 0)
         return header_line(Header(now, owner.path, nothing, b"", b"", None, 0))
@@ -101,16 +101,16 @@ def _header(services: Services, owner: Scope, portrait: Portrait | None) -> byte
     )
 
 
-async def _pages(services: Services, portrait: Portrait, file: _File, tell: Tell) -> None:
+async def _pages(runtime: Runtime, portrait: Portrait, file: _File, tell: Tell) -> None:
     of = portrait.memories + portrait.facts.head_seq
 
     while items := await portrait.next():
         page = items
 
         def write(page: Sequence[Carried] = page) -> None:
-            file.write_items(page, services.store.location)
+            file.write_items(page, runtime.store.location)
 
-        await services.aside(write)
+        await runtime.aside(write)
         tell(CarryProgress("writing", file.lines, max(of, file.lines)))
 
 

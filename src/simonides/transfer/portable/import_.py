@@ -47,7 +47,7 @@ from simonides.domain.operations.portable import CarryProgress, RestoreReport
 from simonides.domain.scope import Scope, ScopeLevel
 from simonides.domain.writing.change import ReviewRecord, StoredRow
 from simonides.domain.writing.decision import Candidate
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.screening.screen import blocked_in
 from simonides.ports import MemoryStore
@@ -79,27 +79,27 @@ _KEYED = {"memory": 1, "derivation": 3, "tombstone": 1, "idempotency": 1, "held"
 
 
 async def restore(
-    services: Services, owner: Scope, path: Path, *, tell: Tell | None, reaches_out: bool
+    runtime: Runtime, owner: Scope, path: Path, *, tell: Tell | None, reaches_out: bool
 ) -> tuple[RestoreReport, Header]:
     """Bring an owner back from a file; see :meth:`simonides.AsyncMemoryManager.restore`.
 
     Args:
-        services: The parts of the open simonides.
+        runtime: The parts of the open simonides.
         owner: Whose.
         path: Of the file.
         tell: Is told how far it has come.
         reaches_out: Whether the file may name children with other owners. Who is erased takes what
             was derived along, so a user's own file must not say what that is.
     """
-    store, tell = portable(services.store), tell or (lambda _: None)
+    store, tell = portable(runtime.store), tell or (lambda _: None)
     # What readers did here comes before what they did there.
-    await services.part(ReadJournal).flush(owner)
+    await runtime.part(ReadJournal).flush(owner)
     here = await store.chain_head(owner)
     digest = None if here is None else here[0]
     edges: list[Carried] = []
     with _opened(path) as file, tempfile.SpooledTemporaryFile(HELD_BYTES) as waiting:
-        checked = _Checked(services, owner, digest, path, file, waiting)
-        while await services.aside(checked.more):
+        checked = _Checked(runtime, owner, digest, path, file, waiting)
+        while await runtime.aside(checked.more):
             tell(CarryProgress("checking", checked.lines, checked.expected))
         waiting.seek(0)
         header, end = checked.header, checked.end
@@ -172,7 +172,7 @@ class _Checked:
 
     def __init__(
         self,
-        services: Services,
+        runtime: Runtime,
         owner: Scope,
         digest: bytes | None,
         path: Path,
@@ -180,8 +180,8 @@ class _Checked:
         held: IO[bytes],
     ) -> None:
         self._digest = digest
-        self._indexer = services.indexes.indexer
-        self._policy = services.policies.policy_for(owner.org)
+        self._indexer = runtime.indexes.indexer
+        self._policy = runtime.policies.policy_for(owner.org)
         self._owner = owner
         self._path = path
         self._file = file

@@ -17,8 +17,8 @@ from simonides.domain.writing.change import (
     Snapshot,
     TurnRequest,
 )
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.governance.consents import Consenter
 from simonides.transfer.portable.validate import check_review
 
@@ -80,7 +80,7 @@ def _is_same(one: Consent, before: Consent | None) -> bool:
 
 
 async def take_over(
-    services: Services,
+    runtime: Runtime,
     owner: Scope,
     consents: Sequence[Consent],
     reviews: Sequence[ReviewRecord],
@@ -96,16 +96,16 @@ async def take_over(
     """
     for record in reviews:
         check_review(record, owner)
-    known = await services.store.reviews(owner)
-    turn = _Agreement(services, owner, consents, [each for each in reviews if each not in known])
-    standing = {(_name(each), each.allowed) for each in await services.store.consents(owner)}
+    known = await runtime.store.reviews(owner)
+    turn = _Agreement(runtime, owner, consents, [each for each in reviews if each not in known])
+    standing = {(_name(each), each.allowed) for each in await runtime.store.consents(owner)}
     if turn.reviews or any((_name(each), each.allowed) not in standing for each in consents):
-        await services.store.commit(owner, TurnRequest(), turn.decide)
-        index = services.indexes.of(owner)
-        index.refresh(await services.store.snapshot(owner, since=index.head))
+        await runtime.store.commit(owner, TurnRequest(), turn.decide)
+        index = runtime.indexes.of(owner)
+        index.refresh(await runtime.store.snapshot(owner, since=index.head))
     # Each time: whoever was interrupted in between comes by here again, and by nowhere else.
     refused = [each for each in consents if not each.allowed and each.about is not About.RECALL]
-    await Consenter(services, Principal(owner, by=SYNC_ACTOR)).carry_out(
+    await Consenter(runtime, Principal(owner, by=SYNC_ACTOR)).carry_out(
         refused, anew=turn.written[0] > 0
     )
     return turn.written
@@ -120,12 +120,12 @@ class _Agreement:
 
     def __init__(
         self,
-        services: Services,
+        runtime: Runtime,
         owner: Scope,
         consents: Sequence[Consent],
         reviews: Sequence[ReviewRecord],
     ) -> None:
-        self._services, self._owner = services, owner
+        self._runtime, self._owner = runtime, owner
         self._consents, self.reviews = consents, reviews
         self.written = (0, 0)
 
@@ -133,9 +133,9 @@ class _Agreement:
         """Write what differs from what stands."""
         standing = {(_name(each), each.allowed) for each in snapshot.consents}
         words = tuple(c for c in self._consents if (_name(c), c.allowed) not in standing)
-        scribe = Scribe(self._services, Principal(self._owner, by=SYNC_ACTOR), snapshot)
+        recorder = EventRecorder(self._runtime, Principal(self._owner, by=SYNC_ACTOR), snapshot)
         for word in words:
-            scribe.record(
+            recorder.record(
                 EventType.CONSENT_CHANGED,
                 self._owner,
                 reasons=("allowed" if word.allowed else "refused", "synced"),
@@ -143,12 +143,12 @@ class _Agreement:
             )
         if self.reviews:
             ids = tuple(record.id for record in self.reviews)
-            scribe.record(EventType.SYNCED, self._owner, subjects=ids, reasons=("reviews",))
+            recorder.record(EventType.SYNCED, self._owner, subjects=ids, reasons=("reviews",))
         self.written = (len(words), len(self.reviews))
         change = Change(
-            known_at=scribe.moment.known_at,
+            known_at=recorder.moment.known_at,
             consents=words,
             reviews=tuple(self.reviews),
-            events=scribe.events,
+            events=recorder.events,
         )
         return None if change.is_empty else change

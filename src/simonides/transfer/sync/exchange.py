@@ -32,8 +32,8 @@ from simonides.domain.writing.change import (
     TurnRequest,
 )
 from simonides.engine.core.deletion_log import Trail
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.forgetting.erase import Eraser
 from simonides.engine.forgetting.forget import Forgetter
 from simonides.engine.hygiene_scan.scan import Cycle
@@ -55,9 +55,7 @@ NOBODY = Head(b"", 0, 0, 0, 0)
 """Where an owner stands that was never written."""
 
 
-async def exchange(
-    here: Services, there: Services, owner: Scope, *, full: bool = False
-) -> OwnerSync:
+async def exchange(here: Runtime, there: Runtime, owner: Scope, *, full: bool = False) -> OwnerSync:
     """Bring an owner of a replica and of its remote to the same.
 
     Args:
@@ -80,7 +78,7 @@ async def exchange(
     return total
 
 
-async def erase_there(there: Services, owner: Scope, name: str) -> None:
+async def erase_there(there: Runtime, owner: Scope, name: str) -> None:
     """Erase an owner at the remote because it was erased at the replica; a second time, under the
     same name, does nothing: it may have come again since.
 
@@ -109,7 +107,7 @@ class _Exchange:
         is_settled: Whether both sides say the same now, unless somebody writes.
     """
 
-    def __init__(self, here: Services, there: Services, owner: Scope) -> None:
+    def __init__(self, here: Runtime, there: Runtime, owner: Scope) -> None:
         self._here, self._there, self._owner = here, there, owner
         self.is_settled = True
 
@@ -193,12 +191,12 @@ class _Exchange:
         await self._note(cursor)
         return cursor
 
-    def _begin(self, side: Services, snapshot: Snapshot) -> Change | None:
+    def _begin(self, side: Runtime, snapshot: Snapshot) -> Change | None:
         if snapshot.head is not None:
             return None
-        scribe = Scribe(side, Principal(self._owner, by=SYNC_ACTOR), snapshot)
-        scribe.record(EventType.SYNCED, self._owner, reasons=("begun",))
-        return Change(known_at=scribe.moment.known_at, events=scribe.events)
+        recorder = EventRecorder(side, Principal(self._owner, by=SYNC_ACTOR), snapshot)
+        recorder.record(EventType.SYNCED, self._owner, reasons=("begun",))
+        return Change(known_at=recorder.moment.known_at, events=recorder.events)
 
     async def _heads(self) -> tuple[Head | None, Head | None]:
         (here,) = await self._here.store.heads([self._owner])
@@ -234,12 +232,12 @@ class _Exchange:
         gone = await _forgotten(self._here, self._owner, theirs.forgotten)
         return gone + await _forgotten(self._there, self._owner, mine.forgotten)
 
-    async def _bar(self, services: Services, absorbed: Absorbed, trail: Trail) -> int:
+    async def _bar(self, runtime: Runtime, absorbed: Absorbed, trail: Trail) -> int:
         """Let go of what came from a store and had been forgotten where it came to.
 
         A text that was forgotten there, and has given way here long ago, takes nothing along.
         """
-        found = await services.store.get(self._owner, sorted(absorbed.barred))
+        found = await runtime.store.get(self._owner, sorted(absorbed.barred))
         chains, single = {}, set()
         for memory in map(decode, found):
             named = {memory.id, memory.root, memory.supersedes} & trail.forgotten.keys()
@@ -247,9 +245,9 @@ class _Exchange:
                 chains[memory.id] = any(trail.forgotten[str(name)] for name in named)
             else:
                 single.add(memory.id)
-        gone = await _forgotten(services, self._owner, chains)
+        gone = await _forgotten(runtime, self._owner, chains)
         if single:
-            forgetter = Forgetter(services, Principal(self._owner, by=SYNC_ACTOR))
+            forgetter = Forgetter(runtime, Principal(self._owner, by=SYNC_ACTOR))
             outcome = await forgetter.forget_versions(frozenset(single))
             gone += _count(outcome.reasons)
         return gone
@@ -323,11 +321,11 @@ async def _tell_children(of: MemoryStore, to: MemoryStore, owner: Scope) -> None
         await to.settle(owner, [], edges=edges)
 
 
-async def _forgotten(services: Services, owner: Scope, names: dict[str, bool]) -> int:
+async def _forgotten(runtime: Runtime, owner: Scope, names: dict[str, bool]) -> int:
     """Forget in a store the chains that some memories are of, as far as they are there.
 
     Args:
-        services: Of the store.
+        runtime: Of the store.
         owner: Whose.
         names: Whether the key is barred too, by id.
 
@@ -336,12 +334,12 @@ async def _forgotten(services: Services, owner: Scope, names: dict[str, bool]) -
     """
     if not names:
         return 0
-    memories = [decode(row) for row in await services.store.get(owner, sorted(names))]
+    memories = [decode(row) for row in await runtime.store.get(owner, sorted(names))]
     gone = 0
     for by_key in (False, True):
         roots = frozenset(m.root for m in memories if names[m.id] is by_key)
         if roots:
-            forgetter = Forgetter(services, Principal(owner, by=SYNC_ACTOR))
+            forgetter = Forgetter(runtime, Principal(owner, by=SYNC_ACTOR))
             outcome = await forgetter.forget_chains(roots, by_key=by_key)
             gone += _count(outcome.reasons)
     return gone

@@ -31,10 +31,10 @@ from simonides.domain.writing.change import (
     TurnRequest,
 )
 from simonides.engine.core.deletion_log import Trail
-from simonides.engine.core.event_recorder import Scribe
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core.runtime import Runtime
 from simonides.engine.core.tombstones import SAID_ANEW, tombstones
-from simonides.engine.screening.consent_matching import Spoken, is_telling
+from simonides.engine.screening.consent_matching import ConsentMatcher, is_telling
 from simonides.engine.screening.screen import blocked_in
 from simonides.retrieval.index.entry import index_text
 from simonides.retrieval.index.owner_index import OwnerIndex
@@ -93,15 +93,15 @@ class Absorbed:
 class Absorber:
     """Takes over memories of one owner into one store."""
 
-    def __init__(self, services: Services, owner: Scope, trail: Trail) -> None:
+    def __init__(self, runtime: Runtime, owner: Scope, trail: Trail) -> None:
         """Build it.
 
         Args:
-            services: Of the store.
+            runtime: Of the store.
             owner: Whose memories.
             trail: The owner's trail in the store.
         """
-        self._services = services
+        self._runtime = runtime
         self._owner = owner
         self._trail = trail
 
@@ -127,21 +127,21 @@ class Absorber:
     async def _some(
         self, rows: Sequence[StoredRow], *, since: int, anew: Collection[str]
     ) -> Absorbed:
-        services, owner = self._services, self._owner
+        runtime, owner = self._runtime, self._owner
         for _ in range(ATTEMPTS):
-            (head,) = await services.store.heads([owner])
+            (head,) = await runtime.store.heads([owner])
             # Read up to the head at least, so that nothing that it forbids is missed.
             await self._trail.follow()
-            index = services.indexes.of(owner)
-            index.refresh(await services.store.snapshot(owner, since=index.head))
-            turn = _Absorption(services, owner, self._trail, index, rows, since, anew, head)
+            index = runtime.indexes.of(owner)
+            index.refresh(await runtime.store.snapshot(owner, since=index.head))
+            turn = _Absorption(runtime, owner, self._trail, index, rows, since, anew, head)
             await turn.read()
-            committed = await services.store.commit(owner, turn.request, turn.decide)
+            committed = await runtime.store.commit(owner, turn.request, turn.decide)
             if turn.done is not None:
                 index.follow(committed)
                 return turn.done
         raise StoreUnavailable(
-            services.store.location,
+            runtime.store.location,
             f"{owner.path} is written to all the time; stop what writes for it, then sync again",
         )
 
@@ -169,7 +169,7 @@ class _Absorption:
         done: What came of it; None if somebody wrote in between.
     """
 
-    services: Services
+    runtime: Runtime
     owner: Scope
     trail: Trail
     index: OwnerIndex
@@ -187,9 +187,9 @@ class _Absorption:
         return {memory.id: memory for memory in memories}
 
     @cached_property
-    def spoken(self) -> Spoken:
+    def spoken(self) -> ConsentMatcher:
         """What the verbatim turns among it speak of."""
-        return Spoken(tuple(self.coming.values()), self.owner)
+        return ConsentMatcher(tuple(self.coming.values()), self.owner)
 
     @property
     def request(self) -> TurnRequest:
@@ -200,7 +200,7 @@ class _Absorption:
 
     async def read(self) -> None:
         """Read the rows that both have, and the chains of all."""
-        store, sight, owner = self.services.store, self.sight, self.owner
+        store, sight, owner = self.runtime.store, self.sight, self.owner
         known = {row.id: row for row in await store.get(owner, [row.id for row in self.rows])}
         # What stands here as it stands there, as after each exchange most does, is done with.
         self.rows = [r for r in self.rows if r.id not in known or known[r.id].state != r.state]
@@ -219,16 +219,16 @@ class _Absorption:
                 sight.chains[root] = [decode(row) for row in versions]
         if self.spoken and self.index.refusals:
             # Before the turn, in which others wait.
-            await self.services.aside(partial(self.spoken.refused, self.index.refusals))
+            await self.runtime.aside(partial(self.spoken.refused, self.index.refusals))
 
     def decide(self, snapshot: Snapshot) -> Change | None:
         """Merge what comes with what stands; nothing if something else stands by now."""
         if snapshot.head != self.head:
             return None
         self.index.refresh(snapshot)
-        policy = self.services.policies.policy_for(self.owner.org)
-        scribe = Scribe(self.services, Principal(self.owner, by=SYNC_ACTOR), snapshot)
-        merge = _Merge(self, snapshot.tombstoned, scribe)
+        policy = self.runtime.policies.policy_for(self.owner.org)
+        recorder = EventRecorder(self.runtime, Principal(self.owner, by=SYNC_ACTOR), snapshot)
+        merge = _Merge(self, snapshot.tombstoned, recorder)
         for memory in self.coming.values():
             merge.take(memory)
         merge.settle(policy.long_term.slots.functional)
@@ -245,9 +245,9 @@ class _Merge:
         after: The same, and what is new, as it will stand.
     """
 
-    def __init__(self, of: _Absorption, buried: frozenset[bytes], scribe: Scribe) -> None:
-        self._of, self._buried, self._scribe = of, buried, scribe
-        self._policy = of.services.policies.policy_for(of.owner.org)
+    def __init__(self, of: _Absorption, buried: frozenset[bytes], recorder: EventRecorder) -> None:
+        self._of, self._buried, self._recorder = of, buried, recorder
+        self._policy = of.runtime.policies.policy_for(of.owner.org)
         self._tops = {root: max(m.version for m in c) for root, c in of.sight.chains.items()}
         self._roots = dict(of.sight.roots) | {root: root for root in of.sight.chains}
         self._supersedes: dict[str, str | None] = {}
@@ -333,7 +333,7 @@ class _Merge:
 
     def _met_by(self, memory: Memory) -> Iterable[Memory]:
         """Return what stands here and may not stand beside a memory."""
-        view, place = self._of.index.at(self._scribe.moment.now), memory.place
+        view, place = self._of.index.at(self._recorder.moment.now), memory.place
         if memory.key is not None and (standing := view.by_key(place, memory.key)):
             yield standing
         if memory.key is None:
@@ -369,24 +369,24 @@ class _Merge:
 
     def change(self) -> Change:
         """Return all of it as one change, with what the trail says of it."""
-        now = self._scribe.moment.now
+        now = self._recorder.moment.now
         added = [replace(memory, known_from=now) for memory in self._added]
         restated = [replace(memory, known_from=now) for memory in self._restated]
         retagged = [m for m in restated if m.tags != self.before[m.id].tags]
         self._record(added, restated)
         return Change(
-            known_at=self._scribe.moment.known_at,
+            known_at=self._recorder.moment.known_at,
             added=tuple(map(self._entered, added)),
             restated=tuple(restated),
             reindexed=tuple(map(self._entered, retagged)),
             revived=tuple(sorted(self._revived)),
-            events=self._scribe.events,
+            events=self._recorder.events,
         )
 
     def _record(self, added: Sequence[Memory], restated: Sequence[Memory]) -> None:
         for memory in added:
             anew = (SAID_ANEW,) if memory.id in self._of.anew else ()
-            self._scribe.record(
+            self._recorder.record(
                 EventType.SYNCED,
                 memory.scope,
                 subjects=(memory.id,),
@@ -397,7 +397,7 @@ class _Merge:
         for memory in restated:
             is_other = not is_same_state(memory, self.before[memory.id])
             if is_other and memory.id not in lost:
-                self._scribe.record(
+                self._recorder.record(
                     EventType.SYNCED,
                     memory.scope,
                     subjects=(memory.id,),
@@ -405,7 +405,7 @@ class _Merge:
                     details={"status": memory.status.value},
                 )
         for contest in self._contests:
-            self._scribe.record(
+            self._recorder.record(
                 EventType.SYNCED,
                 contest.winner.scope,
                 subjects=(contest.winner.id, *(loser.id for loser in contest.losers)),
@@ -414,7 +414,7 @@ class _Merge:
 
     def _entered(self, memory: Memory) -> NewVersion:
         """Return a memory with its index entry: the one that came with it, where it fits."""
-        make = self._of.services.indexes.indexer
+        make = self._of.runtime.indexes.indexer
         came = {row.id: row for row in self._of.rows}.get(memory.id)
         source = self._of.coming.get(memory.id)
         if came is not None and source is not None:

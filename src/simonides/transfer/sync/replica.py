@@ -16,8 +16,8 @@ from simonides.domain.errors import SimonidesError, StoreError, StoreUnavailable
 from simonides.domain.operations.sync import OwnerSync, SyncReport, SyncStatus
 from simonides.domain.scope import Scope, ScopeLevel
 from simonides.domain.value import from_us
-from simonides.engine.core.periodic import Rounds
-from simonides.engine.core.runtime import Services
+from simonides.engine.core.periodic import PeriodicJob
+from simonides.engine.core.runtime import Runtime
 from simonides.ports import Alarm, MemoryStore
 
 FIRST_S = 5.0
@@ -29,7 +29,7 @@ class Reached(Protocol):
     """A remote that is open."""
 
     @property
-    def services(self) -> Services:
+    def runtime(self) -> Runtime:
         """Its parts."""
 
     async def close(self) -> None:
@@ -42,18 +42,18 @@ class Exchanging(Protocol):
     """
 
     async def exchange(
-        self, here: Services, there: Services, owner: Scope, *, full: bool = False
+        self, here: Runtime, there: Runtime, owner: Scope, *, full: bool = False
     ) -> OwnerSync:
         """Bring an owner of both to the same."""
 
-    async def erase_there(self, there: Services, owner: Scope, name: str) -> None:
+    async def erase_there(self, there: Runtime, owner: Scope, name: str) -> None:
         """Erase an owner there, once under one name."""
 
     async def unseen(self, store: MemoryStore, owner: Scope) -> int:
         """Return how many revisions of an owner no remote has seen."""
 
 
-class Replica(Rounds):
+class Replica(PeriodicJob):
     """The exchanges of one process with one remote."""
 
     def __init__(
@@ -81,13 +81,13 @@ class Replica(Rounds):
         self.location = location
         self.is_inline = is_inline
         self._reach, self._by = reach, by
-        self._here: Services | None = None
+        self._here: Runtime | None = None
         self._there: Reached | None = None
         self._followed: dict[Scope, None] = {}
         self._synced_at: datetime | None = None
         self._is_busy = False
 
-    def serve(self, here: Services) -> None:
+    def serve(self, here: Runtime) -> None:
         """Say whose replica it is."""
         self._here = here
 
@@ -171,10 +171,10 @@ class Replica(Rounds):
         await super().close()
         await self._let_go()
 
-    async def _reached(self) -> Services:
+    async def _reached(self) -> Runtime:
         if self._there is None:
             self._there = await self._served().aside(self._reach)
-        return self._there.services
+        return self._there.runtime
 
     async def _let_go(self) -> None:
         there, self._there = self._there, None
@@ -186,7 +186,7 @@ class Replica(Rounds):
             # It is let go of because it fails; what it was asked to do is told already.
             self._problem = type(error).__name__
 
-    def _served(self) -> Services:
+    def _served(self) -> Runtime:
         if self._here is None:
             raise AssertionError("a replica is of some store")
         return self._here

@@ -110,7 +110,7 @@ class PostgresKeeping(CodedReads):
             sent = (*begun, *asked)
             *_, found, stood = await line.run(*sent, timeout_s=self._turn_timeout_s)
             if found and OwnerFacts._make(stood[0]).is_erased:
-                sealed = self._keeper.resealed(owner.digest, found[0])
+                sealed = self._verifier.resealed(owner.digest, found[0])
                 await self._end(line, ("code_owner", {**named, **sealed}))
 
     async def _empty(self, owner: Unnamed, tags: Sequence[bytes]) -> None:
@@ -121,7 +121,7 @@ class PostgresKeeping(CodedReads):
             asked: Statement = ("coded_head", named)
             *_, found = await line.run(*begun, asked, timeout_s=self._turn_timeout_s)
             if found:
-                emptied = self._keeper.emptied(owner.digest, found[0])
+                emptied = self._verifier.emptied(owner.digest, found[0])
                 parts.append(("empty_owner", {**named, **emptied}))
             await self._end(line, *parts, ("add_tombstones", {**named, "tags": [*tags]}))
 

@@ -17,7 +17,7 @@ from simonides.domain.writing.change import (
     StoredRow,
 )
 from simonides.storage.integrity.row_codec import Reader, Stood
-from simonides.storage.integrity.verifier import Keeper
+from simonides.storage.integrity.verifier import IntegrityVerifier
 from simonides.storage.postgres import reads as meaning
 from simonides.storage.postgres.reseal import looked_through
 from simonides.storage.postgres.store import PostgresStore
@@ -70,21 +70,21 @@ class CodedLook(NamedTuple):
 class CodedReads(PostgresStore):
     """The calls of a store under a key ring that change nothing."""
 
-    _keeper: Keeper
+    _verifier: IntegrityVerifier
     _is_filling: bool
 
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port; what a head says is checked when it makes somebody read."""
         heads = await super().heads(owners)
         for scope, head in zip(owners, heads, strict=True):
-            self._keeper.missed(self._owners.of(scope), head)
+            self._verifier.missed(self._owners.of(scope), head)
         return heads
 
     async def snapshots(self, asked: Mapping[Scope, Head | None]) -> tuple[Snapshot, ...]:
         """See the port."""
         known = [(self._owners.of(owner), since) for owner, since in asked.items()]
         self._check_usable()
-        looks = [CodedLook(owner, since, self._keeper.seen(owner)) for owner, since in known]
+        looks = [CodedLook(owner, since, self._verifier.seen(owner)) for owner, since in known]
         sent = [statement for look in looks for statement in look.statements]
         found = iter(await self._pool.view([owner.name for owner, _ in known], *sent))
         snapshots: list[Snapshot] = []
@@ -143,14 +143,14 @@ class CodedReads(PostgresStore):
         self._check_usable()
         if not meaning.is_text(id):
             return ()
-        named, seen = {"owner": known.name}, self._keeper.seen(known)
+        named, seen = {"owner": known.name}, self._verifier.seen(known)
         row: Statement = ("coded_rows_of_ids", {**named, "ids": [id]})
         story: Statement = ("coded_story", {**named, "id": id})
         head, found, told = await self._pool.view([known.name], ("coded_head", named), row, story)
         stood = await self._stood(known, head, seen)
         if stood is None or not found:
             return ()
-        reader = self._keeper.reader(known, stood.codes)
+        reader = self._verifier.reader(known, stood.codes)
         rows, _ = reader.current(found)
         reader.story(id, told)
         return tuple(
@@ -179,7 +179,7 @@ class CodedReads(PostgresStore):
     async def chain_head(self, owner: Scope) -> tuple[bytes, int, bytes] | None:
         """See the port."""
         known = self._owners.of(owner)
-        seen = self._keeper.seen(known)
+        seen = self._verifier.seen(known)
         stood = await self._stood(known, await self._ask_of(owner, "coded_head"), seen)
         return None if stood is None else (known.digest, stood.head.seq, stood.mac)
 
@@ -194,7 +194,7 @@ class CodedReads(PostgresStore):
             stood = await self._stood(known, head, None)
             if stood is None:
                 return ()
-            reader = self._keeper.reader(known, stood.codes)
+            reader = self._verifier.reader(known, stood.codes)
             return await looked_through(line, reader, known, stood, self._pool.timeout_s)
 
     async def _carried(
@@ -207,7 +207,7 @@ class CodedReads(PostgresStore):
         stood = await self._stood(owner, head, None, line)
         if stood is None:
             return rows
-        return self._keeper.reader(owner, stood.codes).carried(part.name, rows)
+        return self._verifier.reader(owner, stood.codes).carried(part.name, rows)
 
     def _begin_view(self, owner: Owner) -> tuple[Statement, ...]:
         """Return what begins a view of one owner, and asks where it stands."""
@@ -237,7 +237,7 @@ class CodedReads(PostgresStore):
                 (((is_inhabited,),),) = await line.run(asked, timeout_s=self._pool.timeout_s)
             # Of one on its way here the rows come first.
             is_inhabited = is_inhabited and not self._is_filling
-        return self._keeper.stood(owner, found[0] if found else None, seen, lambda: is_inhabited)
+        return self._verifier.stood(owner, found[0] if found else None, seen, lambda: is_inhabited)
 
     def _snapshot(
         self, look: CodedLook, stood: Stood, found: Sequence[Sequence[Row]]
@@ -245,7 +245,7 @@ class CodedReads(PostgresStore):
         """Return what a look has found, once the owner's set is the one that was sealed; None if
         what was known of the set has been let go of between the question and the answer.
         """
-        reader = self._keeper.reader(look.owner, stood.codes)
+        reader = self._verifier.reader(look.owner, stood.codes)
         rows: Iterable[Row] = found[0]
         if look.since is None:
             entries, rows, *_ = found
@@ -254,7 +254,7 @@ class CodedReads(PostgresStore):
         if look.is_whole:
             marks |= reader.standing(found[1])
         since = None if look.is_whole else look.since
-        if not self._keeper.follow(look.owner, stood, marks, since):
+        if not self._verifier.follow(look.owner, stood, marks, since):
             return None
         if look.since is not None:
             return Snapshot(head=stood.head, complete=False, rows=tuple(stored))
@@ -268,7 +268,7 @@ class CodedReads(PostgresStore):
         """Ask about an owner's rows, and where it stands at that moment."""
         known = self._owners.of(owner)
         self._check_usable()
-        named, seen = {"owner": known.name}, self._keeper.seen(known)
+        named, seen = {"owner": known.name}, self._verifier.seen(known)
         asked: Statement = (statement, {**named, **bound})
         head, found = await self._pool.view([known.name], ("coded_head", named), asked)
         return await self._stood(known, head, seen), found
@@ -286,7 +286,7 @@ class CodedReads(PostgresStore):
         """Return what reads an owner of whom something was found."""
         known = self._owners.of(owner)
         stood = await self._stood(known, await self._ask_of(owner, "coded_head"), None)
-        return self._keeper.reader(known, None if stood is None else stood.codes)
+        return self._verifier.reader(known, None if stood is None else stood.codes)
 
     def _reader(self, owner: Scope, stood: Stood) -> Reader:
-        return self._keeper.reader(self._owners.of(owner), stood.codes)
+        return self._verifier.reader(self._owners.of(owner), stood.codes)

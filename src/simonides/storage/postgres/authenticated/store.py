@@ -30,7 +30,7 @@ from simonides.ports import (
     Capability,
     KeyRing,
 )
-from simonides.storage.integrity.codes import Codes
+from simonides.storage.integrity.codes import RowMacs
 from simonides.storage.integrity.row_codec import (
     Stood,
     renewed_with_codes,
@@ -43,7 +43,7 @@ from simonides.storage.integrity.set_sums import (
     whole,
     written,
 )
-from simonides.storage.integrity.verifier import Keeper
+from simonides.storage.integrity.verifier import IntegrityVerifier
 from simonides.storage.postgres import reads as meaning
 from simonides.storage.postgres.authenticated.heads import PostgresKeeping
 from simonides.storage.postgres.authenticated.reads import ALL_STATUSES, CodedLook
@@ -69,7 +69,7 @@ class _Made(NamedTuple):
         seal: Name of the key and what the owner is sealed with then.
     """
 
-    codes: Codes
+    codes: RowMacs
     plain: Written
     statements: list[Statement]
     restated: list[str]
@@ -106,7 +106,7 @@ class CodedPostgresStore(PostgresKeeping):
             options: Of ``open``.
         """
         store = cls.open(url, **options)
-        store._keeper = Keeper.of(
+        store._verifier = IntegrityVerifier.of(
             store.location,
             store._secrets.salt,
             ring,
@@ -122,19 +122,19 @@ class CodedPostgresStore(PostgresKeeping):
     @property
     def key_id(self) -> str:
         """See :class:`~simonides.ports.CodedStore`."""
-        return self._keeper.ring.current
+        return self._verifier.ring.current
 
     @property
     def problems(self) -> tuple[str, ...]:
         """What could not be done beside a call, for ``status``."""
-        return self._keeper.problems
+        return self._verifier.problems
 
     async def close(self) -> None:
         """See the port."""
         was_closed = self._closed
         await super().close()
         if self._closed and not was_closed:
-            self._keeper.close()
+            self._verifier.close()
 
     async def renew(self, owner: Scope, entries: Sequence[Renewed]) -> tuple[str, ...]:
         """See the port."""
@@ -162,7 +162,7 @@ class CodedPostgresStore(PostgresKeeping):
     async def recode(self, owner: Scope, *, adopt: bool = False, accept: bool = False) -> bool:
         """See :class:`~simonides.ports.CodedStore`."""
         known = self._owners.of(owner)
-        codes = self._keeper.codes(known, None)
+        codes = self._verifier.codes(known, None)
         async with self._turn(known) as line:
             found = await self._begun_anyhow(line, known)
             if not found:
@@ -171,11 +171,11 @@ class CodedPostgresStore(PostgresKeeping):
             if not (adopt if not is_coded else accept or key_id != codes.key_id):
                 return False
             before = await self._stood(known, found, None) if is_coded and not accept else None
-            reader = self._keeper.reader(known, None if before is None else before.codes)
+            reader = self._verifier.reader(known, None if before is None else before.codes)
             timeout_s = self._pool.timeout_s
             how = {"had_codes": is_coded, "accept": accept}
             move = await recoded(line, reader, known, codes, before, timeout_s, **how)
-        self._keeper.recoded(known, move)
+        self._verifier.recoded(known, move)
         return True
 
     async def _as_foreseen(
@@ -225,11 +225,11 @@ class CodedPostgresStore(PostgresKeeping):
         """Return where an owner stands if it was not touched since; None if that is not known, or
         not as it should be: what really stands will tell.
         """
-        if left.seal is None or self._keeper.seen(owner) != left.head:
+        if left.seal is None or self._verifier.seen(owner) != left.head:
             return None
         found = (*left.head, left.mac, *left.seal)
         try:
-            return self._keeper.stood(owner, found, left.head, lambda: True)
+            return self._verifier.stood(owner, found, left.head, lambda: True)
         except (Tampered, KeyUnavailable):
             return None
 
@@ -242,7 +242,7 @@ class CodedPostgresStore(PostgresKeeping):
             if change is None or change.erased:
                 return None
             ids = touched(change)
-            old = self._keeper.watches.marks(owner.digest, stood.head, ids)
+            old = self._verifier.watches.marks(owner.digest, stood.head, ids)
             return None if old is None else self._made(owner, stood, change, old)
         except (SimonidesError, ValueError):
             return None
@@ -251,7 +251,7 @@ class CodedPostgresStore(PostgresKeeping):
         self, owner: Owner, stood: Stood | None, change: Change, old: Mapping[str, Mark]
     ) -> _Made:
         """Return a change with its codes, and how the owner's set moves by it."""
-        codes = self._keeper.codes(owner, stood)
+        codes = self._verifier.codes(owner, stood)
         before, mac = (None, b"") if stood is None else (stood.head, stood.mac)
         made = write_change(owner, before, mac, with_codes(codes, change))
         seals = self._opening.seals if change.erased else None
@@ -281,7 +281,7 @@ class CodedPostgresStore(PostgresKeeping):
         self, line: Line, owner: Owner, made: _Made, timeout_s: float, *, is_alone: bool
     ) -> Committed:
         """Write a change behind what was sent, and take in that it is written."""
-        reader = self._keeper.reader(owner, made.codes)
+        reader = self._verifier.reader(owner, made.codes)
         sent, restated = made.statements, list[StoredRow]()
         if made.restated:
             # What a restated memory said before was not looked at; now all of it is.
@@ -290,7 +290,7 @@ class CodedPostgresStore(PostgresKeeping):
             restated, _ = reader.current(found)
             sent, timeout_s = [], self._pool.timeout_s
         await line.run(*sent, ("commit", None), timeout_s=timeout_s)
-        self._keeper.committed(owner, made.move)
+        self._verifier.committed(owner, made.move)
         self._note(owner, Left(made.move.head, made.plain.mac, is_alone, made.seal))
         rows = [*map(reader.opened, made.plain.rows), *restated]
         return Committed(made.move.head, tuple(sorted(rows)))
@@ -300,7 +300,7 @@ class CodedPostgresStore(PostgresKeeping):
     ) -> tuple[Snapshot, Stood | None]:
         """Take the turn; return what a writer wants to see, and where that stands."""
         tags = {tombstone_tag(owner.tag, print_): print_ for print_ in request.tombstones}
-        look = CodedLook(owner, request.since, self._keeper.seen(owner))
+        look = CodedLook(owner, request.since, self._verifier.seen(owner))
         wanted = meaning.wanted_under_turn(owner.name, owner.tag, request)
         # Those come with the rows, by whichever look these come.
         asked = [statement for statement in wanted if statement[0] != "consents"]
@@ -326,7 +326,7 @@ class CodedPostgresStore(PostgresKeeping):
         plain = [(name, None) for name, _ in given if name != "grants"]
         kept = [rows for name, rows in given if name != "grants"]
         more = meaning.found_under_turn(owner.tag, rest, plain, kept)
-        reader = self._keeper.reader(owner, stood.codes)
+        reader = self._verifier.reader(owner, stood.codes)
         more["grants"] = reader.grants(
             body for name, rows in given if name == "grants" for (body,) in rows
         )
@@ -337,7 +337,7 @@ class CodedPostgresStore(PostgresKeeping):
 
     async def _begun(self, line: Line, owner: Owner) -> tuple[Stood | None, list[Row]]:
         """Take the turn, and return where the owner stands."""
-        seen = self._keeper.seen(owner)
+        seen = self._verifier.seen(owner)
         found = await self._begun_anyhow(line, owner)
         return await self._stood(owner, found, seen, line), found
 
@@ -353,10 +353,10 @@ class CodedPostgresStore(PostgresKeeping):
         """Return the marks of those of some memories that stand under the turn."""
         if stood is None or not ids:
             return {}
-        known = self._keeper.watches.marks(owner.digest, stood.head, ids)
+        known = self._verifier.watches.marks(owner.digest, stood.head, ids)
         if known is not None:
             return known
         codes: Statement = ("codes", {"owner": owner.name, **ALL_STATUSES})
         (found,) = await line.run(codes, timeout_s=self._pool.timeout_s)
-        of_all = self._keeper.reader(owner, stood.codes).standing(found)
+        of_all = self._verifier.reader(owner, stood.codes).standing(found)
         return {id: of_all[id] for id in ids if id in of_all}

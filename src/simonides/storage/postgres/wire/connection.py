@@ -19,7 +19,7 @@ from simonides.storage.schema.owner_ids import Owners, Secrets
 
 if TYPE_CHECKING:
     # What does the encrypting is an extra.
-    from simonides.storage.encryption.data_keys import Seals
+    from simonides.storage.encryption.data_keys import DataKeys
     from simonides.storage.sqlite.file.connection import Opening as OfAFile
 
 
@@ -27,7 +27,7 @@ class Opening:
     """Opens a database that is not encrypted, and refuses one that is."""
 
     @property
-    def seals(self) -> Seals | None:
+    def seals(self) -> DataKeys | None:
         """The owners' keys, where the store is encrypted."""
         return None
 

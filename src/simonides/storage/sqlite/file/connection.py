@@ -40,11 +40,11 @@ from simonides.storage.sqlite.file.schema import (
     read_secrets,
 )
 from simonides.storage.sqlite.file.wal import LogCopying, empty_log, is_written
-from simonides.storage.sqlite.file.write_queue import Turnstile, has_line, turnstile
+from simonides.storage.sqlite.file.write_queue import WriteQueue, has_line, write_queue
 
 if TYPE_CHECKING:
     # What does the encrypting is an extra.
-    from simonides.storage.encryption.data_keys import Seals
+    from simonides.storage.encryption.data_keys import DataKeys
 
 
 IDLE_READERS = 8
@@ -67,7 +67,7 @@ class FilePlace(Place):
         self,
         path: Path,
         writer: apsw.Connection,
-        turns: Turnstile,
+        turns: WriteQueue,
         connect: Connect,
         *,
         busy_timeout_s: float,
@@ -118,7 +118,7 @@ class FilePlace(Place):
         """
         with Translating(str(path)):
             is_sound = _is_sound(path)
-            turns = turnstile(path)
+            turns = write_queue(path)
             is_first = turns.users == 1
             with ExitStack() as undo:
                 undo.callback(turns.release)
@@ -337,7 +337,7 @@ class Opening:
     """Opens a store that is not encrypted, and refuses one that is."""
 
     @property
-    def seals(self) -> Seals | None:
+    def seals(self) -> DataKeys | None:
         """The owners' keys, where the store is encrypted."""
         return None
 

@@ -28,7 +28,7 @@ from simonides.domain.governance.erasure import (
 from simonides.storage.schema.byte_search import Needles
 from simonides.storage.schema.known_backups import known_backups
 from simonides.storage.sqlite.file.schema import SQL
-from simonides.storage.sqlite.file.write_queue import Turnstile
+from simonides.storage.sqlite.file.write_queue import WriteQueue
 
 STAYS = frozenset({"events", "event_payloads", "tombstones", "owner_keys"})
 """Parts of which rows stay: codes of the chain, fingerprints, and which
@@ -76,9 +76,9 @@ _seeking = threading.Lock()  # a descriptor has one place, whoever reads
 
 
 class Files:
-    """The files of a store, open to be read byte by byte; see :meth:`Turnstile.descriptor`."""
+    """The files of a store, open to be read byte by byte; see :meth:`WriteQueue.descriptor`."""
 
-    def __init__(self, path: Path, turns: Turnstile) -> None:
+    def __init__(self, path: Path, turns: WriteQueue) -> None:
         """Open what is there; hold the turn."""
         named = [path.with_name(path.name + suffix) for suffix in SUFFIXES]
         self._open = {file: turns.descriptor(file) for file in named if file.exists()}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from simonides.domain.writing.change import Head
-from simonides.storage.sqlite.file.write_queue import Turnstile
+from simonides.storage.sqlite.file.write_queue import WriteQueue
 
 MAX_OWNERS = 4096
 """Owners that are remembered; chosen: about 2 MB."""
@@ -26,7 +26,7 @@ Mark = bytes | int | None
 """What the next commit changes; None if nothing can be remembered by it."""
 
 
-def header_mark(database: Path, turns: Turnstile) -> Callable[[], Mark]:
+def header_mark(database: Path, turns: WriteQueue) -> Callable[[], Mark]:
     """Return what reads the mark of a file; hold the turn.
 
     The descriptor is the turnstile's: closing one of its own would drop SQLite's locks. There is

@@ -10,7 +10,7 @@ ticket from a small file beside the database and is served when no smaller numbe
   nobody else holds a byte below its own. The system drops the locks of a process that dies, so the
   dead leave the line by themselves, wherever they stood.
 * POSIX record locks belong to the process, so all stores of a process on one file share one
-  :class:`Turnstile`, in which threads wait for each other without touching the file.
+  :class:`WriteQueue`, in which threads wait for each other without touching the file.
 
 Should the file vanish, only fairness is lost: BEGIN IMMEDIATE follows and keeps writers apart. On
 Windows there are no such locks; there processes exclude each other in no stated order, threads of
@@ -225,8 +225,8 @@ else:
             fcntl.lockf(self._descriptor, fcntl.LOCK_UN, length, start)
 
 
-class Turnstile:
-    """The one way to the write turn of a database file in this process; see :func:`turnstile`."""
+class WriteQueue:
+    """The one way to the write turn of a database file in this process; see :func:`write_queue`."""
 
     def __init__(self, location: str, line: _Line) -> None:
         self._location = location
@@ -330,7 +330,7 @@ class Turnstile:
         return StoreUnavailable(self._location, "the write turn did not come within the time-out")
 
 
-_registry: dict[tuple[int, int], Turnstile] = {}
+_registry: dict[tuple[int, int], WriteQueue] = {}
 _registry_lock = threading.Lock()
 
 
@@ -343,8 +343,8 @@ def _line_file(database: Path) -> Path:
     return database.with_name(database.name + "-turn")
 
 
-def turnstile(database: Path) -> Turnstile:
-    """Return this process's turnstile of a database, made on first use; pair with ``release``.
+def write_queue(database: Path) -> WriteQueue:
+    """Return this process's write queue of a database, made on first use; pair with ``release``.
 
     Raises:
         OSError: If the lock file beside the database cannot be opened or created.
@@ -357,7 +357,7 @@ def turnstile(database: Path) -> Turnstile:
         if known is None:
             mode = database.stat().st_mode & 0o666
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, mode)
-            known = Turnstile(str(database), _FileLine(descriptor))
+            known = WriteQueue(str(database), _FileLine(descriptor))
             _registry[_identity(path)] = known
         known.users += 1
         return known
