@@ -41,9 +41,7 @@ def main() -> None:
 
 def row(name: str, counts: list[int]) -> str:
     understood, commands, right, taken, alone, others = counts
-    return (
-        f"| {name} | {understood} of {commands} | {right} of {taken} | {alone} of {others} |"
-    )
+    return f"| {name} | {understood} of {commands} | {right} of {taken} | {alone} of {others} |"
 
 
 def counted(commands: list[list[str]], others: list[str], *, missed: bool) -> list[int]:

@@ -1,4 +1,4 @@
-"""What is meant for the conversation and no longer (RE-9).
+"""What is meant for the conversation and no longer.
 
 "For this session, answer in French", "for now" and "just this once" are all kept out of long-term
 memory. The first two hold until the talk is over, the last for one answer.

@@ -1,4 +1,4 @@
-"""Whether two claims speak of the same thing at all, before anything in them is compared (HY-3).
+"""Whether two claims speak of the same thing at all, before anything in them is compared.
 
 "I no longer drink coffee" says nothing of what Anna drinks, and what is true of port 8081 nothing
 of port 8080. Where it is not plain that both are about one, they are not: a true statement that is

@@ -1,4 +1,4 @@
-"""What stands against a newcomer, looked for under the turn by what the owner's index knows (HY-3).
+"""What stands against a newcomer, looked for under the turn by what the owner's index knows.
 
 Most of what is said opposes nothing, and a few words tell so in microseconds. What may oppose asks
 the index for texts that could be meant: those that have two words of what it is about and a cosine
@@ -25,10 +25,10 @@ from simonides.language.analyser import analyse, term_id
 from simonides.ports import OwnerView
 
 ALIKE = 0.6
-"""Cosine from which on a text may say something of the same (HY-3)."""
+"""Cosine from which on a text may say something of the same."""
 
 NEAR = 0.7
-"""Cosine from which on a model, where there is one, is asked what the rules do not know (HY-3)."""
+"""Cosine from which on a model, where there is one, is asked what the rules do not know."""
 
 ALIKE_IN_STANCE = 0.45
 """The same where both are for or against something that has a word in common: "I don't like Acme
@@ -125,7 +125,7 @@ def opposed(
 
 
 def against(memory: Memory, view: OwnerView, shape: Shape) -> tuple[tuple[Memory, Verdict], ...]:
-    """Return what a memory that stands is against among what was said before it (HY-8).
+    """Return what a memory that stands is against among what was said before it.
 
     Looks farther than a write does: at whatever has half of its words, whether or not the wording
     tells that anything has changed.
@@ -257,7 +257,7 @@ def _is_comparable(candidate: Candidate, memory: Memory) -> bool:
 def _with_kind(
     candidate: Candidate, said: Sequence[Reading], against: Opposed, view: OwnerView, shape: Shape
 ) -> Opposed:
-    """Return with what is lifted also refusals of the kind of thing that it named (FX-9)."""
+    """Return with what is lifted also refusals of the kind of thing that it named."""
     mine = _stances(said)
     lifted = [one for memory in against.rivals for one in _stances(readings(memory.content))]
     kinds = frozenset(term for one in lifted for term in one.kind_of_thing)

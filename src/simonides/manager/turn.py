@@ -12,7 +12,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from simonides.capture.rules import ENDING, LIKED_IN_PASSING
 from simonides.domain.candidate_codec import decode_candidate
 from simonides.domain.canonical import canonical_json
 from simonides.domain.change import (
@@ -40,7 +39,7 @@ from simonides.domain.event import EventType
 from simonides.domain.gates import Shape
 from simonides.domain.hindsight import how_proposed
 from simonides.domain.memory import Memory
-from simonides.domain.opposition import Opposed, OppositionLook, Relation
+from simonides.domain.opposition import Opposed
 from simonides.domain.review import encode_review
 from simonides.domain.scope import Grant, Principal, Scope
 from simonides.domain.value import shown
@@ -51,6 +50,7 @@ from simonides.longterm.forgetting import SAID_ANEW
 from simonides.longterm.pending import Pending
 from simonides.longterm.resolution import resolve
 from simonides.manager.beside import GONE, Also, Beside
+from simonides.manager.judging import changes_nothing
 from simonides.manager.lives import ERASED_SINCE, Life
 from simonides.manager.outcomes import settled
 from simonides.manager.profile import archive_beyond
@@ -262,7 +262,7 @@ class WriteTurn:
             return self._refuse(candidate, OutcomeKind.BLOCKED, (PURPOSES_DIFFER,), scribe)
         shape = self._shape(candidate)
         look = partial(_opposed, pending)
-        if idle := _changes_nothing(candidate, pending, look, shape):
+        if idle := changes_nothing(candidate, pending, look, shape):
             return self._refuse(candidate, OutcomeKind.DROPPED, (idle,), scribe)
         # Who says what was forgotten anew, a caller or the user who goes on, lifts the block.
         self._revived.extend(sorted(buried))
@@ -435,27 +435,3 @@ def _opposed(
     view: Pending, candidate: Candidate, shape: Shape, beside: Memory | None
 ) -> Opposed | None:
     return opposed(candidate, view, shape, beside)
-
-
-def _changes_nothing(
-    candidate: Candidate, view: Pending, look: OppositionLook, shape: Shape | None
-) -> str | None:
-    """Return the mark of a candidate that is kept only for what it changes, if it changes nothing.
-
-    A liking in passing must take back a rejection, and an ending the value that it names.
-    """
-    if LIKED_IN_PASSING in candidate.marks:
-        against = None if shape is None else look(candidate, shape, None)
-        lifts = against is not None and against.verdict.relation is Relation.UPDATE
-        return None if lifts else LIKED_IN_PASSING
-    if ENDING in candidate.marks:
-        standing = view.by_key(candidate.place, str(candidate.key))
-        return None if standing is not None and _ends(candidate, standing) else ENDING
-    return None
-
-
-def _ends(candidate: Candidate, standing: Memory) -> bool:
-    """Whether a statement that something is over names what stands, or names nothing."""
-    said = candidate.content.casefold()
-    names = [word for word in candidate.content.split()[1:] if word[0].isupper()]
-    return standing.content.casefold() in said or not names
