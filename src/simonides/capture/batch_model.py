@@ -1,8 +1,8 @@
-"""Capture of many turns in one question: two lanes, each with its own (CO-1).
+"""Capture of many turns in one question: two lanes, each with its own.
 
 The *semantic* lane asks for facts about the user, each under a key; the *procedural* one for how
 the user wants to be served. Both name the turn that bears an item out and quote it, and an item
-goes to memory only as far as that quote in that turn goes (FX-1): so what an answer claims about
+goes to memory only as far as that quote in that turn goes: so what an answer claims about
 another turn, an assistant's, or none, comes to nothing. Only turns of the user are shown, and none
 that asks not to be remembered.
 """
@@ -143,7 +143,7 @@ def fact(item: ProposedItem, turn: Turn, home: Scope, *, category: str, model: s
 def rule(item: ProposedItem, turn: Turn, home: Scope, *, category: str, model: str) -> Candidate:
     """Make a candidate of what the procedural lane proposes.
 
-    It is explicit, and so may be stored at once (CO-3), only if the user's own words around the
+    It is explicit, and so may be stored at once, only if the user's own words around the
     quote say that they are meant lastingly; that the model says so is not enough.
 
     Args:

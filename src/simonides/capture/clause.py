@@ -122,7 +122,7 @@ class Reading:
     """The clauses of a turn and what was not read.
 
     Attributes:
-        clauses: In the order of the text; empty under memory control (CO-5).
+        clauses: In the order of the text; empty under memory control.
         notes: What was left out and why, each a short name.
     """
 

@@ -1,4 +1,4 @@
-"""What callers and imports ask to have remembered, made into candidates, or refused (PO-1).
+"""What callers and imports ask to have remembered, made into candidates, or refused.
 
 The edge: here a wrong type, an impossible number or a text that cannot be stored is a typed
 error that names the field. Whether the proposal is *welcome* is policy's business, later.
@@ -128,7 +128,7 @@ def candidate_of(
 def checked_candidate(raw: object, rules: DraftRules = DEFAULT_RULES) -> Candidate:
     """Check a candidate of an extractor that is not ours as strictly as a draft.
 
-    What was extracted must be borne out by its quote, as what our own extractors read (FX-1); what
+    What was extracted must be borne out by its quote, as what our own extractors read; what
     is not is marked.
 
     Raises:
@@ -201,7 +201,7 @@ def positive_days(field: str, raw: object, most: float) -> float | None:
     """Return a number of days over 0, or None for None.
 
     Raises:
-        InvalidInput: If it is not a finite number over 0 and at most ``most`` (LT-5).
+        InvalidInput: If it is not a finite number over 0 and at most ``most``.
     """
     if raw is None:
         return None

@@ -1,8 +1,8 @@
-"""What to retrieve for a request, as a raw intent: by rules, or by a model (AG-1, PO-1).
+"""What to retrieve for a request, as a raw intent: by rules, or by a model.
 
 Both return the same contract, ``{"kind": "retrieve_memory", "query", "top_k", "scopes",
 "include_preference_keys"}``, unbelieved: policy's boundary checks it. No scopes means all that
-execution allows (PO-2).
+execution allows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Capture through a language model: it proposes, policy checks, and a quote must stand in the turn.
 
 ``propose → policy's boundary (elsewhere) → anchor``. The schema is loose on purpose: what is
-wrong inside an item is for policy to name, item by item (AG-2); here only an object is asked for.
+wrong inside an item is for policy to name, item by item; here only an object is asked for.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from simonides.domain.writing.proposal import ProposedItem, ScopeName
 from simonides.ports import LanguageModel, ModelAnswer
 
 NO_SUCH_SCOPE = "no_such_scope"
-"""Mark: the scope that the model named is none of the principal's; nothing else is meant (PO-2)."""
+"""Mark: the scope that the model named is none of the principal's; nothing else is meant."""
 
 MAX_TURN_CHARS = 24_000
 """How much of a turn a model is shown, head and tail of a longer one; chosen: 6,000 tokens."""
@@ -67,7 +67,7 @@ async def propose(
     """Ask a model what a turn gives to remember.
 
     A turn that is not the user's, or that asks not to be remembered, is not shown to the model:
-    the answer is then ``{"items": []}`` and cost nothing (FX-1, CO-5).
+    the answer is then ``{"items": []}`` and cost nothing.
 
     Args:
         model: Whom to ask.
@@ -97,7 +97,7 @@ async def propose(
 
 
 def is_controlled(turn: Turn) -> bool:
-    """Whether a turn asks not to be remembered, so that no model is shown it (CO-5)."""
+    """Whether a turn asks not to be remembered, so that no model is shown it."""
     return clauses.MEMORY_CONTROL in clauses.read(turn.text).notes
 
 

@@ -1,4 +1,4 @@
-"""Digests that come back within a turn: what stands in their frame is nobody's statement (FX-2).
+"""Digests that come back within a turn: what stands in their frame is nobody's statement.
 
 The frame says itself that what is in it was recalled. It is told by its form alone, so that it
 needs no ledger: whoever writes such lines gets no fact out of them.

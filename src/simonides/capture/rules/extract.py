@@ -42,18 +42,18 @@ MAX_NOTE_CHARS = 400
 real turns: in longer ones it is pasted or part of a task."""
 IMPLICIT_CONFIDENCE = 0.8
 """Confidence of what may have been meant for once; above the 0.7 of ME-2 and below an explicit
-statement, so that the latter wins (LT-3)."""
+statement, so that the latter wins."""
 
 TURN_SCOPED = "turn_scoped"
-"""Mark of what was said for the moment: "for now", "just today" (CO-5)."""
+"""Mark of what was said for the moment: "for now", "just today"."""
 FRAGILE = "fragile"
-"""Mark of a negative statement about oneself, which counts when repeated (CO-5)."""
+"""Mark of a negative statement about oneself, which counts when repeated."""
 LIKED_IN_PASSING = "liked_in_passing"
 """Mark of "I love X": stored only where it takes back an earlier rejection of the same thing."""
 ENDING = "ending"
 """Mark of "I no longer live in Rome": stored only where that value stands under its key."""
 NOT_THE_USER = "not_the_user"
-"""Diagnostic: the turn is not the user's, so it says nothing about the user (FX-1)."""
+"""Diagnostic: the turn is not the user's, so it says nothing about the user."""
 
 _NO_NOTE = (
     r"(?:it|this|that|when|how|the time|the times|what|me|us|to|him|her|them|those|these|you"
@@ -110,7 +110,7 @@ def examine(turn: Turn, scope: Scope, *, before: Candidate | None = None) -> Ext
 
     Returns:
         Candidates with quote, speaker, origin and span, at most ``MAX_CANDIDATES``; none if the
-        user asks not to remember what is said (CO-5).
+        user asks not to remember what is said.
     """
     return _examined(turn, scope, _read(turn), before)
 
@@ -272,7 +272,7 @@ def _candidate(turn: Turn, scope: Scope, clause: Clause, finding: Finding) -> Ca
         source=source,
         proposer=Proposer.RULES,
         label=Label(source.trust),
-        # "Be brief" without more may be meant for this reply only: implicit, so procedural (CO-3).
+        # "Be brief" without more may be meant for this reply only: implicit, so procedural.
         kind=finding.kind if explicit or not once else Kind.PROCEDURAL,
         category=finding.category,
         key=finding.key,

@@ -195,7 +195,7 @@ def _constraint(clause: Clause) -> Finding:
 
 
 def _guard() -> Finding:
-    """Return what asks not to be come with something: it holds, and it ends (FX-9)."""
+    """Return what asks not to be come with something: it holds, and it ends."""
     return Finding(category="guard", kind=Kind.PROCEDURAL, explicit=True)
 
 

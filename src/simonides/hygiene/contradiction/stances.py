@@ -1,4 +1,4 @@
-"""What somebody is for or against: liked, disliked, refused, not to be suggested (FX-9).
+"""What somebody is for or against: liked, disliked, refused, not to be suggested.
 
 The last word about a thing is in force. A later good word lifts an earlier refusal of the same
 thing, and of the kind of thing that the earlier one named with it: who was done with Acme's shoes,

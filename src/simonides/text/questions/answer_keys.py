@@ -1,4 +1,4 @@
-"""Under which keys an answer may stand, told by the words of a question (RE-2).
+"""Under which keys an answer may stand, told by the words of a question.
 
 Who stores "Lisbon" under ``location`` and asks "Where do I live?" has said neither the key nor a
 word of the memory. What a key is asked by is data: ``_OF_SELF`` for what is so of the user, and

@@ -1,4 +1,4 @@
-"""What a question asks for, and the marks by which a text may answer it (RE-3).
+"""What a question asks for, and the marks by which a text may answer it.
 
 Ranking asks two things that words in common do not tell: what kind of answer is wanted (a time, a
 number, how things stand now) and whether a text has something of that kind. Both are read from

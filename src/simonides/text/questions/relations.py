@@ -1,4 +1,4 @@
-"""What a question asks of somebody else, whom it calls by what they are to the user (RE-4).
+"""What a question asks of somebody else, whom it calls by what they are to the user.
 
 ``shoe_size`` is the user's. "What is my cousin's shoe size?" has its words and does not ask for it:
 as an answer it would be wrong, and nothing in "shoe_size = 42" says so. Such a question is read as
