@@ -1,4 +1,4 @@
-"""What a floor on relevance keeps of answerable questions and empties of foreign ones (RE-4).
+"""What a floor on relevance keeps of answerable questions and empties of foreign ones.
 
     python benchmarks/abstention.py --data DIR
 

@@ -4,7 +4,7 @@
 
 `SENTENCES` has one statement a line; each is remembered once, as free text of one user, in the
 order of the file. Printed are the merges that gates 3 and 4 make, for a person to judge, and beside
-them the pairs that the bare numbers of LT-2 (Jaccard ≥ 0.85, cosine > 0.95) would have merged: what
+them the pairs that the bare numbers (Jaccard ≥ 0.85, cosine > 0.95) would have merged: what
 lies between is what the rule of `text/similarity/same_statement.py` told apart.
 """
 

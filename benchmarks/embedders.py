@@ -1,4 +1,4 @@
-"""What a floor keeps and empties with other embedders than the one that it was fitted to (RE-4).
+"""What a floor keeps and empties with other embedders than the one that it was fitted to.
 
     python benchmarks/embedders.py --data DIR static minilm multilingual
 

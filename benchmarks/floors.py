@@ -1,4 +1,4 @@
-"""Where the relevance floor goes when answers use what they should (RE-4).
+"""Where the relevance floor goes when answers use what they should.
 
     PYTHONPATH=benchmarks python benchmarks/floors.py --data DIR
 

@@ -89,7 +89,7 @@ class SimonidesAdapter:
 
 
 MAX_BYTES = 65_536
-"""A memory holds no more (SPEC ME-1); a longer turn is cut, as a caller would have to."""
+"""A memory holds no more; a longer turn is cut, as a caller would have to."""
 
 
 def _turn(item: Mapping[str, Any]) -> simonides.Draft:

@@ -1,4 +1,4 @@
-"""Whether the user's own questions find what is stored under a key, and only that (RE-4).
+"""Whether the user's own questions find what is stored under a key, and only that.
 
     PYTHONPATH=benchmarks python benchmarks/keyed.py [--half tune|fresh] [--data DIR] [--cases]
 

@@ -10,7 +10,7 @@ somebody else. ``--sets`` names others of the same form: ``realtalk``, ``realmem
 
 FILE gets a row for each of 200 stored facts, drawn with the seed from all that was stored: number,
 set, content, key, category, and the quote that it was read from. A person reads them by the
-criteria of LT-4 and marks each as *kept* (an explicit preference or feedback, an important fact of
+write criteria and marks each as *kept* (an explicit preference or feedback, an important fact of
 the user's life or work, an instruction that lasts) or *junk* (of the moment, part of a task that is
 asked for, a question, a quotation, no statement about the user, cut so that it says nothing). The
 file holds words of the data sets; the judgements alone are kept beside this file

@@ -1,4 +1,4 @@
-"""A bit that turns over in a store's file is noticed, or nothing depends on it (FX-7).
+"""A bit that turns over in a store's file is noticed, or nothing depends on it.
 
 No memory is silently wrong, missing, or ranked by what it does not say. Without a key ring check
 sums and a count say so; what a name leads to is looked at under a ring only.

@@ -1,4 +1,4 @@
-"""Not one byte of what was erased or forgotten is left in any file of a SQLite store (FX-3)."""
+"""Not one byte of what was erased or forgotten is left in any file of a SQLite store."""
 
 import os
 import subprocess

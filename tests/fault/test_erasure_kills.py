@@ -1,4 +1,4 @@
-"""Killed at any point an erasure has not begun, or is gone on with to its end (FX-3)."""
+"""Killed at any point an erasure has not begun, or is gone on with to its end."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What is erased from PostgreSQL is vacuumed, or the receipt says what that waits for (FX-3)."""
+"""What is erased from PostgreSQL is vacuumed, or the receipt says what that waits for."""
 
 import psycopg
 import pytest

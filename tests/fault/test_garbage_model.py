@@ -1,7 +1,7 @@
 """A model that answers a thousand times with garbage corrupts nothing and keeps to its ceiling.
 
 Wrong types, numbers of things that were not shown, megabytes, half JSON, nesting without end, and
-instructions that somebody put there: for every question that consolidation asks (LM-3, FX-11).
+instructions that somebody put there: for every question that consolidation asks.
 """
 
 import asyncio

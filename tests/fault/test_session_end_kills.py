@@ -1,4 +1,4 @@
-"""Killed between any two writes of a session's end, the next process finalises it, once (SE-4)."""
+"""Killed between any two writes of a session's end, the next process finalises it, once."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A remote that is a real server behind a bad network, and replicas that die (MO-1)."""
+"""A remote that is a real server behind a bad network, and replicas that die."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A task's end is exactly once, wherever in it the store or the process goes (MM-1)."""
+"""A task's end is exactly once, wherever in it the store or the process goes."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Killed at any moment, a task loses nothing that it was told, and ends once (SE-2, MM-1)."""
+"""Killed at any moment, a task loses nothing that it was told, and ends once."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""What cannot be read any more can be erased and forgotten all the same (FX-3)."""
+"""What cannot be read any more can be erased and forgotten all the same."""
 
 import apsw
 import pytest

@@ -1,4 +1,4 @@
-"""No command reports success about a store that incognito has left alone (MO-1)."""
+"""No command reports success about a store that incognito has left alone."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Every line of a transcript is looked at before the first is stored (CO-10)."""
+"""Every line of a transcript is looked at before the first is stored."""
 
 import json
 from pathlib import Path
@@ -84,6 +84,6 @@ def test_whatever_session_a_transcript_names_can_be_named_again(
 
     found = cli("list", "--filter", json.dumps({"session": name})).stdout
     assert ("heron" in found, "birds" in found) == (True, True)
-    # Alone it is whose memory it is, and then an id (SC-1).
+    # Alone it is whose memory it is, and then an id.
     alone = cli("--session", name, "list", user=None)
     assert alone.returncode == (0 if name == "日本語" else 2)

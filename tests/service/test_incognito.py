@@ -1,4 +1,4 @@
-"""Incognito, proved on a process of its own: no disk, no socket, and nothing left (MO-1)."""
+"""Incognito, proved on a process of its own: no disk, no socket, and nothing left."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A search over real HTTP: what it asks, what it takes, and where it never goes (KN-1)."""
+"""A search over real HTTP: what it asks, what it takes, and where it never goes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """What every adapter of a language model promises, told of each: OpenAI, Gemini and Anthropic, with
-the vendors' SDKs over real HTTP against the scripted server (LM-1, LM-3).
+the vendors' SDKs over real HTTP against the scripted server.
 """
 
 from __future__ import annotations

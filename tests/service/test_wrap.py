@@ -1,4 +1,4 @@
-"""Wrapped clients: the vendors' own SDKs over real HTTP, with a memory (CO-1, DI-1, DI-5, FX-1)."""
+"""Wrapped clients: the vendors' own SDKs over real HTTP, with a memory."""
 
 from __future__ import annotations
 

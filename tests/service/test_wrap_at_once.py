@@ -1,4 +1,4 @@
-"""Wrapped clients of many threads and tasks: nothing is lost, nothing is held up (CO-1)."""
+"""Wrapped clients of many threads and tasks: nothing is lost, nothing is held up."""
 
 from __future__ import annotations
 

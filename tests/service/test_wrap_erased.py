@@ -1,4 +1,4 @@
-"""What users of wrapped clients say before they are erased elsewhere is not captured (FX-3)."""
+"""What users of wrapped clients say before they are erased elsewhere is not captured."""
 
 from __future__ import annotations
 

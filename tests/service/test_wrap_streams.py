@@ -1,5 +1,5 @@
 """Streams of wrapped clients: pieces pass as they come, and what the user said is captured when the
-stream ends, however it ends (CO-1).
+stream ends, however it ends.
 """
 
 from __future__ import annotations

@@ -228,6 +228,7 @@ ALL: tuple[Any, ...] = (*TEXTS, *NOT_TEXTS, Liar("mallory"))
 
 
 def shows_nothing(text: str) -> bool:
-    """Whether a text holds a character that SC-1 keeps out because nobody can see it."""
+    """Whether a text holds an invisible character that ids may not hold, because nobody can see
+    it."""
     hidden = {chr(code) for code in (*_INVISIBLE, *_SPACES, *_SURROGATES)}
     return any(char in hidden or unicodedata.category(char) == "Cc" for char in text)

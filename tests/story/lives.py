@@ -12,11 +12,11 @@ TRUST = {
 }
 CONFIDENCE = {"user_stated": 1.0, "tool_verified": 0.9, "agent_inferred": 0.6, "external": 0.3}
 FLOOR = 0.5
-"""Under it nothing inferred is stored (LT-4)."""
+"""Under it nothing inferred is stored."""
 FACT_DAYS = 365
 MONTH = timedelta(days=30)
 LOSS = MONTH / 500
-"""In which an inference loses a ten-thousandth of its confidence, which is lost whole (LT-7)."""
+"""In which an inference loses a ten-thousandth of its confidence, which is lost whole."""
 HISTORY = timedelta(days=90)
 
 
@@ -25,10 +25,10 @@ class Fact:
     """What stands under one key, and how many versions there were.
 
     Attributes:
-        soft: When it is up for review, None for never (LT-5).
+        soft: When it is up for review, None for never.
         said: When it was last said, confirmed or changed.
         read: When it was last recalled.
-        marked: When it was marked stale, if it is (LT-6).
+        marked: When it was marked stale, if it is.
         id: Of the version that stands.
         shared: Whether a version of it was promoted to another owner.
     """
@@ -52,13 +52,13 @@ class Fact:
             self.said, self.soft = self.made, reviewed(self.made, self.expires)
 
     def left(self, now: datetime) -> float:
-        """Return what is left of its confidence (LT-7)."""
+        """Return what is left of its confidence."""
         if TRUST[self.source] != TRUST["agent_inferred"] or self.verified:
             return self.confidence
         return max(round(self.confidence - (now - self.made) // LOSS / 10_000, 6), 0.0)
 
     def is_unsure(self, now: datetime) -> bool:
-        """Whether policy would not have it stored anew (SC-6, LT-4)."""
+        """Whether policy would not have it stored anew."""
         return TRUST[self.source] == TRUST["agent_inferred"] and self.left(now) < FLOOR
 
     def says(self, value: str) -> bool:
@@ -68,7 +68,7 @@ class Fact:
         return self.read is None or now - self.read >= MONTH
 
     def staleness(self, now: datetime) -> float:
-        """Return how stale it is (HY-4)."""
+        """Return how stale it is."""
         said = self.said or self.made
         age = min((now - said) / max(self.expires - said, timedelta(microseconds=1)), 1)
         return (0.4 * age + 0.3 * self.is_unread(now)) / 0.7
@@ -81,7 +81,7 @@ class Fact:
         return "queued" if self.staleness(now) > 0.9 else None
 
     def due(self, now: datetime) -> str | None:
-        """Return the rule of collecting that it is under, if any (LT-6)."""
+        """Return the rule of collecting that it is under, if any."""
         if now >= self.expires:
             return "hard_expired"
         spared = TRUST[self.source] == TRUST["user_stated"]
@@ -123,7 +123,7 @@ class Shelf:
         return {key: fact for key, fact in self.facts.items() if now < fact.expires}
 
     def told(self, key: str, value: str, source: str, now: datetime, days: float | None) -> str:
-        """Take in a statement and return what it comes to (LT-3)."""
+        """Take in a statement and return what it comes to."""
         end = now + timedelta(days=FACT_DAYS if days is None else days)
         return self.given(key, Fact(value, source, CONFIDENCE.get(source, 1.0), end, now))
 
@@ -186,13 +186,13 @@ class Shelf:
         return "superseded"
 
     def confirmed(self, key: str, now: datetime) -> None:
-        """Take in that somebody vouches for a fact (LT-7)."""
+        """Take in that somebody vouches for a fact."""
         fact = self.facts[key]
         fact.verified, fact.said, fact.marked = True, now, None
         fact.soft = reviewed(now, fact.expires)
 
     def collected(self, now: datetime) -> dict[str, list[str]]:
-        """Collect what has aged out, and return the keys under each rule (LT-6)."""
+        """Collect what has aged out, and return the keys under each rule."""
         found: dict[str, list[str]] = {}
         for key, rests in [*self.rests.items()]:
             self.rests[key] = [r for r in rests if r.shared or now - r.gone < HISTORY]

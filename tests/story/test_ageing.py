@@ -1,4 +1,4 @@
-"""What readers see of a memory as time passes, and what brings it back (LT-5, LT-7, HY-4, ME-2)."""
+"""What readers see of a memory as time passes, and what brings it back."""
 
 from collections.abc import Callable
 from datetime import timedelta

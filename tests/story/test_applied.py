@@ -1,4 +1,4 @@
-"""Whether an answer applies what it cites, as rules can tell; and what is old (FX-4, ME-6)."""
+"""Whether an answer applies what it cites, as rules can tell; and what is old."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What capture makes of several candidates: text order, rights, limits, what waits (LT-1, PO-1)."""
+"""What capture makes of several candidates: text order, rights, limits, what waits."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Models cost no more than policy allows: of one operation, an owner's day, an org's (FX-11)."""
+"""Models cost no more than policy allows: of one operation, an owner's day, an org's."""
 
 import ast
 import asyncio

@@ -1,5 +1,5 @@
 """The same fact never says two things in one prompt: what was said in a session lies over what is
-stored, for who reads within it, until it is stored (RE-9).
+stored, for who reads within it, until it is stored.
 """
 
 from collections.abc import Sequence
@@ -402,7 +402,7 @@ class Coherence(RuleBasedStateMachine):
         self.sessions[which].memory.capture(said.text, turn=said.number, at=said.at)
         city = said.text.removeprefix("I live in ").rstrip(".")
         found = {h.memory.content for h in self.memory.recall("location", limit=50)}
-        # Whether an older word wins over a newer one is the gates' to say (LT-3).
+        # Whether an older word wins over a newer one is the gates' to say.
         self.stored = city if city in found else self.stored
         if city in found:
             self.is_said[1 - which] = False

@@ -1,4 +1,4 @@
-"""Collecting does the same on every store, for tenants and for who has them all (LT-6)."""
+"""Collecting does the same on every store, for tenants and for who has them all."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What has aged out is collected: by which rules, once, told beforehand, and audited (LT-6)."""
+"""What has aged out is collected: by which rules, once, told beforehand, and audited."""
 
 import json
 from collections.abc import Callable

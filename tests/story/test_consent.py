@@ -1,4 +1,4 @@
-"""What a person refuses is not written, and not seen by anybody (PO-4)."""
+"""What a person refuses is not written, and not seen by anybody."""
 
 import json
 import subprocess

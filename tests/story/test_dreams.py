@@ -1,4 +1,4 @@
-"""Dreams: consolidation as one diff, applied in one transaction, taken back by one call (FX-12)."""
+"""Dreams: consolidation as one diff, applied in one transaction, taken back by one call."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What the prompt was told is not learned when it comes back; what people say again is (FX-2)."""
+"""What the prompt was told is not learned when it comes back; what people say again is."""
 
 import json
 from collections.abc import Iterator

@@ -1,6 +1,4 @@
-"""What is kept can be read with the keys alone, and not even with them once its owner is erased
-(FX-13).
-"""
+"""What is kept can be read with the keys alone, and not even with them once its owner is erased."""
 
 import base64
 import os

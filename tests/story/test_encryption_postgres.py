@@ -1,5 +1,5 @@
 """What a database keeps can be read with the keys alone, and not even with them once its owner is
-erased (FX-13).
+erased.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""What was said before its user was erased is not stored after it, whatever it waits for (FX-3)."""
+"""What was said before its user was erased is not stored after it, whatever it waits for."""
 
 import threading
 from collections.abc import Callable, Iterator

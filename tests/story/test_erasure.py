@@ -1,4 +1,4 @@
-"""A data subject is erased over every layer, does not come back, and others stay (FX-3, LT-10)."""
+"""A data subject is erased over every layer, does not come back, and others stay."""
 
 from dataclasses import replace
 
@@ -372,7 +372,7 @@ def test_forgetting_leaves_no_key_in_the_trail_and_no_receipt(world: World) -> N
     assert b"dog_name" in told
     assert [receipt.query for receipt in ana.receipts()] == [kept.receipt.query]
     assert outcome.events[0].type is EventType.FORGOTTEN
-    assert len(outcome.events[0].subjects) == 2, "ids and time stay (ME-3)"
+    assert len(outcome.events[0].subjects) == 2, "ids and time stay"
     assert world.strata.verify_audit().ok
 
 

@@ -1,4 +1,4 @@
-"""What a user has goes into a file that anybody can read, and comes back from it whole (LT-10)."""
+"""What a user has goes into a file that anybody can read, and comes back from it whole."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What somebody else's detector finds counts as what is found here does (HY-1)."""
+"""What somebody else's detector finds counts as what is found here does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is forgotten is gone everywhere it waits, and does not come back by itself (LT-10, FX-3)."""
+"""What is forgotten is gone everywhere it waits, and does not come back by itself."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is said twice in other words is one memory; what only sounds alike is two (LT-2…LT-4)."""
+"""What is said twice in other words is one memory; what only sounds alike is two."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rights come from an administrator and are used in the open (SC-3, SC-5)."""
+"""Rights come from an administrator and are used in the open."""
 
 import json
 from collections.abc import Callable

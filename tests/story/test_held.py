@@ -1,4 +1,4 @@
-"""What policy has wait is stored by nobody's word but that of whoever may decide (HY-5, HY-6)."""
+"""What policy has wait is stored by nobody's word but that of whoever may decide."""
 
 import json
 from collections.abc import Callable, Iterator

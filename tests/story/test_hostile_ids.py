@@ -1,4 +1,4 @@
-"""Five hundred hostile identities: each is a typed error or its own tenant (SC-1, SC-4)."""
+"""Five hundred hostile identities: each is a typed error or its own tenant."""
 
 from collections.abc import Callable
 from typing import Any

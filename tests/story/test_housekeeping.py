@@ -1,4 +1,4 @@
-"""A long-lived process collects by itself, once a day, and nobody waits for it (LT-6)."""
+"""A long-lived process collects by itself, once a day, and nobody waits for it."""
 
 import asyncio
 from pathlib import Path

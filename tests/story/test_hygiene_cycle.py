@@ -1,4 +1,4 @@
-"""What writes did not find, the hygiene cycle does, and says how much (HY-8)."""
+"""What writes did not find, the hygiene cycle does, and says how much."""
 
 import json
 from collections.abc import Iterator

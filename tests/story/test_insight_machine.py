@@ -1,4 +1,4 @@
-"""Whatever happens to memories, no insight stands whose evidence does not (CO-9)."""
+"""Whatever happens to memories, no insight stands whose evidence does not."""
 
 from contextlib import suppress
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Documents are looked up when needed, shown as what they are, and never learned (KN-1)."""
+"""Documents are looked up when needed, shown as what they are, and never learned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trust travels with the words: what came from outside stays so, whoever passes it on (FX-5)."""
+"""Trust travels with the words: what came from outside stays so, whoever passes it on."""
 
 import json
 from collections.abc import Iterator

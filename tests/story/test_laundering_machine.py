@@ -1,4 +1,4 @@
-"""However attack texts are passed on, they stay quotations (FX-5, HY-6).
+"""However attack texts are passed on, they stay quotations.
 
 They arrive as pages, tool results, documents and the words of other agents, and are then
 summarised, saved again, named, promoted, confirmed, undone, decided on, taken along to another

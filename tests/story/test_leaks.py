@@ -1,4 +1,4 @@
-"""What one principal keeps, no other one sees, counts, feels or changes (SC-4, SC-5, SC-9)."""
+"""What one principal keeps, no other one sees, counts, feels or changes."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""A long task's first constraint is still before the model at its end (WM-3, the first failure)."""
+"""A long task's first constraint is still before the model at its end."""
 
 from conftest import World
 

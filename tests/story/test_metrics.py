@@ -1,4 +1,4 @@
-"""What a process counts, how its memories stand, and which figures alert (MM-3, OB-3, HY-7)."""
+"""What a process counts, how its memories stand, and which figures alert."""
 
 import json
 from typing import Any

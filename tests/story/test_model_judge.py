@@ -1,4 +1,4 @@
-"""What the rules do not know a model is asked, once and outside every turn (HY-3)."""
+"""What the rules do not know a model is asked, once and outside every turn."""
 
 import json
 import threading

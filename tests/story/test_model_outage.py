@@ -1,5 +1,5 @@
 """A provider that is down, limits, fails, is slow and comes back: capture is durable, recall works,
-and both say so (LM-1, LM-2, CO-1).
+and both say so.
 """
 
 from __future__ import annotations

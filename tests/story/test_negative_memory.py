@@ -1,5 +1,5 @@
 """What somebody does not want is remembered as such, shown when it comes up, and taken back by a
-later good word (FX-9).
+later good word.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A planted text does not get in from outside; what a user says does, in the same words (HY-6)."""
+"""A planted text does not get in from outside; what a user says does, in the same words."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What another policy would have done to past writes, and what nobody can tell any more (PO-3)."""
+"""What another policy would have done to past writes, and what nobody can tell any more."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A change of policy stands in the org's trail, once, before the first write under it (OB-1)."""
+"""A change of policy stands in the org's trail, once, before the first write under it."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""At most so many rules are active for a user; the others wait in the archive (CO-7)."""
+"""At most so many rules are active for a user; the others wait in the archive."""
 
 import multiprocessing
 import threading

@@ -1,4 +1,4 @@
-"""Work between owners: never lost, harmless twice, and nobody's item hinders another (SC-6)."""
+"""Work between owners: never lost, harmless twice, and nobody's item hinders another."""
 
 from dataclasses import replace
 

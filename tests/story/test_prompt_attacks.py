@@ -1,4 +1,4 @@
-"""No text gets out of its line, its block or its role, whoever wrote it (HY-6, DI-5)."""
+"""No text gets out of its line, its block or its role, whoever wrote it."""
 
 import json
 from collections.abc import Iterator, Sequence

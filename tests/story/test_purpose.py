@@ -1,4 +1,4 @@
-"""What was given for one purpose is returned for no other, by any verb (FX-15)."""
+"""What was given for one purpose is returned for no other, by any verb."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Push, pull and both: what a model is given unasked, and what it or its host asks for (RE-1)."""
+"""Push, pull and both: what a model is given unasked, and what it or its host asks for."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Whatever is written, in any order, no scope ever holds more than its quota (LT-8)."""
+"""Whatever is written, in any order, no scope ever holds more than its quota."""
 
 from __future__ import annotations
 

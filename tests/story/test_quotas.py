@@ -1,4 +1,4 @@
-"""A scope holds what its quota allows, exactly; what is worth least gives way (LT-8, PO-6)."""
+"""A scope holds what its quota allows, exactly; what is worth least gives way."""
 
 import json
 from collections.abc import Callable

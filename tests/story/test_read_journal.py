@@ -1,4 +1,4 @@
-"""What readers did is written off the path of their reads, and moves the floor (ME-7, RE-4)."""
+"""What readers did is written off the path of their reads, and moves the floor."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""While recall is off nothing of a user goes into a prompt, and everything else goes on (MO-2)."""
+"""While recall is off nothing of a user goes into a prompt, and everything else goes on."""
 
 import json
 from datetime import timedelta

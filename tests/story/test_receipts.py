@@ -1,4 +1,4 @@
-"""Receipts: what was shown can be shown again, or it is said that it cannot (FX-4)."""
+"""Receipts: what was shown can be shown again, or it is said that it cannot."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Newcomers against what was there: a model says it where the rules are silent, once (CO-6)."""
+"""Newcomers against what was there: a model says it where the rules are silent, once."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which verbatim turns a refusal hides does not depend on when they came or were read (PO-4)."""
+"""Which verbatim turns a refusal hides does not depend on when they came or were read."""
 
 import asyncio
 import threading

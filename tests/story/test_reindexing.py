@@ -1,4 +1,4 @@
-"""A change of model or analyser: answers stay right throughout, entries are made anew (LT-11)."""
+"""A change of model or analyser: answers stay right throughout, entries are made anew."""
 
 import json
 

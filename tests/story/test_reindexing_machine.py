@@ -1,4 +1,4 @@
-"""Two processes with different models on one store, in any order of what they do (LT-11).
+"""Two processes with different models on one store, in any order of what they do.
 
 Each is compared with a store of its own that has only ever known its model.
 """

@@ -1,4 +1,4 @@
-""" "No, it's Berlin": what a turn takes back that was said in the turn before (CO-1, LT-3)."""
+""" "No, it's Berlin": what a turn takes back that was said in the turn before."""
 
 import json
 from pathlib import Path

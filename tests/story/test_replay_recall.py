@@ -1,4 +1,4 @@
-"""A recall is given again from its receipt, hit for hit and byte for byte (FX-4)."""
+"""A recall is given again from its receipt, hit for hit and byte for byte."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The finer points of what a second statement comes to (ME-4, LT-2, LT-3, FX-5)."""
+"""The finer points of what a second statement comes to."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

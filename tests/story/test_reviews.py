@@ -1,4 +1,4 @@
-"""What contradicts itself waits for a person, who decides once (LT-3, HY-5)."""
+"""What contradicts itself waits for a person, who decides once."""
 
 from collections.abc import Iterator
 

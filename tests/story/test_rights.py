@@ -1,4 +1,4 @@
-"""Who may write where, and the one way across scopes (SC-2, SC-3, SC-5, SC-6)."""
+"""Who may write where, and the one way across scopes."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Under a key ring stores are backed up, and owners carried away, as without one (LT-10, FX-7)."""
+"""Under a key ring stores are backed up, and owners carried away, as without one."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Safety records and feedback are always kept, scrubbed, for a while, and never recalled (OB-2)."""
+"""Safety records and feedback are always kept, scrubbed, for a while, and never recalled."""
 
 import json
 import os

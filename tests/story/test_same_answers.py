@@ -1,4 +1,4 @@
-"""The same memories give the same recall, byte for byte, however they came there (FX-14, RE-7)."""
+"""The same memories give the same recall, byte for byte, however they came there."""
 
 import json
 import os

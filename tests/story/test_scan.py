@@ -1,4 +1,4 @@
-"""Saying what hygiene finds, in a text and in what is stored, and storing nothing (HY-1)."""
+"""Saying what hygiene finds, in a text and in what is stored, and storing nothing."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What hygiene finds is blocked, struck out, flagged or let by, on every way in (HY-1, HY-7)."""
+"""What hygiene finds is blocked, struck out, flagged or let by, on every way in."""
 
 import json
 from pathlib import Path

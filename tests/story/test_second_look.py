@@ -1,4 +1,4 @@
-"""What seems to be planted is looked at again, by a dearer look that may be wrong (HY-2)."""
+"""What seems to be planted is looked at again, by a dearer look that may be wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session ends once, whatever ends it, and leaves what was worth keeping (SE-4, CO-4, CO-5)."""
+"""A session ends once, whatever ends it, and leaves what was worth keeping."""
 
 import contextlib
 

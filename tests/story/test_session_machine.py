@@ -1,4 +1,4 @@
-"""However talking, looking, checkpoints, failures and ends follow, each turn counts once (SE-4)."""
+"""However talking, looking, checkpoints, failures and ends follow, each turn counts once."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""Whatever ends a session, it is the same end: time, shutdown, import, several workers (SE-4)."""
+"""Whatever ends a session, it is the same end: time, shutdown, import, several workers."""
 
 import json
 import multiprocessing

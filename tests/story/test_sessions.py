@@ -1,4 +1,4 @@
-"""A conversation is logged as it goes, durable with each entry, and ends once (SE-1 to SE-4)."""
+"""A conversation is logged as it goes, durable with each entry, and ends once."""
 
 import asyncio
 import threading

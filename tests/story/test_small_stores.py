@@ -1,4 +1,4 @@
-"""Two or three memories and one question, which is what a newcomer sees first (RE-4)."""
+"""Two or three memories and one question, which is what a newcomer sees first."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Everything that came from one source goes in one call, with whatever was made of it (HY-6)."""
+"""Everything that came from one source goes in one call, with whatever was made of it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A laptop and a phone of one person, and the store that both are replicas of (MO-1)."""
+"""A laptop and a phone of one person, and the store that both are replicas of."""
 
 import json
 from collections.abc import Iterator

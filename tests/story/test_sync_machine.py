@@ -1,5 +1,5 @@
 """Two replicas and their remote, written to in any order, offline, killed, with clocks that differ:
-once they have met, all three say the same, and nothing comes back that was forgotten (MO-1).
+once they have met, all three say the same, and nothing comes back that was forgotten.
 
 ``SYNC_EXAMPLES`` sets how many lives are played.
 """

@@ -1,4 +1,4 @@
-"""What of a store under a key ring was edited by hand is not served, and the audit names it (FX-7).
+"""What of a store under a key ring was edited by hand is not served, and the audit names it.
 
 Each edit is one that anybody can make who has the file: with the codes that need no key made anew.
 """

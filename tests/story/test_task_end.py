@@ -1,4 +1,4 @@
-"""Task scopes are temporary: at the end what was worth it goes up, the rest goes (SC-10, SC-6)."""
+"""Task scopes are temporary: at the end what was worth it goes up, the rest goes."""
 
 import pytest
 

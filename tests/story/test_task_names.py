@@ -1,4 +1,4 @@
-"""One session at a time has a task's name, and one handle ends a run (MM-1, MM-2, SC-10)."""
+"""One session at a time has a task's name, and one handle ends a run."""
 
 import asyncio
 from collections.abc import Callable

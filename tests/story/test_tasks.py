@@ -1,4 +1,4 @@
-"""The life of a task: push, pull, observations, its end, and going on after a stop (MM-1, MM-2)."""
+"""The life of a task: push, pull, observations, its end, and going on after a stop."""
 
 import asyncio
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""World time: what was true then, beside what was believed then (ME-5)."""
+"""World time: what was true then, beside what was believed then."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""What becomes of a write, and that the past stays readable (LT-1, LT-3, ME-4, ME-5, SC-2…SC-6)."""
+"""What becomes of a write, and that the past stays readable."""
 
 from collections.abc import Iterator
 from datetime import timedelta

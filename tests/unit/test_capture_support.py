@@ -1,4 +1,4 @@
-"""A memory must be borne out by its quote: numbers, dates, names, negation, whose it is (FX-1)."""
+"""A memory must be borne out by its quote: numbers, dates, names, negation, whose it is."""
 
 from __future__ import annotations
 

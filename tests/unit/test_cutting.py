@@ -1,4 +1,4 @@
-"""Documents become passages: whole paragraphs of a section, no text lost, none too long (KN-1)."""
+"""Documents become passages: whole paragraphs of a section, no text lost, none too long."""
 
 from contextlib import suppress
 

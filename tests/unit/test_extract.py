@@ -1,4 +1,4 @@
-"""The summary that nobody had to write: the most telling sentences of a text (WM-6)."""
+"""The summary that nobody had to write: the most telling sentences of a text."""
 
 import pytest
 from hypothesis import given

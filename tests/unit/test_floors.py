@@ -1,4 +1,4 @@
-"""The floor moves by what answers use, one step at a time and within its limits (RE-4)."""
+"""The floor moves by what answers use, one step at a time and within its limits."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Signs that nobody sees do not hide secrets and personal data from their detectors (HY-1)."""
+"""Signs that nobody sees do not hide secrets and personal data from their detectors."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""No name, redirect or record leads to an address that only this machine can reach (KN-1)."""
+"""No name, redirect or record leads to an address that only this machine can reach."""
 
 import ipaddress
 

@@ -1,4 +1,4 @@
-"""No read is lost or counted twice, whatever fails in between and whenever it is written (ME-7)."""
+"""No read is lost or counted twice, whatever fails in between and whenever it is written."""
 
 import json
 from typing import Any

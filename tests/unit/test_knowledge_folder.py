@@ -1,4 +1,4 @@
-"""A folder is read once and then only what has changed; what cannot be read is told (KN-1)."""
+"""A folder is read once and then only what has changed; what cannot be read is told."""
 
 import os
 from pathlib import Path

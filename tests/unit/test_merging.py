@@ -1,4 +1,4 @@
-"""The merge of two stores as a rule: whoever asks, and when, comes to the same (MO-1)."""
+"""The merge of two stores as a rule: whoever asks, and when, comes to the same."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""The guard around a language model: a circuit that opens, is tried and closes; a limit (LM-1)."""
+"""The guard around a language model: a circuit that opens, is tried and closes; a limit."""
 
 from __future__ import annotations
 

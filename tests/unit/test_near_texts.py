@@ -1,4 +1,4 @@
-"""The index finds every text that may say the same, and no other owner's place (LT-2)."""
+"""The index finds every text that may say the same, and no other owner's place."""
 
 from collections.abc import Sequence
 

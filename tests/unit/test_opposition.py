@@ -1,4 +1,4 @@
-"""What two statements are to each other, by rules: contradiction, update, neither (HY-3)."""
+"""What two statements are to each other, by rules: contradiction, update, neither."""
 
 import time
 

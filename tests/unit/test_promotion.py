@@ -1,4 +1,4 @@
-"""The table of CO-5, row by row, and what counts as support."""
+"""The promotion table, row by row, and what counts as support."""
 
 from datetime import UTC, datetime
 

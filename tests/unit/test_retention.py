@@ -1,4 +1,4 @@
-"""What a memory is worth keeping, and in which order rows can be spared (LT-8)."""
+"""What a memory is worth keeping, and in which order rows can be spared."""
 
 import numpy as np
 import pytest

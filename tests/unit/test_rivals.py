@@ -1,4 +1,4 @@
-"""What is looked for on a write that could be against something, and what is not (HY-3)."""
+"""What is looked for on a write that could be against something, and what is not."""
 
 import pytest
 

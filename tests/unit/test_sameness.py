@@ -1,4 +1,4 @@
-"""Two texts are one statement only if no word of them tells otherwise (LT-2)."""
+"""Two texts are one statement only if no word of them tells otherwise."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What is taken for a secret, and what only looks like one (HY-1)."""
+"""What is taken for a secret, and what only looks like one."""
 
 import base64
 import json

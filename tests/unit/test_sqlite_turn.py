@@ -1,4 +1,4 @@
-"""Who gives up on the way to the write turn is in nobody's way (SC-9)."""
+"""Who gives up on the way to the write turn is in nobody's way."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tokens: the estimate, and counting them exactly by a file or a function (WM-7)."""
+"""Tokens: the estimate, and counting them exactly by a file or a function."""
 
 import json
 import sys

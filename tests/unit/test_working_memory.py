@@ -1,4 +1,4 @@
-"""L0 as pure values: slots, budgets, order, and texts that would like to be more (WM-1 … WM-8)."""
+"""L0 as pure values: slots, budgets, order, and texts that would like to be more."""
 
 import pytest
 from hypothesis import given

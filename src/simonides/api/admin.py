@@ -1,4 +1,4 @@
-"""What an administrator does: grants, and writes to the global scope; all audited (SC-3)."""
+"""What an administrator does: grants, and writes to the global scope; all audited."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class AsyncAdmin(AsyncAdminCarrying, AsyncAdminHygiene, AsyncAdminRecords):
         return await verify_erasure(self._runtime.store, receipt)
 
     async def dry_run(self, policy: str | os.PathLike[str], *, org: str = DEFAULT_ORG) -> DryRun:
-        """Say what another policy would have done to an org's past writes; writes nothing (PO-3).
+        """Say what another policy would have done to an org's past writes; writes nothing.
 
         Each write that the trail tells of is judged again: by the boundaries, the judge and the
         guards, not by the gates that compare it with what stood, and each on its own, so that

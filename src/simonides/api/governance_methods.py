@@ -1,4 +1,4 @@
-"""The verbs that keep safety records and feedback, and those that show and remove them (OB-2)."""
+"""The verbs that keep safety records and feedback, and those that show and remove them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class AsyncRecordingVerbs:
         note: str = "",
         at: datetime | str | None = None,
     ) -> SafetyRecord:
-        """Record that something happened that concerns this person's safety (OB-2).
+        """Record that something happened that concerns this person's safety.
 
         It is no memory: nothing recalls it, no digest shows it, no export holds it, and switching
         recall off leaves it on. It names the user and the session by keyed digests only.
@@ -84,7 +84,7 @@ class AsyncRecordingVerbs:
         comment: str = "",
         at: datetime | str | None = None,
     ) -> FeedbackRecord:
-        """Record what somebody thought of what an agent did in this session (OB-2).
+        """Record what somebody thought of what an agent did in this session.
 
         It is no memory either; see :meth:`safety_event`.
 
@@ -126,7 +126,7 @@ class AsyncAdminRecords:
         since: datetime | str | None = None,
         limit: int = 100,
     ) -> tuple[SafetyRecord, ...]:
-        """Return safety records, newest first; the trail says that they were read (OB-2).
+        """Return safety records, newest first; the trail says that they were read.
 
         Args:
             user: Only those about this user; None means all, of every org.
@@ -225,7 +225,7 @@ class AsyncChangingVerbs:
         return await Reviewer(self._runtime, self._principal).reviews(status)
 
     async def decide(self, review_id: str, keep: str, *, reason: str = "") -> Outcome:
-        """Decide a review: what is kept is verified by it, the other side gives way (LT-3).
+        """Decide a review: what is kept is verified by it, the other side gives way.
 
         Args:
             review_id: Of the review.
@@ -261,7 +261,7 @@ class AsyncChangingVerbs:
 
         Raises:
             QuotaExceeded: If what would stand again is one too many, and nothing gives way to it;
-                otherwise the least useful does (LT-8).
+                otherwise the least useful does.
             UndoRefused: If it is no event of this principal's own scope, replaced nothing, was
                 undone before, or something has come of its result since; the message says what to
                 do instead.
@@ -270,7 +270,7 @@ class AsyncChangingVerbs:
 
     async def get_metrics(self) -> dict[str, Any]:
         """Return what this process has counted since it opened the store, over all principals, and
-        how this one's memories stand (MM-3, OB-3; docs/metrics.md).
+        how this one's memories stand; see docs/metrics.md.
 
         ``writes`` by outcome, ``dedups`` by the gate that found a repetition, ``reads`` that went
         for a prompt and ``hits`` that returned something, ``turns`` kept verbatim and
@@ -299,7 +299,7 @@ class AsyncConsentVerbs:
     async def refuse(
         self, key: str | None = None, *, category: str | None = None, remove: bool = False
     ) -> ConsentChange:
-        """Have nothing remembered under a key or in a category (PO-4).
+        """Have nothing remembered under a key or in a category.
 
         From then on it is blocked on write (``consent_refused:key`` or ``:category``), whoever
         says it, and hidden on every read, whoever reads. Candidates that are held back are let go.
@@ -322,7 +322,7 @@ class AsyncConsentVerbs:
         return await self._consenter.refuse(key, category, remove=remove)
 
     async def allow(self, key: str | None = None, *, category: str | None = None) -> ConsentChange:
-        """Take a refusal back, or spare a key though its category is refused (PO-4).
+        """Take a refusal back, or spare a key though its category is refused.
 
         Raises:
             InvalidInput: If not exactly one of the two is named, or the owner has too many.
@@ -331,7 +331,7 @@ class AsyncConsentVerbs:
         return await self._consenter.allow(key, category)
 
     async def set_recall(self, on: bool) -> ConsentChange:  # noqa: FBT001 - the one thing it says
-        """Switch recall of everything that this principal's owner has off, or on again (MO-2).
+        """Switch recall of everything that this principal's owner has off, or on again.
 
         While it is off, :meth:`recall`, :meth:`digest`, :meth:`push`, :meth:`search_memory`,
         triggers and agents answer nothing and say ``recall_off`` in ``degraded``; that is no error.
@@ -360,7 +360,7 @@ class AsyncConsentVerbs:
         return await self._consenter.seen()
 
     async def end_task(self, task: str, *, promote: Sequence[str] = ()) -> TaskEnd:
-        """End a task: copy what was worth it to its user, then remove the rest (SC-10).
+        """End a task: copy what was worth it to its user, then remove the rest.
 
         Every agent's memories of the task go, and candidates that are held back for it. Nothing is
         blocked by that: unlike what was forgotten, it may be learned again.
@@ -443,7 +443,7 @@ class AsyncHoldingVerbs:
         return await Holder(self._runtime, self._principal).held(scope)
 
     async def release(self, held_id: str, *, reason: str = "", scope: str | None = None) -> Outcome:
-        """Decide that what is kept back is to be stored (HY-5, HY-6).
+        """Decide that what is kept back is to be stored.
 
         It is looked through and judged again by the policy of now, all guards bind, and its label
         stays: what came from outside is still ``external``, and what hygiene found ``sensitive``.

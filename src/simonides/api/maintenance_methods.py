@@ -1,4 +1,4 @@
-"""The verbs about what hygiene says of texts and of what is stored; they change nothing (HY-1)."""
+"""The verbs about what hygiene says of texts and of what is stored; they change nothing."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class AsyncAgeingVerbs:
         """Return what time has made of one memory, and how often it was read; None if there is
         none that this principal may read.
 
-        How often others read the org's memories is not this reader's to know (SC-4): of those, the
+        How often others read the org's memories is not this reader's to know: of those, the
         access says what ranking knows.
         """
         readable = await self._asker.readable(None, "get")
@@ -184,7 +184,7 @@ class AsyncAgeingVerbs:
         )
 
     async def to_verify(self) -> tuple[Memory, ...]:
-        """Return the memories that somebody should be asked to verify now, newest first (ME-2).
+        """Return the memories that somebody should be asked to verify now, newest first.
 
         Unverified ones stay flagged until they are confirmed; they are asked about for an hour
         after they were recorded.
@@ -196,7 +196,7 @@ class AsyncAgeingVerbs:
     async def gc(
         self, *, dry_run: bool = False, progress: Callable[[GcReport], None] | None = None
     ) -> GcReport:
-        """Collect what has aged out of this principal's memories, its tasks' included (LT-6).
+        """Collect what has aged out of this principal's memories, its tasks' included.
 
         What has expired is evicted, what is stale is marked and evicted a day later unless it was
         read or confirmed, what gave way or was evicted longer ago than time travel reaches is

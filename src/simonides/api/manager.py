@@ -1,4 +1,4 @@
-"""The verbs of one principal (DESIGN §4), async; ``simonides.api.sync`` has the same ones."""
+"""The verbs of one principal, async; ``simonides.api.sync`` has the same ones."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ class AsyncMemoryManager(
     async def unless_erased(self) -> AsyncMemoryManager:
         """Return a manager that stores nothing once this user has been erased, here or elsewhere.
 
-        For what is heard now and stored later: a queue, an import, a model that is asked first
-        (FX-3). Its `remember`, `remember_many`, `capture`, `propose` and `correct` are ``blocked``
+        For what is heard now and stored later: a queue, an import, a model that is asked first. Its
+        `remember`, `remember_many`, `capture`, `propose` and `correct` are ``blocked``
         with ``erased_since`` from then on; what else it does is as ever. It costs one small read.
 
         Raises:
@@ -249,7 +249,7 @@ class AsyncMemoryManager(
         return list(outcomes)
 
     async def correct(self, which: str, content: str, *, quote: str | None = None) -> Outcome:
-        """Replace what is remembered under a key or an id; always wins (LT-3).
+        """Replace what is remembered under a key or an id; always wins.
 
         Args:
             which: Key in this principal's own scope, or the id of one of its memories.
@@ -266,7 +266,7 @@ class AsyncMemoryManager(
         return await self._changer.confirm(id)
 
     async def promote(self, id: str, to: str) -> Outcome:
-        """Copy a memory upward, to ``user``, ``org`` or an ancestor's path (SC-6).
+        """Copy a memory upward, to ``user``, ``org`` or an ancestor's path.
 
         It passes policy and hygiene again there, and a version is copied once: asked for again, it
         answers as it did, unless it was refused, which holds for as long as its cause.
@@ -279,7 +279,7 @@ class AsyncMemoryManager(
         return fitting(await Promoter(self._runtime, self._principal).promote(id, to))
 
     async def grant(self, user: str, right: str) -> Grant:
-        """Give another user of this org a right; takes the ``admin`` right (SC-3).
+        """Give another user of this org a right; takes the ``admin`` right.
 
         See :meth:`simonides.AsyncAdmin.grant`; the trail names this principal.
 
@@ -322,7 +322,7 @@ class AsyncMemoryManager(
 
         Args:
             query: Text; an empty one, or one of stop words only, returns pinned memories and
-                biased preferences (RE-8).
+                biased preferences.
             limit: At most this many, 1 to 1,000.
             filter: What must hold, ``{"kind": "semantic", "confidence": {"$gte": 0.7}}``: a field
                 to the value that it must equal (of ``tags``, all that it must have) or to
@@ -330,14 +330,14 @@ class AsyncMemoryManager(
                 ``$or`` and ``$not``. Fields:
                 :data:`~simonides.domain.reading.filters.FILTER_FIELDS` and ``metadata.a.b``.
             kinds: Only these kinds; None means all.
-            layer: ``l2``, long-term memory; ``l3``, documents (KN-1), which are asked just in time
+            layer: ``l2``, long-term memory; ``l3``, documents, which are asked just in time
                 and marked as external; ``all`` or several of these; or ``l1``, the log of the
                 session that this principal is in, by itself: of no other time or scope.
             known_at: What was believed then (system time).
             valid_at: What was true then (world time).
             floor: Least calibrated relevance, 0 to 1; None for no floor.
             scopes: Only these, as names or paths; None means the principal's and all above.
-            preference_bias: Give preference keys the policy's bonus (PO-5).
+            preference_bias: Give preference keys the policy's bonus.
 
         Raises:
             InvalidInput: If an argument is out of range or unknown.
@@ -369,7 +369,7 @@ class AsyncMemoryManager(
     async def explain(
         self, id: str, query: str, *, scopes: Sequence[str] | None = None
     ) -> Explanation:
-        """Say why a memory would or would not be recalled for a query (RE-8).
+        """Say why a memory would or would not be recalled for a query.
 
         A memory that does not exist for this principal is ``excluded`` as ``not_found``.
 
@@ -417,7 +417,7 @@ class AsyncMemoryManager(
     async def history(
         self, which: str, *, scopes: Sequence[str] | None = None
     ) -> tuple[Memory, ...]:
-        """Return every version under a key or of an id's chain, oldest first (ME-4).
+        """Return every version under a key or of an id's chain, oldest first.
 
         Args:
             which: A key, or an id.
@@ -430,7 +430,7 @@ class AsyncMemoryManager(
 
     async def status(self) -> dict[str, Any]:
         """Return counts per kind and status, open sessions, floors in force with the rates that
-        they go by, backend, model ids and health (UX-4, RE-4).
+        they go by, backend, model ids and health.
         """
         await self._runtime.part(ReadJournal).flush(self._principal.home.owner)
         memories = await self._lookup.list(await self._asker.cue("", verb="status"))

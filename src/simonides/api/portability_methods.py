@@ -1,4 +1,4 @@
-"""The verbs that carry an owner away in a file, and bring it back (LT-10)."""
+"""The verbs that carry an owner away in a file, and bring it back."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class AsyncCarryingVerbs:
         overwrite: bool = False,
         progress: Progress | None = None,
     ) -> ExportReport:
-        """Write everything of this principal to a file, as JSON Lines (LT-10; docs/export.md).
+        """Write everything of this principal to a file, as JSON Lines (docs/export.md).
 
         As of one moment, while others write: every version and state of every memory, the audit
         trail, what is held back, tombstones, consents, sessions. The file is at its place only when
@@ -145,7 +145,7 @@ class AsyncCarryingVerbs:
         Raises:
             CarryRefused: ``exists``, ``file`` or ``unsupported``, see there; no file was made.
             ScopeDenied: If the right is missing, or the principal names an agent, a task or a
-                purpose, which may not see all of it (SC-12).
+                purpose, which may not see all of it.
             StoreError: If the store could not; no file was made.
         """
         carrier = Carrier(self._runtime, self._principal)
@@ -263,7 +263,7 @@ class AsyncErasingVerbs:
         origin: str | None = None,
         dry_run: bool = False,
     ) -> Outcome:
-        """Delete memories of this principal with all their versions (LT-10).
+        """Delete memories of this principal with all their versions.
 
         Content, vectors, terms, audit payloads, receipts of digests that showed them, and copies
         that are held back or on their way elsewhere go; so does what was derived from them here,
@@ -326,7 +326,7 @@ class AsyncErasingVerbs:
 
     @waits_for_background_work
     async def erase(self, user: str | None = None) -> ErasureReceipt:
-        """Erase a data subject over every layer, and prove it (FX-3); there is no way back.
+        """Erase a data subject over every layer, and prove it; there is no way back.
 
         Memories with all versions, their index, audit payloads, journals, receipts, sessions, what
         is held back or under way, idempotency records and the name go; copies that other owners

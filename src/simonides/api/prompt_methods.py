@@ -1,4 +1,4 @@
-"""The verbs about what goes into a prompt, and about what an answer made of it (DI, RE-1, FX-4)."""
+"""The verbs about what goes into a prompt, and about what an answer made of it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class AsyncPromptVerbs:
             known_at: As for :meth:`recall`.
             valid_at: As for :meth:`recall`.
             scopes: As for :meth:`recall`.
-            floor: Least relevance; None takes the policy's, 0 is none (RE-4).
+            floor: Least relevance; None takes the policy's, 0 is none.
             preference_bias: Show preferences under a key whatever is asked, room permitting.
             max_items: At most so many memories; None takes the policy's, as for the next two.
             max_chars: At most so many characters in all, 240 or more.
@@ -104,7 +104,7 @@ class AsyncPromptVerbs:
         return await self._digester.digest(cue, rules)
 
     async def push(self, about: str = "") -> Digest:
-        """Return what goes before a model at the start of a task or session (RE-1).
+        """Return what goes before a model at the start of a task or session.
 
         Preferences under a key and the task's own memories, whatever it is about; facts and rules
         that bear on it by more than the push floor; what is pinned. At most 5 memories and 2,000
@@ -122,7 +122,7 @@ class AsyncPromptVerbs:
     async def search_memory(
         self, query: str, layer: str | Sequence[str] = "l2", top_k: int | None = None
     ) -> Digest:
-        """Return the best memories for a query as a block for a prompt, without a floor (RE-1).
+        """Return the best memories for a query as a block for a prompt, without a floor.
 
         Args:
             query: As for :meth:`recall`.
@@ -142,7 +142,7 @@ class AsyncPromptVerbs:
     async def call_search_tool(self, arguments: Mapping[str, Any] | str) -> ToolReply:
         """Carry out a model's call of ``search_memory``, within the policy's limits for models.
 
-        What a model may look at is what execution allows (PO-2): by default the user's own scope.
+        What a model may look at is what execution allows: by default the user's own scope.
 
         Args:
             arguments: As the model gave them, parsed or as JSON. They are believed nothing:
@@ -154,7 +154,7 @@ class AsyncPromptVerbs:
         return await self._supplier.call(arguments)
 
     def triggers(self, about: str = "", *, mode: str = TriggerMode.HYBRID) -> AsyncTriggers:
-        """Return what decides for one conversation when memory is read (RE-1).
+        """Return what decides for one conversation when memory is read.
 
         Args:
             about: What the conversation or task is about; may be empty.
@@ -168,9 +168,9 @@ class AsyncPromptVerbs:
         )
 
     async def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
-        """Check that what an answer cites was really shown, and that it shows in it (FX-4).
+        """Check that what an answer cites was really shown, and that it shows in it.
 
-        The floor learns from it: which of what was shown was used (RE-4).
+        The floor learns from it: which of what was shown was used.
 
         Args:
             answer: A text, in which ids are looked for; or the ids and keys that were declared.
@@ -183,7 +183,7 @@ class AsyncPromptVerbs:
         return await self._digester.verify(answer, checked_receipt(receipt))
 
     async def replay(self, receipt: Receipt) -> Digest:
-        """Return the digest that a receipt is of, byte for byte, as of its clocks (FX-4).
+        """Return the digest that a receipt is of, byte for byte, as of its clocks.
 
         It is ``ranked`` again where ranker, analyser, embedder and policy are what they were, else
         ``rendered`` from the receipt; see :class:`~simonides.Made`.
@@ -196,7 +196,7 @@ class AsyncPromptVerbs:
         return await self._replayer.digest(checked_receipt(receipt))
 
     async def replay_recall(self, receipt: Receipt) -> Recall:
-        """Return the recall that a receipt is of: the same hits as of its clocks (FX-4).
+        """Return the recall that a receipt is of: the same hits as of its clocks.
 
         ``ranked`` again or ``rendered``, as for :meth:`replay`.
 
@@ -208,7 +208,7 @@ class AsyncPromptVerbs:
         return await self._replayer.recall(checked_receipt(receipt))
 
     async def receipts(self, *, limit: int = 100) -> tuple[Receipt, ...]:
-        """Return the receipts of this principal's digests, pushes and pulls, oldest first (ME-7).
+        """Return the receipts of this principal's digests, pushes and pulls, oldest first.
 
         Args:
             limit: Only so many of the owner's newest are looked at; those that were given to
@@ -233,11 +233,11 @@ class AsyncEchoVerbs:
     _notes: OwnerNotes
 
     async def note_shown(self, what: Iterable[Hit | Memory] | str) -> None:
-        """Say what was put into a prompt, so that it is not learned when it comes back (FX-2).
+        """Say what was put into a prompt, so that it is not learned when it comes back.
 
         Digests, pushes and pulls are known; hits of :meth:`recall` are known only from here, since
         recall does not know whether anybody reads them. It counts for this principal's session, and
-        is written with the other notes of reads, later (ME-7).
+        is written with the other notes of reads, later.
 
         Args:
             what: A recall, its hits or memories, or the text that was made of them.
@@ -282,7 +282,7 @@ class AsyncKnowledgeVerbs:
     _principal: Principal
 
     async def knowledge(self, *, within_s: float = 0.0) -> tuple[SourceReport, ...]:
-        """Return how the sources of documents stand that this principal may read, by name (KN-1).
+        """Return how the sources of documents stand that this principal may read, by name.
 
         Args:
             within_s: Have catalogues read what has changed, and wait so many seconds at most until

@@ -43,7 +43,7 @@ MAX_NAME_BYTES = 512
 
 
 def follow_sessions(runtime: Runtime) -> None:
-    """Have what this process appends to sessions looked at soon after (CO-1)."""
+    """Have what this process appends to sessions looked at soon after."""
 
     async def catch_up(principal: Principal, session: str) -> object:
         return await Extractor(runtime, principal).go_on(session)
@@ -89,7 +89,7 @@ class AsyncSession:
     @property
     def memory(self) -> AsyncMemoryManager:
         """The verbs of the same principal within this session: what was said here and is not
-        stored yet holds in them already (RE-9).
+        stored yet holds in them already.
         """
         return self._memory
 
@@ -150,7 +150,7 @@ class AsyncSession:
         Args:
             name: Of the tool.
             result: Text, or data that is written as JSON.
-            failed: Whether the tool failed; what failed is never promoted (LT-4).
+            failed: Whether the tool failed; what failed is never promoted.
             importance: ``normal``, ``high`` or ``critical``.
             key: Under which it is to be kept should it be promoted.
             at: As for :meth:`add`, like the next two.
@@ -214,7 +214,7 @@ class AsyncSession:
         return tuple(LoggedEntry(one.number, from_us(one.at), one.entry) for one in found)
 
     async def search(self, query: str, *, limit: int = 5) -> Recall:
-        """Return what of this session serves a query, best first, by words and by meaning (SE-3).
+        """Return what of this session serves a query, best first, by words and by meaning.
 
         Args:
             query: As for :meth:`simonides.AsyncMemoryManager.recall`.
@@ -228,7 +228,7 @@ class AsyncSession:
 
     @waits_for_model
     async def checkpoint(self) -> SessionEndReport:
-        """Promote what has found support by now; the session goes on (SE-5).
+        """Promote what has found support by now; the session goes on.
 
         Raises:
             SessionEnded: If this handle has ended the session.
@@ -239,7 +239,7 @@ class AsyncSession:
 
     @waits_for_model
     async def end(self) -> SessionEndReport:
-        """End the session: what it leaves is stored, its log is dropped (SE-4). Twice does no harm.
+        """End the session: what it leaves is stored, its log is dropped. Twice does no harm.
 
         Raises:
             StoreError: If a store could not; called again it goes on from there.

@@ -1,4 +1,4 @@
-"""The verbs that end what was imported as any session ends (SE-4)."""
+"""The verbs that end what was imported as any session ends."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AsyncEndingVerbs:
     @waits_for_model
     async def end_transcript(self, turns: Sequence[Draft]) -> tuple[SessionEndReport, ...]:
         """Take the turns of imported sessions through the end that every session has: extraction,
-        summary, promotion (SE-4).
+        summary, promotion.
 
         Turns that a session had when it ended before are not looked at again: the same transcript
         twice adds nothing, and one that has grown adds what is new.
@@ -126,7 +126,7 @@ class AsyncSessionVerbs:
         Args:
             name: What it is called; None for the session that this manager is within.
             ends_on_close: Whether it ends with this simonides, if it was gone on with here and is
-                open then: for a process whose talks do not outlive it (SE-4).
+                open then: for a process whose talks do not outlive it.
 
         Raises:
             InvalidInput: If none is named, or another than that by which alone the principal is

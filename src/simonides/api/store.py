@@ -80,10 +80,10 @@ class AsyncStrata:
             user: Whose memory it is; may be left out for a principal known by its session only.
             org: Organisation; None means the default one.
             task: A task of the user, with memories of its own.
-            agent: The agent that acts (SC-12).
-            session: Conversation; switching it keeps the memories (SC-8). Beside a user any visible
+            agent: The agent that acts.
+            session: Conversation; switching it keeps the memories. Beside a user any visible
                 text of up to 512 bytes; alone it is an id.
-            purpose: What recall is for (FX-15).
+            purpose: What recall is for.
 
         Raises:
             OwnerRequired: If neither user nor session is named.
@@ -112,12 +112,12 @@ class AsyncStrata:
         Args:
             manager: The principal's verbs.
             needs_model: Stop with ``llm_unavailable`` instead of letting the rules work.
-            checks: Effects to verify beside the built-in ones, by key (AG-3).
+            checks: Effects to verify beside the built-in ones, by key.
         """
         return AsyncAgent(self._runtime, manager, needs_model=needs_model, checks=checks)
 
     def add_source(self, source: KnowledgeSource, *, scope: str = "/global/") -> None:
-        """Register a source of documents, which reads of layer ``l3`` ask just in time (KN-1).
+        """Register a source of documents, which reads of layer ``l3`` ask just in time.
 
         Nothing is read before the first question, and nothing of it is ever stored. See
         docs/knowledge.md.
@@ -141,7 +141,7 @@ class AsyncStrata:
         return self._runtime.part(Library).remove(name)
 
     async def verify_audit(self) -> AuditReport:
-        """Recompute the audit chain of every owner (OB-1)."""
+        """Recompute the audit chain of every owner."""
         return await verify(self._runtime.store)
 
     async def deliver_outbox(self) -> int:
@@ -152,7 +152,7 @@ class AsyncStrata:
         return len(await deliver(self._runtime))
 
     async def sync(self, *, scopes: Sequence[str] | None = None, full: bool = False) -> SyncReport:
-        """Exchange what this replica has with its remote, both ways (MO-1; docs/modes.md).
+        """Exchange what this replica has with its remote, both ways (docs/modes.md).
 
         Every other verb works without the remote. A long-lived process exchanges by itself, every
         ``sync_every_seconds``. Done twice in a row it does nothing the second time; after an
@@ -195,7 +195,7 @@ class AsyncStrata:
         adopt: bool = False,
         progress: Callable[[ReindexReport], None] | None = None,
     ) -> ReindexReport:
-        """Make index entries anew that another model or analyser made, and write them back (LT-11).
+        """Make index entries anew that another model or analyser made, and write them back.
 
         Answers are the same before, meanwhile and after: a process makes what it reads anew for
         itself. Run again after an interruption it goes on. Of the memories nothing changes: no
@@ -223,7 +223,7 @@ class AsyncStrata:
 
     async def get_metrics(self) -> dict[str, Any]:
         """Return what this process has counted, and how the owners stand whose memories it has
-        warm (MM-3); see :meth:`simonides.AsyncMemoryManager.get_metrics`. ``scopes`` are the most
+        warm; see :meth:`simonides.AsyncMemoryManager.get_metrics`. ``scopes`` are the most
         that any of them has. For what watches a service; nothing is read from the store.
         """
         return warm_metrics(self._runtime)
@@ -235,7 +235,7 @@ class AsyncStrata:
         scopes: Sequence[str] | None = None,
         progress: Callable[[GcReport], None] | None = None,
     ) -> GcReport:
-        """Collect what has aged out, of all owners (LT-6); see
+        """Collect what has aged out, of all owners; see
         :meth:`simonides.AsyncMemoryManager.gc`.
 
         For the operator: from cron once a day, on any machine. An owner that somebody else is
@@ -256,7 +256,7 @@ class AsyncStrata:
 
     @waits_for_model
     async def end_due_sessions(self) -> tuple[SessionEndReport, ...]:
-        """End every session that nobody has gone on with for ``session_idle_minutes`` (SE-4).
+        """End every session that nobody has gone on with for ``session_idle_minutes``.
 
         For the operator: from cron, on any machine and on several at once; also what a stopped
         process has left in the middle of its end is finalised. A long-lived process does it by
@@ -278,7 +278,7 @@ class AsyncStrata:
         keep: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> BackupReport:
-        """Back up the whole store while it is in use, and verify the backup (OB-4; docs/backup.md).
+        """Back up the whole store while it is in use, and verify the backup (docs/backup.md).
 
         It is of one moment and holds up nobody. It counts once it was opened and every page, audit
         chain and content of it was looked at; until then it has no name. Any simonides can open it.
@@ -322,7 +322,7 @@ class AsyncStrata:
     async def rekey(
         self, *, scopes: Sequence[str] | None = None, adopt: bool = False, accept: bool = False
     ) -> KeysReport:
-        """Bring the codes of what is stored under the current key of the ring (FX-7).
+        """Bring the codes of what is stored under the current key of the ring.
 
         Owner by owner, each in one turn: run again after an interruption it goes on. Of the
         memories nothing changes. See docs/keys.md.
@@ -343,7 +343,7 @@ class AsyncStrata:
 
     async def sweep(self) -> int:
         """Remove what nobody can read any more: of owners whose keys were destroyed when they were
-        erased, and whom an older copy of the store has brought back (FX-13).
+        erased, and whom an older copy of the store has brought back.
 
         Returns:
             Of how many owners something was there.

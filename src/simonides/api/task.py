@@ -1,4 +1,4 @@
-"""One task of an agent: what is in front of it, what is remembered for it, what comes of it (MM-1).
+"""One task of an agent: what is in front of it, what is remembered for it, what comes of it.
 
 ``start → (before_model → before_tool → observe → note → step_done → turn_end)* → complete``
 """
@@ -48,7 +48,7 @@ class AsyncTask:
     """One task: working memory, what is pushed and pulled for it, and its end.
 
     Built by :meth:`simonides.AsyncMemoryManager.task`; ``async with`` starts it. Everything that it
-    is told is in its session's log before working memory sees it (SE-2). Its calls are made one
+    is told is in its session's log before working memory sees it. Its calls are made one
     after the other, by one process; calls out of order raise :class:`~simonides.PhaseError`. One
     session of a user has its name at a time; who was left so long that another has it gets
     :class:`~simonides.TaskUnderWay` from whatever writes but :meth:`complete` and :meth:`abandon`.
@@ -102,7 +102,7 @@ class AsyncTask:
 
     @property
     def left_out(self) -> tuple[Constraint, ...]:
-        """Constraints that find no room in the prompt (WM-3)."""
+        """Constraints that find no room in the prompt."""
         return self._state.left_out
 
     @property
@@ -157,10 +157,10 @@ class AsyncTask:
 
     async def prompt(self) -> str:
         """Return what goes before a model: the slots of working memory, and after the constraints
-        what is remembered, looked at again if that is due (WM-1, RE-1).
+        what is remembered, looked at again if that is due.
 
         The same state and the same memories give the same text; where nothing is pushed, or the
-        digest is switched off, all other bytes are the same (DI-5).
+        digest is switched off, all other bytes are the same.
 
         Raises:
             PhaseError: If the task is not under way.
@@ -219,11 +219,11 @@ class AsyncTask:
             name: Of the tool.
             result: Text, or data, of which the JSON is kept.
             importance: ``critical`` goes first and is not pushed out by others; what is
-                ``critical`` or ``high`` is kept when the task is complete (CO-5).
+                ``critical`` or ``high`` is kept when the task is complete.
             key: Under which it is kept then; None makes one of the tool's name and the text.
-            failed: Whether the tool failed; that is never kept (LT-4).
+            failed: Whether the tool failed; that is never kept.
             verified: Whether the host vouches for the result. Without it a result stays external
-                when it is kept (HY-6): little confidence, never a rule, no fact about the user.
+                when it is kept: little confidence, never a rule, no fact about the user.
 
         Returns:
             What is remembered about a call that failed; else, and in ``push`` mode, None.
@@ -288,7 +288,7 @@ class AsyncTask:
         )
 
     async def step_done(self, note: str | None = None) -> str | None:
-        """Say that the current step is done; past the end of the plan nothing happens (WM-4).
+        """Say that the current step is done; past the end of the plan nothing happens.
 
         What is remembered is looked at again before the next model call.
 
@@ -312,7 +312,7 @@ class AsyncTask:
     async def add_constraint(
         self, text: str, *, importance: str = "normal"
     ) -> tuple[Constraint, ...]:
-        """Add what the task must hold to from now on, whatever happens to the rest (WM-3).
+        """Add what the task must hold to from now on, whatever happens to the rest.
 
         Returns:
             All constraints that find no room in the prompt now; the prompt says how many.
@@ -331,7 +331,7 @@ class AsyncTask:
 
     @waits_for_model
     async def add(self, role: str, text: str, *, speaker: str | None = None) -> Talk:
-        """Add a turn of the talk; past the token budget its older half is summarised (WM-6).
+        """Add a turn of the talk; past the token budget its older half is summarised.
 
         Args:
             role: ``user``, ``assistant``, ``tool`` or ``other``.
@@ -368,7 +368,7 @@ class AsyncTask:
         return self._state.conversation.shown(self._state.rules)
 
     async def turn_end(self) -> None:
-        """End a turn: observations and scratchpad are cleared, the rest stays (WM-1).
+        """End a turn: observations and scratchpad are cleared, the rest stays.
 
         Raises:
             PhaseError: If a tool runs whose result was not observed, if the turn has ended, or the
@@ -381,7 +381,7 @@ class AsyncTask:
         self._phases.enter(TaskPhase.TURN_END)
 
     async def complete(self, learning: str | None = None) -> TaskReport:
-        """Keep what is worth it and what was learned, clean the task's scope, and be done (MM-1).
+        """Keep what is worth it and what was learned, clean the task's scope, and be done.
 
         Each step is done exactly once, also if the process dies between two: who resumes the task
         completes it. An error of the store leaves it to be called again.
@@ -468,7 +468,7 @@ class AsyncTaskVerbs:
         mode: str = TriggerMode.HYBRID,
         resume: bool = False,
     ) -> AsyncTask:
-        """Return a task: working memory in front of a model, with what is remembered for it (MM-1).
+        """Return a task: working memory in front of a model, with what is remembered for it.
 
         ``async with`` starts it. Its memories have a scope of their own below the user's, its log
         is in this principal's session, or without one in the session ``task-`` and its name.

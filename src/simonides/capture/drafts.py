@@ -49,7 +49,7 @@ MAX_ORIGIN_BYTES = 2048
 MAX_TAGS = 64
 MAX_PARENTS = 1000
 MAX_METADATA_DEPTH = 8
-"""Deepest nesting of metadata; from the study of denial of service in SPEC PO-1's sources."""
+"""Deepest nesting of metadata; chosen against deeply nested input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class DraftRules:
     """What policy says of callers' drafts.
 
     Attributes:
-        content_bytes: Longest content in UTF-8 (SPEC PO-1).
-        metadata_bytes: Longest metadata as canonical JSON (SPEC PO-1).
+        content_bytes: Longest content in UTF-8.
+        metadata_bytes: Longest metadata as canonical JSON.
         category_of_kind: Category of a draft that names none, by the kind's name.
         max_ttl_days: Longest asked-for life in days; chosen: 100 years.
     """

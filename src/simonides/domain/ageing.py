@@ -1,6 +1,6 @@
-"""How a memory ages: what of it a reader sees at a given time (LT-5, LT-7, HY-4).
+"""How a memory ages: what of it a reader sees at a given time.
 
-All of it follows from the clock and from what the state says; nothing is stored (ME-5). So looking
+All of it follows from the clock and from what the state says; nothing is stored. So looking
 twice ages once, and a read at an earlier clock sees what was seen then. ``retrieval.ageing`` has
 the same formulas over columns; a test compares the two.
 """
@@ -20,29 +20,29 @@ from simonides.domain.value import Value, from_us, to_us
 DAY_US = 86_400_000_000
 MONTH_US = 30 * DAY_US
 YEAR_US = 365 * DAY_US
-"""What age is against where there is no hard expiry (HY-4)."""
+"""What age is against where there is no hard expiry."""
 
 LOSSES = 10_000
 LOSS_US = MONTH_US // 500
-"""An unverified inference loses 0.05 of confidence in 30 days (LT-7): counted in ten-thousandths,
+"""An unverified inference loses 0.05 of confidence in 30 days: counted in ten-thousandths,
 so that one just made is what it was, and readers of the same minutes see the same."""
 
 DIGITS = 1e6
 """What is left is rounded to a millionth: 0.7 less 0.4 is 0.3, and so not below it."""
 
 AGE_WEIGHT, ACCESS_WEIGHT, CONFLICT_WEIGHT = 0.4, 0.3, 0.3
-"""What staleness is made of (HY-4)."""
+"""What staleness is made of."""
 
 STALE_AT = 0.7
-"""Staleness from which a memory counts half (HY-4)."""
+"""Staleness from which a memory counts half."""
 
 SUMMARY_CATEGORY = "session_summary"
-"""Category of which the latest of a user does not expire (LT-5)."""
+"""Category of which the latest of a user does not expire."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access(Value):
-    """How often a memory was read, as the journal tells (LT-9).
+    """How often a memory was read, as the journal tells.
 
     Attributes:
         reads: Reads so far.
@@ -64,13 +64,13 @@ class Ageing(Value):
 
     Attributes:
         memory: As readers see it now.
-        recorded_confidence: Before any of it was lost (LT-7).
-        age: How much of its life is over, 0 to 1 (HY-4).
-        staleness: 0 to 1; from 0.7 on it counts half, above 0.9 it is queued for eviction (HY-4).
+        recorded_confidence: Before any of it was lost.
+        age: How much of its life is over, 0 to 1.
+        staleness: 0 to 1; from 0.7 on it counts half, above 0.9 it is queued for eviction.
         stale_from: When ranking begins to count it half, unless it is read, said or confirmed
             again; None for never.
         access: How it was read.
-        asks_to_be_verified: Whether somebody should be asked about it now (ME-2).
+        asks_to_be_verified: Whether somebody should be asked about it now.
     """
 
     memory: Memory
@@ -98,7 +98,7 @@ def reach(level: float, *, contradicted: bool) -> Reach:
     """Return from which age on a memory is as stale as ``level``.
 
     Staleness is ``0.4·age + 0.3·unread + 0.3·contradicted``; where nothing contradicts, the other
-    two weights make up the whole (HY-4).
+    two weights make up the whole.
     """
     whole = 1.0 if contradicted else AGE_WEIGHT + ACCESS_WEIGHT
     wanted = level * whole - (CONFLICT_WEIGHT if contradicted else 0.0)
@@ -118,13 +118,13 @@ def is_contradicted(memory: Memory) -> bool:
 
 
 def decays(memory: Memory) -> bool:
-    """Whether it loses confidence with time: an inference that nobody has confirmed (LT-7)."""
+    """Whether it loses confidence with time: an inference that nobody has confirmed."""
     return memory.trust is Trust.AGENT and memory.verified_at is None
 
 
 def confidence_at(memory: Memory, now: datetime) -> float:
     """Return what is left of a memory's confidence: 0.05 go in 30 days, and never more than there
-    is (LT-7). Counted from when it was recorded; what somebody confirms has its own again.
+    is. Counted from when it was recorded; what somebody confirms has its own again.
     """
     if not decays(memory):
         return memory.confidence
@@ -135,7 +135,7 @@ def confidence_at(memory: Memory, now: datetime) -> float:
 
 def age(memory: Memory, now: datetime) -> float:
     """Return how much of its life is over, 0 to 1: since it was last said, confirmed or changed,
-    against its hard expiry or else a year. What is timeless does not age (HY-4).
+    against its hard expiry or else a year. What is timeless does not age.
     """
     if memory.timeless:
         return 0.0
@@ -152,7 +152,7 @@ def span_us(memory: Memory) -> int:
 
 
 def staleness(memory: Memory, now: datetime, access: Access) -> float:
-    """Return how stale a memory is, 0 to 1 (HY-4).
+    """Return how stale a memory is, 0 to 1.
 
     Args:
         memory: The record; in review it counts as contradicted.
@@ -170,7 +170,7 @@ def stale_from(memory: Memory) -> int | None:
     """Return from when on it counts as stale, µs; None for never.
 
     By what the state says: of reads that is the last one that was folded into it, since ranking
-    looks at no journal (ME-7).
+    looks at no journal.
     """
     if memory.timeless:
         return None
@@ -187,13 +187,13 @@ def seen_at(memory: Memory, now: datetime, *, endures: bool = False) -> Memory:
     """Return a memory as readers see it at a time.
 
     Its confidence is what is left of it; past its soft expiry it is in review, and stale where
-    HY-4 says so. A conflict that waits for a person goes before both. What does not stand (any
+    by definition. A conflict that waits for a person goes before both. What does not stand (any
     more) is seen as it was left.
 
     Args:
         memory: The record, as its state says.
         now: The clock.
-        endures: Whether it is the latest session summary, which does not expire (LT-5).
+        endures: Whether it is the latest session summary, which does not expire.
     """
     if not memory.status.is_live:
         return memory

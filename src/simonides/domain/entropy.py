@@ -30,7 +30,7 @@ def is_drawn(text: str) -> bool:
 
 
 def told(text: str) -> str:
-    """Return a text as an error may repeat it: what may be a secret by its length alone (HY-1)."""
+    """Return a text as an error may repeat it: what may be a secret by its length alone."""
     words = (word for word in text.split() if len(word) >= _SHORTEST)
     if any(is_drawn(word) and not _is_uuid(word) for word in words):
         return f"(a text of {len(text)} characters)"

@@ -65,7 +65,7 @@ class InvalidInput(SimonidesError):
 
 
 class InvalidScope(InvalidInput):
-    """An identity or scope path is malformed; it never means the global scope (SC-1)."""
+    """An identity or scope path is malformed; it never means the global scope."""
 
 
 class IdempotencyMismatch(InvalidInput):
@@ -73,11 +73,11 @@ class IdempotencyMismatch(InvalidInput):
 
 
 class OwnerRequired(SimonidesError):
-    """No user and no session was named; there is no shared default owner (SC-8)."""
+    """No user and no session was named; there is no shared default owner."""
 
 
 class ScopeDenied(SimonidesError):
-    """The principal has no right to this scope (SC-3, SC-5).
+    """The principal has no right to this scope.
 
     Attributes:
         scope: Canonical path that was asked for.
@@ -91,7 +91,7 @@ class ScopeDenied(SimonidesError):
 
 
 class QuotaExceeded(SimonidesError):
-    """A write finds no room, or comes too soon; nothing was written (LT-8, PO-6).
+    """A write finds no room, or comes too soon; nothing was written.
 
     Attributes:
         what: ``memories`` or ``turns`` of a scope, ``writes_per_minute`` of an owner, or
@@ -111,7 +111,7 @@ class QuotaExceeded(SimonidesError):
 
 
 class PhaseError(SimonidesError):
-    """A task was called out of order; nothing was changed (MM-2).
+    """A task was called out of order; nothing was changed.
 
     Attributes:
         call: What was called.
@@ -128,7 +128,7 @@ class PhaseError(SimonidesError):
 
 
 class TaskUnderWay(InvalidInput):
-    """A task of this name is under way, here or in another session (MM-1).
+    """A task of this name is under way, here or in another session.
 
     Nothing was written, but for one call: the first of a run after its session was ended, or its
     user erased. That finds out by writing, so what it said is in the log that the session began.
@@ -172,7 +172,7 @@ class SessionEnded(SimonidesError):
 
 
 class NotReplayable(SimonidesError):
-    """A digest cannot be given again: some of what it showed is erased, purged or refused (FX-4).
+    """A digest cannot be given again: some of what it showed is erased, purged or refused.
 
     Attributes:
         ids: Of the memories that are gone, in the order of the receipt.
@@ -234,7 +234,7 @@ class MissingExtra(ConfigurationError):
 
 
 class KeyUnavailable(ConfigurationError):
-    """A master key cannot be had: no ring, not in it, or the ring cannot be read (FX-7).
+    """A master key cannot be had: no ring, not in it, or the ring cannot be read.
 
     No message, attribute or cause of it holds key material.
 
@@ -314,7 +314,7 @@ class StoreCorrupt(StoreError):
 
 
 class Tampered(StoreCorrupt):
-    """What a store keeps is not what was written there under the key ring; it is not served (FX-7).
+    """What a store keeps is not what was written there under the key ring; it is not served.
 
     Attributes:
         kind: ``content`` (a memory, or one of its states), ``entry`` (what it is found by),
@@ -336,7 +336,7 @@ class Tampered(StoreCorrupt):
 
 
 class KeyDestroyed(StoreError):
-    """What is kept of an owner was encrypted by a key that was destroyed at its erasure (FX-13).
+    """What is kept of an owner was encrypted by a key that was destroyed at its erasure.
 
     Nobody can read it any more. It is there because an older copy of the store was put back; what
     is left of such owners is removed by ``simonides keys sweep``.
@@ -344,7 +344,7 @@ class KeyDestroyed(StoreError):
 
 
 class SourceUnavailable(SimonidesError):
-    """A source of documents cannot answer (KN-1); a read goes on without it and says so.
+    """A source of documents cannot answer; a read goes on without it and says so.
 
     Attributes:
         source: Name of the source.
@@ -359,7 +359,7 @@ class ModelError(SimonidesError):
     """The language model gave no usable answer.
 
     Attributes:
-        usage: What asking has cost all the same, or None where nobody counted (LM-1).
+        usage: What asking has cost all the same, or None where nobody counted.
     """
 
     def __init__(self, problem: str = "", *, usage: Usage | None = None) -> None:
@@ -372,7 +372,7 @@ class ModelUnavailable(ModelError):
 
 
 class CeilingReached(ModelUnavailable):
-    """Policy allows no more questions for now; rules decide instead (FX-11).
+    """Policy allows no more questions for now; rules decide instead.
 
     Attributes:
         ceiling: Which, ``calls_per_owner_day``.

@@ -1,4 +1,4 @@
-"""Audit events and the chain that makes their log tamper-evident (OB-1).
+"""Audit events and the chain that makes their log tamper-evident.
 
 The chain covers a salted commitment to each payload, and payloads lie apart: erasing content
 leaves the chain verifiable.
@@ -81,7 +81,7 @@ class Event(Value):
         actor: Canonical name of the principal.
         subjects: Ids of the memories concerned; erased with them.
         reasons: Machine-readable.
-        details: JSON-ready values; never holds content or matched text (HY-1).
+        details: JSON-ready values; never holds content or matched text.
         salt: 16 random bytes for the commitment.
     """
 

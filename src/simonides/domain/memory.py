@@ -1,7 +1,7 @@
 """The memory record: one immutable content version and the state that is in force for it (ME).
 
 A *version* never changes once written: content, scope, origin, quote. A *state* is every
-attribute that may change without new content: status, confidence, expiry and so on (ME-5).
+attribute that may change without new content: status, confidence, expiry and so on.
 ``Memory`` shows both together, as of one moment.
 """
 
@@ -34,19 +34,19 @@ def no_metadata() -> Mapping[str, Any]:
 
 
 NEEDS_VERIFICATION_BELOW = 0.7
-"""Confidence under which a memory counts as unverified until confirmed (ME-2)."""
+"""Confidence under which a memory counts as unverified until confirmed."""
 
 
 VERIFY_WITHIN = timedelta(hours=1)
-"""How long after it was recorded somebody is asked to verify an unverified memory (ME-2)."""
+"""How long after it was recorded somebody is asked to verify an unverified memory."""
 
 STALE_AFTER = timedelta(days=7)
 STALE_BELOW = 0.8
-"""Age from which, and confidence under which, a memory is shown as possibly stale (ME-6)."""
+"""Age from which, and confidence under which, a memory is shown as possibly stale."""
 
 
 PASSAGE_CATEGORY = "l3 document"
-"""Category of a passage of a document (KN-1). No memory has it: a policy's categories have no white
+"""Category of a passage of a document. No memory has it: a policy's categories have no white
 space in their names."""
 
 
@@ -70,7 +70,7 @@ class Kind(StrEnum):
 
 
 class Status(StrEnum):
-    """Where a memory is in its life (ME-3).
+    """Where a memory is in its life.
 
     ``active`` and ``review`` are recalled. ``held`` waits for the end of its session.
     ``superseded`` gave way to a newer version. ``archived`` is a rule beyond the cap. ``stale``
@@ -94,7 +94,7 @@ class Status(StrEnum):
 
 
 class Importance(StrEnum):
-    """How much a memory matters (ME-1)."""
+    """How much a memory matters."""
 
     NORMAL = "normal"
     HIGH = "high"
@@ -102,13 +102,13 @@ class Importance(StrEnum):
 
     @property
     def weight(self) -> float:
-        """0.5, 0.8 or 1.0, as SPEC ME-1 lists them."""
+        """0.5, 0.8 or 1.0."""
         return {"normal": 0.5, "high": 0.8, "critical": 1.0}[self.value]
 
 
 @dataclass(frozen=True, slots=True)
 class Triple(Value):
-    """A fact in three parts; subject and predicate name its slot (LT-3)."""
+    """A fact in three parts; subject and predicate name its slot."""
 
     subject: str
     predicate: str
@@ -137,7 +137,7 @@ class Origin(Value):
 
 
 class Place(NamedTuple):
-    """Within what gates compare: memories for different readers never meet (LT-2, SC-12).
+    """Within what gates compare: memories for different readers never meet.
 
     Attributes:
         scope: Where a memory belongs.
@@ -167,7 +167,7 @@ class Memory(Value):
         content: The text.
         content_hash: SHA-256 of the normalised text, hexadecimal.
         source: Where it came from, with the trust label that follows from it.
-        trust: Label of the lattice (FX-5).
+        trust: Label of the lattice.
         created_at: When it was recorded.
         updated_at: When it was last said, confirmed or changed; ageing and what is collected do
             not count.
@@ -178,15 +178,15 @@ class Memory(Value):
         origin: Session, turn, tool call, model.
         speaker: Who said it.
         parents: Ids of the memories it was derived from.
-        audience: Agents that may see it; None means all (SC-12).
-        purpose: What it was given for (FX-15).
+        audience: Agents that may see it; None means all.
+        purpose: What it was given for.
         confidence: 0 to 1.
         importance: ``normal``, ``high`` or ``critical``.
         sensitivity: ``public``, ``private`` or ``sensitive``.
         tags: Sorted, without repetition.
         metadata: JSON-ready, at most 16 KiB.
         pinned: Never evicted for lack of room before the unpinned.
-        timeless: Does not age (HY-4).
+        timeless: Does not age.
         status: Place in its life.
         supersedes: Id of the version that it replaced.
         superseded_by: Id of the version that replaced it.
@@ -203,7 +203,7 @@ class Memory(Value):
         hard_expires_at: From this instant on it is never returned.
         known_to: End of this state on the system clock; None while it is in force.
         embedding_model: Embedder in force when it was written, or None. Its vector may have been
-            made anew since (LT-11); the index entry says by what.
+            made anew since; the index entry says by what.
     """
 
     id: str
@@ -280,12 +280,12 @@ class Memory(Value):
 
     @property
     def needs_verification(self) -> bool:
-        """Whether it is still unconfirmed and below the confidence of ME-2."""
+        """Whether it is still unconfirmed and below the confidence that needs no verification."""
         return self.confidence < NEEDS_VERIFICATION_BELOW and self.verified_at is None
 
     @property
     def is_passage(self) -> bool:
-        """Whether it is a passage of a document, shown as memories are and never stored (KN-1)."""
+        """Whether it is a passage of a document, shown as memories are and never stored."""
         return self.category == PASSAGE_CATEGORY
 
     def asks_to_be_verified(self, now: datetime) -> bool:
@@ -293,8 +293,8 @@ class Memory(Value):
         return self.needs_verification and now < self.created_at + VERIFY_WITHIN
 
     def warnings(self, now: datetime) -> tuple[str, ...]:
-        """Return what a reader should know before relying on it: ``unverified`` (ME-2), ``stale?``
-        (ME-6, LT-5) and ``in review`` (RE-5), of which any may be missing. A passage of a document
+        """Return what a reader should know before relying on it: ``unverified``, ``stale?`` and
+        ``in review``, of which any may be missing. A passage of a document
         is read anew each time and so never stale; what hygiene has found in it is told here.
         """
         if self.is_passage:
@@ -310,7 +310,7 @@ class Memory(Value):
         return tuple(name for name, holds in found.items() if holds)
 
     def is_expired(self, now: datetime) -> bool:
-        """Whether its hard expiry has passed; at the very instant it has (LT-5)."""
+        """Whether its hard expiry has passed; at the very instant it has."""
         return self.hard_expires_at is not None and now >= self.hard_expires_at
 
 
@@ -343,12 +343,12 @@ class Draft(Value):
             ``forgotten_since`` and ``was:created`` (or whatever it was) among the reasons.
         speaker: Who said it.
         session: Conversation; None takes the principal's.
-        turn: Place in the session, from 0. With ``session`` it makes a verbatim turn (CO-10).
+        turn: Place in the session, from 0. With ``session`` it makes a verbatim turn.
         triple: Subject, predicate, object.
         audience: Agents that may see it.
         purpose: What it was given for.
         parents: Ids of memories it was derived from.
-        timeless: Does not age: it is never stale (HY-4). Its expiry is its category's all the same.
+        timeless: Does not age: it is never stale. Its expiry is its category's all the same.
         origin: What it was read from: the URL of a page, the name of a document or of a tool.
     """
 

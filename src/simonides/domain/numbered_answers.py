@@ -1,4 +1,4 @@
-"""Answers about things that were shown by number: one word for each, and nothing else (LM-3).
+"""Answers about things that were shown by number: one word for each, and nothing else.
 
 What is wrong in an answer is left out and named; no input raises, and none can name anything that
 was not shown.

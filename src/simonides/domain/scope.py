@@ -1,7 +1,7 @@
 """Where a memory belongs and who asks: the tenancy tree, parsed once into values.
 
 The tree is global → org → user → task; ``/session/{id}/`` under an org is the place of a
-principal known only by its session (SC-8). A scope is compared as a tuple, never by prefix:
+principal known only by its session. A scope is compared as a tuple, never by prefix:
 ``/user/42`` has nothing to do with ``/user/421``.
 """
 
@@ -23,7 +23,7 @@ MAX_ID_CHARS = 128
 MAX_SESSION_BYTES = 512
 """Longest name of a conversation beside a user; as for keys."""
 
-# SC-1. The names are those that a path or a wildcard syntax elsewhere gives a meaning to.
+# The names are those that a path or a wildcard syntax elsewhere gives a meaning to.
 FORBIDDEN_CHARS = frozenset("/%*,;:{}\"'\\")
 # Letters, marks and signs by category that show as nothing: fillers of Hangul, Khmer and
 # Mongolian, the grapheme joiner, the empty Braille pattern, and the variation selectors.
@@ -51,7 +51,7 @@ def checked_id(field: str, raw: object) -> str:
             bidirectional or zero-width characters or one of ``/ % * , ; : { } " ' \``, or is a
             reserved name.
 
-    Source: SPEC SC-1. A text that is not NFC is refused rather than silently changed: two
+    A text that is not NFC is refused rather than silently changed: two
     spellings of one id must not reach the same memories unnoticed.
     """
     if not isinstance(raw, str):
@@ -73,7 +73,7 @@ def checked_session(raw: object) -> str:
     r"""Return ``raw`` as the name of a conversation beside a user: an attribute of what was said,
     and no part of a path, so that most texts will do, ``2023/05/08: call`` for one.
 
-    Where nobody but a session is named it is a scope, and :func:`checked_id` holds (SC-8).
+    Where nobody but a session is named it is a scope, and :func:`checked_id` holds.
 
     Raises:
         InvalidScope: If it is not text, blank, longer than 512 bytes, not NFC, or holds a
@@ -206,7 +206,7 @@ class Scope(Value):
 
     @property
     def owner(self) -> Scope:
-        """The unit of consistency it lives in: itself, or for a task its user (DESIGN D2)."""
+        """The unit of consistency it lives in: itself, or for a task its user."""
         return self if self.task is None else Scope(self.org, self.user)
 
     @property
@@ -267,7 +267,7 @@ def _pairs(parts: list[str]) -> list[tuple[str, str]]:
 
 
 class Right(StrEnum):
-    """What an administrator may grant (SC-3)."""
+    """What an administrator may grant."""
 
     ORG_WRITE = "org_write"
     ADMIN = "admin"
@@ -302,9 +302,9 @@ class Principal(Value):
 
     Attributes:
         home: The only scope it writes without a grant.
-        session: Conversation identity; switching it keeps the memories (SC-8).
-        agent: The agent that acts, or None (SC-12).
-        purpose: What recall is for (FX-15), or None.
+        session: Conversation identity; switching it keeps the memories.
+        agent: The agent that acts, or None.
+        purpose: What recall is for, or None.
         by: Set for administrators: the name in the audit trail.
     """
 
@@ -331,7 +331,7 @@ class Principal(Value):
         (:func:`checked_session`); alone it is an id.
 
         Raises:
-            OwnerRequired: If neither a user nor a session is named (SC-8).
+            OwnerRequired: If neither a user nor a session is named.
             InvalidScope: If an id is malformed, or a task is named without its user.
         """
         named_org = checked_id("org", DEFAULT_ORG if org is None else org)

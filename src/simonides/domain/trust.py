@@ -1,4 +1,4 @@
-"""Trust as a lattice carried by the data (FX-5): what is derived is never more than its parts.
+"""Trust as a lattice carried by the data: what is derived is never more than its parts.
 
 Labels decide; detectors, which come later, only flag.
 """
@@ -42,7 +42,7 @@ class Sensitivity(StrEnum):
 
 
 class Source(StrEnum):
-    """Where a memory came from (ME-2)."""
+    """Where a memory came from."""
 
     USER_STATED = "user_stated"
     USER_CORRECTION = "user_correction"
@@ -59,17 +59,17 @@ class Source(StrEnum):
 
     @property
     def default_confidence(self) -> float:
-        """Confidence of a memory whose proposer states none, as SPEC ME-2 lists it."""
+        """Confidence of a memory whose proposer states none."""
         return _CONFIDENCE[self]
 
     @property
     def trust(self) -> Trust:
-        """The label that this source starts with, as SPEC FX-5 orders them."""
+        """The label that this source starts with."""
         return _TRUST[self]
 
     @property
     def is_correction(self) -> bool:
-        """Whether it is an explicit correction, which always wins (LT-3)."""
+        """Whether it is an explicit correction, which always wins."""
         return self in (Source.USER_CORRECTION, Source.IN_SESSION_CORRECTION)
 
 

@@ -59,7 +59,7 @@ def plain(value: Any) -> Any:
 def shown(raw: object) -> str:
     """Return how an error names a value that it refuses: a text quoted and cut, else by type.
 
-    What may be a secret is told by its length (HY-1).
+    What may be a secret is told by its length.
     """
     if not isinstance(raw, str):
         return type(raw).__name__

@@ -7,7 +7,7 @@ client.chat.completions.create(model="…", messages=[…])
 
 What comes back is a client of the same class that shares the connections of the one handed in,
 which stays as it was. Its chat calls are given what is remembered, as one part of the user's last
-turn (DI-1), and what the user says is captured once the answer is there (CO-1). Everything else,
+turn, and what the user says is captured once the answer is there. Everything else,
 raw responses and ``with_options`` included, is the SDK's own. No SDK is imported here.
 """
 
@@ -85,7 +85,7 @@ def wrap(
         recall: Whether requests are given what is remembered.
         capture: Whether what the user says is looked through for memories.
         floor: Least relevance of what a request is given; None takes the policy's. The default is
-            that of a pull (RE-1): the best few, none of them too far away.
+            that of a pull: the best few, none of them too far away.
         max_items: At most so many memories; None takes the policy's.
         preference_bias: Show preferences under a key whatever is asked, room permitting.
         place: ``part``: the digest is a text part of its own in the user's last turn; ``message``:

@@ -1,4 +1,4 @@
-"""The memory behind a wrapped client: what goes into a request, and what is kept of it (CO-1).
+"""The memory behind a wrapped client: what goes into a request, and what is kept of it.
 
 Recall happens before the request; capture after the answer, on a thread of its own that nobody
 waits for. Neither ever makes a call fail: what went wrong stands in ``diagnostics``, without a word
@@ -114,7 +114,7 @@ class WrappedMemory:
 
     @property
     def usage(self) -> Usage:
-        """What capture has cost (FX-11)."""
+        """What capture has cost."""
         return self._usage
 
     @property
@@ -184,7 +184,7 @@ class WrappedMemory:
 
     def _heard(self, speech: Speech) -> Heard:
         """Return what the user says in a request that begins now: if he is erased after this, here
-        or elsewhere, it is not captured (FX-3).
+        or elsewhere, it is not captured.
         """
         if not self._habits.captures or not speech.new:
             return Heard(speech)

@@ -15,7 +15,7 @@ def forget_cached() -> None:
 
     They remember how texts, names and scopes were read, so that the same need not be read twice:
     some thousand of the last ones, of everybody in the process. After an incognito simonides
-    nothing of what was said there may be left (MO-1). Whoever else is open in the process reads
+    nothing of what was said there may be left. Whoever else is open in the process reads
     some things once more.
     """
     modules = [module for name, module in sys.modules.items() if name.startswith(f"{PACKAGE}.")]

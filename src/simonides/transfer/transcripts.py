@@ -1,4 +1,4 @@
-"""Transcripts as JSON Lines, kept as verbatim episodic memories (CO-10).
+"""Transcripts as JSON Lines, kept as verbatim episodic memories.
 
 One turn a line: ``{"session_id", "timestamp", "speaker", "role", "text"}``; ``role`` is ``user``,
 ``assistant``, ``tool`` or ``other`` (the default); ``turn``, the place in its session, is taken

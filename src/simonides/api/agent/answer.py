@@ -1,4 +1,4 @@
-"""The last phase: drafting an answer, and checking that declared memory shows in it (AG-3)."""
+"""The last phase: drafting an answer, and checking that declared memory shows in it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def check_answer(
 
 
 def cited_as(hit: Hit) -> str:
-    """Return what an answer cites a memory by: its key, or its id where it has none (AG-3)."""
+    """Return what an answer cites a memory by: its key, or its id where it has none."""
     return hit.memory.id if hit.memory.key is None else hit.memory.key
 
 
@@ -98,7 +98,7 @@ def draft_answer(request: str, hits: Sequence[Hit], max_chars: int) -> dict[str,
     It restates what the request is about and applies language, style and channel; it knows no
     more than that.
     """
-    # What came from outside is shown and never obeyed (FX-5).
+    # What came from outside is shown and never obeyed.
     own = (hit.memory for hit in hits if hit.memory.trust is not Trust.EXTERNAL)
     known = {memory.key: memory.content for memory in own if memory.key is not None}
     used = []

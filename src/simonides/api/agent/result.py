@@ -1,4 +1,4 @@
-"""What an agent run reports, with the fields of SPEC AG-1."""
+"""What an agent run reports, with its fields."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class AgentResult(Value):
     Attributes:
         run_id: UUIDv7.
         status: ``ok`` or ``stopped``.
-        stop_reason: One of SPEC AG-2, ``success`` for ``ok``.
+        stop_reason: A reason code, ``success`` for ``ok``.
         outcome: ``memory_applied`` or ``context_only``; None where no answer was given.
         answer: The text; None where no answer was given.
         used_memory_keys: What the answer declares to have used, each really retrieved.

@@ -1,4 +1,4 @@
-"""The order of a run, its budgets, and the stop reason of everything that can go wrong (AG-2)."""
+"""The order of a run, its budgets, and the stop reason of everything that can go wrong."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ from simonides.ports import LanguageModel
 from simonides.text.normalise import check_text
 
 HISTORY_ANSWER_CHARS = 240
-"""How much of an answer the short history keeps (SPEC AG-1)."""
+"""How much of an answer the short history keeps."""
 
 _WRITTEN = (OutcomeKind.CREATED, OutcomeKind.SUPERSEDED)
 _REFRESHED = (OutcomeKind.REFRESHED, OutcomeKind.BUMPED, OutcomeKind.TOUCHED)
@@ -188,7 +188,7 @@ class _Run:
 
     async def capture(self, message: str) -> None:
         await self._journal.flush(self._manager.principal.home.owner)
-        # Before the model is asked: the user may be erased while it thinks (FX-3).
+        # Before the model is asked: the user may be erased while it thinks.
         memory = await self._manager.unless_erased()
         proposed = await self._propose(message)
         if len(proposed.candidates) > self._policy.budgets.capture_items:
@@ -251,7 +251,7 @@ class _Run:
             scopes=reachable,
             preference_bias=intent.include_preference_keys,
         )
-        # What may not enter a digest enters no other prompt either (DI-2).
+        # What may not enter a digest enters no other prompt either.
         allowed = self._policy.digest.sensitivities
         self._hits = tuple(hit for hit in recall if hit.memory.sensitivity in allowed)
         self._receipt = recall.receipt
@@ -321,7 +321,7 @@ class _Run:
         self._note("apply", message=request, answer=answer.text[:HISTORY_ANSWER_CHARS])
 
     async def _learn(self, answer: Answer) -> None:
-        """Let the floors know what the answer declares to have used (RE-4)."""
+        """Let the floors know what the answer declares to have used."""
         if self._receipt is not None:
             used = {hit.memory.id for hit in self._hits if cited_as(hit) in answer.used}
             await Floors(self._runtime, self._manager.principal).learn(self._receipt, used)
@@ -378,7 +378,7 @@ class _Run:
         raise _Stopped(reason, phase, **facts)
 
     def _yield(self, error: ModelError, unusable: str, phase: str, **facts: Any) -> None:
-        """Let the rules take over where a ceiling was in the way (FX-11); else stop."""
+        """Let the rules take over where a ceiling was in the way; else stop."""
         if not isinstance(error, CeilingReached) or self._needs_model:
             self._fail(error, unusable, phase, **facts)
         self._note(error.reason)

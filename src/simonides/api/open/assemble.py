@@ -148,11 +148,11 @@ def assemble(
             a clock or an alarm that is not: nothing is collected by surprise.
         idling: What wakes who ends sessions that nobody goes on with; likewise.
         tokens: Token counter, or a function that counts; None means the settings' tokenizer, or
-            else the estimate of SPEC WM-7.
+            else the documented estimate.
         embedder: Embedder to use instead of the settings'; who brings one closes it.
         reranker: Reranker to use instead of the settings', likewise.
-        classifier: Looks a second time at what is suspicious (HY-2); likewise.
-        finder: Finds in texts what the detectors here may not know (HY-1).
+        classifier: Looks a second time at what is suspicious; likewise.
+        finder: Finds in texts what the detectors here may not know.
         key_ring: Master keys to use instead of the settings'; in memory there is nothing to key.
         anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
         key_vault: The keys by which what is kept is encrypted, instead of the settings'; likewise.
@@ -351,8 +351,8 @@ def _hidden(
     alarm: Alarm | None,
     closers: list[Callable[[], None]],
 ) -> tuple[Settings, Alarm | None]:
-    """Return settings and alarm of what leaves nothing behind, and have it let go of at the end
-    (MO-1): backups lie where a caller says or nowhere.
+    """Return settings and alarm of what leaves nothing behind, and have it let go of at the end:
+    backups lie where a caller says or nowhere.
     """
     if alarm is not None or clock is None:
         alarm = dropping = DroppingAlarm(alarm or SystemAlarm())

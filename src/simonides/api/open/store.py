@@ -69,7 +69,7 @@ def choose_mode(mode: str | None, target: str | os.PathLike[str] | None, setting
     """Return the mode that was asked for, else the settings': ``local``, ``incognito``, ``synced``.
 
     Who asks for incognito knows that the store stays as it is. Who names a store where a setting
-    makes everything incognito means that store, and would be told of success about it (MO-1).
+    makes everything incognito means that store, and would be told of success about it.
 
     Raises:
         ConfigurationError: If there is no such mode, or it is incognito by the settings alone and
@@ -166,7 +166,7 @@ def open_records(
     *,
     keys: Keys = Keys(),  # noqa: B008 - frozen
 ) -> RecordStore:
-    """Open where the safety records and the feedback of a store lie (OB-2): in memory where it
+    """Open where the safety records and the feedback of a store lie: in memory where it
     does, in a file beside it, or in a schema of their own of its database; encrypted if it is.
 
     Raises:
@@ -227,7 +227,7 @@ def choose_remote(
     reach: Callable[..., Reached],
     alarm: Alarm | None,
 ) -> Replica:
-    """Return what exchanges a store with its remote; the remote is not opened yet (MO-1).
+    """Return what exchanges a store with its remote; the remote is not opened yet.
 
     Args:
         remote: Path or URL of the other store.

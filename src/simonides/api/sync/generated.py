@@ -169,7 +169,7 @@ class Task:
     """One task: working memory, what is pushed and pulled for it, and its end.
 
     Built by :meth:`simonides.MemoryManager.task`; ``with`` starts it. Everything that it
-    is told is in its session's log before working memory sees it (SE-2). Its calls are made one
+    is told is in its session's log before working memory sees it. Its calls are made one
     after the other, by one process; calls out of order raise :class:`~simonides.PhaseError`. One
     session of a user has its name at a time; who was left so long that another has it gets
     :class:`~simonides.TaskUnderWay` from whatever writes but :meth:`complete` and :meth:`abandon`.
@@ -214,7 +214,7 @@ class Task:
 
     @property
     def left_out(self) -> tuple[Constraint, ...]:
-        """Constraints that find no room in the prompt (WM-3)."""
+        """Constraints that find no room in the prompt."""
         return self._task.left_out
 
     @property
@@ -255,10 +255,10 @@ class Task:
 
     def prompt(self) -> str:
         """Return what goes before a model: the slots of working memory, and after the constraints
-        what is remembered, looked at again if that is due (WM-1, RE-1).
+        what is remembered, looked at again if that is due.
 
         The same state and the same memories give the same text; where nothing is pushed, or the
-        digest is switched off, all other bytes are the same (DI-5).
+        digest is switched off, all other bytes are the same.
 
         Raises:
             PhaseError: If the task is not under way.
@@ -306,11 +306,11 @@ class Task:
             name: Of the tool.
             result: Text, or data, of which the JSON is kept.
             importance: ``critical`` goes first and is not pushed out by others; what is
-                ``critical`` or ``high`` is kept when the task is complete (CO-5).
+                ``critical`` or ``high`` is kept when the task is complete.
             key: Under which it is kept then; None makes one of the tool's name and the text.
-            failed: Whether the tool failed; that is never kept (LT-4).
+            failed: Whether the tool failed; that is never kept.
             verified: Whether the host vouches for the result. Without it a result stays external
-                when it is kept (HY-6): little confidence, never a rule, no fact about the user.
+                when it is kept: little confidence, never a rule, no fact about the user.
 
         Returns:
             What is remembered about a call that failed; else, and in ``push`` mode, None.
@@ -358,7 +358,7 @@ class Task:
         )
 
     def step_done(self, note: str | None = None) -> str | None:
-        """Say that the current step is done; past the end of the plan nothing happens (WM-4).
+        """Say that the current step is done; past the end of the plan nothing happens.
 
         What is remembered is looked at again before the next model call.
 
@@ -376,7 +376,7 @@ class Task:
         return self._driver.run(self._task.step_done(note))
 
     def add_constraint(self, text: str, *, importance: str = "normal") -> tuple[Constraint, ...]:
-        """Add what the task must hold to from now on, whatever happens to the rest (WM-3).
+        """Add what the task must hold to from now on, whatever happens to the rest.
 
         Returns:
             All constraints that find no room in the prompt now; the prompt says how many.
@@ -389,7 +389,7 @@ class Task:
         return self._driver.run(self._task.add_constraint(text, importance=importance))
 
     def add(self, role: str, text: str, *, speaker: str | None = None) -> Talk:
-        """Add a turn of the talk; past the token budget its older half is summarised (WM-6).
+        """Add a turn of the talk; past the token budget its older half is summarised.
 
         Args:
             role: ``user``, ``assistant``, ``tool`` or ``other``.
@@ -416,7 +416,7 @@ class Task:
         return self._driver.run(self._task.conversation())
 
     def turn_end(self) -> None:
-        """End a turn: observations and scratchpad are cleared, the rest stays (WM-1).
+        """End a turn: observations and scratchpad are cleared, the rest stays.
 
         Raises:
             PhaseError: If a tool runs whose result was not observed, if the turn has ended, or the
@@ -426,7 +426,7 @@ class Task:
         self._driver.run(self._task.turn_end())
 
     def complete(self, learning: str | None = None) -> TaskReport:
-        """Keep what is worth it and what was learned, clean the task's scope, and be done (MM-1).
+        """Keep what is worth it and what was learned, clean the task's scope, and be done.
 
         Each step is done exactly once, also if the process dies between two: who resumes the task
         completes it. An error of the store leaves it to be called again.
@@ -472,7 +472,7 @@ class Session:
     @property
     def memory(self) -> MemoryManager:
         """The verbs of the same principal within this session: what was said here and is not
-        stored yet holds in them already (RE-9).
+        stored yet holds in them already.
         """
         return MemoryManager(self._session.memory, self._driver)
 
@@ -527,7 +527,7 @@ class Session:
         Args:
             name: Of the tool.
             result: Text, or data that is written as JSON.
-            failed: Whether the tool failed; what failed is never promoted (LT-4).
+            failed: Whether the tool failed; what failed is never promoted.
             importance: ``normal``, ``high`` or ``critical``.
             key: Under which it is to be kept should it be promoted.
             at: As for :meth:`add`, like the next two.
@@ -585,7 +585,7 @@ class Session:
         return self._driver.run(self._session.entries(after=after))
 
     def search(self, query: str, *, limit: int = 5) -> Recall:
-        """Return what of this session serves a query, best first, by words and by meaning (SE-3).
+        """Return what of this session serves a query, best first, by words and by meaning.
 
         Args:
             query: As for :meth:`simonides.MemoryManager.recall`.
@@ -598,7 +598,7 @@ class Session:
         return self._driver.run(self._session.search(query, limit=limit))
 
     def checkpoint(self) -> SessionEndReport:
-        """Promote what has found support by now; the session goes on (SE-5).
+        """Promote what has found support by now; the session goes on.
 
         Raises:
             SessionEnded: If this handle has ended the session.
@@ -607,7 +607,7 @@ class Session:
         return self._driver.run(self._session.checkpoint(), asks_model=True)
 
     def end(self) -> SessionEndReport:
-        """End the session: what it leaves is stored, its log is dropped (SE-4). Twice does no harm.
+        """End the session: what it leaves is stored, its log is dropped. Twice does no harm.
 
         Raises:
             StoreError: If a store could not; called again it goes on from there.
@@ -645,8 +645,8 @@ class MemoryManager:
     def unless_erased(self) -> MemoryManager:
         """Return a manager that stores nothing once this user has been erased, here or elsewhere.
 
-        For what is heard now and stored later: a queue, an import, a model that is asked first
-        (FX-3). Its `remember`, `remember_many`, `capture`, `propose` and `correct` are ``blocked``
+        For what is heard now and stored later: a queue, an import, a model that is asked first. Its
+        `remember`, `remember_many`, `capture`, `propose` and `correct` are ``blocked``
         with ``erased_since`` from then on; what else it does is as ever. It costs one small read.
 
         Raises:
@@ -778,7 +778,7 @@ class MemoryManager:
         return self._driver.run(self._manager.propose(candidates))
 
     def correct(self, which: str, content: str, *, quote: str | None = None) -> Outcome:
-        """Replace what is remembered under a key or an id; always wins (LT-3).
+        """Replace what is remembered under a key or an id; always wins.
 
         Args:
             which: Key in this principal's own scope, or the id of one of its memories.
@@ -795,7 +795,7 @@ class MemoryManager:
         return self._driver.run(self._manager.confirm(id))
 
     def promote(self, id: str, to: str) -> Outcome:
-        """Copy a memory upward, to ``user``, ``org`` or an ancestor's path (SC-6).
+        """Copy a memory upward, to ``user``, ``org`` or an ancestor's path.
 
         It passes policy and hygiene again there, and a version is copied once: asked for again, it
         answers as it did, unless it was refused, which holds for as long as its cause.
@@ -808,7 +808,7 @@ class MemoryManager:
         return self._driver.run(self._manager.promote(id, to))
 
     def grant(self, user: str, right: str) -> Grant:
-        """Give another user of this org a right; takes the ``admin`` right (SC-3).
+        """Give another user of this org a right; takes the ``admin`` right.
 
         See :meth:`simonides.Admin.grant`; the trail names this principal.
 
@@ -851,7 +851,7 @@ class MemoryManager:
 
         Args:
             query: Text; an empty one, or one of stop words only, returns pinned memories and
-                biased preferences (RE-8).
+                biased preferences.
             limit: At most this many, 1 to 1,000.
             filter: What must hold, ``{"kind": "semantic", "confidence": {"$gte": 0.7}}``: a field
                 to the value that it must equal (of ``tags``, all that it must have) or to
@@ -859,14 +859,14 @@ class MemoryManager:
                 ``$or`` and ``$not``. Fields:
                 :data:`~simonides.domain.reading.filters.FILTER_FIELDS` and ``metadata.a.b``.
             kinds: Only these kinds; None means all.
-            layer: ``l2``, long-term memory; ``l3``, documents (KN-1), which are asked just in time
+            layer: ``l2``, long-term memory; ``l3``, documents, which are asked just in time
                 and marked as external; ``all`` or several of these; or ``l1``, the log of the
                 session that this principal is in, by itself: of no other time or scope.
             known_at: What was believed then (system time).
             valid_at: What was true then (world time).
             floor: Least calibrated relevance, 0 to 1; None for no floor.
             scopes: Only these, as names or paths; None means the principal's and all above.
-            preference_bias: Give preference keys the policy's bonus (PO-5).
+            preference_bias: Give preference keys the policy's bonus.
 
         Raises:
             InvalidInput: If an argument is out of range or unknown.
@@ -889,7 +889,7 @@ class MemoryManager:
         )
 
     def explain(self, id: str, query: str, *, scopes: Sequence[str] | None = None) -> Explanation:
-        """Say why a memory would or would not be recalled for a query (RE-8).
+        """Say why a memory would or would not be recalled for a query.
 
         A memory that does not exist for this principal is ``excluded`` as ``not_found``.
 
@@ -927,7 +927,7 @@ class MemoryManager:
         return self._driver.run(self._manager.list(filter=filter, limit=limit, scopes=scopes))
 
     def history(self, which: str, *, scopes: Sequence[str] | None = None) -> tuple[Memory, ...]:
-        """Return every version under a key or of an id's chain, oldest first (ME-4).
+        """Return every version under a key or of an id's chain, oldest first.
 
         Args:
             which: A key, or an id.
@@ -938,7 +938,7 @@ class MemoryManager:
 
     def status(self) -> dict[str, Any]:
         """Return counts per kind and status, open sessions, floors in force with the rates that
-        they go by, backend, model ids and health (UX-4, RE-4).
+        they go by, backend, model ids and health.
         """
         return self._driver.run(self._manager.status())
 
@@ -967,7 +967,7 @@ class MemoryManager:
             known_at: As for :meth:`recall`.
             valid_at: As for :meth:`recall`.
             scopes: As for :meth:`recall`.
-            floor: Least relevance; None takes the policy's, 0 is none (RE-4).
+            floor: Least relevance; None takes the policy's, 0 is none.
             preference_bias: Show preferences under a key whatever is asked, room permitting.
             max_items: At most so many memories; None takes the policy's, as for the next two.
             max_chars: At most so many characters in all, 240 or more.
@@ -997,7 +997,7 @@ class MemoryManager:
         )
 
     def push(self, about: str = "") -> Digest:
-        """Return what goes before a model at the start of a task or session (RE-1).
+        """Return what goes before a model at the start of a task or session.
 
         Preferences under a key and the task's own memories, whatever it is about; facts and rules
         that bear on it by more than the push floor; what is pinned. At most 5 memories and 2,000
@@ -1015,7 +1015,7 @@ class MemoryManager:
     def search_memory(
         self, query: str, layer: str | Sequence[str] = "l2", top_k: int | None = None
     ) -> Digest:
-        """Return the best memories for a query as a block for a prompt, without a floor (RE-1).
+        """Return the best memories for a query as a block for a prompt, without a floor.
 
         Args:
             query: As for :meth:`recall`.
@@ -1035,7 +1035,7 @@ class MemoryManager:
     def call_search_tool(self, arguments: Mapping[str, Any] | str) -> ToolReply:
         """Carry out a model's call of ``search_memory``, within the policy's limits for models.
 
-        What a model may look at is what execution allows (PO-2): by default the user's own scope.
+        What a model may look at is what execution allows: by default the user's own scope.
 
         Args:
             arguments: As the model gave them, parsed or as JSON. They are believed nothing:
@@ -1047,7 +1047,7 @@ class MemoryManager:
         return self._driver.run(self._manager.call_search_tool(arguments))
 
     def triggers(self, about: str = "", *, mode: str = TriggerMode.HYBRID) -> Triggers:
-        """Return what decides for one conversation when memory is read (RE-1).
+        """Return what decides for one conversation when memory is read.
 
         Args:
             about: What the conversation or task is about; may be empty.
@@ -1059,9 +1059,9 @@ class MemoryManager:
         return Triggers(self._manager.triggers(about, mode=mode), self._driver)
 
     def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
-        """Check that what an answer cites was really shown, and that it shows in it (FX-4).
+        """Check that what an answer cites was really shown, and that it shows in it.
 
-        The floor learns from it: which of what was shown was used (RE-4).
+        The floor learns from it: which of what was shown was used.
 
         Args:
             answer: A text, in which ids are looked for; or the ids and keys that were declared.
@@ -1074,7 +1074,7 @@ class MemoryManager:
         return self._driver.run(self._manager.verify(answer, receipt))
 
     def replay(self, receipt: Receipt) -> Digest:
-        """Return the digest that a receipt is of, byte for byte, as of its clocks (FX-4).
+        """Return the digest that a receipt is of, byte for byte, as of its clocks.
 
         It is ``ranked`` again where ranker, analyser, embedder and policy are what they were, else
         ``rendered`` from the receipt; see :class:`~simonides.Made`.
@@ -1087,7 +1087,7 @@ class MemoryManager:
         return self._driver.run(self._manager.replay(receipt))
 
     def replay_recall(self, receipt: Receipt) -> Recall:
-        """Return the recall that a receipt is of: the same hits as of its clocks (FX-4).
+        """Return the recall that a receipt is of: the same hits as of its clocks.
 
         ``ranked`` again or ``rendered``, as for :meth:`replay`.
 
@@ -1099,7 +1099,7 @@ class MemoryManager:
         return self._driver.run(self._manager.replay_recall(receipt))
 
     def receipts(self, *, limit: int = 100) -> tuple[Receipt, ...]:
-        """Return the receipts of this principal's digests, pushes and pulls, oldest first (ME-7).
+        """Return the receipts of this principal's digests, pushes and pulls, oldest first.
 
         Args:
             limit: Only so many of the owner's newest are looked at; those that were given to
@@ -1111,13 +1111,13 @@ class MemoryManager:
         """Return what time has made of one memory, and how often it was read; None if there is
         none that this principal may read.
 
-        How often others read the org's memories is not this reader's to know (SC-4): of those, the
+        How often others read the org's memories is not this reader's to know: of those, the
         access says what ranking knows.
         """
         return self._driver.run(self._manager.ageing(id))
 
     def to_verify(self) -> tuple[Memory, ...]:
-        """Return the memories that somebody should be asked to verify now, newest first (ME-2).
+        """Return the memories that somebody should be asked to verify now, newest first.
 
         Unverified ones stay flagged until they are confirmed; they are asked about for an hour
         after they were recorded.
@@ -1127,7 +1127,7 @@ class MemoryManager:
     def gc(
         self, *, dry_run: bool = False, progress: Callable[[GcReport], None] | None = None
     ) -> GcReport:
-        """Collect what has aged out of this principal's memories, its tasks' included (LT-6).
+        """Collect what has aged out of this principal's memories, its tasks' included.
 
         What has expired is evicted, what is stale is marked and evicted a day later unless it was
         read or confirmed, what gave way or was evicted longer ago than time travel reaches is
@@ -1155,7 +1155,7 @@ class MemoryManager:
         origin: str | None = None,
         dry_run: bool = False,
     ) -> Outcome:
-        """Delete memories of this principal with all their versions (LT-10).
+        """Delete memories of this principal with all their versions.
 
         Content, vectors, terms, audit payloads, receipts of digests that showed them, and copies
         that are held back or on their way elsewhere go; so does what was derived from them here,
@@ -1206,7 +1206,7 @@ class MemoryManager:
         )
 
     def erase(self, user: str | None = None) -> ErasureReceipt:
-        """Erase a data subject over every layer, and prove it (FX-3); there is no way back.
+        """Erase a data subject over every layer, and prove it; there is no way back.
 
         Memories with all versions, their index, audit payloads, journals, receipts, sessions, what
         is held back or under way, idempotency records and the name go; copies that other owners
@@ -1258,7 +1258,7 @@ class MemoryManager:
         return self._driver.run(self._manager.reviews(status=status))
 
     def decide(self, review_id: str, keep: str, *, reason: str = "") -> Outcome:
-        """Decide a review: what is kept is verified by it, the other side gives way (LT-3).
+        """Decide a review: what is kept is verified by it, the other side gives way.
 
         Args:
             review_id: Of the review.
@@ -1294,7 +1294,7 @@ class MemoryManager:
 
         Raises:
             QuotaExceeded: If what would stand again is one too many, and nothing gives way to it;
-                otherwise the least useful does (LT-8).
+                otherwise the least useful does.
             UndoRefused: If it is no event of this principal's own scope, replaced nothing, was
                 undone before, or something has come of its result since; the message says what to
                 do instead.
@@ -1303,7 +1303,7 @@ class MemoryManager:
 
     def get_metrics(self) -> dict[str, Any]:
         """Return what this process has counted since it opened the store, over all principals, and
-        how this one's memories stand (MM-3, OB-3; docs/metrics.md).
+        how this one's memories stand; see docs/metrics.md.
 
         ``writes`` by outcome, ``dedups`` by the gate that found a repetition, ``reads`` that went
         for a prompt and ``hits`` that returned something, ``turns`` kept verbatim and
@@ -1320,7 +1320,7 @@ class MemoryManager:
     def refuse(
         self, key: str | None = None, *, category: str | None = None, remove: bool = False
     ) -> ConsentChange:
-        """Have nothing remembered under a key or in a category (PO-4).
+        """Have nothing remembered under a key or in a category.
 
         From then on it is blocked on write (``consent_refused:key`` or ``:category``), whoever
         says it, and hidden on every read, whoever reads. Candidates that are held back are let go.
@@ -1343,7 +1343,7 @@ class MemoryManager:
         return self._driver.run(self._manager.refuse(key, category=category, remove=remove))
 
     def allow(self, key: str | None = None, *, category: str | None = None) -> ConsentChange:
-        """Take a refusal back, or spare a key though its category is refused (PO-4).
+        """Take a refusal back, or spare a key though its category is refused.
 
         Raises:
             InvalidInput: If not exactly one of the two is named, or the owner has too many.
@@ -1352,7 +1352,7 @@ class MemoryManager:
         return self._driver.run(self._manager.allow(key, category=category))
 
     def set_recall(self, on: bool) -> ConsentChange:
-        """Switch recall of everything that this principal's owner has off, or on again (MO-2).
+        """Switch recall of everything that this principal's owner has off, or on again.
 
         While it is off, :meth:`recall`, :meth:`digest`, :meth:`push`, :meth:`search_memory`,
         triggers and agents answer nothing and say ``recall_off`` in ``degraded``; that is no error.
@@ -1381,7 +1381,7 @@ class MemoryManager:
         return self._driver.run(self._manager.consents())
 
     def end_task(self, task: str, *, promote: Sequence[str] = ()) -> TaskEnd:
-        """End a task: copy what was worth it to its user, then remove the rest (SC-10).
+        """End a task: copy what was worth it to its user, then remove the rest.
 
         Every agent's memories of the task go, and candidates that are held back for it. Nothing is
         blocked by that: unlike what was forgotten, it may be learned again.
@@ -1406,7 +1406,7 @@ class MemoryManager:
         overwrite: bool = False,
         progress: Progress | None = None,
     ) -> ExportReport:
-        """Write everything of this principal to a file, as JSON Lines (LT-10; docs/export.md).
+        """Write everything of this principal to a file, as JSON Lines (docs/export.md).
 
         As of one moment, while others write: every version and state of every memory, the audit
         trail, what is held back, tombstones, consents, sessions. The file is at its place only when
@@ -1421,7 +1421,7 @@ class MemoryManager:
         Raises:
             CarryRefused: ``exists``, ``file`` or ``unsupported``, see there; no file was made.
             ScopeDenied: If the right is missing, or the principal names an agent, a task or a
-                purpose, which may not see all of it (SC-12).
+                purpose, which may not see all of it.
             StoreError: If the store could not; no file was made.
         """
         return self._driver.run(
@@ -1479,11 +1479,11 @@ class MemoryManager:
         return self._driver.run(self._manager.scan_memories())
 
     def note_shown(self, what: Iterable[Hit | Memory] | str) -> None:
-        """Say what was put into a prompt, so that it is not learned when it comes back (FX-2).
+        """Say what was put into a prompt, so that it is not learned when it comes back.
 
         Digests, pushes and pulls are known; hits of :meth:`recall` are known only from here, since
         recall does not know whether anybody reads them. It counts for this principal's session, and
-        is written with the other notes of reads, later (ME-7).
+        is written with the other notes of reads, later.
 
         Args:
             what: A recall, its hits or memories, or the text that was made of them.
@@ -1534,7 +1534,7 @@ class MemoryManager:
         return self._driver.run(self._manager.held(scope=scope))
 
     def release(self, held_id: str, *, reason: str = "", scope: str | None = None) -> Outcome:
-        """Decide that what is kept back is to be stored (HY-5, HY-6).
+        """Decide that what is kept back is to be stored.
 
         It is looked through and judged again by the policy of now, all guards bind, and its label
         stays: what came from outside is still ``external``, and what hygiene found ``sensitive``.
@@ -1587,7 +1587,7 @@ class MemoryManager:
         mode: str = TriggerMode.HYBRID,
         resume: bool = False,
     ) -> Task:
-        """Return a task: working memory in front of a model, with what is remembered for it (MM-1).
+        """Return a task: working memory in front of a model, with what is remembered for it.
 
         ``with`` starts it. Its memories have a scope of their own below the user's, its log
         is in this principal's session, or without one in the session ``task-`` and its name.
@@ -1613,7 +1613,7 @@ class MemoryManager:
         )
 
     def knowledge(self, *, within_s: float = 0.0) -> tuple[SourceReport, ...]:
-        """Return how the sources of documents stand that this principal may read, by name (KN-1).
+        """Return how the sources of documents stand that this principal may read, by name.
 
         Args:
             within_s: Have catalogues read what has changed, and wait so many seconds at most until
@@ -1633,7 +1633,7 @@ class MemoryManager:
         note: str = "",
         at: datetime | str | None = None,
     ) -> SafetyRecord:
-        """Record that something happened that concerns this person's safety (OB-2).
+        """Record that something happened that concerns this person's safety.
 
         It is no memory: nothing recalls it, no digest shows it, no export holds it, and switching
         recall off leaves it on. It names the user and the session by keyed digests only.
@@ -1666,7 +1666,7 @@ class MemoryManager:
         comment: str = "",
         at: datetime | str | None = None,
     ) -> FeedbackRecord:
-        """Record what somebody thought of what an agent did in this session (OB-2).
+        """Record what somebody thought of what an agent did in this session.
 
         It is no memory either; see :meth:`safety_event`.
 
@@ -1696,7 +1696,7 @@ class MemoryManager:
         Args:
             name: What it is called; None for the session that this manager is within.
             ends_on_close: Whether it ends with this simonides, if it was gone on with here and is
-                open then: for a process whose talks do not outlive it (SE-4).
+                open then: for a process whose talks do not outlive it.
 
         Raises:
             InvalidInput: If none is named, or another than that by which alone the principal is
@@ -1715,7 +1715,7 @@ class MemoryManager:
 
     def end_transcript(self, turns: Sequence[Draft]) -> tuple[SessionEndReport, ...]:
         """Take the turns of imported sessions through the end that every session has: extraction,
-        summary, promotion (SE-4).
+        summary, promotion.
 
         Turns that a session had when it ended before are not looked at again: the same transcript
         twice adds nothing, and one that has grown adds what is new.
@@ -1876,7 +1876,7 @@ class Admin:
         return self._driver.run(self._admin.check_erasure(receipt))
 
     def dry_run(self, policy: str | os.PathLike[str], *, org: str = DEFAULT_ORG) -> DryRun:
-        """Say what another policy would have done to an org's past writes; writes nothing (PO-3).
+        """Say what another policy would have done to an org's past writes; writes nothing.
 
         Each write that the trail tells of is judged again: by the boundaries, the judge and the
         guards, not by the gates that compare it with what stood, and each on its own, so that
@@ -1960,7 +1960,7 @@ class Admin:
         since: datetime | str | None = None,
         limit: int = 100,
     ) -> tuple[SafetyRecord, ...]:
-        """Return safety records, newest first; the trail says that they were read (OB-2).
+        """Return safety records, newest first; the trail says that they were read.
 
         Args:
             user: Only those about this user; None means all, of every org.
@@ -2049,10 +2049,10 @@ class Strata(StrataContext):
             user: Whose memory it is; may be left out for a principal known by its session only.
             org: Organisation; None means the default one.
             task: A task of the user, with memories of its own.
-            agent: The agent that acts (SC-12).
-            session: Conversation; switching it keeps the memories (SC-8). Beside a user any visible
+            agent: The agent that acts.
+            session: Conversation; switching it keeps the memories. Beside a user any visible
                 text of up to 512 bytes; alone it is an id.
-            purpose: What recall is for (FX-15).
+            purpose: What recall is for.
 
         Raises:
             OwnerRequired: If neither user nor session is named.
@@ -2081,7 +2081,7 @@ class Strata(StrataContext):
         Args:
             manager: The principal's verbs.
             needs_model: Stop with ``llm_unavailable`` instead of letting the rules work.
-            checks: Effects to verify beside the built-in ones, by key (AG-3).
+            checks: Effects to verify beside the built-in ones, by key.
         """
         return Agent(
             self._strata.agent(manager._manager, needs_model=needs_model, checks=checks),
@@ -2089,7 +2089,7 @@ class Strata(StrataContext):
         )
 
     def add_source(self, source: KnowledgeSource, *, scope: str = "/global/") -> None:
-        """Register a source of documents, which reads of layer ``l3`` ask just in time (KN-1).
+        """Register a source of documents, which reads of layer ``l3`` ask just in time.
 
         Nothing is read before the first question, and nothing of it is ever stored. See
         docs/knowledge.md.
@@ -2113,7 +2113,7 @@ class Strata(StrataContext):
         return self._strata.remove_source(name)
 
     def verify_audit(self) -> AuditReport:
-        """Recompute the audit chain of every owner (OB-1)."""
+        """Recompute the audit chain of every owner."""
         return self._driver.run(self._strata.verify_audit())
 
     def deliver_outbox(self) -> int:
@@ -2124,7 +2124,7 @@ class Strata(StrataContext):
         return self._driver.run(self._strata.deliver_outbox())
 
     def sync(self, *, scopes: Sequence[str] | None = None, full: bool = False) -> SyncReport:
-        """Exchange what this replica has with its remote, both ways (MO-1; docs/modes.md).
+        """Exchange what this replica has with its remote, both ways (docs/modes.md).
 
         Every other verb works without the remote. A long-lived process exchanges by itself, every
         ``sync_every_seconds``. Done twice in a row it does nothing the second time; after an
@@ -2160,7 +2160,7 @@ class Strata(StrataContext):
         adopt: bool = False,
         progress: Callable[[ReindexReport], None] | None = None,
     ) -> ReindexReport:
-        """Make index entries anew that another model or analyser made, and write them back (LT-11).
+        """Make index entries anew that another model or analyser made, and write them back.
 
         Answers are the same before, meanwhile and after: a process makes what it reads anew for
         itself. Run again after an interruption it goes on. Of the memories nothing changes: no
@@ -2185,7 +2185,7 @@ class Strata(StrataContext):
 
     def get_metrics(self) -> dict[str, Any]:
         """Return what this process has counted, and how the owners stand whose memories it has
-        warm (MM-3); see :meth:`simonides.MemoryManager.get_metrics`. ``scopes`` are the most
+        warm; see :meth:`simonides.MemoryManager.get_metrics`. ``scopes`` are the most
         that any of them has. For what watches a service; nothing is read from the store.
         """
         return self._driver.run(self._strata.get_metrics())
@@ -2197,7 +2197,7 @@ class Strata(StrataContext):
         scopes: Sequence[str] | None = None,
         progress: Callable[[GcReport], None] | None = None,
     ) -> GcReport:
-        """Collect what has aged out, of all owners (LT-6); see
+        """Collect what has aged out, of all owners; see
         :meth:`simonides.MemoryManager.gc`.
 
         For the operator: from cron once a day, on any machine. An owner that somebody else is
@@ -2216,7 +2216,7 @@ class Strata(StrataContext):
         return self._driver.run(self._strata.gc(dry_run=dry_run, scopes=scopes, progress=progress))
 
     def end_due_sessions(self) -> tuple[SessionEndReport, ...]:
-        """End every session that nobody has gone on with for ``session_idle_minutes`` (SE-4).
+        """End every session that nobody has gone on with for ``session_idle_minutes``.
 
         For the operator: from cron, on any machine and on several at once; also what a stopped
         process has left in the middle of its end is finalised. A long-lived process does it by
@@ -2238,7 +2238,7 @@ class Strata(StrataContext):
         keep: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> BackupReport:
-        """Back up the whole store while it is in use, and verify the backup (OB-4; docs/backup.md).
+        """Back up the whole store while it is in use, and verify the backup (docs/backup.md).
 
         It is of one moment and holds up nobody. It counts once it was opened and every page, audit
         chain and content of it was looked at; until then it has no name. Any simonides can open it.
@@ -2280,7 +2280,7 @@ class Strata(StrataContext):
     def rekey(
         self, *, scopes: Sequence[str] | None = None, adopt: bool = False, accept: bool = False
     ) -> KeysReport:
-        """Bring the codes of what is stored under the current key of the ring (FX-7).
+        """Bring the codes of what is stored under the current key of the ring.
 
         Owner by owner, each in one turn: run again after an interruption it goes on. Of the
         memories nothing changes. See docs/keys.md.
@@ -2301,7 +2301,7 @@ class Strata(StrataContext):
 
     def sweep(self) -> int:
         """Remove what nobody can read any more: of owners whose keys were destroyed when they were
-        erased, and whom an older copy of the store has brought back (FX-13).
+        erased, and whom an older copy of the store has brought back.
 
         Returns:
             Of how many owners something was there.

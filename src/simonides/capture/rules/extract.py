@@ -41,8 +41,8 @@ MAX_NOTE_CHARS = 400
 """Longest turn whose "note that …" about other things than the user is taken; chosen by reading
 real turns: in longer ones it is pasted or part of a task."""
 IMPLICIT_CONFIDENCE = 0.8
-"""Confidence of what may have been meant for once; above the 0.7 of ME-2 and below an explicit
-statement, so that the latter wins."""
+"""Confidence of what may have been meant for once; above the 0.7 that needs no verification and
+below an explicit statement, so that the latter wins."""
 
 TURN_SCOPED = "turn_scoped"
 """Mark of what was said for the moment: "for now", "just today"."""

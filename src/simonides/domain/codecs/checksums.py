@@ -1,6 +1,6 @@
 """Check sums: a bit that turned over on a disk is noticed where it is read.
 
-They find accidents. Who edits a store makes them anew; codes under a key ring are for that (FX-7).
+They find accidents. Who edits a store makes them anew; codes under a key ring are for that.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An owner as a file that people and other systems can read: what its lines say, and their codec.
 
 The file is JSON Lines in UTF-8: a header, one line for each thing that is kept, and an end that
-counts them and digests every byte before it (LT-10; docs/export.md lists every field). Each line is
+counts them and digests every byte before it (docs/export.md lists every field). Each line is
 the one canonical JSON text of its value, so what is read can be compared with what was written.
 
 A line carries what means the same in every store. What a store makes with keys of its own (digests

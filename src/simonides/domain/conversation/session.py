@@ -1,4 +1,4 @@
-"""What a session store keeps: what was observed in one conversation, in order (SE-1)."""
+"""What a session store keeps: what was observed in one conversation, in order."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Entry(Value):
         speaker: Name of who spoke, where known.
         tool: Name of the tool, for its result.
         failed: Whether the tool failed.
-        importance: How much it matters beyond the session (CO-5).
+        importance: How much it matters beyond the session.
         key: Under which it is to be kept should it be promoted, or None.
         task: Task that it was observed in, or None.
         details: Whatever else the host noted; JSON.
@@ -165,7 +165,7 @@ class OpenSession(Value):
 
 
 class Eviction(StrEnum):
-    """What of a full hot set gives way (SE-1).
+    """What of a full hot set gives way.
 
     ``lru``: what was read or written longest ago. ``fifo``: what was written longest ago. With
     both, a session that nobody has used for its time goes cold as a whole. ``ttl``: each entry goes
@@ -179,7 +179,7 @@ class Eviction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRules(Value):
-    """By what sessions are kept (SE-1, SE-4).
+    """By what sessions are kept.
 
     Attributes:
         idle_minutes: So long after its last entry a session counts as left.
@@ -209,7 +209,7 @@ class SessionRules(Value):
 
 
 class EndedBy(StrEnum):
-    """What ended a session (SE-4)."""
+    """What ended a session."""
 
     CALL = "call"
     IDLE = "idle"
@@ -218,7 +218,7 @@ class EndedBy(StrEnum):
 
 
 class EndStep(StrEnum):
-    """How far a session has come on its way out; each is taken once, in this order (SE-4).
+    """How far a session has come on its way out; each is taken once, in this order.
 
     ``open``: it goes on, and ``extracted`` of its entries have been looked at. ``extracted``: all
     have. ``summarised``: its arc is written, if it was worth one. ``promoted``: what was held back

@@ -1,4 +1,4 @@
-"""A task's life: its phases, what its session's log says of it, and what came of it (MM-1, MM-2).
+"""A task's life: its phases, what its session's log says of it, and what came of it.
 
 The log is the truth: working memory is what its entries add up to, so a task that stopped goes on
 from them. Entries of a task bear its name; what they decide stands in their details, under
@@ -90,7 +90,7 @@ def run_of(entries: Sequence[Logged], run: str | None) -> tuple[Logged, ...]:
 
 
 class TaskPhase(StrEnum):
-    """Where a task is (MM-2).
+    """Where a task is.
 
     ``startup`` until it is started. ``executing`` between the calls of a turn. ``tool_call`` while
     a tool runs whose result was not observed. ``turn_end`` until the next call begins a turn.

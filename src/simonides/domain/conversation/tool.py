@@ -1,4 +1,4 @@
-"""A tool that a model may call, and what a call of it answers (RE-1)."""
+"""A tool that a model may call, and what a call of it answers."""
 
 from __future__ import annotations
 

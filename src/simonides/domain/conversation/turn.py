@@ -12,7 +12,7 @@ from simonides.domain.value import Value
 
 
 class Role(StrEnum):
-    """Who spoke, seen from the agent; only ``user`` speaks for the user (FX-1)."""
+    """Who spoke, seen from the agent; only ``user`` speaks for the user."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -21,7 +21,7 @@ class Role(StrEnum):
 
     @property
     def source(self) -> Source:
-        """What a turn of this role counts for (FX-5): people beside the user, and tools whose
+        """What a turn of this role counts for: people beside the user, and tools whose
         results nobody verified, are outsiders.
         """
         return _SOURCE[self]

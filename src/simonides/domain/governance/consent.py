@@ -1,5 +1,5 @@
-"""What a person refused or allowed to be remembered, by key or by category (PO-4), and whether what
-is remembered may be recalled at all (MO-2).
+"""What a person refused or allowed to be remembered, by key or by category, and whether what
+is remembered may be recalled at all.
 
 The word about a key goes before the word about its category: who refuses ``health`` and allows the
 key ``allergies`` has allergies remembered and nothing else of that category. Names are compared as
@@ -19,14 +19,14 @@ from simonides.domain.memory import Memory
 from simonides.domain.value import Value
 
 RECALL_OFF = "recall_off"
-"""What a read says that answers nothing since its owner has switched recall off (MO-2)."""
+"""What a read says that answers nothing since its owner has switched recall off."""
 
 RECALL_NAME = "recall"
 """The name in the one consent of an owner that is about recall."""
 
 
 class About(StrEnum):
-    """What a consent names; ``recall`` is the switch over all that the owner has (MO-2)."""
+    """What a consent names; ``recall`` is the switch over all that the owner has."""
 
     KEY = "key"
     CATEGORY = "category"
@@ -91,7 +91,7 @@ class Refusals(Value):
         keys: Refused keys.
         categories: Refused categories.
         spared: Keys that are allowed though their category may be refused.
-        recall_off: Whether nothing of the owner's goes into a recall or a digest (MO-2). What is
+        recall_off: Whether nothing of the owner's goes into a recall or a digest. What is
             refused is refused either way, and this hides nothing from the owner's own inspection,
             so it does not make a value of refusals true.
         tellings: Ids of the verbatim turns and the summaries that speak of what is refused, and by

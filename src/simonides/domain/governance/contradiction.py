@@ -1,4 +1,4 @@
-"""How two statements stand to each other where both claim to hold (HY-3)."""
+"""How two statements stand to each other where both claim to hold."""
 
 from __future__ import annotations
 

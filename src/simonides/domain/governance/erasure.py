@@ -1,4 +1,4 @@
-"""Proof that a data subject was erased: what went, where one looked, and what may remain (FX-3).
+"""Proof that a data subject was erased: what went, where one looked, and what may remain.
 
 A receipt is self-contained and goes through JSON and back. It holds nothing of what was erased: the
 subject is the digest that the store's salt makes of it.
@@ -42,7 +42,7 @@ class Look(StrEnum):
     ``clean``: nothing of what was erased is in it. ``residue``: something is. ``emptied``: a later
     process, which cannot know what to look for, saw that the erased rows are gone and that SQLite
     overwrites what it deletes. ``unread``: it could not be read. ``shredded``: what is in it of the
-    subject was encrypted by a key that is destroyed (FX-13).
+    subject was encrypted by a key that is destroyed.
     """
 
     CLEAN = "clean"

@@ -1,4 +1,4 @@
-"""What waits: proposals that are kept back, recalled by nobody (CO-5, FX-1, HY-6)."""
+"""What waits: proposals that are kept back, recalled by nobody."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HYGIENE_HELD = "hygiene_held"
 
 @dataclass(frozen=True, slots=True)
 class Support(Value):
-    """Where a session bears out what is held back (SE-5).
+    """Where a session bears out what is held back.
 
     Attributes:
         session: Its name.

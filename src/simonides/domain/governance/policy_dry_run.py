@@ -1,4 +1,4 @@
-"""Past writes, looked at again: what the trail keeps for it, and what a dry run answers (PO-3)."""
+"""Past writes, looked at again: what the trail keeps for it, and what a dry run answers."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class DryRun(Value):
 def how_proposed(candidate: Candidate) -> dict[str, Any]:
     """Return what an event says of a candidate beside its outcome, so that it can be judged again.
 
-    A memory keeps the rest. No content and no matched text is in it (HY-1); what is as usual is
+    A memory keeps the rest. No content and no matched text is in it; what is as usual is
     left out.
     """
     said: dict[str, Any] = {"proposer": candidate.proposer.value}

@@ -1,4 +1,4 @@
-"""What a person is asked to decide: two memories of which one may be wrong (LT-3, HY-5)."""
+"""What a person is asked to decide: two memories of which one may be wrong."""
 
 from __future__ import annotations
 

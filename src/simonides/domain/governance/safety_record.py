@@ -1,5 +1,5 @@
 """Records that are no memories: what was done for somebody's safety, and what was thought of an
-answer (OB-2).
+answer.
 
 They are kept apart from memories, so that nothing recalls them, and say of whom they are by keyed
 digests only: whoever has the records and not the store cannot tell who that is.
@@ -116,7 +116,7 @@ class RecordsPurged(Value):
 
 @dataclass(frozen=True, slots=True)
 class RecordRules(Value):
-    """How long records are kept, in days (OB-2).
+    """How long records are kept, in days.
 
     Attributes:
         safety_days: Safety records.

@@ -1,4 +1,4 @@
-"""What a look for secrets and personal data tells: classes and places, never the words (HY-1)."""
+"""What a look for secrets and personal data tells: classes and places, never the words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dream: what consolidation would change of one owner, as one diff that can be undone (FX-12)."""
+"""A dream: what consolidation would change of one owner, as one diff that can be undone."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class DreamItem(Value):
 
     @property
     def told(self) -> dict[str, Any]:
-        """What the trail keeps of it: ids and reasons, no words (HY-1)."""
+        """What the trail keeps of it: ids and reasons, no words."""
         return {
             "step": self.step.value,
             "before": list(self.before),

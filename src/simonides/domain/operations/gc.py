@@ -1,4 +1,4 @@
-"""Collecting what has aged out: by which rules, and what it came to (LT-6)."""
+"""Collecting what has aged out: by which rules, and what it came to."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Rule(StrEnum):
 
 
 def code_of_ids(ids: Iterable[str]) -> str:
-    """Return what an event says of which memories were collected together (HY-7): SHA-256, as hex,
+    """Return what an event says of which memories were collected together: SHA-256, as hex,
     of their ids, sorted, each ended by a line feed.
 
     Their states begin at the time of the event, so who has the rows can compare. It tells no id to
@@ -61,11 +61,11 @@ class GcRules(Value):
     """By what is collected; days.
 
     Attributes:
-        unread_days: How long nobody must have read what is past its soft expiry (LT-6).
-        history_days: How long superseded and evicted memories, and receipts, are kept (LT-6).
-        doubtful_below: Confidence that counts as none (LT-7).
-        unverified_days: How long a doubtful memory may wait to be confirmed (LT-7).
-        queue_above: Staleness above which a memory is queued for eviction (HY-4).
+        unread_days: How long nobody must have read what is past its soft expiry.
+        history_days: How long superseded and evicted memories, and receipts, are kept.
+        doubtful_below: Confidence that counts as none.
+        unverified_days: How long a doubtful memory may wait to be confirmed.
+        queue_above: Staleness above which a memory is queued for eviction.
         wait_days: How long one marked stale stands at least. Chosen: a run a day is usual, and
             two at once must do what one does.
         spared: Categories that no rule but hard expiry evicts: what users tell agents to do.
@@ -90,7 +90,7 @@ class GcReport(Value):
         of: Owners there are.
         rows: Memories looked at, whatever their status.
         counts: How many memories each rule was applied to; see :class:`Rule`.
-        reads_folded: Entries of the read journal that were folded into counts (LT-9).
+        reads_folded: Entries of the read journal that were folded into counts.
         receipts_old: Receipts and floors of digests that went because of their age.
         left: Memories left alone because they were changed meanwhile; the next run looks again.
         busy: Owners left to another worker who is collecting there.

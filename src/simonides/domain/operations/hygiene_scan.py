@@ -1,4 +1,4 @@
-"""What a hygiene cycle over what is stored has found and done (HY-8)."""
+"""What a hygiene cycle over what is stored has found and done."""
 
 from __future__ import annotations
 

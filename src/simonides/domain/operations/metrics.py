@@ -1,4 +1,4 @@
-"""What is measured, and from which figure on somebody should look (MM-3, OB-3).
+"""What is measured, and from which figure on somebody should look.
 
 Names of figures are names of series when they are exported. None of them carries a user, an org, a
 key or a word of what is remembered.
@@ -27,14 +27,14 @@ within what has asked it.
 """
 
 PHASES = ("startup", "executing", "tool_call", "turn_end", "complete")
-"""The phases of a task (MM-2)."""
+"""The phases of a task."""
 
 LEAST_SAMPLE = 20
 """Of how many cases a ratio is told at the least; chosen: the first read in vain is no alert."""
 
 
 class Threshold(NamedTuple):
-    """From where on a figure calls for somebody (OB-3).
+    """From where on a figure calls for somebody.
 
     Attributes:
         name: Of the figure.
@@ -64,7 +64,7 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("scopes_per_user", 50, is_floor=False, usual=(1, 10)),
     Threshold("pii_blocks_per_day", 20, is_floor=False, usual=(0, 5)),
 )
-"""The figures of OB-3 that alert. (Staleness p95, below 0.7 as a rule, is told and does not.)"""
+"""The figures that alert. (Staleness p95, below 0.7 as a rule, is told and does not.)"""
 
 
 @dataclass(frozen=True, slots=True)

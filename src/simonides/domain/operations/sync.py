@@ -1,4 +1,4 @@
-"""An exchange between a replica and its remote: how far it came, and what it did (MO-1)."""
+"""An exchange between a replica and its remote: how far it came, and what it did."""
 
 from __future__ import annotations
 

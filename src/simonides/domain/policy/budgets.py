@@ -1,4 +1,4 @@
-"""How much of what is remembered may go into a prompt, when, and on what conditions (DI-2, RE-1).
+"""How much of what is remembered may go into a prompt, when, and on what conditions.
 
 Values of the policy that digest, push and pull go by; a receipt keeps those that were in force.
 """
@@ -24,7 +24,7 @@ class Section(StrEnum):
     """The parts of a digest, in their order; each has a budget of its own.
 
     ``facts`` stand under a key. ``semantic`` is free text. ``turns`` are verbatim. ``documents``
-    are passages of them, which are nobody's memories (KN-1).
+    are passages of them, which are nobody's memories.
     """
 
     FACTS = "facts"
@@ -52,12 +52,12 @@ class Budget(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestRules(Value):
-    """What a digest shows (DI-2).
+    """What a digest shows.
 
     Attributes:
         enabled: Whether there is a digest at all; off, its text is empty.
         floor: Least relevance of what is shown; pinned memories, facts named below and biased
-            preferences are exempt (RE-4).
+            preferences are exempt.
         sensitivities: Levels that may be shown.
         fact_keys: Keys whose memories are always candidates, whatever is asked.
         fact_tags: Tags of which the same holds.
@@ -76,7 +76,7 @@ class DigestRules(Value):
     """
 
     enabled: bool = True
-    floor: float = 0.75  # RE-4
+    floor: float = 0.75
     sensitivities: tuple[Sensitivity, ...] = (Sensitivity.PUBLIC, Sensitivity.PRIVATE)
     fact_keys: tuple[str, ...] = ()
     fact_tags: tuple[str, ...] = ()
@@ -136,7 +136,7 @@ class DigestRules(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushRules(Value):
-    """What is put before a model at the start, and when again (RE-1).
+    """What is put before a model at the start, and when again.
 
     Attributes:
         floor: Least relevance; exempt is what :class:`DigestRules` names, preferences under a key,
@@ -152,7 +152,7 @@ class PushRules(Value):
     floor: float = 0.8
     items: int = 5
     tokens: int = 2_000
-    chars: int = 8_000  # WM-7: 2,000 tokens of four characters
+    chars: int = 8_000  # 2,000 tokens of four characters
     item_chars: int = 1_600  # chosen: a fifth of the whole
     kinds: tuple[Kind, ...] = (Kind.SEMANTIC, Kind.PROCEDURAL)  # chosen: facts and rules, no log
     refresh_turns: int = 5
@@ -160,7 +160,7 @@ class PushRules(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRules(Value):
-    """What is searched for while a model works (RE-1).
+    """What is searched for while a model works.
 
     Attributes:
         items: Memories that a search of the model gets where it names no number.

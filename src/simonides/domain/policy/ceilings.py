@@ -1,4 +1,4 @@
-"""How much models may be asked: ceilings as policy has them, and what a day has used (FX-11).
+"""How much models may be asked: ceilings as policy has them, and what a day has used.
 
 A ceiling counts three things: *calls*, requests sent to a language model, retries and repairs
 included; *tokens*, those of questions and answers; *embedded*, texts sent to an embedder that is

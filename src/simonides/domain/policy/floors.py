@@ -1,4 +1,4 @@
-"""The relevance floor, and how what is made of the memories that it lets through moves it (RE-4).
+"""The relevance floor, and how what is made of the memories that it lets through moves it.
 
 A *read* is one digest, push, pull or recall of which it is known afterwards what the answer used.
 After so many of them the floor moves by one step, or stays; the next step takes new reads.
@@ -28,7 +28,7 @@ _NAME_CHARS = 16  # of hexadecimal: among a few dozen reads no two are ever alik
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackRules(Value):
-    """How the floor follows what is used (RE-4).
+    """How the floor follows what is used.
 
     Attributes:
         enabled: Whether it does; off, the floor is the policy's.

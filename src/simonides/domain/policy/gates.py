@@ -1,4 +1,4 @@
-"""What long-term memory tells repetition, conflict and news apart by (LT-2, LT-3, LT-4)."""
+"""What long-term memory tells repetition, conflict and news apart by."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class GateRules(Value):
         confidence_gap: From so much on, the more confident of two values is believed.
     """
 
-    near_text: float = 0.85  # LT-2
-    near_meaning: float = 0.95  # LT-2
-    no_news: float = 0.5  # LT-4
-    confidence_gap: float = 0.2  # LT-3
+    near_text: float = 0.85
+    near_meaning: float = 0.95
+    no_news: float = 0.5
+    confidence_gap: float = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotRules(Value):
-    """Which predicates hold one value and which several (LT-3); compared in normal form.
+    """Which predicates hold one value and which several; compared in normal form.
 
     Attributes:
         functional: A subject has one value at a time.

@@ -1,4 +1,4 @@
-"""What is to be done about what hygiene finds, class by class (HY-1, PO-3)."""
+"""What is to be done about what hygiene finds, class by class."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ class HygieneRules(Value):
     """What policy does about findings.
 
     Attributes:
-        high: Action on what is of high severity and of no class below (HY-1).
+        high: Action on what is of high severity and of no class below.
         suspicious: The same for what is suspicious.
         classes: Actions by class, see :data:`CLASSES`.
         model_pairs: Of how many pairs of statements a language model, where there is one, is asked
-            in one look through an owner's memories whether they contradict each other (HY-3); 0
+            in one look through an owner's memories whether they contradict each other; 0
             for none.
         second_look: Of which severities poison is looked at again before it is judged, where there
-            is a classifier for that (HY-2).
+            is a classifier for that.
         second_looks: At how many texts of one write at most.
         confirmed: Action on what the second look confirms.
         cleared: The same for what it clears. The text stays external all the same.

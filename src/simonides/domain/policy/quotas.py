@@ -1,4 +1,4 @@
-"""What a scope may hold, and by what it is decided which of its memories goes (LT-8, PO-6)."""
+"""What a scope may hold, and by what it is decided which of its memories goes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Eviction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quotas(Value):
-    """What may be written (LT-8, PO-6); None is no limit.
+    """What may be written; None is no limit.
 
     Attributes:
         memories: Memories that stand in one scope, verbatim turns not counted.
@@ -51,9 +51,9 @@ class Uses(NamedTuple):
     """What of a memory, or of many, says whether it is worth keeping.
 
     Attributes:
-        staleness: 0 to 1 (HY-4).
+        staleness: 0 to 1.
         confidence: 0 to 1.
-        importance: 0.5 to 1 (ME-1).
+        importance: 0.5 to 1.
         idle_days: Since it was last said, confirmed, changed or read.
         age_days: Since it was recorded.
         left_days: Until it expires for good; infinite for never.

@@ -16,12 +16,12 @@ class WorkingRules(Value):
     """Within which bounds working memory stays; all are settings.
 
     Attributes:
-        observations: Most observations that are shown (WM-2).
-        observation_chars: Longest of one (WM-2).
-        constraints: Most constraints that are shown (WM-3).
-        scratchpad_chars: Longest scratchpad (WM-5).
-        conversation_tokens: What the talk may cost before its older half is summarised (WM-6).
-        warn_at: Share of that from which there is a warning (WM-6).
+        observations: Most observations that are shown.
+        observation_chars: Longest of one.
+        constraints: Most constraints that are shown.
+        scratchpad_chars: Longest scratchpad.
+        conversation_tokens: What the talk may cost before its older half is summarised.
+        warn_at: Share of that from which there is a warning.
         summary_share: Share of that which the summary may take; chosen.
         kept_chars: Longest text that a task leaves of one observation or note; chosen, as a memory
             is recalled whole.
@@ -54,7 +54,7 @@ class Constraint(Value):
 
 
 class Pressure(StrEnum):
-    """How full the talk's budget is (WM-6): from ``warning`` on a host may shorten what it sends,
+    """How full the talk's budget is: from ``warning`` on a host may shorten what it sends,
     at ``full`` the older half was summarised.
     """
 

@@ -1,4 +1,4 @@
-"""The layers that a read may look in: what is remembered, and documents beside it (KN-1)."""
+"""The layers that a read may look in: what is remembered, and documents beside it."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ class Cue(Value):
     """What is asked, parsed and bounded.
 
     Attributes:
-        query: Text; may be empty (RE-8).
+        query: Text; may be empty.
         limit: At most this many hits.
         scopes: Scopes to read, nearest first.
         kinds: Kinds to read; empty means all.
         filter: What must hold of a memory, or None.
         floor: Least calibrated score, or None for no floor.
-        bias_keys: Keys that get the preference bonus of PO-5.
+        bias_keys: Keys that get the preference bonus.
         bias_categories: Categories whose keyed memories get it.
         known_at: System time to read as of, or None for now.
         valid_at: World time at which a fact must hold, or None for the clock's now.

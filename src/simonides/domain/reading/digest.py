@@ -1,4 +1,4 @@
-"""What a digest is, and what checking an answer against its receipt finds (DI, FX-4)."""
+"""What a digest is, and what checking an answer against its receipt finds."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Digest(Value):
 
 @dataclass(frozen=True, slots=True)
 class Verification(Value):
-    """Whether what an answer cites was shown, and applied as far as rules can tell (FX-4).
+    """Whether what an answer cites was shown, and applied as far as rules can tell.
 
     Attributes:
         cited: Ids of memories that the answer names, in their order.
@@ -87,7 +87,7 @@ class Verification(Value):
     @property
     def ok(self) -> bool:
         """Whether all that is cited was shown, as it was shown, and, where effects can be checked,
-        at least one is there (AG-3).
+        at least one is there.
         """
         shown = not (self.unshown or self.mismatched or self.gone)
         return shown and (bool(self.applied) or not self.unapplied)

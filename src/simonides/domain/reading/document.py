@@ -1,7 +1,7 @@
 """Documents that are looked up when they are needed: passages, and what of them could not be read.
 
 A passage is shown as a memory is (:func:`as_memory`), marked as external and cited by where it
-stands; it is never stored (KN-1).
+stands; it is never stored.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def as_memory(
         confidence=Source.EXTERNAL.default_confidence,
         sensitivity=Sensitivity.PRIVATE,
         metadata={name: value for name, value in told.items() if value not in (None, "")},
-        # What is read anew each time does not age in between (HY-4).
+        # What is read anew each time does not age in between.
         timeless=True,
     )
 

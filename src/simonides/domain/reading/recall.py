@@ -32,7 +32,7 @@ class Hit(Value):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before relying on it, ``stale?`` for one (ME-6): see
+        """What to know before relying on it, ``stale?`` for one: see
         :meth:`simonides.Memory.warnings`.
         """
         return self.memory.warnings(self.at)
@@ -54,7 +54,7 @@ class Recall(Value, Sequence[Hit]):
     """The hits of one query, best first; behaves as a sequence of :class:`Hit`.
 
     Attributes:
-        hits: Best first; ties by newest ``updated_at``, then id (RE-7).
+        hits: Best first; ties by newest ``updated_at``, then id.
         degraded: Names of sources that failed and were left out, for example ``vector``.
         given: The receipt, or what makes it out of values that do not change any more: most
             recalls are never asked for theirs, and it costs a twentieth of a recall.
@@ -100,7 +100,7 @@ class Recall(Value, Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class Explanation(Value):
-    """Why one memory was or was not recalled for a query (RE-8).
+    """Why one memory was or was not recalled for a query.
 
     Attributes:
         memory_id: The memory asked about.

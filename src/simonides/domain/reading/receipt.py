@@ -1,7 +1,7 @@
 """The receipt of a read: what was shown, on what grounds, and all that it takes to do it again.
 
 A receipt is self-contained: it goes through JSON and back (:meth:`Receipt.to_dict`,
-:meth:`Receipt.from_dict`) and holds no content but the query (FX-4).
+:meth:`Receipt.from_dict`) and holds no content but the query.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Made(StrEnum):
 
 
 class Trigger(StrEnum):
-    """What a digest was made for (RE-1); it decides what may be in it whatever is asked.
+    """What a digest was made for; it decides what may be in it whatever is asked.
 
     ``asked``: a caller wanted it. ``push``: before the first model call. ``pull``: a search by the
     model, or around a tool call.

@@ -75,7 +75,7 @@ class IdempotencyRecord(NamedTuple):
 
 
 class HeldCandidate(NamedTuple):
-    """A candidate kept back (CO-5).
+    """A candidate kept back.
 
     Attributes:
         id: UUID text.
@@ -107,7 +107,7 @@ class OutboxItem(NamedTuple):
 
 
 class JournalEntry(NamedTuple):
-    """Something a reader did, kept off the read path (ME-7).
+    """Something a reader did, kept off the read path.
 
     Attributes:
         at: µs.
@@ -351,7 +351,7 @@ _WRITTEN = attrgetter(*(each.name for each in fields(Change) if each.name != "kn
 
 
 class Renewed(NamedTuple):
-    """An index entry made anew of a memory that has not changed (LT-11).
+    """An index entry made anew of a memory that has not changed.
 
     Attributes:
         id: Of the memory.

@@ -35,7 +35,7 @@ from simonides.domain.writing.finding import Finding
 
 
 class Proposer(StrEnum):
-    """Who put a candidate forward; it decides which limits bind (PO-1)."""
+    """Who put a candidate forward; it decides which limits bind."""
 
     CALLER = "caller"
     RULES = "rules"
@@ -61,7 +61,7 @@ class Candidate(Value):
         replaces: Id of the memory that an explicit correction is about.
         replaces_root: Id of the first version of that memory's chain, for when another correction
             came first.
-        timeless: Does not age (HY-4).
+        timeless: Does not age.
         retracts: For ``forget that …``: the key to be forgotten instead of stored.
     """
 
@@ -98,7 +98,7 @@ class Candidate(Value):
 
     @property
     def is_turn(self) -> bool:
-        """Whether it is a verbatim turn, known by session and place (CO-10)."""
+        """Whether it is a verbatim turn, known by session and place."""
         return (
             self.origin.session is not None
             and self.origin.turn is not None
@@ -122,7 +122,7 @@ class Candidate(Value):
 
 
 TURN_CATEGORY = "turn"
-"""Category of verbatim turns; they pass policy but not the text gates (LT-2)."""
+"""Category of verbatim turns; they pass policy but not the text gates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class Refused(Value):
 
 
 class OutcomeKind(StrEnum):
-    """What became of a candidate (LT-3)."""
+    """What became of a candidate."""
 
     CREATED = "created"
     REFRESHED = "refreshed"
@@ -202,7 +202,7 @@ class OutcomeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Usage(Value):
-    """What an operation cost (FX-11).
+    """What an operation cost.
 
     Attributes:
         model_calls: Language-model requests, repairs included.

@@ -1,4 +1,4 @@
-"""What hygiene finds in a text: a rule and a place, never the words themselves (HY-1, HY-6)."""
+"""What hygiene finds in a text: a rule and a place, never the words themselves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Severity(StrEnum):
 
 
 class Opinion(StrEnum):
-    """What a second look says of what a first one suspects (HY-2).
+    """What a second look says of what a first one suspects.
 
     ``confirmed`` and ``cleared`` have actions of their own in policy; ``unsure``, and ``failed``
     where nobody answered, leave what the first look makes of it.

@@ -1,4 +1,4 @@
-"""What a language model proposes, parsed at the boundary and not yet believed (PO-1, PO-2).
+"""What a language model proposes, parsed at the boundary and not yet believed.
 
 ``raw JSON → Checked | Violation`` at policy's boundary; execution then denies what is not allowed
 now. The same two steps for the intent of a retrieval.
@@ -13,7 +13,7 @@ from simonides.domain.value import Value
 
 
 class ScopeName(StrEnum):
-    """Scopes as model contracts name them (SC-1); ``workspace`` is the org."""
+    """Scopes as model contracts name them; ``workspace`` is the org."""
 
     USER = "user"
     WORKSPACE = "workspace"
@@ -21,7 +21,7 @@ class ScopeName(StrEnum):
 
 
 class Advice(StrEnum):
-    """What a model says is to become of a candidate (CO-2); policy says how far that goes."""
+    """What a model says is to become of a candidate; policy says how far that goes."""
 
     COMMIT = "commit"
     HOLD = "hold"
@@ -60,7 +60,7 @@ class Intent(Value):
         query: Text to search for, without white space at the ends.
         top_k: How many at most.
         scopes: Where to look, without repetition; empty means all that execution allows.
-        include_preference_keys: Whether preference keys get their bonus (PO-5).
+        include_preference_keys: Whether preference keys get their bonus.
     """
 
     kind: str
@@ -72,7 +72,7 @@ class Intent(Value):
 
 @dataclass(frozen=True, slots=True)
 class Violation(Value):
-    """A proposal as a whole is refused; the run stops where it runs (AG-2)."""
+    """A proposal as a whole is refused; the run stops where it runs."""
 
     reason: str
 

@@ -1,6 +1,6 @@
 """Dreams: consolidation as a proposed diff, applied in one transaction, taken back by one call.
 
-``plan → one turn: guards, gates, what still stands → items`` (FX-12). A dry run decides on what
+``plan → one turn: guards, gates, what still stands → items``. A dry run decides on what
 stands and writes nothing. What the cycle of hygiene does a few findings at a time and unattended, a
 dream does all at once and reversibly, by the same look and the same application.
 """
@@ -54,7 +54,7 @@ MOST = 100
 """Findings of one dream; chosen: a transaction of some 50 ms, and a diff that a person can read."""
 
 RULES_CAP = "beyond_rules_cap"
-"""Reason: more rules stand than a user may have (CO-7)."""
+"""Reason: more rules stand than a user may have."""
 
 _NEW = (OutcomeKind.CREATED, OutcomeKind.COEXISTS)
 _REFUSED = (OutcomeKind.BLOCKED, OutcomeKind.DROPPED)
@@ -82,7 +82,7 @@ class Dreamer:
         return await self._dreamt(await self._planner().plan(), dry_run=dry_run)
 
     async def reflect(self) -> Dream:
-        """Only make insights, if enough is new, and withdraw those that have fallen (CO-9).
+        """Only make insights, if enough is new, and withdraw those that have fallen.
 
         For the end of a session and once a day, when repetitions and contradictions are looked for
         anyway. Without enough that is new it reads the owner's memories and does nothing.
@@ -132,7 +132,7 @@ class Dreamer:
         )
 
     def _with_texts(self, item: DreamItem, turn: _Dreaming) -> DreamItem:
-        """Return an item with the words of the memories that this principal may read (SC-12)."""
+        """Return an item with the words of the memories that this principal may read."""
         named = (*item.ids, *item.evidence)
         seen = [memory for id in named if (memory := turn.known.get(id)) is not None]
         shown = {memory.id: memory.content for memory in seen if self._lookup.admits(memory)}
@@ -225,7 +225,7 @@ class _Dreaming:
         return turn
 
     def _archive(self, recorder: EventRecorder, taken: Collection[str]) -> None:
-        """Archive the rules beyond the cap; nothing is deleted (CO-7)."""
+        """Archive the rules beyond the cap; nothing is deleted."""
         for planned in self.plan.surplus:
             rule = self.index.at(recorder.moment.now).by_id(planned.id)
             if rule is None or rule.id in self._states or rule.id in taken:

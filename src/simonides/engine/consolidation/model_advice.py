@@ -1,4 +1,4 @@
-"""What a language model says of candidates: store, hold, wait for repetition, or drop (CO-2).
+"""What a language model says of candidates: store, hold, wait for repetition, or drop.
 
 One question for all candidates of a batch; they are shown by number, with the words that bear them
 out. What the answer may do is for policy to say (:mod:`simonides.policy.second_opinion`).

@@ -1,4 +1,4 @@
-"""What consolidation would change of one owner: looked for outside every turn (FX-12, CO-9).
+"""What consolidation would change of one owner: looked for outside every turn.
 
 The hygiene cycle's look finds what is said twice, displaced or contradicted, and puts to a model
 what its rules do not know; what is left standing is what insights may be made of, if enough of it
@@ -211,7 +211,7 @@ class Planner:
 def _surplus(memories: Sequence[Memory], most: int | None) -> tuple[Memory, ...]:
     """Return the rules beyond the cap: pinned ones stay, then those said or confirmed last.
 
-    No write leaves more than the cap (CO-7); a policy of today may want fewer than yesterday's.
+    No write leaves more than the cap; a policy of today may want fewer than yesterday's.
     """
     if most is None:
         return ()
@@ -221,5 +221,5 @@ def _surplus(memories: Sequence[Memory], most: int | None) -> tuple[Memory, ...]
 
 
 def _commands(text: str) -> bool:
-    """Whether an insight would tell whoever reads it what to do (FX-5)."""
+    """Whether an insight would tell whoever reads it what to do."""
     return any(each.concern is Concern.POISON for each in look(text, Trust.EXTERNAL))

@@ -1,4 +1,4 @@
-"""What becomes of what is held back when its session ends: rules alone (CO-5).
+"""What becomes of what is held back when its session ends: rules alone.
 
 Evidence is counted in turns: the one that a candidate was read in, and those that bear it out
 (:mod:`simonides.text.similarity.support`). The first row that applies decides:
@@ -76,7 +76,7 @@ def verdict(
         session: The session that ends.
         summary: Its summary; empty where there is none, or none yet.
         rules: By what numbers.
-        unproven: Reasons that say that no user's words bear it out (FX-1).
+        unproven: Reasons that say that no user's words bear it out.
     """
     (kind, held), *_ = alike
     candidate = held.candidate

@@ -1,4 +1,4 @@
-"""Insights: what several memories say together, and for how long that may be said (CO-9).
+"""Insights: what several memories say together, and for how long that may be said.
 
 An insight rests on memories by their ids, never on words of an answer: a model is shown memories by
 number, and what it cites beyond them does not exist. Every number, date and name of it must stand

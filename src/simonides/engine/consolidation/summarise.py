@@ -157,7 +157,7 @@ async def summarise(
     """Summarise turns; secrets are struck out before any model sees them.
 
     What a model writes is taken only if every number, date and name in it was said, and it tells
-    nobody what to do (HY-6); else, and without one, the turns' own sentences say it.
+    nobody what to do; else, and without one, the turns' own sentences say it.
 
     Args:
         runtime: The open simonides.
@@ -224,7 +224,7 @@ def _commands(text: str) -> bool:
 
 TOLD_BY = frozenset({Role.USER, Role.ASSISTANT})
 """Whose turns a summary is made of. What tools and others said came from outside: a summary of it
-would be external, and so would be none of the user's session (FX-5)."""
+would be external, and so would be none of the user's session."""
 
 
 def is_substantive(turns: Sequence[Turn], rules: ConsolidationRules) -> bool:
@@ -246,7 +246,7 @@ def arc(
         turns: What it was made of.
         scope: Where it goes.
         parents: Ids of memories of the same talk: the summary may say what they say, and goes when
-            one of them is forgotten (FX-3).
+            one of them is forgotten.
     """
     source = Source.AGENT_INFERRED
     times = [turn.said_at for turn in turns if turn.said_at is not None]

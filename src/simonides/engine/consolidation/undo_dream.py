@@ -1,4 +1,4 @@
-"""Dreams looked up in the trail, and taken back (FX-12)."""
+"""Dreams looked up in the trail, and taken back."""
 
 from __future__ import annotations
 

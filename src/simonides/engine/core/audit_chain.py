@@ -1,4 +1,4 @@
-"""The audit trail: proving that nobody changed, removed, reordered or moved an event (OB-1).
+"""The audit trail: proving that nobody changed, removed, reordered or moved an event.
 
 Each owner has a chain of its own. Without a key ring the codes are unkeyed: the check finds
 accidents and edits by whoever does not recompute the chain; a chain cut at its end is found by
@@ -179,7 +179,7 @@ def _link(row: Row, payloads: Mapping[Cell, tuple[Cell, Cell]]) -> Link:
 
 
 async def verify_erasure(store: MemoryStore, receipt: ErasureReceipt) -> ReceiptCheck:
-    """Check a receipt by itself and beside the store that it should be of (FX-3).
+    """Check a receipt by itself and beside the store that it should be of.
 
     A store that cannot be asked by digest is not looked at, and the check says so.
     """

@@ -1,4 +1,4 @@
-"""What this process has done, counted (MM-3): writes, reads, what hygiene decided, how long.
+"""What this process has done, counted: writes, reads, what hygiene decided, how long.
 
 A count costs a microsecond on the way of a read or a write and is kept nowhere. What takes looking
 (staleness, scopes) is made when it is asked for: ``engine/operations/metrics.py``.
@@ -51,7 +51,7 @@ HYGIENE = (
     EventType.STALE_MARKED,
     EventType.EVICTED,
 )
-"""The decisions of HY-7, counted as the trail tells them."""
+"""Hygiene decisions, counted as the trail tells them."""
 
 MINUTE = (1.0, 60)
 DAY = (3_600.0, 24)
@@ -133,7 +133,7 @@ class Counters:
                     self._more("pii_blocks", 1, now)
 
     def turned_away(self, count: int) -> None:
-        """Count writes that were too many for a quota before anything was looked at (PO-6)."""
+        """Count writes that were too many for a quota before anything was looked at."""
         with self._lock:
             self._writes[OutcomeKind.BLOCKED.value] += count
 
@@ -235,7 +235,7 @@ class Counters:
             self._totals["embedded_texts"] += texts
 
     def moved(self, before: str | None, after: str | None) -> None:
-        """Note that a task went from one phase to another (MM-2).
+        """Note that a task went from one phase to another.
 
         Args:
             before: Phase that it leaves; None where it begins.
@@ -335,7 +335,7 @@ _OF_MODELS = {
 
 
 def _is_sensitive(outcome: Outcome, candidate: Candidate) -> bool:
-    """Whether a write was blocked for secrets or personal data in it (HY-1)."""
+    """Whether a write was blocked for secrets or personal data in it."""
     if outcome.kind is not OutcomeKind.BLOCKED:
         return False
     found = (each for each in candidate.findings if each.concern is not Concern.POISON)

@@ -1,4 +1,4 @@
-"""When a turn happens and what the trail says of it: one moment, events in order (OB-1)."""
+"""When a turn happens and what the trail says of it: one moment, events in order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class EventRecorder:
 
     Attributes:
         moment: System time of the turn, strictly rising per owner whatever the wall clocks of
-            its writers do (ME-5).
+            its writers do.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class EventRecorder:
         details: Mapping[str, Any] = MappingProxyType({}),
         actor: str | None = None,
     ) -> Event:
-        """Add an event; ``details`` never hold content or matched text (HY-1). ``actor`` stands for
+        """Add an event; ``details`` never hold content or matched text. ``actor`` stands for
         the principal's name where that must not be written.
         """
         event = Event(

@@ -1,4 +1,4 @@
-"""The only way to a language model: every question is reserved, asked and settled (FX-11).
+"""The only way to a language model: every question is reserved, asked and settled.
 
 An open simonides holds a :class:`ModelBudget`, which can be asked nothing. Who works for an owner
 opens
@@ -203,7 +203,9 @@ class BudgetAccount:
         """Return what a provider that counts no tokens may have charged."""
         if not usage.model_calls:
             return 0
-        said = 0 if value is None else len(canonical_json(_shown(value))) // 4  # SPEC WM-7
+        said = (
+            0 if value is None else len(canonical_json(_shown(value))) // 4
+        )  # four characters a token
         return asked + said
 
 

@@ -1,4 +1,4 @@
-"""A change of policy is part of the trail: noticed by the next write, recorded once (OB-1)."""
+"""A change of policy is part of the trail: noticed by the next write, recorded once."""
 
 from __future__ import annotations
 

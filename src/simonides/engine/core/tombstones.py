@@ -1,4 +1,4 @@
-"""What forgetting leaves behind: fingerprints that block learning again, and no content (LT-10)."""
+"""What forgetting leaves behind: fingerprints that block learning again, and no content."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def with_derived(
     memories: Iterable[Memory], ids: Collection[str], *, promoted: bool
 ) -> tuple[str, ...]:
     """Return those of some memories that go, sorted: the named ones, and what was derived from
-    any that goes, for that dies with its evidence (FX-3, CO-9).
+    any that goes, for that dies with its evidence.
 
     Args:
         memories: Those that stand.

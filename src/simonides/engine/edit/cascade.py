@@ -1,4 +1,4 @@
-"""What becomes of copies that other owners have, or are about to get, of what goes (FX-3, D2).
+"""What becomes of copies that other owners have, or are about to get, of what goes.
 
 An erasure, or a forgetting, committed the work; here it is done in the turn of each owner.
 Done twice it finds nothing: what goes is named by id, and promotions that were still on their way

@@ -1,4 +1,4 @@
-"""What travels from one owner to another: a copy and who sends it, or what is to go (DESIGN D2)."""
+"""What travels from one owner to another: a copy and who sends it, or what is to go."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Promotion(NamedTuple):
 
 
 class Cascade(NamedTuple):
-    """What an owner takes back from another (FX-3, LT-10).
+    """What an owner takes back from another.
 
     Attributes:
         ids: Memories there that were derived from an erased owner's.
@@ -40,7 +40,7 @@ class Cascade(NamedTuple):
 
 
 class Following(NamedTuple):
-    """An erasure that the remote of a replica is to follow (MO-1)."""
+    """An erasure that the remote of a replica is to follow."""
 
 
 class Remote(Protocol):

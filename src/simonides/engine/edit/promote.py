@@ -1,4 +1,4 @@
-"""Promotion: the one way across scopes, explicit, audited and upward only (SC-6)."""
+"""Promotion: the one way across scopes, explicit, audited and upward only."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _ALLOWED = frozenset(
         (ScopeLevel.USER, ScopeLevel.ORG),
     }
 )
-"""From and to, as SPEC SC-6 lists them."""
+"""Allowed pairs of source and target scope."""
 
 
 PAGE = 100
@@ -80,7 +80,7 @@ class Promoter:
             if target.level is ScopeLevel.USER
             else self._principal
         )
-        # What was read of the source is not sent on once its owner is erased (FX-3).
+        # What was read of the source is not sent on once its owner is erased.
         life = await life_of(self._runtime.store, self._principal.home.owner)
         writer = Writer(self._runtime, acting, life)
         await writer.check_right(target)
@@ -212,7 +212,7 @@ async def _edges(
 
 def promoted(memory: Memory, target: Scope, now: datetime) -> Candidate:
     """Return the copy that is proposed at the target: label and evidence as they were, what is
-    left of the confidence (LT-7: it does not come back by being promoted), a new id, the original
+    left of the confidence (it does not come back by being promoted), a new id, the original
     as its origin and parent, and no longer to live than it.
     """
     ends = memory.hard_expires_at

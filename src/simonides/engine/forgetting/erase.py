@@ -1,4 +1,4 @@
-"""Erasing a data subject: one turn that leaves codes and tombstones, then what follows it (FX-3).
+"""Erasing a data subject: one turn that leaves codes and tombstones, then what follows it.
 
 The turn is the store's, all or nothing; it commits the work for other owners with it. Delivering
 that, emptying logs and looking at files come after, each of which may be interrupted and gone on
@@ -128,7 +128,7 @@ class Eraser:
         return None if await self._receipt(subject) is None else await self._finished(subject)
 
     async def _check_right(self, subject: Scope) -> None:
-        """Raise :class:`ScopeDenied` unless the principal may erase a subject (SC-3)."""
+        """Raise :class:`ScopeDenied` unless the principal may erase a subject."""
         principal, org = self._principal, Scope.of_org(str(subject.org))
         if subject.task is None and (principal.by is not None or principal.home == subject):
             return
@@ -222,7 +222,7 @@ class Eraser:
 
     async def _records_gone(self, subject: Scope) -> Purged:
         """Remove the subject's safety records and feedback: though scrubbed they are of nobody
-        else, and what was written down of somebody may tell who it was (OB-2, FX-3).
+        else, and what was written down of somebody may tell who it was.
         """
         if Capability.MOVABLE not in self._runtime.store.capabilities:
             return Purged()  # without a secret of the store nobody can have recorded anything
@@ -346,7 +346,7 @@ class _Erasure:
         )
 
     def _told_to_the_remote(self, recorder: EventRecorder) -> tuple[OutboxItem, ...]:
-        """Return the work for the store that this one is a replica of (MO-1); of an erasure that
+        """Return the work for the store that this one is a replica of; of an erasure that
         was asked for there, it has done its part.
         """
         if self.runtime.part(Deliveries).remote is None or self.principal.by == SYNC_ACTOR:

@@ -1,4 +1,4 @@
-"""Forgetting: what goes, what waits or is on its way with it, and what stays as a ban (LT-10)."""
+"""Forgetting: what goes, what waits or is on its way with it, and what stays as a ban."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Forgetter:
         return came_from
 
     def _place(self, named: str | None) -> Scope:
-        """Return the scope that is meant, if the principal may forget there (SC-3): a task's
+        """Return the scope that is meant, if the principal may forget there: a task's
         memories are its user's to take back.
         """
         home, place = self._principal.home, target_scope(named, self._principal)

@@ -1,6 +1,4 @@
-"""The turn in which memories are forgotten: what goes, what stands again, what stays as a ban
-(LT-10).
-"""
+"""The turn in which memories are forgotten: what goes, what stands again, what stays as a ban."""
 
 from __future__ import annotations
 
@@ -163,7 +161,7 @@ class ForgetTurn:
         )
 
     def _is_copy(self, held: HeldCandidate, buried: Sequence[bytes]) -> bool:
-        """Whether a candidate that waits says what is forgotten, or is to go anyhow (LT-10)."""
+        """Whether a candidate that waits says what is forgotten, or is to go anyhow."""
         candidate = decode_candidate(held.body)
         said = not set(buried).isdisjoint(marks_of(candidate))
         return said or self.doom.takes(candidate)

@@ -1,4 +1,4 @@
-"""What nobody should find in a store's files any more: byte strings of what was removed (FX-3).
+"""What nobody should find in a store's files any more: byte strings of what was removed.
 
 They are made before it goes, held in memory until it is proved to be gone, and written nowhere.
 """

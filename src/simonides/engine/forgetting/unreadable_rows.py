@@ -1,4 +1,4 @@
-"""What can be read of what is removed: what cannot be goes all the same (FX-3)."""
+"""What can be read of what is removed: what cannot be goes all the same."""
 
 from __future__ import annotations
 

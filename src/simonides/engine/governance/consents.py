@@ -1,4 +1,4 @@
-"""What a person refuses and allows to be remembered: said, put in force, carried out (PO-4).
+"""What a person refuses and allows to be remembered: said, put in force, carried out.
 
 A refusal is one commit, in force from then on in every process: blocked on write, hidden on read.
 What it makes needless is let go and removed after that, when nothing of it can be added any more;

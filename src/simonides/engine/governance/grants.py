@@ -1,4 +1,4 @@
-"""Giving and taking rights in an org; every change is an event of the org (SC-3, OB-1)."""
+"""Giving and taking rights in an org; every change is an event of the org."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits for a decision, and deciding it (HY-5, HY-6)."""
+"""What waits for a decision, and deciding it."""
 
 from __future__ import annotations
 

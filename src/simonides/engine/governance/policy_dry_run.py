@@ -1,4 +1,4 @@
-"""The order of a dry run: the trail, what it tells of, then policy; nothing is written (PO-3)."""
+"""The order of a dry run: the trail, what it tells of, then policy; nothing is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person is asked to decide, and deciding it (LT-3, HY-5)."""
+"""What a person is asked to decide, and deciding it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Reviewer:
         return turn.outcome
 
     async def _refused(self, review: Review) -> Outcome:
-        """Return, and leave in the trail, that who brought one side must not decide (HY-5)."""
+        """Return, and leave in the trail, that who brought one side must not decide."""
         owner = self._principal.home.owner
         events: tuple[Event, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Findings about what stands, applied in one turn: merged, displaced, or put to a person (HY-3).
+"""Findings about what stands, applied in one turn: merged, displaced, or put to a person.
 
 Whoever looks outside every turn, the hygiene cycle or a dream, applies by this what it found, as
 far as both memories still stand.

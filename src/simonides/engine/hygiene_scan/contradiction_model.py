@@ -1,4 +1,4 @@
-"""Asks a language model what the rules do not know: which near statements contradict (HY-3).
+"""Asks a language model what the rules do not know: which near statements contradict.
 
 Outside every turn, once for each look through an owner's memories, about so many pairs as policy
 allows. What it says is a finding as the rules' are, and is applied like those: under the owner's
@@ -96,9 +96,7 @@ async def opinion(
 
 
 def _may_be_one(pair: Pair) -> bool:
-    """Whether two texts could be one statement: no number, date, name or denial is in one alone
-    (LT-2).
-    """
+    """Whether two texts could be one statement: no number, date, name or denial is in one alone."""
     one, other = pair.older.content, pair.newer.content
     apart = {*gaps(one, other), *gaps(other, one)}
     return apart.isdisjoint(_TELLING)

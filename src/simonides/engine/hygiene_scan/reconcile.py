@@ -1,7 +1,7 @@
 """How newcomers stand to what was there: by rules when written, by a model where those are silent.
 
-A write resolves what the rules can tell (LT-3). Of what it only put beside something near in
-meaning a model is asked afterwards, once for all newcomers of a batch, outside every turn (CO-6):
+A write resolves what the rules can tell. Of what it only put beside something near in
+meaning a model is asked afterwards, once for all newcomers of a batch, outside every turn:
 the same, an update, a contradiction, or neither. What it says is applied as a finding of the
 hygiene cycle is, in a turn that looks again whether both still stand as they were read; what has
 moved meanwhile is left to the rules, and nobody is asked again.

@@ -1,4 +1,4 @@
-"""What becomes of two memories in review when a person decides (LT-3, HY-5)."""
+"""What becomes of two memories in review when a person decides."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def settled(
     older: Memory, newer: Memory, relation: Relation, gap: float, moment: Moment
 ) -> tuple[Memory, Memory] | None:
     """Return which of two memories in conflict stands, and the state in which the other gives way
-    to it; None where a person has to say (LT-3, HY-3).
+    to it; None where a person has to say.
 
     Args:
         older: What was said first.

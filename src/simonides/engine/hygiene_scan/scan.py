@@ -1,4 +1,4 @@
-"""The hygiene cycle: looks again at what is stored for what writes have not found (HY-8).
+"""The hygiene cycle: looks again at what is stored for what writes have not found.
 
 A cycle first looks, a page of memories at a time and beside the event loop, and notes what it
 found; a language model, where there is one, is asked about what the rules do not know
@@ -320,7 +320,7 @@ def looked(
 
 
 def _decisions(counts: Mapping[str, int]) -> Iterator[EventType]:
-    """Yield the decisions of HY-7 that a turn has counted."""
+    """Yield the hygiene decisions that a turn has counted."""
     for name, type in _DECISIONS.items():
         yield from repeat(type, counts.get(name, 0))
 

@@ -1,4 +1,4 @@
-"""L3: the sources of documents that are registered, and what they answer in time (KN-1).
+"""L3: the sources of documents that are registered, and what they answer in time.
 
 Each is asked on a thread of its own, all side by side, and nobody waits longer than a read may
 take: who is late or fails is left out of the answer by name. What a catalogue finishes later is
@@ -46,7 +46,7 @@ must not take a thread for each of them."""
 
 MAX_RECALLED = 100
 """Passages that an owner's readers were shown last and that are known again in an agent's words;
-chosen: of those before them digests have left fingerprints (FX-2)."""
+chosen: of those before them digests have left fingerprints."""
 MAX_READERS = 64
 """Owners of whom that is kept, the last to read."""
 MAX_FILED = 8
@@ -158,7 +158,7 @@ class Library:
             beside: Where sources are asked.
             location: Of the store beside which they are asked.
             timeout_s: How long a read waits, in seconds.
-            is_hidden: Whether nothing may go over a network (MO-1).
+            is_hidden: Whether nothing may go over a network.
         """
         self.timeout_s = timeout_s
         self._indexes = indexes
@@ -252,7 +252,7 @@ class Library:
 
     def note(self, owner: Scope, passages: Sequence[Memory]) -> None:
         """Remember what readers of an owner were shown: it can be looked up, and is known when it
-        comes back in an agent's words (FX-5).
+        comes back in an agent's words.
         """
         if not passages:
             return
@@ -307,7 +307,7 @@ class Library:
         }
 
     def forget(self, owner: Scope) -> None:
-        """Forget what an owner's readers were shown: the owner is erased (FX-3)."""
+        """Forget what an owner's readers were shown: the owner is erased."""
         with self._lock:
             self._recalled.pop(owner, None)
 

@@ -1,4 +1,4 @@
-"""Passages of documents, looked through before anybody is shown them (HY-1, HY-6).
+"""Passages of documents, looked through before anybody is shown them.
 
 They are not stored, so nothing can be blocked. What policy would keep out of memory is struck out
 of a passage where it is a secret or personal data; where it is a command to whoever reads it the

@@ -1,4 +1,4 @@
-"""How often memories were read, folded out of the journal of reads (LT-9, ME-7).
+"""How often memories were read, folded out of the journal of reads.
 
 Readers append what they read every few seconds. Folded, one entry says of each memory how often it
 was read in all, when last, and how often on each of the last days. It stands in the journal of the

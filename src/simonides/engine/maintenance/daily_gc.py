@@ -1,4 +1,4 @@
-"""Collects once a day, by itself, what has aged out of the memories that a process reads (LT-6).
+"""Collects once a day, by itself, what has aged out of the memories that a process reads.
 
 Only in a process that lives long, never while somebody waits for it, and of each owner in one
 process: who has done it leaves a lease until the day is over. An operator who wants all owners

@@ -1,4 +1,4 @@
-"""Collecting what has aged out of an owner's memories, a few at a time (LT-6).
+"""Collecting what has aged out of an owner's memories, a few at a time.
 
 One worker an owner, by a lease that a dead one's runs out of. A run first folds the journal of
 reads, then looks through the owner's rows and notes which are due, then applies the rules in turns
@@ -280,7 +280,7 @@ class Collector:
 
         The last version of a chain stays as long as any: versions are numbered on from it. (A
         first one may always go: it is the last only where it is the only one.) So does one that
-        something was derived from, until that is gone: forgetting goes by it (FX-3).
+        something was derived from, until that is gone: forgetting goes by it.
         """
         store, going = self._runtime.store, {each.id for each in work}
         has_children = bool(work) and bool(await store.derived(owner))

@@ -1,4 +1,4 @@
-"""Which rule a memory's age puts it under, and the state that follows (LT-6); pure."""
+"""Which rule a memory's age puts it under, and the state that follows; pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def due(
         now: The clock.
         access: How it was read, as the journal tells.
         rules: Numbers.
-        endures: Whether it is the latest session summary, which does not expire (LT-5).
+        endures: Whether it is the latest session summary, which does not expire.
     """
     if not memory.status.is_live:
         rule = OLD.get(memory.status)

@@ -1,4 +1,4 @@
-"""One turn of collecting: a rule applied to a few memories that stand as they were read (LT-6)."""
+"""One turn of collecting: a rule applied to a few memories that stand as they were read."""
 
 from __future__ import annotations
 

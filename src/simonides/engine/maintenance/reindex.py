@@ -1,4 +1,4 @@
-"""Making stale index entries anew and writing them back, some at a time (LT-11).
+"""Making stale index entries anew and writing them back, some at a time.
 
 Embedding happens outside any turn; the owner's turn is held for the writing of one batch. Each
 entry is written only if its memory still stands as it was read, so that whatever happens in
@@ -134,7 +134,7 @@ class Reindexer:
         )
 
     async def _is_too_dear(self, owner: Scope, texts: int) -> bool:
-        """Book texts that leave the process, or say that a ceiling is in the way (FX-11)."""
+        """Book texts that leave the process, or say that a ceiling is in the way."""
         if self.ceilings is None or not self.indexes.indexer.is_charged:
             return False
         ceilings = self.ceilings(owner)

@@ -1,6 +1,6 @@
 """Makes stale entries anew while others work: when it begins, how fast it goes, how it ends.
 
-Whoever loads an owner's rows and finds entries of another recipe (LT-11) says so and goes on. Some
+Whoever loads an owner's rows and finds entries of another recipe says so and goes on. Some
 time later, one batch at a time and with a pause after each, they are made anew: first those that
 were found, then the owner's other rows, which only readers of other times see. A process that ends
 soon never begins.

@@ -1,4 +1,4 @@
-"""Bringing the codes of a store under the current key of its ring (FX-7)."""
+"""Bringing the codes of a store under the current key of its ring."""
 
 from __future__ import annotations
 

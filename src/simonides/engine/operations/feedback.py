@@ -1,4 +1,4 @@
-"""Session feedback: a label, who gave it, a score, a comment (OB-2).
+"""Session feedback: a label, who gave it, a score, a comment.
 
 Always on, never recalled: what people think of an answer is no memory of them. (What the relevance
 floor learns from the use of memories is another matter: ``simonides.domain.policy.floors``.)

@@ -1,6 +1,4 @@
-"""The figures of a process, as they are asked for: what was counted, and what takes looking (MM-3,
-OB-3).
-"""
+"""The figures of a process, as they are asked for: what was counted, and what takes looking."""
 
 from __future__ import annotations
 

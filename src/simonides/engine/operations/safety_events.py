@@ -1,4 +1,4 @@
-"""Safety records: what happened, how grave it was, what was done (OB-2).
+"""Safety records: what happened, how grave it was, what was done.
 
 Always on, never recalled. This room knows what such a record says and how it is written; where it
 lies and how long it stays is told by the port and the settings.

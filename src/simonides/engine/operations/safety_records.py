@@ -1,4 +1,4 @@
-"""The order in which safety records and feedback are made: check, scrub, keep (OB-2).
+"""The order in which safety records and feedback are made: check, scrub, keep.
 
 They meet no policy, no consent and no switch: what is recorded for somebody's safety is recorded
 whatever that person, or a model, has said about memories.

@@ -1,4 +1,4 @@
-"""What ``status`` tells: counts, backend, models, health (UX-4)."""
+"""What ``status`` tells: counts, backend, models, health."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def status_of(
 
 
 def _is_off(runtime: Runtime, principal: Principal) -> bool:
-    """Whether recall is switched off (MO-2), by the index that has just been brought up to date."""
+    """Whether recall is switched off, by the index that has just been brought up to date."""
     index = runtime.indexes.warm(principal.home.owner)
     return index is not None and index.refusals.recall_off
 
 
 def _crowd(runtime: Runtime, principal: Principal) -> tuple[str, ...]:
-    """Say that a user has too many live tasks (SC-10); a task is told of no sibling."""
+    """Say that a user has too many live tasks; a task is told of no sibling."""
     owner = principal.home.owner
     index = runtime.indexes.warm(owner)
     if principal.home != owner or index is None:

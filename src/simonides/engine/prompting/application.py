@@ -1,4 +1,4 @@
-"""Whether a memory shows in an answer, as far as rules can tell (FX-4, AG-3).
+"""Whether a memory shows in an answer, as far as rules can tell.
 
 Two rules, and neither understands the text.
 
@@ -25,7 +25,7 @@ language can be checked."""
 
 CONCISE_WORDS = 80
 CONCISE_SENTENCES = 3
-"""What counts as concise (SPEC AG-3)."""
+"""What counts as concise."""
 
 MAX_VALUE_WORDS = 3
 """Longest value under a key; what is longer is a sentence about one, which no effect can read;

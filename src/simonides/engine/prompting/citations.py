@@ -1,4 +1,4 @@
-"""What an answer refers to, and whether that was shown (FX-4)."""
+"""What an answer refers to, and whether that was shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which memories go into a digest: in their order, as long as every budget holds (DI-2, DI-3)."""
+"""Which memories go into a digest: in their order, as long as every budget holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memories that go to a model unasked, and those that it or its host asks for (RE-1)."""
+"""Memories that go to a model unasked, and those that it or its host asks for."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Supplier:
         scopes: Sequence[str] | None = None,
         layer: object = Layer.L2,
     ) -> Digest:
-        """Return the best memories for a query, without a floor (RE-4)."""
+        """Return the best memories for a query, without a floor."""
         digest = self.policy.digest
         total = Budget(items, digest.total.chars, digest.total.tokens)
         rules = digest.within(total, floor=0.0, candidates=min(LOOKED_AT * items, MAX_LIMIT))
@@ -190,7 +190,7 @@ class Supplier:
         return (*MEMORY, *said, *((Layer.L3,) if has_documents else ()))
 
     def _intent(self, given: object) -> Intent | Violation:
-        """Return what a model's call asks for: hostile input, like all that models say (LM-3)."""
+        """Return what a model's call asks for: hostile input, like all that models say."""
         if not isinstance(given, Mapping):
             return Violation("invalid_retrieval_intent:not_object")
         if not given.keys() <= {"query", "layer", "top_k"}:

@@ -1,4 +1,4 @@
-"""The order of a digest: rank, choose, write, give a receipt; and what came of it (DI, FX-4)."""
+"""The order of a digest: rank, choose, write, give a receipt; and what came of it."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class DigestBuilder:
         rules: DigestRules,
         trigger: Trigger = Trigger.ASKED,
     ) -> Digest:
-        """Return the digest of what a cue reads, and leave its receipt for the journal (ME-7).
+        """Return the digest of what a cue reads, and leave its receipt for the journal.
 
         Args:
             cue: What is asked; its floor and limit are those of the rules.
@@ -127,7 +127,7 @@ class DigestBuilder:
         self._notes.add(made.receipt)
         shown = [item.memory for item in made.items]
         # What the user said in this session is his own: to hold his next words against it would
-        # keep it from being stored at all (FX-2).
+        # keep it from being stored at all.
         told = [m for m in shown if m.version > NOT_STORED or m.trust is not Trust.USER]
         self._notes.show(self._principal.session, told, made.receipt.at)
         self._reader.note_passages(shown)
@@ -154,7 +154,7 @@ class DigestBuilder:
     async def _count_use(
         self, ids: Sequence[str], text: str | None, receipt: Receipt, found: Mapping[str, Memory]
     ) -> None:
-        """Let the floor know what an answer made of what was shown (RE-4).
+        """Let the floor know what an answer made of what was shown.
 
         A list of names is a declaration, though it be empty. A text that names nothing, and in
         which nothing shows, tells nothing: many answers do not say what they are made from.
@@ -196,7 +196,7 @@ class DigestBuilder:
     ) -> tuple[Query, Sequence[str], Fusion | None]:
         """Return what looks for candidates: the sources that the rules allow and that there were.
 
-        With neither there is no query: only what is a candidate whatever is asked (DI-2).
+        With neither there is no query: only what is a candidate whatever is asked.
         """
         by_meaning = rules.by_meaning and "vector" not in view.degraded
         asked = text if rules.by_keyword or by_meaning else ""
@@ -210,12 +210,12 @@ class DigestBuilder:
         self, ranked: Ranked, cue: Cue, rules: DigestRules, trigger: Trigger
     ) -> list[Hit]:
         """Return what may be shown, best first: what is pinned or named by the rules, and what the
-        user does not want and the query is about (FX-9), before what the query finds, since nothing
+        user does not want and the query is about, before what the query finds, since nothing
         but room decides of it.
 
         A pull shows what it finds and nothing else. A push shows the task's own memories beside
-        what it finds, however little they have to do with it (RE-1); one for a session also what
-        the session before was about, whenever that was (CO-8), and of what else happened only what
+        what it finds, however little they have to do with it; one for a session also what
+        the session before was about, whenever that was, and of what else happened only what
         policy has pushed.
         """
         if trigger is Trigger.PULL:

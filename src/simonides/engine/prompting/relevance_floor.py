@@ -1,4 +1,4 @@
-"""The floors in force for one principal's owner, and what is learned of them (RE-4)."""
+"""The floors in force for one principal's owner, and what is learned of them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Floors:
         try:
             return await self._journal.floors(self._notes)
         except StoreUnavailable:
-            # What is warm still answers, and says that it does (RE-5), at the policy's floor.
+            # What is warm still answers, and says that it does, at the policy's floor.
             return FloorState()
 
     @property

@@ -1,11 +1,11 @@
-r"""How a memory is written into a prompt: as one line of attributed, quoted data (DI-4, DI-5).
+r"""How a memory is written into a prompt: as one line of attributed, quoted data.
 
 What was remembered was written by others. Whatever it holds, it stays within the quotes of its own
 line: white space is folded, so that it begins no line; quotes and the brackets of the frame are
 written as JSON writes them (``\"``, ``\u003c``), so that it closes neither; what cannot be seen
 (controls, direction marks, tags) is left out, so that nothing is said that a person would not read.
 Of what came from outside nothing at all stands outside quotes: no name that it gave itself, its
-speaker or a part of its triple either (FX-5).
+speaker or a part of its triple either.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _short(name: str | None, most: int = MAX_NAME_CHARS) -> str:
 
 
 def is_turn(memory: Memory) -> bool:
-    """Whether a memory is a verbatim turn (CO-10)."""
+    """Whether a memory is a verbatim turn."""
     return memory.kind is Kind.EPISODIC and memory.category == TURN_CATEGORY
 
 

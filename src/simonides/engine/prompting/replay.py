@@ -1,4 +1,4 @@
-"""What was read is read again from its receipt, as of its clocks (FX-4)."""
+"""What was read is read again from its receipt, as of its clocks."""
 
 from __future__ import annotations
 
@@ -165,9 +165,7 @@ class Replayer:
 
 
 def _is_whole(receipt: Receipt, found: Receipt) -> bool:
-    """Whether as much was ranked again as then: of documents some may be gone that were not shown
-    (KN-1).
-    """
+    """Whether as much was ranked again; documents that were not shown may be gone."""
     return receipt.cue.layers == MEMORY or found.considered == receipt.considered
 
 

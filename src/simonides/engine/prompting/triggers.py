@@ -1,5 +1,5 @@
 """When memory is read for an agent: before the first model call, around tool calls, and not on
-every turn blindly (RE-1).
+every turn blindly.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ class QueryBuilder:
         )
 
     def _biased(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the keys and the categories of keyed memories that get a bonus (PO-5)."""
+        """Return the keys and the categories of keyed memories that get a bonus."""
         policy = self._runtime.policies.policy_for(self._principal.home.org)
         keys = policy.recall.preference_keys
         return frozenset(keys or ()), _NONE if keys is not None else frozenset({"preference"})

@@ -1,4 +1,4 @@
-"""What readers did, kept off the path of their reads (ME-7).
+"""What readers did, kept off the path of their reads.
 
 A read leaves what it returned in a queue and goes. Within :data:`FLUSH_S` seconds, before a capture
 and on close the queue is written to the journal of the reader's own owner: how often each memory
@@ -43,7 +43,7 @@ from simonides.ports import Alarm, MemoryStore
 T = TypeVar("T")
 
 FLUSH_S = 5.0
-"""Longest that an entry waits where there is an alarm (SPEC ME-7)."""
+"""Longest that an entry waits where there is an alarm."""
 
 MAX_RECEIPTS = 2_000
 """Receipts of one owner that wait: from half of it on they are written at once, and where nothing
@@ -57,13 +57,13 @@ waits for its turn longer than some milliseconds.
 
 ACCESS = "access"
 """Kind of the entry that says which memories were read, how often, and when last: ``memories`` has
-counts by id, by the path of the memory's owner (LT-9)."""
+counts by id, by the path of the memory's owner."""
 
 DIGEST = "digest"
-"""Kind of the entry that is a digest's receipt (FX-4)."""
+"""Kind of the entry that is a digest's receipt."""
 
 FEEDBACK = "feedback"
-"""Kind of the entry that says how far the floor has moved; the newest stands (RE-4)."""
+"""Kind of the entry that says how far the floor has moved; the newest stands."""
 
 Drive: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
 """Runs a coroutine to its end for who has no event loop."""
@@ -134,7 +134,7 @@ class OwnerNotes:
         owner: Whose readers.
         floors: How far the owner's floor has moved, as last read or written; None if not known.
         is_marked: Whether the journal knows that something waits.
-        showing: What was put into prompts, for recognising it when it comes back (FX-2).
+        showing: What was put into prompts, for recognising it when it comes back.
     """
 
     __slots__ = (

@@ -1,7 +1,7 @@
-"""The log of one session: what was observed, kept before all else (SE-1, SE-2).
+"""The log of one session: what was observed, kept before all else.
 
 An entry is looked through on its way in, once: what policy keeps out of memory is struck out here
-too (HY-1), so no reader of a log has to. What was appended and read lately stays in memory
+too, so no reader of a log has to. What was appended and read lately stays in memory
 (:mod:`simonides.session`); what else there is comes from the store, so that a log that somebody
 else goes on with, or has ended, is read as it is.
 """
@@ -198,10 +198,10 @@ class SessionLog:
 
 
 def cleaned(entry: Entry, owner: Scope, policy: Policy) -> Cleaned:
-    """Return an entry without what policy keeps out of memory, whoever said it (HY-1).
+    """Return an entry without what policy keeps out of memory, whoever said it.
 
     What a tool said that looks like an attack stays, marked: it is a record, and its label has it
-    quoted as data (HY-6).
+    quoted as data.
     """
     source = entry.role.source
     if _is_text_alone(entry) and not look(entry.text, source.trust):

@@ -67,14 +67,14 @@ def entry_memory(logged: Logged, owner: Scope, session: str) -> Memory:
         speaker=entry.speaker,
         confidence=source.default_confidence,
         importance=entry.importance,
-        # What looks like an attack is for people to read, not for prompts (HY-6).
+        # What looks like an attack is for people to read, not for prompts.
         sensitivity=Sensitivity.SENSITIVE if sensitive else Sensitivity.PRIVATE,
         metadata=MappingProxyType({IN_SESSION: entry.kind.value}),
     )
 
 
 def stated_memory(candidate: Candidate, at: int, session: str, number: int) -> Memory:
-    """Return what a user stated in a session as a record that holds in it alone (RE-9)."""
+    """Return what a user stated in a session as a record that holds in it alone."""
     scope, hash = candidate.scope, content_hash(candidate.content)
     id = _id(at, scope.path, session, str(number), candidate.key or hash)
     said_at = from_us(at)

@@ -1,4 +1,4 @@
-"""What the user has stated in a session, read by the rules, whether or not it is stored (RE-9).
+"""What the user has stated in a session, read by the rules, whether or not it is stored.
 
 Each turn is read once and stays read for as long as its session is hot. What waits for the end of
 the session counts too, whoever read it.
@@ -110,7 +110,7 @@ class Statements:
         for each in map(decode_held, held):
             candidate = each.candidate
             # The user's word alone overrides: what a tool, a page or the agent said is held back
-            # for the same reasons, and is no correction of his (FX-5).
+            # for the same reasons, and is no correction of his.
             is_his = candidate.label.trust is Trust.USER and candidate.source.trust is Trust.USER
             is_here = candidate.scope == self._principal.home
             if is_his and is_here and FOR_THE_SESSION & {*each.reasons}:

@@ -1,4 +1,4 @@
-"""What was put into prompts, kept as fingerprints in the journal of the reader's own owner (FX-2).
+"""What was put into prompts, kept as fingerprints in the journal of the reader's own owner.
 
 A read leaves what it showed in a dictionary and goes; the journal writes it with its other notes.
 The ledger is bounded: the newest entries are looked at, and the oldest of too many let go.

@@ -1,4 +1,4 @@
-"""Vectors that come after their memories: what waits for one gets it before it is ranked (LT-11).
+"""Vectors that come after their memories: what waits for one gets it before it is ranked.
 
 An embedder that takes its time is asked neither under an owner's turn nor where an index follows
 its store, and one that fails must not lose what was said. Such entries are held without vectors;

@@ -1,4 +1,4 @@
-"""The entries of sessions that stay in memory: how many, how long, and what gives way (SE-1).
+"""The entries of sessions that stay in memory: how many, how long, and what gives way.
 
 A hot session holds entries by their numbers. Of use to a reader is its *tail*, the run without a
 gap up to the newest: what lies before it is read from the store.

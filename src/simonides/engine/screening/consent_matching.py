@@ -1,4 +1,4 @@
-"""What turns speak of, as far as the rules tell (PO-4).
+"""What turns speak of, as far as the rules tell.
 
 A turn has no key. What the rules read out of what its user says has one, and a category; and a turn
 that speaks of the same, whoever says it, goes with that. Turns that are kept as they were said are
@@ -79,8 +79,8 @@ def parents_of(told: Iterable[Memory]) -> list[str]:
 
 
 def is_telling(told: Memory | Candidate) -> bool:
-    """Whether something tells, under no key, what was said: a turn that is kept as it was said
-    (CO-10), or a session's summary (CO-8).
+    """Whether something tells, under no key, what was said: a turn that is kept as it was said, or
+    a session's summary.
     """
     return _is_summary(told) or (told.kind is Kind.EPISODIC and told.category == TURN_CATEGORY)
 

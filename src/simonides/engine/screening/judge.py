@@ -26,7 +26,7 @@ from simonides.policy.judge import judge
 from simonides.policy.policy import Policy
 
 _UNPROVEN = (*UNPROVEN, NOT_THE_USER)
-"""Marks of what the user's own words do not bear out: held, never stored at once (FX-1)."""
+"""Marks of what the user's own words do not bear out: held, never stored at once."""
 
 UNPROVEN_MARKS = frozenset(_UNPROVEN)
 """The same, for who asks whether what is held waits for words at all."""
@@ -67,11 +67,11 @@ def judge_one(
 
 
 def judged_under(candidate: Candidate, policy: Policy) -> Judgement:
-    """Judge a candidate: by execution where it was extracted, then by policy (PO-2, CO-2).
+    """Judge a candidate: by execution where it was extracted, then by policy.
 
     What execution denies binds proposals of rules and models, not what a caller writes. What its
     quote does not bear out is held, whoever gives the quote, and so is what policy has wait for
-    what hygiene found in it (HY-6).
+    what hygiene found in it.
     """
     judgement = _judged(candidate, policy)
     held = hygiene_held(candidate, policy)
@@ -94,7 +94,7 @@ def _judged(candidate: Candidate, policy: Policy) -> Judgement:
 
 
 def _beyond_boundaries(candidate: Candidate, policy: Policy) -> str | None:
-    """Return why policy or execution refuses what was extracted, or None (PO-1, PO-2).
+    """Return why policy or execution refuses what was extracted, or None.
 
     A model's proposal has met these limits as JSON already; the rules' meets them here, and so does
     what is looked at again under another policy.

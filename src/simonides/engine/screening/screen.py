@@ -1,4 +1,4 @@
-"""Hygiene on the way in: each candidate is looked through before it is judged (HY-1, HY-7).
+"""Hygiene on the way in: each candidate is looked through before it is judged.
 
 ``candidate → findings → (policy) → candidate with marks, a joined label, struck-out places``. What
 policy blocks is struck out as well: its words are then in no event, error, report or file, whoever
@@ -56,7 +56,7 @@ class Detector(NamedTuple):
     Attributes:
         find: Pure, in time linear in the text; findings by place, without overlap.
         binds: Whether it is asked about a statement of this trust; None for any. Labels decide:
-            what a user says himself is legitimate whatever a detector of poison would say (HY-6).
+            what a user says himself is legitimate whatever a detector of poison would say.
     """
 
     find: Callable[[str], tuple[Finding, ...]]
@@ -116,7 +116,7 @@ def screened(
     """Look a candidate through and return it as policy has it go on.
 
     What of its findings policy allows is left out, but for what a second look has cleared, which
-    the trail tells (HY-2). If none is left the candidate comes back as it is.
+    the trail tells. If none is left the candidate comes back as it is.
 
     Args:
         candidate: What is proposed.
@@ -207,7 +207,7 @@ def blocked_in(said: Candidate | Memory, policy: Policy) -> tuple[str, ...]:
 def note_flags(
     candidate: Candidate, memory: Memory, policy: Policy, recorder: EventRecorder
 ) -> tuple[Event, ...]:
-    """Record what was found in what is stored all the same (HY-7)."""
+    """Record what was found in what is stored all the same."""
     told: list[str] = []
     for finding in candidate.findings:
         done = _REASONS.get(policy.hygiene.action_on(finding))

@@ -1,4 +1,4 @@
-"""Looks of others at what is to be written, before anything is judged (HY-1, HY-2): a finder's for
+"""Looks of others at what is to be written, before anything is judged: a finder's for
 more, then a second, dearer one at what is suspicious.
 
 Outside every turn. Only poison is looked at again: what policy names by severity, in texts that are

@@ -1,4 +1,4 @@
-"""Follows sessions while nobody waits: what was logged is looked at soon after it was (CO-1).
+"""Follows sessions while nobody waits: what was logged is looked at soon after it was.
 
 An append says whose log has grown, and that is all it does. A moment later an alarm wakes this, and
 one session after the other is brought up to date, each by one pair of hands in a process, some

@@ -1,4 +1,4 @@
-"""The end of a task: what was worth it goes up to its user, the rest goes (SC-10).
+"""The end of a task: what was worth it goes up to its user, the rest goes.
 
 Nobody asked to have anything forgotten, so nothing is blocked from being learned again: the next
 task of this name begins with an empty page, not with a list of what it must not say.

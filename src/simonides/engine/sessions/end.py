@@ -126,7 +126,7 @@ class SessionEnder:
         return self._report(standing.progress, done, ended_by)
 
     async def checkpoint(self, session: str) -> SessionEndReport:
-        """Promote what has found support by now; the session goes on (SE-5).
+        """Promote what has found support by now; the session goes on.
 
         Raises:
             StoreError: If a store could not; called again it goes on from there.
@@ -277,7 +277,7 @@ class SessionEnder:
         return [turn for turn in read if turn is not None]
 
     async def _parents(self, progress: Progress) -> tuple[str, ...]:
-        """Return which memories of the session a summary of it is derived from (FX-3, FX-5)."""
+        """Return which memories of the session a summary of it is derived from."""
         found = await self._memories(progress.memories[-MOST_PARENTS:])
         usable = (one for one in found if one.status.is_live and one.trust is not Trust.EXTERNAL)
         return tuple(memory.id for memory in usable)

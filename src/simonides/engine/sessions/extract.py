@@ -72,7 +72,7 @@ UNREADABLE = "unreadable_entry"
 Lanes: TypeAlias = Callable[
     [Runtime, Principal, Policy, Sequence[Turn], Sequence[Turn]], Awaitable[Proposed]
 ]
-"""Asks a model what it finds in turns of a session, given those before them (CO-1)."""
+"""Asks a model what it finds in turns of a session, given those before them."""
 
 
 @dataclass(slots=True)
@@ -115,7 +115,7 @@ class Extractor:
         """Extract from all entries after the last one that was looked at, each once.
 
         How far it has come is committed with what came of it, so that it is neither lost nor done
-        twice. Support that turns give to held candidates is noted (SE-5).
+        twice. Support that turns give to held candidates is noted.
 
         Args:
             session: Its name.
@@ -163,7 +163,7 @@ class Extractor:
         )
 
     async def unforgotten(self, told: Sequence[Turn]) -> list[Turn]:
-        """Return those of some turns that speak of nothing that was forgotten since (FX-3), nor of
+        """Return those of some turns that speak of nothing that was forgotten since, nor of
         what the user does not want remembered: a summary would learn it all the same.
         """
         stated: list[Candidate] = []
@@ -234,7 +234,7 @@ class Extractor:
         return read
 
     def _verbatim(self, turn: Turn, diagnostics: list[str]) -> list[Candidate]:
-        """Return a turn as it is kept beside what was read out of it (CO-10)."""
+        """Return a turn as it is kept beside what was read out of it."""
         if turn.role not in (Role.USER, Role.ASSISTANT):
             return []
         draft = Draft(
@@ -350,7 +350,7 @@ class Extractor:
 
 
 class _Support:
-    """Which turns bear out what is held back (SE-5).
+    """Which turns bear out what is held back.
 
     Only turns that come after a candidate count: whether several are looked at at once or each by
     itself makes no difference.

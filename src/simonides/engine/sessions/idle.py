@@ -1,4 +1,4 @@
-"""Ending sessions that nobody goes on with, and those that end with their process (SE-4)."""
+"""Ending sessions that nobody goes on with, and those that end with their process."""
 
 from __future__ import annotations
 

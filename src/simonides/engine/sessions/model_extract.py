@@ -1,4 +1,4 @@
-"""From the turns of a session to candidates by a model, off the way of the answer (CO-1, FX-1).
+"""From the turns of a session to candidates by a model, off the way of the answer.
 
 Turns are put into a few batches by their tokens; each batch is one question of each lane, all of
 them asked side by side. However long a session was, its end asks ``2 · batches`` questions here at

@@ -64,7 +64,7 @@ class Read:
 
 def turn_of_entry(logged: Logged, progress: Progress) -> Turn | None:
     """Return an entry as capture sees it, numbered over all runs of its session; None for what is
-    no turn: a tool's results and the agent's decisions say nothing about the user (FX-1).
+    no turn: a tool's results and the agent's decisions say nothing about the user.
     """
     entry = logged.entry
     if entry.kind is not EntryKind.TURN or not entry.text.strip():

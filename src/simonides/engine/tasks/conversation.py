@@ -1,4 +1,4 @@
-"""The talk of a task within a budget: recent turns verbatim, earlier ones summed up (WM-6)."""
+"""The talk of a task within a budget: recent turns verbatim, earlier ones summed up."""
 
 from __future__ import annotations
 

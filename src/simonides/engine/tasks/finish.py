@@ -1,4 +1,4 @@
-"""The end of a task, exactly once: what it leaves is kept, its scope is cleaned (MM-1, SC-10).
+"""The end of a task, exactly once: what it leaves is kept, its scope is cleaned.
 
 ``learning said → what is worth it is written → the scope is cleaned → said to be complete → the
 day's collecting``. The first and the fourth are entries of the log. What stands between them may be
@@ -166,7 +166,7 @@ def _report(task: str, end: TaskEnd, *, completed: bool) -> TaskReport:
 
 def _as_said(candidate: Candidate) -> Candidate:
     """Return a candidate as echoes are looked for: what an agent says may repeat what it was shown,
-    under whichever key it says so; what a tool gave is no echo (FX-2).
+    under whichever key it says so; what a tool gave is no echo.
     """
     if candidate.category == TOOL_RESULT:
         return candidate

@@ -1,4 +1,4 @@
-"""A task in the log of its session: what it writes there, and what it finds there again (SE-2).
+"""A task in the log of its session: what it writes there, and what it finds there again.
 
 Whatever a task is told is appended here before its working memory sees it, and working memory is
 what these entries add up to. So nothing that it drops is lost, and a task whose process stopped
@@ -48,7 +48,7 @@ MINUTES_A_DAY = 1_440
 
 MAX_ASKED_CHARS = 2_000
 """Characters of a tool's input that are looked through; policy has some hundred of them searched
-for (RE-1)."""
+for."""
 
 
 def session_of(principal: Principal, task: str) -> str:
@@ -206,7 +206,7 @@ class TaskLog:
         return self.kept(text_of(field, given)[:MAX_ASKED_CHARS])
 
     def kept(self, text: str, key: str | None = None) -> str:
-        """Return a text as it may be kept: what policy blocks or redacts is struck out (HY-1).
+        """Return a text as it may be kept: what policy blocks or redacts is struck out.
 
         Args:
             text: Any; a key may tell what a text that stands alone is.

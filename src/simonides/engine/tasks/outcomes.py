@@ -1,9 +1,9 @@
-"""What a task leaves for its user: what was worth it of what it saw, noted and learned (CO-5).
+"""What a task leaves for its user: what was worth it of what it saw, noted and learned.
 
 Nothing here believes a tool. What a host declared verified is ``tool_verified``; other results stay
 external, whatever importance they were given; what the agent says in its own words is the agent's,
-unless it repeats what a tool gave that nobody verified: then it is external as well (HY-6, FX-5).
-What failed is not kept (LT-4).
+unless it repeats what a tool gave that nobody verified: then it is external as well.
+What failed is not kept.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VERIFIED = "verified"
 """Under this name the details of a tool's entry say that its host vouches for the result."""
 
 TOOL_RESULT = "tool_result"
-"""Category of what a tool gave (LT-5)."""
+"""Category of what a tool gave."""
 
 PART_CHARS = 64 * 1024
 """Characters of a result that are looked through in one go for what the agent says again, and how
@@ -44,8 +44,7 @@ class Run(NamedTuple):
         id: Of the run; two runs of one name do not answer for each other.
         home: Scope of the user who keeps what it leaves.
         session: Name of the session whose log it is in.
-        purpose: What it was done for; what it leaves may say again what was given for that alone
-            (FX-15).
+        purpose: What it was done for; what it leaves may say again what was given for that alone.
         kept_chars: Longest text that is kept of one entry; of a longer one its most telling
             sentences.
     """
@@ -138,7 +137,7 @@ def _candidate(
         content=text if len(text) <= run.kept_chars else extract([text], max_chars=run.kept_chars),
         scope=run.home,
         source=source,
-        # Not a caller: what was forgotten is not learned again by way of a log (FX-3).
+        # Not a caller: what was forgotten is not learned again by way of a log.
         proposer=Proposer.IMPORT,
         label=Label(trust),
         category=TOOL_RESULT if _is_tool(entry) else "task_strategy",

@@ -1,4 +1,4 @@
-"""Where a task is, and which calls are possible there (MM-2)."""
+"""Where a task is, and which calls are possible there."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ TRIES = 3
 _ENDS = (TaskEvent.COMPLETING, *OVER)
 
 CHARS_A_TOKEN = 4
-"""What a summary's length is reckoned with before it is counted (WM-7)."""
+"""What a summary's length is reckoned with before it is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class TaskRun:
         return " ".join(filter(None, (self.state.goal, self.state.current_step)))
 
     async def tell(self, entry: Entry) -> Logged:
-        """Append an entry to the log, and only then let working memory see it (SE-2).
+        """Append an entry to the log, and only then let working memory see it.
 
         Raises:
             TaskUnderWay: If the session was left or ended, or its user erased, and another has
@@ -192,7 +192,7 @@ class TaskRun:
 
     async def ending(self) -> Progress:
         """Return where a run stands that is completing: nothing is left of what was said before its
-        user was erased (FX-3).
+        user was erased.
         """
         await self._heed_erasure()
         return self.state.progress
@@ -210,7 +210,7 @@ class TaskRun:
         return InvalidInput("goal", "there is no task of this name to resume; say its goal")
 
     async def converse(self, entry: Entry) -> Talk:
-        """Take in a turn of the talk; past the budget the older half is summarised (WM-6)."""
+        """Take in a turn of the talk; past the budget the older half is summarised."""
         await self.tell(entry)
         if self.state.conversation.must_flush(self.state.rules):
             await self._heed_erasure()
@@ -241,8 +241,7 @@ class TaskRun:
 
     async def _heed_erasure(self) -> bool:
         """Let go of everything if the user was erased meanwhile, and return whether it was: what
-        working memory still holds would be written down again, in a summary of the talk for one
-        (FX-3).
+        working memory still holds would be written down again, in a summary of the talk for one.
         """
         before, self._incarnation = self._incarnation, await self._owner()
         if before == self._incarnation or not await self._is_gone():
@@ -264,7 +263,7 @@ class TaskRun:
     async def _flush(self) -> Summary:
         """Summarise the older half of the talk; what it said is in the log, word by word.
 
-        That takes a model its time: if the user was erased meanwhile nothing is written (FX-3).
+        That takes a model its time: if the user was erased meanwhile nothing is written.
         """
         older, rules = self.state.conversation.older_half, self.state.rules
         turns = [Turn(text=each.text, role=each.role, speaker=each.speaker) for each in older]

@@ -1,4 +1,4 @@
-"""What stays in the slots where there is more than they hold (WM-2, WM-3, WM-5)."""
+"""What stays in the slots where there is more than they hold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LABELS = (
     "CONSTRAINTS",
     "SCRATCHPAD",
 )
-"""Names of the slots, in their order (WM-1)."""
+"""Names of the slots, in their order."""
 
 CUT = "…"
 """The mark of a text that was shortened."""

@@ -1,4 +1,4 @@
-"""What a task has in front of it, as what its log adds up to, and as a part of a prompt (WM-1)."""
+"""What a task has in front of it, as what its log adds up to, and as a part of a prompt."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class WorkingMemory(Value):
 
     @property
     def left_out(self) -> tuple[Constraint, ...]:
-        """Constraints that find no room, in the order in which they were given (WM-3)."""
+        """Constraints that find no room, in the order in which they were given."""
         shown = chosen(self.constraints, self.rules.constraints)
         return tuple(each for each in self.constraints if each not in shown)
 
@@ -121,11 +121,11 @@ class WorkingMemory(Value):
         return WorkingMemory(self.rules, progress=replace(self.progress, is_over=True))
 
     def to_prompt(self, digest: str = "") -> str:
-        """Return the slots as a part of a prompt: the same state gives the same text (WM-8).
+        """Return the slots as a part of a prompt: the same state gives the same text.
 
         Args:
             digest: What is remembered, as a block of its own; it stands after the constraints, and
-                nothing else changes with it (DI-1, DI-5).
+                nothing else changes with it.
         """
         goal, current, following, seen, bound, pad = (f"[{label}]" for label in LABELS)
         shown = chosen(self.constraints, self.rules.constraints)

@@ -1,4 +1,4 @@
-"""What recall put into prompts comes back through transcripts: it is not learned again (FX-2).
+"""What recall put into prompts comes back through transcripts: it is not learned again.
 
 Whatever goes into a prompt leaves fingerprints in the journal of the reader's own owner, written
 with the other notes of reads and off their path. A statement that comes back is held against them
@@ -44,7 +44,7 @@ REPEATED = "echo"
 
 KNOWN_FOR_US = 5_000_000
 """How long a ledger that was read counts for plain writes, in µs: as long as others may keep theirs
-unwritten (SPEC ME-7). What is captured is held against the ledger as it is."""
+unwritten. What is captured is held against the ledger as it is."""
 
 NAMELESS = timedelta(hours=6)
 """How long what was shown outside any named session counts as shown in this one; chosen: who names

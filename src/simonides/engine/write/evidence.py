@@ -1,4 +1,4 @@
-"""Insights fall with their evidence: looked at whenever something stops standing (CO-9).
+"""Insights fall with their evidence: looked at whenever something stops standing.
 
 What is forgotten takes along what was derived from it in its own transaction; of what is merely
 superseded, contradicted, collected or refused the history stays, and so must be looked for here.

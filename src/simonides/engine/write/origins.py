@@ -1,4 +1,4 @@
-"""What a principal's agents have read with others, known when they save it as their own (FX-5).
+"""What a principal's agents have read with others, known when they save it as their own.
 
 What stands with the same owner is found under the turn
 (:mod:`simonides.engine.write.rules.derivation`).

@@ -1,4 +1,4 @@
-"""A user's procedural profile: so many rules are active, the others wait in the archive (CO-7).
+"""A user's procedural profile: so many rules are active, the others wait in the archive.
 
 Counted under the owner's turn, on an index that is up to date there: whoever writes at the same
 moment from wherever, none loses a rule and none goes over.

@@ -1,4 +1,4 @@
-"""Keeping scopes within their quotas: who gives way to a newcomer, and who finds no room (LT-8).
+"""Keeping scopes within their quotas: who gives way to a newcomer, and who finds no room.
 
 Counting costs nothing: the owner's index files the rows of each scope, and under the turn it is
 up to date. So a quota is exact, whoever writes from wherever.
@@ -35,7 +35,7 @@ from simonides.retrieval.index.gc_candidates import (
 from simonides.retrieval.index.owner_index import SMALL_OWNER, OwnerIndex
 
 LIVE_TASKS = 50
-"""Live task scopes of a user, beyond which something does not clean up behind itself (SC-10)."""
+"""Live task scopes of a user, beyond which something does not clean up behind itself."""
 
 CROWDED = "live_task_scopes"
 """Reason and problem: the user has more live task scopes than :data:`LIVE_TASKS`."""
@@ -203,7 +203,7 @@ class QuotaCheck:
 
 
 def crowded(tasks: int) -> tuple[str, ...]:
-    """Return what is to be said of a user's live task scopes, if they are too many (SC-10)."""
+    """Return what is to be said of a user's live task scopes, if they are too many."""
     return (f"{CROWDED}:{tasks}",) if tasks > LIVE_TASKS else ()
 
 

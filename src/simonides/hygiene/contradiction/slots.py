@@ -1,4 +1,4 @@
-"""Slots that hold one value at a time, as people fill them in free text (LT-3).
+"""Slots that hold one value at a time, as people fill them in free text.
 
 "I live in Oslo" and "We have just moved to Rome" fill one slot, though they have no word in common.
 A slot is read only where its wording leaves no doubt: "a flat" is no place, and of a bank nobody

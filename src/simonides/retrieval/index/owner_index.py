@@ -1,4 +1,4 @@
-"""One owner's standing memories, in process: columns to rank and maps to gate by (DESIGN D1).
+"""One owner's standing memories, in process: columns to rank and maps to gate by.
 
 An index is built from a complete snapshot, follows the store by the rows that changed, and is the
 :class:`~simonides.ports.OwnerView` that gates ask under the write turn. Columns and files are built

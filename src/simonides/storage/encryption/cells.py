@@ -1,4 +1,4 @@
-"""Which columns are encrypted where a store is, and what each cell is bound to (FX-13).
+"""Which columns are encrypted where a store is, and what each cell is bound to.
 
 A cell is bound to its owner, its table and column, and to the columns named here, which tell its
 row: sealed there, it opens nowhere else. That the other plain columns of a memory and its states

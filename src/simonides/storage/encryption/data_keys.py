@@ -1,4 +1,4 @@
-"""Owners' data keys and what is encrypted by them (FX-13).
+"""Owners' data keys and what is encrypted by them.
 
 Each owner has a random key of 256 bits. It lies, wrapped under a master key of the ring, in a vault
 outside the store. Everything is AES-256-GCM (NIST SP 800-38D) with a random nonce of 96 bits: far

@@ -1,4 +1,4 @@
-"""What every store does that is encrypted, whatever keeps its rows: who has its keys (FX-13)."""
+"""What every store does that is encrypted, whatever keeps its rows: who has its keys."""
 
 from __future__ import annotations
 

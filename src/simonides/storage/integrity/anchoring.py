@@ -1,4 +1,4 @@
-"""Telling an anchor how far owners have come, at most once a second, and asking it (FX-7)."""
+"""Telling an anchor how far owners have come, at most once a second, and asking it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes under a key ring: what of an owner's rows nobody can change who has the store alone (FX-7).
+"""Codes under a key ring: what of an owner's rows nobody can change who has the store alone.
 
 Each owner has a key of its own, derived from a master key and the owner's digest. A memory has
 two codes, side by side in ``memories.mac``. That of its *content* binds the body and every plain

@@ -1,4 +1,4 @@
-"""Following the set of an owner's memories, so that one that goes missing is missed (FX-7).
+"""Following the set of an owner's memories, so that one that goes missing is missed.
 
 A process keeps, of owners that it has read, every memory's code and the sum of their elements. Of
 what has changed since it reads the codes, and compares the new sum with the one that the owner is

@@ -1,4 +1,4 @@
-"""What a store does under a key ring, whatever keeps its rows: heads, sets, the anchor (FX-7)."""
+"""What a store does under a key ring, whatever keeps its rows: heads, sets, the anchor."""
 
 from __future__ import annotations
 

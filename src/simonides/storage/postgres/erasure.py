@@ -54,7 +54,7 @@ async def purge(pool: Pool, erased_at: int | None) -> Purged:
 
 def unreadable(purged: Purged) -> Purged:
     """Return what was purged of a subject whose key was destroyed: where copies remain they cannot
-    be read (FX-13), and the key may remain with copies of its vault.
+    be read, and the key may remain with copies of its vault.
     """
     told = (
         "; what it holds of the subject is encrypted by a key that is destroyed, but for digests, "

@@ -1,4 +1,4 @@
-"""Sealing what records say, where everything at rest is encrypted (FX-13).
+"""Sealing what records say, where everything at rest is encrypted.
 
 A record's time, its shelf and the digest of its subject stay plain, as the ids and times of
 memories do; they are bound to the text, so that it does not open in another's place. There is no

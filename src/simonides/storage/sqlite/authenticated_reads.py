@@ -1,4 +1,4 @@
-"""Reads of the embedded store under a key ring: what was edited in the file is refused (FX-7)."""
+"""Reads of the embedded store under a key ring: what was edited in the file is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded store under a key ring: what was edited in the file is not served (FX-7).
+"""The embedded store under a key ring: what was edited in the file is not served.
 
 The statements are those of the store without a ring; those that give rows of memories give the
 columns that codes bind as well. Codes are written in the transaction of what they are about.

@@ -1,4 +1,4 @@
-"""Looking at every code of an owner in a file, and writing all of them anew (FX-7)."""
+"""Looking at every code of an owner in a file, and writing all of them anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A connection to a SQLite file in which everything that is said is encrypted (FX-13).
+"""A connection to a SQLite file in which everything that is said is encrypted.
 
 Statements are the same, and so is whoever runs them: what is bound to a column that is encrypted is
 sealed on its way in, and opened on its way out (:mod:`simonides.storage.sqlite.sealed_statements`).

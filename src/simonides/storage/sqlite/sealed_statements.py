@@ -1,4 +1,4 @@
-"""What of each statement on a SQLite file is encrypted where the file is (FX-13).
+"""What of each statement on a SQLite file is encrypted where the file is.
 
 A statement that touches a column of :data:`~simonides.storage.encryption.cells.SEALED` is named
 here; a test looks into every such column for what is not sealed.

@@ -1,4 +1,4 @@
-"""The store contract, erasing: an owner's rows go, codes and tombstones stay (FX-3)."""
+"""The store contract, erasing: an owner's rows go, codes and tombstones stay."""
 
 # ruff: noqa: S101, D102 - the names of the tests are sentences
 

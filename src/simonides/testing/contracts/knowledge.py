@@ -1,4 +1,4 @@
-"""The definition of a source of documents: one pytest class, to be subclassed for each (KN-1).
+"""The definition of a source of documents: one pytest class, to be subclassed for each.
 
 Every test takes a ``source`` of the subclass's own that has at least one passage which bears on
 :attr:`KnowledgeSourceContract.query`.

@@ -1,4 +1,4 @@
-"""What every place for safety records and feedback promises (OB-2)."""
+"""What every place for safety records and feedback promises."""
 
 # ruff: noqa: S101, D102 - the names of the tests are sentences
 

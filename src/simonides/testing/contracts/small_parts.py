@@ -1,4 +1,4 @@
-"""The store contract, making index entries anew: what is written, and all that stays (LT-11)."""
+"""The store contract, making index entries anew: what is written, and all that stays."""
 
 # ruff: noqa: S101, D102 - the names of the tests are sentences
 

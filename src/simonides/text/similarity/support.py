@@ -1,4 +1,4 @@
-"""When a turn bears out what is held back (CO-5).
+"""When a turn bears out what is held back.
 
 It does if the speaker is the right one, and it holds the exact object term or two meaningful tokens
 of the claim, and does not deny what the claim affirms or the other way about.
@@ -16,7 +16,7 @@ from simonides.text.analyser import analyse
 from simonides.text.similarity.negation import clauses as clauses_of
 
 TOKENS = 2
-"""So many meaningful tokens must be shared where the object term is not (CO-5)."""
+"""So many meaningful tokens must be shared where the object term is not."""
 
 # Words that say that somebody wants or does something, not what: two sentences that share no more
 # have nothing in common. Chosen by reading; beside the stop words of the analyser.

@@ -1,4 +1,4 @@
-"""Backups of a whole store: taken while it is in use, verified before they count, on time (OB-4).
+"""Backups of a whole store: taken while it is in use, verified before they count, on time.
 
 A copy is made beside its place, opened as the store that it is to be, and looked at: every page,
 every audit chain, every content, and where each owner stands. Only then it gets its name, and only

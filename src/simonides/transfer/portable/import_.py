@@ -350,7 +350,7 @@ class _Checked:
         self._after.append(item)
 
     def _check_label(self, memory: Memory) -> None:
-        # What a guard would hold against a write holds against a file too (FX-5).
+        # What a guard would hold against a write holds against a file too.
         if memory.trust.rank > memory.source.trust.rank:
             raise ValueError(f"memory {memory.id} claims more trust than its source has")
 

@@ -63,7 +63,7 @@ def check_memory(memory: Memory) -> None:
 
 
 def _check_label(memory: Memory) -> None:
-    """Check that a memory claims no more than its source can give, as no write can (FX-5)."""
+    """Check that a memory claims no more than its source can give, as no write can."""
     if memory.trust.rank > memory.source.trust.rank:
         raise ValueError(f"memory {memory.id} claims more trust than its source has")
     if memory.trust is Trust.EXTERNAL and memory.kind is Kind.PROCEDURAL:

@@ -1,5 +1,5 @@
 """What two stores of one owner agree on beside memories: what the person said of remembering, and
-what it was asked to decide (PO-4, LT-3).
+what it was asked to decide.
 """
 
 from __future__ import annotations

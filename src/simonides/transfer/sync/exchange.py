@@ -1,4 +1,4 @@
-"""Exchanging one owner between a replica and its remote, until both say the same (MO-1).
+"""Exchanging one owner between a replica and its remote, until both say the same.
 
 An exchange goes in steps, each of which may be the last: what was forgotten goes on both sides,
 then what the person said of remembering is agreed on, then what the replica has changed is merged
@@ -169,7 +169,7 @@ class _Exchange:
 
     async def _contradictions(self, rows: Sequence[StoredRow]) -> None:
         """Look for free text of one side that contradicts some of the other, as writes do of one
-        store (LT-3): no write has seen both.
+        store: no write has seen both.
         """
         (before, _) = await self._heads()
         said_since = min(decode(row).created_at for row in rows)
@@ -310,7 +310,7 @@ async def _all_rows(store: MemoryStore, owner: Scope) -> list[StoredRow]:
 
 async def _tell_children(of: MemoryStore, to: MemoryStore, owner: Scope) -> None:
     """Let a store know which copies with other owners were made of an owner's memories: who is
-    erased there takes them along (FX-3).
+    erased there takes them along.
     """
     edges = []
     for child_owner, id in await of.derived(owner):

@@ -1,4 +1,4 @@
-"""Taking over what another store of the same owner has: merged under the turn, and audited (MO-1).
+"""Taking over what another store of the same owner has: merged under the turn, and audited.
 
 What comes was approved where it was said. Here it is looked at as what comes in a file is: labels,
 what policy blocks, what the person refused, what was forgotten; and as turns that are written are,
@@ -309,7 +309,7 @@ class _Merge:
     def _add(self, memory: Memory) -> None:
         """Give a memory the next place of its chain here.
 
-        A chain may have lost its beginning there (LT-6), and then begins with what is left.
+        A chain may have lost its beginning there, and then begins with what is left.
         """
         names = (memory.root, memory.supersedes)
         root = next((self._roots[n] for n in names if n in self._roots), memory.id)

@@ -1,4 +1,4 @@
-"""Two stores of one owner become one: what a memory is, and which of several stands (MO-1).
+"""Two stores of one owner become one: what a memory is, and which of several stands.
 
 Two questions, both answered from the memories alone, so that it does not matter who asks first, nor
 when, nor how often:
@@ -8,7 +8,7 @@ when, nor how often:
   of two of one time the one that is further on in its life.
 * :func:`settled`: of several memories that cannot stand together (one chain, one key, one
   functional slot, one text), which stands. Who was written in knowledge of another goes before it;
-  then LT-3's order: an explicit correction, what does not come from outside, the more confident,
+  then: an explicit correction, what does not come from outside, the more confident,
   the newer. Confidence is taken as it was recorded, not as it has decayed since: else the answer
   would depend on the day of the exchange. The others give way and stay in history.
 """
@@ -174,7 +174,7 @@ def _contest(about: str, group: Sequence[Memory], lineage: Lineage) -> Contest:
 
 
 def strength(memory: Memory) -> tuple[bool, bool, float, datetime, str]:
-    """Return by what one of several is believed, in LT-3's order; greater is stronger."""
+    """Return by what one of several is believed; greater is stronger."""
     return (
         memory.source.is_correction,
         memory.trust is not Trust.EXTERNAL,

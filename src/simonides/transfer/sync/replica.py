@@ -1,5 +1,5 @@
 """A replica's side of mode ``synced``: which owners it is for, when it reaches its remote, and how
-that went (MO-1).
+that went.
 
 Whether the remote is there is nobody's concern but this one's: every other verb works on the
 replica alone.

@@ -1,4 +1,4 @@
-"""Which of two statements that cannot both stand is believed (LT-3).
+"""Which of two statements that cannot both stand is believed.
 
 An explicit correction always is. Under one key, and in one functional slot, the newer is if it is
 at least as confident. Where nobody has declared whether a slot holds one value or several, only a
@@ -95,7 +95,7 @@ def weigh(
 
 
 def oppose(approved: Approved, opposed: Opposed, moment: Moment, gap: float) -> Resolution:
-    """Decide between a newcomer and what it was judged to update or to contradict (HY-3).
+    """Decide between a newcomer and what it was judged to update or to contradict.
 
     An update is dealt with as another value of a functional slot is. Of a contradiction a clear
     gap of confidence decides, else a person, whoever said both: that nothing says which of two

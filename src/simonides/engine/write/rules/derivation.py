@@ -1,4 +1,4 @@
-"""Labels travel: what is derived from memories is never more than they are (FX-5)."""
+"""Labels travel: what is derived from memories is never more than they are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simonides.domain.writing.decision import Candidate
 from simonides.ports import OwnerView
 
 PURPOSES_DIFFER = "purposes_differ"
-"""Mark of what was made of memories for different purposes: nobody may read it (FX-15)."""
+"""Mark of what was made of memories for different purposes: nobody may read it."""
 
 BORROWING = frozenset({Trust.AGENT, Trust.TOOL})
 """Trust of those who pass on what they have read."""
@@ -36,7 +36,7 @@ def inherited(candidate: Candidate, view: OwnerView, now: datetime) -> Candidate
     Args:
         candidate: What is proposed.
         view: What stands, what this turn has resolved so far included.
-        now: When: what is left of the parents' confidence counts (LT-7).
+        now: When: what is left of the parents' confidence counts.
     """
     if candidate.origin.memory is not None:
         return candidate

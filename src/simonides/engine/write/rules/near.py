@@ -1,4 +1,4 @@
-"""The two dear gates: text that is all but the same, and text that means the same (LT-2).
+"""The two dear gates: text that is all but the same, and text that means the same.
 
 What the owner's index finds is only a candidate. One rule decides (``language.sameness``): no
 cosine makes two texts one that differ in a word which tells.
@@ -72,7 +72,7 @@ def look_around(candidate: Candidate, view: OwnerView, shape: Shape, gates: Gate
 
 
 def repeated(memory: Memory, view: OwnerView, shape: Shape) -> Memory | None:
-    """Return an earlier memory that says the same as one that stands, or None (HY-8).
+    """Return an earlier memory that says the same as one that stands, or None.
 
     Only what the first gates hold to be one statement: equal in normal form, or in all telling
     words.
@@ -88,7 +88,7 @@ def repeated(memory: Memory, view: OwnerView, shape: Shape) -> Memory | None:
 
 
 def no_news(candidate: Candidate, view: OwnerView, shape: Shape, least: float) -> Memory | None:
-    """Return a memory that tells all that an inferred text does, or None (LT-4).
+    """Return a memory that tells all that an inferred text does, or None.
 
     What a user or a tool has stated is never held to be no news.
 

@@ -1,4 +1,4 @@
-"""What a repetition adds to what stands: weight, confirmation, or something new about it (LT-2).
+"""What a repetition adds to what stands: weight, confirmation, or something new about it.
 
 Content that is said again makes no new memory. A label that is stricter than the one in force,
 and evidence that was missing, belong to the content version, which never changes: for those a
@@ -20,12 +20,12 @@ from simonides.domain.writing.decision import Approved, Candidate, Proposer
 from simonides.engine.write.rules.versions import echoed, renewed
 
 MAX_METADATA_BYTES = 16 * 1024
-"""Longest metadata as canonical JSON (SPEC PO-1): what is gathered keeps to it too."""
+"""Longest metadata as canonical JSON: what is gathered keeps to it too."""
 
 
 def is_trusted(candidate: Candidate, standing: Memory) -> bool:
     """Whether a repetition may change what weighs: it is at least as trusted as what stands. What
-    came from outside gains by nobody's repetition but the user's own (FX-5).
+    came from outside gains by nobody's repetition but the user's own.
     """
     least = Trust.USER if standing.trust is Trust.EXTERNAL else standing.trust
     return candidate.label.trust.rank >= least.rank

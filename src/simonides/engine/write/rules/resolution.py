@@ -1,4 +1,4 @@
-"""What becomes of an approved candidate among what stands: gates, then conflict (LT-2, LT-3).
+"""What becomes of an approved candidate among what stands: gates, then conflict.
 
 Order of the gates, cheapest first: the memory that a correction names, or what stands of its
 chain by now; a verbatim turn by its place in its session; a keyed fact by its key; a fact of a
@@ -8,7 +8,7 @@ All compare within one place: one scope, and there what the same agents may see 
 purpose. Where a gate finds a memory that says the same it is a repetition (``repetition.py``). What
 shares a key or a slot with another value is in conflict with it (``conflict.py``), unless the
 predicate is declared to have several values. What is left is new; what was inferred and tells
-nothing that is not there is dropped (LT-4).
+nothing that is not there is dropped.
 """
 
 from __future__ import annotations

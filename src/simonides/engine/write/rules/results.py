@@ -71,7 +71,7 @@ def touch(approved: Approved, standing: Memory, moment: Moment, reason: str) -> 
 
 
 def repeat(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
-    """Renew or confirm what stands, or give it a version that knows more (LT-2)."""
+    """Renew or confirm what stands, or give it a version that knows more."""
     candidate = approved.candidate
     confirms = independent(candidate, standing)
     again = said_again(approved, standing, moment)
@@ -88,7 +88,7 @@ def repeat(approved: Approved, standing: Memory, moment: Moment, reason: str) ->
 
 
 def ask(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
-    """Keep both sides of a conflict, marked, until a person decides (LT-3)."""
+    """Keep both sides of a conflict, marked, until a person decides."""
     one = under_review(standing, moment)
     other = replace(first_version(approved, moment), status=Status.REVIEW)
     review = Review(

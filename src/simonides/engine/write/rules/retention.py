@@ -1,4 +1,4 @@
-"""How much a memory is worth keeping, and the state of one that had to go (LT-8)."""
+"""How much a memory is worth keeping, and the state of one that had to go."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simonides.domain.policy.quotas import Eviction, Numbers, Uses
 FRESHNESS_WEIGHT, CONFIDENCE_WEIGHT, IMPORTANCE_WEIGHT, ACCESS_WEIGHT = 0.3, 0.3, 0.25, 0.15
 
 HALF_LIFE_DAYS = 30
-"""Days without a use after which access counts half; the reads that HY-4 expects: one in 30."""
+"""Days without a use after which access counts half; one read in 30 days is expected."""
 
 
 def retention_value(uses: Uses) -> Numbers:
@@ -50,5 +50,5 @@ def evicted(standing: Memory, moment: Moment) -> Memory:
 
 
 def archived(standing: Memory, moment: Moment) -> Memory:
-    """Return the state of a memory that is kept and no longer goes into prompts (CO-7)."""
+    """Return the state of a memory that is kept and no longer goes into prompts."""
     return replace(standing, status=Status.ARCHIVED, known_from=moment.now)

@@ -67,7 +67,7 @@ def reissued(again: Memory, changes: Mapping[str, Any], moment: Moment) -> Memor
 def superseded(standing: Memory, by: Memory, moment: Moment) -> Memory:
     """Return the state of a memory that gave way to a newer version.
 
-    It was true until the newer one began to be; one that was only wrong was never true (ME-5).
+    It was true until the newer one began to be; one that was only wrong was never true.
     """
     began = standing.valid_from or EPOCH
     return replace(
@@ -145,7 +145,7 @@ def under_review(standing: Memory, moment: Moment) -> Memory:
 
 
 def confirmed(standing: Memory, moment: Moment, soft_days: float | None) -> Memory:
-    """Return the state of a memory that was confirmed: verified now (LT-7).
+    """Return the state of a memory that was confirmed: verified now.
 
     It is due for review again a soft life later, if it has one; its hard end stays where it was.
 
@@ -166,7 +166,7 @@ def confirmed(standing: Memory, moment: Moment, soft_days: float | None) -> Memo
 
 
 def _awake(standing: Memory) -> Status:
-    """Return the status of a memory that somebody vouches for: not stale any more (LT-6)."""
+    """Return the status of a memory that somebody vouches for: not stale any more."""
     return Status.ACTIVE if standing.status is Status.STALE else standing.status
 
 

@@ -1,4 +1,4 @@
-"""Reads of the store over PostgreSQL under a key ring: what was edited is refused (FX-7)."""
+"""Reads of the store over PostgreSQL under a key ring: what was edited is refused."""
 
 from __future__ import annotations
 

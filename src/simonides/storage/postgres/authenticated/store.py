@@ -1,4 +1,4 @@
-"""The store over PostgreSQL under a key ring: what was edited in the database is not served (FX-7).
+"""The store over PostgreSQL under a key ring: what was edited in the database is not served.
 
 A read is one round trip as without a ring: where the owner stands, and its seal, travel with the
 rows. A write is two, or one if it was foreseen, on the condition that the owner's row is what this

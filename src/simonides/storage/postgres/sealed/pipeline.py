@@ -1,4 +1,4 @@
-"""A line to a PostgreSQL database in which everything that is said is encrypted (FX-13).
+"""A line to a PostgreSQL database in which everything that is said is encrypted.
 
 Statements are the same, and so is whoever sends them: what is bound to a sealed column is sealed on
 its way out, and opened on its way in, as :mod:`simonides.storage.postgres.sealed.statements` says.

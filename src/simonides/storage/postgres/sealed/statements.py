@@ -1,4 +1,4 @@
-"""Which values and answers of statements are encrypted in a PostgreSQL store (FX-13).
+"""Which values and answers of statements are encrypted in a PostgreSQL store.
 
 Each that touches a column of :data:`~simonides.storage.encryption.cells.SEALED` is named here.
 """

@@ -1,7 +1,7 @@
 """Whose turn it is to write: first come, first served, over all threads and processes of a file.
 
 SQLite's own lock is taken by who happens to ask at the right moment; under load one process
-writes thousands of times while another waits (DESIGN D2). So a writer first draws a numbered
+writes thousands of times while another waits. So a writer first draws a numbered
 ticket from a small file beside the database and is served when no smaller number is left.
 
 * The file holds two counters: the next ticket, and the one that is being served (a hint for how

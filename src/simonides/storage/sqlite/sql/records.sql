@@ -1,4 +1,4 @@
--- Statements about safety records and feedback (OB-2), in a file of their own beside the store's.
+-- Statements about safety records and feedback, in a file of their own beside the store's.
 
 -- name: records_table
 CREATE TABLE IF NOT EXISTS records (
