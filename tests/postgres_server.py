@@ -44,7 +44,7 @@ SELECT array[
     WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())),
   (SELECT string_agg(m::text, ';' ORDER BY m::text) FROM simonides.meta m),
   (SELECT string_agg(m::text, ';' ORDER BY m::text) FROM simonides.migrations m),
-  (SELECT string_agg(concat(arriving), ';') FROM simonides.api.open.store)]
+  (SELECT string_agg(concat(arriving), ';') FROM simonides.opening)]
 """
 
 FILLED = """
@@ -178,7 +178,7 @@ class Server:
             # A test may have made it one that is only read.
             connection.execute("SET TRANSACTION READ WRITE")
             connection.execute(ALONE)
-            connection.execute("UPDATE simonides.api.open.store SET token = gen_random_uuid()")
+            connection.execute("UPDATE simonides.opening SET token = gen_random_uuid()")
             filled = [row[0] for row in connection.execute(FILLED)]
             if filled:
                 connection.execute(f"TRUNCATE {', '.join(filled)} RESTART IDENTITY")

@@ -56,4 +56,4 @@ class Database:
         self.run(f"TRUNCATE {tables}")
         for row in self.meta:
             self.run("UPDATE simonides.meta SET value = %s WHERE name = %s", *row)
-        self.run("UPDATE simonides.api.open.store SET arriving = NULL")
+        self.run("UPDATE simonides.opening SET arriving = NULL")

@@ -242,7 +242,7 @@ class TestPolicies:
             "DELETE FROM simonides.outbox",
             "SELECT value FROM simonides.meta",
             "SELECT row_to_json(t) FROM simonides.turns AS t",
-            "UPDATE simonides.api.open.store SET token = ''",
+            "UPDATE simonides.opening SET token = ''",
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 as_app.execute(statement)
