@@ -349,20 +349,23 @@ def test_nothing_but_an_account_asks_the_model_of_an_open_store() -> None:
                 asking.add(file.relative_to(source).as_posix())
             if isinstance(node, ast.Name) and node.id in ("ModelBudget", "BudgetAccount"):
                 holding.add(file.relative_to(source).as_posix())
-    # Who asks is handed a model by somebody who opens an account: rooms, the agent, and what looks
-    # twice (`Runtime.second_look`). The guard is the model that an account asks.
+    # The callers are handed a model by code that opens an account. The guard is the model that an account asks.
     asking -= {"providers/classifiers.py", "providers/language_models/circuit_breaker.py"}
-    assert {name.split("/")[0] for name in asking} <= {
-        "agent",
+    assert {name.rsplit("/", 1)[0] for name in asking} <= {
+        "api/agent",
         "capture",
-        "consolidation",
-        "hygiene",
-        "manager",
+        "engine/consolidation",
+        "engine/core",
+        "hygiene/contradiction",
     }
-    assert {name for name in asking if name.startswith("manager")} == {
+    assert {name for name in asking if name.startswith("engine/core")} == {
         "engine/core/model_budget.py"
     }
-    assert holding <= {"engine/core/model_budget.py", "engine/core/runtime.py", "wiring.py"}
+    assert holding <= {
+        "engine/core/model_budget.py",
+        "engine/core/runtime.py",
+        "api/open/assemble.py",
+    }
 
 
 def test_every_question_of_every_verb_is_booked(at_home: Any) -> None:

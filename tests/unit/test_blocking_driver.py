@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from simonides.api.sync import Driver
+from simonides.engine.core.runtime import Models, Parts
 from simonides.ports import Capability
 
 
@@ -13,10 +14,8 @@ from simonides.ports import Capability
 def driver(request):
     inline = frozenset({Capability.INLINE} if request.param == "inline" else ())
     runtime = SimpleNamespace(
-        model=None,
-        replica=None,
-        second_look=None,
-        classifier=None,
+        models=Models(),
+        parts=Parts(),
         store=SimpleNamespace(capabilities=inline, location="nowhere"),
     )
     driver = Driver(runtime)
