@@ -349,7 +349,8 @@ def test_nothing_but_an_account_asks_the_model_of_an_open_store() -> None:
                 asking.add(file.relative_to(source).as_posix())
             if isinstance(node, ast.Name) and node.id in ("ModelBudget", "BudgetAccount"):
                 holding.add(file.relative_to(source).as_posix())
-    # The callers are handed a model by code that opens an account. The guard is the model that an account asks.
+    # The callers are handed a model by code that opens an account. The guard is the model that an
+    # account asks.
     asking -= {"providers/classifiers.py", "providers/language_models/circuit_breaker.py"}
     assert {name.rsplit("/", 1)[0] for name in asking} <= {
         "api/agent",
