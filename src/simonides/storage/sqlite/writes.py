@@ -344,7 +344,8 @@ def _forget(writing: Writing, ids: Sequence[str]) -> int:
 
 def _erase_traces(writing: Writing, change: Change) -> None:
     """Erase payloads by place, and entries of the journal that name what is forgotten."""
-    writing.run_all("blank_event", ({"seq": seq} for seq in change.blanked))
+    if change.blanked:
+        writing.run_all("blank_event", ({"seq": seq} for seq in change.blanked))
     if change.unjournaled and change.forgotten:
         found = writing.connection.execute(SQL["journal_bodies"], {"owner": writing.owner})
         gone = [
