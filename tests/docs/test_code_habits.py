@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import statistics
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ GENERATED = {"api/sync/generated.py"}
 """Written by a script (`scripts/generate_sync.py`), so their size says nothing."""
 
 MAX_FILE_LINES = 600
+MAX_FILES = 12
 MAX_FUNCTION_LINES = 80
 FEW_FUNCTION_LINES = 40
 MEDIAN_FUNCTION_LINES = 8
@@ -48,6 +50,82 @@ def test_a_file_has_one_subject_and_says_which() -> None:
     assert not long, f"over {MAX_FILE_LINES} lines, split by concept: {long}"
     silent = [name_of(file) for file, tree in TREES.items() if not ast.get_docstring(tree)]
     assert not silent, f"a module says in its first line what it knows: {silent}"
+
+
+def test_a_folder_can_be_taken_in_at_a_glance() -> None:
+    folders = Counter(str(Path(name_of(file)).parent) for file in FILES if file.stem != "__init__")
+
+    full = {folder: count for folder, count in folders.items() if count > MAX_FILES}
+    assert not full, f"more than {MAX_FILES} files, group them by what they do: {full}"
+
+
+DEEP = {
+    "domain/errors.py": 4,
+    "domain/reading/filters.py": 3,
+    "ports/store_extras.py": 4,
+    "testing/": 4,
+    "storage/": 9,
+    "providers/http/json_client.py": 4,
+}
+"""How deep classes may inherit where it is more than one base of ours: trees of errors and filters,
+contracts for stores outside, and storage until its rows have one codec."""
+
+KNOWN_DEEP = {
+    "DailyGc",
+    "GeminiCompletions",
+    "IdleSessionEnder",
+    "Replica",
+    "TotalSection",
+}
+"""Classes with two bases of ours above them; none may be added."""
+
+
+def bases() -> dict[str, tuple[str, set[str]]]:
+    """Return file and names of the bases of each class; of classes of one name the last."""
+    found: dict[str, tuple[str, set[str]]] = {}
+    for file, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                plain = [b.value if isinstance(b, ast.Subscript) else b for b in node.bases]
+                names = {b.id for b in plain if isinstance(b, ast.Name)}
+                found[node.name] = (name_of(file), names - {node.name})
+    return found
+
+
+def test_classes_do_not_inherit_in_chains() -> None:
+    classes = bases()
+
+    def depth(name: str) -> int:
+        if name not in classes:
+            return 0
+        return 1 + max(map(depth, classes[name][1]), default=0)
+
+    def allowed(file: str) -> int:
+        return next((most for place, most in DEEP.items() if file.startswith(place)), 2)
+
+    chains = {
+        name: depth(name)
+        for name, (file, _) in classes.items()
+        if name not in KNOWN_DEEP and depth(name) > allowed(file)
+    }
+    assert not chains, f"too many bases above each other: {chains}"
+    assert all(depth(name) == 3 for name in KNOWN_DEEP), "one of these is flat now: remove it"
+
+
+PRIVATE_SENSES = {
+    *("alarmed", "beside", "burial", "canaries", "carrying", "doom", "doomed", "hindsight"),
+    *("lives", "rivals", "rounds", "salvaging", "scribe", "sights", "spoken", "tongue", "tongues"),
+    *("turnstile", "unwanted", "waker"),
+}
+"""Plain words that once stood for a concept of the trade; docs/architecture.md has the terms."""
+
+
+def test_modules_and_classes_have_names_of_the_trade() -> None:
+    names = {name_of(file): file.stem for file in FILES}
+    names |= {f"{file}:{name}": name for name, (file, _) in bases().items()}
+
+    odd = [where for where, name in names.items() if name.lower() in PRIVATE_SENSES]
+    assert not odd, f"docs/architecture.md has the terms: {odd}"
 
 
 def test_functions_fit_one_screen() -> None:

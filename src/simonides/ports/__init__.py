@@ -6,9 +6,9 @@ adapter implements one of these and imports nothing above it. An optional abilit
 from simonides.ports.host import (
     Alarm,
     Aside,
-    Beside,
     Clock,
     Ids,
+    StartThread,
 )
 from simonides.ports.keys import (
     KEY_BYTES,
@@ -52,7 +52,6 @@ __all__ = [
     "Anchored",
     "Aside",
     "BackupStore",
-    "Beside",
     "Capability",
     "Classified",
     "Classifier",
@@ -78,5 +77,6 @@ __all__ = [
     "Reranker",
     "RevertibleStore",
     "SessionStore",
+    "StartThread",
     "TokenCounter",
 ]

@@ -36,7 +36,7 @@ class Aside(Protocol):
         """Return what the work returns, or raise what it raises."""
 
 
-class Beside(Protocol):
+class StartThread(Protocol):
     """Starts background work whose result the caller may never await."""
 
     def __call__(self, work: Callable[[], T]) -> Future[T]:

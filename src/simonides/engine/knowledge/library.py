@@ -25,10 +25,10 @@ from simonides.engine.knowledge.screen_passages import shown_passages, told_to_o
 from simonides.policy.registry import PolicyBook
 from simonides.ports import (
     Aside,
-    Beside,
     Capability,
     Clock,
     KnowledgeSource,
+    StartThread,
 )
 from simonides.retrieval.index.cache import IndexCache
 from simonides.retrieval.index.document_index import DocumentIndex, passage_columns
@@ -142,7 +142,7 @@ class Library:
         policies: PolicyBook,
         clock: Clock,
         aside: Aside,
-        beside: Beside,
+        beside: StartThread,
         *,
         location: str,
         timeout_s: float = TIMEOUT_S,

@@ -65,7 +65,7 @@ from simonides.engine.write.quotas import QuotaCheck, full
 from simonides.engine.write.rules.derivation import PURPOSES_DIFFER, inherited
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.rules.resolution import resolve
-from simonides.hygiene.contradiction.rivals import opposed
+from simonides.hygiene.contradiction.conflict_candidates import opposed
 from simonides.policy.guards import approve, consent_refused, hygiene_blocked
 from simonides.policy.judge import is_blocked
 from simonides.retrieval.index.entry import Indexed, index_text

@@ -4,7 +4,7 @@ import pytest
 
 from simonides.domain.memory import Kind, Place
 from simonides.domain.scope import Scope
-from simonides.hygiene.contradiction.rivals import needs_of
+from simonides.hygiene.contradiction.conflict_candidates import needs_of
 from simonides.retrieval.index.near_duplicates import NearTexts, shape_of
 from simonides.text.analyser import analyse, term_id
 
