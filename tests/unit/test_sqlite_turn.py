@@ -3,7 +3,7 @@
 import pytest
 
 from simonides import StoreError
-from simonides.storage.sqlite.file.write_queue import turnstile
+from simonides.storage.sqlite.file.write_queue import write_queue
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ def test_who_is_interrupted_while_arriving_leaves_no_place_behind(
         raise what("now")
 
     (tmp_path / "m.db").touch()
-    turns = turnstile(tmp_path / "m.db")
+    turns = write_queue(tmp_path / "m.db")
     try:
         with monkeypatch.context() as broken:
             broken.setattr(turns._line, "draw", draw)

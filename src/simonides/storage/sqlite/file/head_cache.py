@@ -29,7 +29,7 @@ Mark = bytes | int | None
 def header_mark(database: Path, turns: WriteQueue) -> Callable[[], Mark]:
     """Return what reads the mark of a file; hold the turn.
 
-    The descriptor is the turnstile's: closing one of its own would drop SQLite's locks. There is
+    The descriptor is the write queue's: closing one of its own would drop SQLite's locks. There is
     no mark on systems that do not promise to show at once what is written to a mapped file.
 
     Args:

@@ -43,7 +43,7 @@ def test_a_part_is_registered_once_and_under_a_class_of_its_own() -> None:
     parts.add(Rates())
     with pytest.raises(ValueError, match="Rates is registered already"):
         parts.add(Rates())
-    with pytest.raises(TypeError, match="a Rates is no Housekeeping"):
+    with pytest.raises(TypeError, match="a Rates is no DailyGc"):
         parts.add_as(DailyGc, Rates())
 
 
