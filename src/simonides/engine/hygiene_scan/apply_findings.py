@@ -1,7 +1,7 @@
-"""Findings about what stands, applied in one turn: merged, displaced, or put to a person.
+"""Applies findings about stored memories in one turn: merge, supersede, or open a review.
 
-Whoever looks outside every turn, the hygiene cycle or a dream, applies by this what it found, as
-far as both memories still stand.
+Used by the hygiene cycle and by dreams, which look for findings outside any turn. A finding is
+applied only if both memories still exist.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from simonides.engine.write.rules.versions import under_review
 from simonides.retrieval.index.owner_index import OwnerIndex
 
 REVIEW_EXPIRED = "review_expired"
-"""Reason: nobody has decided a review in time."""
+"""Reason: a review was not decided in time."""
 
 HELD_EXPIRED = "held_expired"
-"""Reason: nobody has decided in time about what waited because of what hygiene found."""
+"""Reason: a candidate held because of a hygiene finding was not decided in time."""
 
 REVIEW = "review"
-"""What stands before the id of a review among the reasons of an item."""
+"""Prefix of the review id among the reasons of an item."""
 
 
 class Found(NamedTuple):
-    """Two memories that one of them is to give way for, or that a person is asked about.
+    """Two memories of which one gives way, or which a person must decide about.
 
     Attributes:
-        older: Id of what was said first.
-        newer: Id of what was said later.
-        verdict: What the newer does to the older; neither for a repetition.
-        model: Name of the language model that said so; empty for the rules.
+        older: Id of the memory stated first.
+        newer: Id of the memory stated later.
+        verdict: What the newer does to the older; ``neither`` for a repetition.
+        model: Name of the language model that gave the verdict; empty for the rules.
     """
 
     older: str
@@ -51,22 +51,22 @@ class Found(NamedTuple):
 
 @dataclass(slots=True)
 class FindingsTurn:
-    """A few findings, to be applied under the owner's turn as far as both memories still stand.
+    """A batch of findings, applied under the owner's turn where both memories still exist.
 
     Attributes:
         runtime: The open simonides.
-        principal: Who has it done.
-        owner: Whose turn it is.
+        principal: Requests the change; named in the audit trail.
+        owner: Owner whose turn it is.
         index: The owner's index.
         work: The findings, in the order in which they are applied.
-        late: Reviews that nobody has decided in time.
-        waited: Held candidates of which the same is true.
-        gap: Difference of confidence from which on a contradiction is decided by it.
-        taken: Memories that something else changes in the same turn.
-        counts: What was done, by the names of a report; after :meth:`decide`, like the next two.
-        items: The same one by one.
-        states: What stands then, by id.
-        reviews: Opened or expired.
+        late: Reviews that were not decided in time.
+        waited: Ids of held candidates that were not decided in time.
+        gap: Smallest difference in confidence that decides a contradiction.
+        taken: Memories that another change of the same turn updates.
+        counts: Actions by their name in a report. Set by :meth:`decide`, like the next three.
+        items: The same actions, one by one.
+        states: The resulting memory states, by id.
+        reviews: Opened or expired reviews.
     """
 
     runtime: Runtime
@@ -84,7 +84,7 @@ class FindingsTurn:
     reviews: list[Review] = field(default_factory=list)
 
     def decide(self, snapshot: Snapshot) -> Change | None:
-        """Apply what still stands, and let go of what nobody decided in time."""
+        """Apply the findings that are still valid; expire overdue reviews and held candidates."""
         self.index.refresh(snapshot)
         recorder = EventRecorder(self.runtime, self.principal, snapshot)
         self.apply(recorder)
@@ -106,7 +106,7 @@ class FindingsTurn:
         )
 
     def apply(self, recorder: EventRecorder) -> None:
-        """Apply the findings for somebody who makes the change; asked again, it starts anew."""
+        """Apply the findings to a change that the caller builds; a second call starts over."""
         self.counts, self.items, self.states, self.reviews = {}, [], {}, []
         for found in self.work:
             self._apply(found, recorder)
@@ -115,7 +115,7 @@ class FindingsTurn:
         now = recorder.moment.now
         sides = [self.index.at(now).by_id(id) for id in (found.older, found.newer)]
         older, newer = sides
-        # What this very turn has changed is looked at by the next cycle.
+        # The next cycle examines what this turn has changed.
         met = {found.older, found.newer} & (self.states.keys() | self.taken)
         if older is None or newer is None or met:
             self._count("left")
