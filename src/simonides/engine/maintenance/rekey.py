@@ -1,4 +1,4 @@
-"""Re-signs the MACs of a store with the current key of its ring, and sweeps destroyed keys."""
+"""Recomputes a store's MACs under the current key, and deletes unreadable rows of erased owners."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Ends a session in committed steps, exactly once, whatever ends it.
+"""Ends a session in committed steps, each taken exactly once.
 
 Each step is committed together with its effects, and only if the session is unchanged since it was
-read. So a process that stops has taken a step or has not, and of several workers one takes each.
+read. A crash therefore leaves a step done or not done, and only one of several workers takes it.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ from simonides.engine.write.writer import Writer
 from simonides.ports import LanguageModel
 
 MOST_PARENTS = 64
-"""Memories of a session from which its summary is derived; chosen: it has few sentences."""
+"""Most memories of a session from which its summary is derived; chosen: it has few sentences."""
 
 NO_SUMMARY = "no_summary"
-"""Diagnostic: the session was worth a summary, and nothing came of it."""
+"""Diagnostic: the session was worth a summary, but none was produced."""
 
 
 @dataclass(slots=True)
 class _Done:
-    """What one call did of a session's end."""
+    """What one call has done of a session's end."""
 
     acted: bool = False
     resumed_after: str | None = None
@@ -79,7 +79,7 @@ class SessionEnder:
 
         Args:
             runtime: The open simonides.
-            principal: Whose sessions; those of a task are its user's.
+            principal: Owner of the sessions; a task's sessions belong to its user.
             lanes: As for :class:`simonides.engine.sessions.extract.Extractor`.
         """
         principal = replace(principal, home=principal.home.owner)
@@ -99,12 +99,12 @@ class SessionEnder:
         }
 
     async def end(self, session: str, *, ended_by: EndedBy = EndedBy.CALL) -> SessionEndReport:
-        """Take a session through the steps of its end that it has not taken yet.
+        """Take the remaining steps of a session's end.
 
-        Called twice, by several at once, or again after a crash it comes to the same.
+        Idempotent: repeated calls, concurrent calls and calls after a crash give the same result.
 
         Raises:
-            StoreError: If a store could not; called again it goes on from there.
+            StoreError: If a store failed; the next call continues from there.
         """
         turns = SessionTurns(self._runtime, self._principal, session)
         done = _Done()
@@ -114,7 +114,7 @@ class SessionEnder:
             done.resumed_after = standing.progress.step.value
         while standing.progress.step is not EndStep.DONE:
             if not await self._is_anything(standing):
-                # Nothing was said, or its owner was erased in the middle.
+                # The session is empty, or its owner was erased meanwhile.
                 await self._runtime.sessions.drop(turns.owner, session, entries=0)
                 return SessionEndReport(session=session, ended_by=ended_by)
             await self._steps[standing.progress.step](turns, standing, done, ended_by)
@@ -126,10 +126,10 @@ class SessionEnder:
         return self._report(standing.progress, done, ended_by)
 
     async def checkpoint(self, session: str) -> SessionEndReport:
-        """Promote what has found support by now; the session goes on.
+        """Promote the candidates that have enough support; the session continues.
 
         Raises:
-            StoreError: If a store could not; called again it goes on from there.
+            StoreError: If a store failed; the next call continues from there.
         """
         turns = SessionTurns(self._runtime, self._principal, session)
         done = _Done()
@@ -148,7 +148,7 @@ class SessionEnder:
         return replace(self._report(standing.progress, done, EndedBy.CALL), already=False)
 
     async def _is_anything(self, standing: Standing) -> bool:
-        """Whether there is something to end: a log, steps, or what is held back of the session."""
+        """Whether there is something to end: a log, steps, or held candidates of the session."""
         if standing.step is not None or standing.entries:
             return True
         owner = self._principal.home.owner
@@ -219,7 +219,7 @@ class SessionEnder:
         step: EndStep,
         done: _Done,
     ) -> bool:
-        """Write a promotion with the step that it comes to; whether nobody was there first."""
+        """Write a promotion together with its step; False if another worker was first."""
         write = _PromotionWrite(standing, replace(standing.progress, step=step), promotion)
         judgements = Judgements(tuple(promotion.judgements))
         written = await turns.take(write, judgements, waiting=promotion.waiting)
@@ -253,7 +253,7 @@ class SessionEnder:
             self._counters.ended(by.value, dict(after.counts))
 
     async def _drop(self, turns: SessionTurns, standing: Standing) -> None:
-        """Drop the log of a run that has ended; what was said meanwhile goes on as another run."""
+        """Drop the log of an ended run; entries added meanwhile continue as another run."""
         progress = standing.progress
         if progress.is_dropped:
             return
@@ -270,20 +270,20 @@ class SessionEnder:
         return await turns.entries(after=progress.first - 1, limit=count) if count > 0 else ()
 
     async def _told(self, turns: SessionTurns, progress: Progress) -> list[Turn]:
-        """Return the turns of the run, but those that asked not to be remembered."""
+        """Return the turns of the run, without those marked as not to be remembered."""
         entries = await self._entries(turns, progress)
         heard = (each for each in entries if each.number not in progress.unheard)
         read = (turn_of_entry(each, progress) for each in heard)
         return [turn for turn in read if turn is not None]
 
     async def _parents(self, progress: Progress) -> tuple[str, ...]:
-        """Return which memories of the session a summary of it is derived from."""
+        """Return the memories of the session from which its summary is derived."""
         found = await self._memories(progress.memories[-MOST_PARENTS:])
         usable = (one for one in found if one.status.is_live and one.trust is not Trust.EXTERNAL)
         return tuple(memory.id for memory in usable)
 
     async def _summary(self, progress: Progress) -> str:
-        """Return the text of the run's summary, empty where it has none (any more)."""
+        """Return the text of the run's summary; empty if it has none or it was forgotten."""
         if progress.summary is None:
             return ""
         found = await self._memories((progress.summary,))
@@ -320,7 +320,7 @@ _Take = Callable[[SessionTurns, Standing, _Done, EndedBy], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class _SummaryWrite(StepWrite):
-    """Notes in the step which memory the summary became."""
+    """Records the id of the summary's memory in the step."""
 
     def changes(self, decided: Decided) -> ExtraChanges:
         outcome = decided.outcomes[0]
@@ -331,7 +331,7 @@ class _SummaryWrite(StepWrite):
 
 @dataclass(frozen=True, slots=True)
 class _PromotionWrite(StepWrite):
-    """Counts what was promoted and let go, and releases both."""
+    """Counts and releases the candidates that were promoted or dropped."""
 
     promotion: Promotion
 
@@ -344,7 +344,7 @@ class _PromotionWrite(StepWrite):
 
 @dataclass(frozen=True, slots=True)
 class _EndWrite(StepWrite):
-    """Records in the trail that the session has ended."""
+    """Records the end of the session in the audit trail."""
 
     owner: Scope
     ended_by: EndedBy

@@ -1,7 +1,7 @@
 """Extracts candidates from a session's log, in the background.
 
-Entries are read in their order, in batches. The outcomes of a batch, the support that it gives to
-held candidates, and the position in the log are one transaction.
+Entries are read in order, in batches. The outcomes of a batch, its support for held candidates, and
+the position in the log are committed in one transaction.
 """
 
 from __future__ import annotations
@@ -61,23 +61,23 @@ from simonides.ports import LanguageModel
 from simonides.text.similarity.support import Said, bears_out, claim_of
 
 BATCH = 50
-"""Entries whose outcomes are one turn. Chosen: some 20 ms in which no other writer goes on."""
+"""Entries whose outcomes are one turn. Chosen: it blocks other writers for some 20 ms."""
 
 LOOK_BACK = 4 * EARLIER_TURNS
-"""Entries before the first new one among which its speaker's earlier turns are looked for."""
+"""Entries before the first new one that are searched for the speaker's earlier turns."""
 
 UNREADABLE = "unreadable_entry"
-"""Diagnostic: an entry is no text that can be looked at."""
+"""Diagnostic: an entry is not valid text."""
 
 Lanes: TypeAlias = Callable[
     [Runtime, Principal, Policy, Sequence[Turn], Sequence[Turn]], Awaitable[Proposed]
 ]
-"""Asks a model what it finds in turns of a session, given those before them."""
+"""Asks a model for candidates in turns of a session, given the turns before them."""
 
 
 @dataclass(slots=True)
 class _Found:
-    """What one reading of entries gave."""
+    """Result of extracting from some entries."""
 
     judged: list[Judgement] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
@@ -86,7 +86,7 @@ class _Found:
 
 
 class Extractor:
-    """Looks at the entries of one principal's sessions that nobody has looked at yet."""
+    """Extracts from the pending entries of one principal's sessions."""
 
     def __init__(
         self, runtime: Runtime, principal: Principal, *, lanes: Lanes | None = None
@@ -95,9 +95,9 @@ class Extractor:
 
         Args:
             runtime: The open simonides.
-            principal: Whose sessions; those of a task are its user's.
-            lanes: Asks the model; None: as :mod:`simonides.engine.sessions.model_extract` does,
-            where there is one.
+            principal: Owner of the sessions; a task's sessions belong to its user.
+            lanes: Asks the model; None uses :mod:`simonides.engine.sessions.model_extract`, if
+                there is a model.
         """
         principal = replace(principal, home=principal.home.owner)
         self._runtime = runtime
@@ -112,19 +112,18 @@ class Extractor:
     async def catch_up(
         self, session: str, *, rules_only: bool = False, model: LanguageModel | None = None
     ) -> CaptureReport:
-        """Extract from all entries after the last one that was looked at, each once.
+        """Extract from all pending entries, each once.
 
-        How far it has come is committed with what came of it, so that it is neither lost nor done
-        twice. Support that turns give to held candidates is noted.
+        The position is committed with the outcomes, so no entry is lost or extracted twice. Support
+        that turns give to held candidates is recorded.
 
         Args:
             session: Its name.
-            rules_only: Ask no model now; where there is one its lanes look at the same entries
-                later.
-            model: The account to ask through; None opens one of its own.
+            rules_only: Do not ask the model now; it reads the same entries later.
+            model: Model account to use; None opens one.
 
         Raises:
-            StoreError: If a store could not; called again it goes on from there.
+            StoreError: If a store failed; the next call continues from there.
         """
         found = _Found()
         turns = SessionTurns(self._runtime, self._principal, session)
@@ -135,8 +134,8 @@ class Extractor:
         return self._report(found)
 
     async def go_on(self, session: str) -> bool:
-        """Do some of :meth:`catch_up`, and return whether entries are left that nobody has looked
-        at: a model is asked when there are none.
+        """Extract from one batch; return whether entries are left. The model is asked when none are
+        left.
 
         Raises:
             StoreError: As for :meth:`catch_up`.
@@ -163,8 +162,8 @@ class Extractor:
         )
 
     async def unforgotten(self, told: Sequence[Turn]) -> list[Turn]:
-        """Return those of some turns that speak of nothing that was forgotten since, nor of
-        what the user does not want remembered: a summary would learn it all the same.
+        """Return the turns that mention nothing forgotten since, and nothing that the user does not
+        want remembered. A summary of the other turns would learn it again.
         """
         stated: list[Candidate] = []
         earlier: list[Turn] = []
@@ -176,7 +175,7 @@ class Extractor:
         return [turn for turn in told if not speaks_of(Said(turn.text), gone)]
 
     def _candidates(self, turn: Turn, before: Sequence[Turn]) -> tuple[Candidate, ...]:
-        """Return what the rules find in a turn behind others, once."""
+        """Return what the rules find in a turn after others; cached per turn."""
         place = turn.session, turn.number
         if place not in self._known:
             self._known[place] = propose_by_rules(turn, self._principal, before).candidates
@@ -185,7 +184,7 @@ class Extractor:
     # -- by rules --------------------------------------------------------------------------
 
     async def _batch(self, turns: SessionTurns, standing: Standing, found: _Found) -> None:
-        """Look at some entries; if somebody else was there first, what he left is looked at."""
+        """Extract from some entries; stop if another worker was first."""
         progress = standing.progress
         last = progress.extracted
         entries = await turns.entries(after=max(last - LOOK_BACK, -1), limit=LOOK_BACK + BATCH)
@@ -210,7 +209,7 @@ class Extractor:
     async def _read(
         self, entries: Sequence[Logged], before: Sequence[Turn], progress: Progress, found: _Found
     ) -> list[Read]:
-        """Examine entries by the rules and judge what they give, each as one proposal."""
+        """Extract from entries by the rules and judge the candidates, one proposal per entry."""
         policy = self._writer.policy(self._principal.home)
         earlier, read = list(before), list[Read]()
         for logged in entries:
@@ -234,7 +233,7 @@ class Extractor:
         return read
 
     def _verbatim(self, turn: Turn, diagnostics: list[str]) -> list[Candidate]:
-        """Return a turn as it is kept beside what was read out of it."""
+        """Return the candidate that stores a turn verbatim, in addition to the extracted ones."""
         if turn.role not in (Role.USER, Role.ASSISTANT):
             return []
         draft = Draft(
@@ -262,8 +261,8 @@ class Extractor:
             binding = await self._binding(piece) if piece.lifted else None
             heard = piece.turns
             return await self._written(turns, standing, piece.judged, heard, after, binding)
-        # Forgetting is a turn of its own. Who is stopped behind it forgets again, in vain: nothing
-        # of this session is stored in between.
+        # Forgetting is a turn of its own. After a crash behind it, a retry forgets again without
+        # effect, because nothing of this session is stored in between.
         gone = await self._forgetter.retract(piece.retracts)
         written = await self._written(turns, standing, (), piece.turns, after)
         return None if written is None else (gone,)
@@ -277,7 +276,9 @@ class Extractor:
         after: Progress,
         binding: frozenset[bytes] | None = None,
     ) -> tuple[Outcome, ...] | None:
-        """Write what is the session's owner's with its step, and what is others' before."""
+        """Write the session owner's candidates with the step, and other owners' candidates before
+        it.
+        """
         own = [place for place, each in enumerate(judged) if self._is_own(each, turns)]
         others = [place for place in range(len(judged)) if place not in own]
         named = [_once(judged[place], turns.session) for place in others]
@@ -285,7 +286,7 @@ class Extractor:
         outcomes = dict(zip(others, elsewhere, strict=True))
         support = _Support(heard)
         if heard:
-            # Before the turn, in which others wait: only what came meanwhile is left for it.
+            # Before the turn, which blocks other writers: it then matches only rows added since.
             support.look_at(await self._runtime.store.held(turns.owner))
         mine = Judgements(tuple(judged[place] for place in own))
         step = _ExtractionWrite(standing, after, support)
@@ -296,7 +297,7 @@ class Extractor:
         return tuple(outcomes[place] for place in range(len(judged)))
 
     async def _binding(self, piece: Piece) -> frozenset[bytes]:
-        """Return the tombstones that bind what an entry says behind what it has forgotten."""
+        """Return the tombstones that bind an entry's statements after its own retractions."""
         stated = [each.candidate for each in piece.judged]
         lifted = [each for each in stated if each.key in piece.lifted]
         buried = await self._writer.tombstoned(stated)
@@ -311,14 +312,14 @@ class Extractor:
     async def _ask_lanes(
         self, turns: SessionTurns, found: _Found, model: LanguageModel | None = None
     ) -> None:
-        """Have a model look at all that only the rules have looked at, where there is one."""
+        """Ask the model, if there is one, about entries that only the rules have read."""
         self._account = model or account_of(self._runtime, turns.owner)
         if (self._lanes or self._account) is not None:
             while (standing := await turns.standing()).progress.asked < standing.progress.extracted:
                 await self._ask(turns, standing, found)
 
     async def _ask(self, turns: SessionTurns, standing: Standing, found: _Found) -> None:
-        """Have a model look at what the rules have looked at, once for all of it."""
+        """Ask the model once about all entries that only the rules have read."""
         progress = standing.progress
         first = max(progress.asked - LOOK_BACK, -1)
         entries = await turns.entries(after=first, limit=progress.extracted - first)
@@ -350,10 +351,9 @@ class Extractor:
 
 
 class _Support:
-    """Which turns bear out what is held back.
+    """Matches turns with the held candidates that they support.
 
-    Only turns that come after a candidate count: whether several are looked at at once or each by
-    itself makes no difference.
+    Only turns after a candidate count, so the batch size makes no difference.
     """
 
     def __init__(self, turns: Sequence[Turn]) -> None:
@@ -362,13 +362,13 @@ class _Support:
         self._found: dict[str, list[int]] = {}
 
     def look_at(self, rows: Sequence[HeldCandidate]) -> None:
-        """Look for what rows claim, unless it was looked for before."""
+        """Match the rows that were not matched before."""
         for row in rows if self._turns else ():
             if row.id not in self._found:
                 self._found[row.id] = self._turns_for(decode_held(row))
 
     def noted(self, rows: Sequence[HeldCandidate]) -> tuple[HeldCandidate, ...]:
-        """Return those rows that some turns bear out, with that noted."""
+        """Return the supported rows, with the support recorded in them."""
         return tuple(self._with(row) for row in rows if self._found.get(row.id))
 
     def _turns_for(self, held: Held) -> list[int]:
@@ -390,7 +390,7 @@ class _Support:
 
 @dataclass(frozen=True, slots=True)
 class _ExtractionWrite(StepWrite):
-    """Notes what was stored of a session, and the support for what is held."""
+    """Records the memories stored from a session, and the support for held candidates."""
 
     support: _Support
 
@@ -405,9 +405,10 @@ class _ExtractionWrite(StepWrite):
 
 
 def _once(judgement: Judgement, session: str) -> Judgement:
-    """Return what goes to another owner under a name: it is not one turn with the session's step.
+    """Return a judgement for another owner with an idempotency key.
 
-    The same again, after a crash between the two, finds it done.
+    It is not in the same transaction as the session's step. After a crash between the two, the
+    retry finds it done.
     """
     candidate = judgement.candidate
     if candidate.idempotency_key is not None or candidate.key is None:
