@@ -42,8 +42,8 @@ PAGE = 100
 """Sessions requested at once."""
 
 FIRST_S, EVERY_S = 60.0, 300.0
-"""When sessions that are due are looked for. Chosen: a session counts as left after 20 minutes, and
-no caller waits for its end."""
+"""Delay to the first check for due sessions, and between checks. Chosen: a session counts as
+abandoned after 20 minutes, and no caller waits for its end."""
 
 
 class IdleSessionEnder(PeriodicJob):
