@@ -1,8 +1,8 @@
-"""Dreams: consolidation as a proposed diff, applied in one transaction, taken back by one call.
+"""Dreams: consolidation as a proposed diff, applied in one transaction and undone by one call.
 
-``plan → one turn: guards, gates, what still stands → items``. A dry run decides on what
-stands and writes nothing. What the cycle of hygiene does a few findings at a time and unattended, a
-dream does all at once and reversibly, by the same look and the same application.
+``plan → one turn: guards, gates, validity checks → items``. A dry run decides on the current state
+and writes nothing. A dream uses the same scan and application as the hygiene cycle. The cycle
+applies a few findings at a time, unattended; a dream applies all at once, reversibly.
 """
 
 from __future__ import annotations
@@ -51,25 +51,26 @@ from simonides.policy.policy import Policy
 from simonides.retrieval.index.owner_index import OwnerIndex
 
 MOST = 100
-"""Findings of one dream; chosen: a transaction of some 50 ms, and a diff that a person can read."""
+"""Most findings of one dream; chosen: a transaction of some 50 ms, and a diff that a person can
+read."""
 
 RULES_CAP = "beyond_rules_cap"
-"""Reason: more rules stand than a user may have."""
+"""Reason: the user has more active rules than the cap allows."""
 
 _NEW = (OutcomeKind.CREATED, OutcomeKind.COEXISTS)
 _REFUSED = (OutcomeKind.BLOCKED, OutcomeKind.DROPPED)
 
 
 class Dreamer:
-    """Dreams for somebody, about one owner."""
+    """Runs dreams about one owner on behalf of a principal."""
 
     def __init__(self, runtime: Runtime, principal: Principal, owner: Scope | None = None) -> None:
         """Build it.
 
         Args:
             runtime: The open simonides.
-            principal: Who has it done.
-            owner: Whose memories; None for the principal's own.
+            principal: Requests the dream.
+            owner: Owner of the memories; None for the principal's own.
         """
         self._runtime = runtime
         self._principal = principal
@@ -82,13 +83,13 @@ class Dreamer:
         return await self._dreamt(await self._planner().plan(), dry_run=dry_run)
 
     async def reflect(self) -> Dream:
-        """Only make insights, if enough is new, and withdraw those that have fallen.
+        """Make insights if enough is new, and withdraw insights that lost their evidence.
 
-        For the end of a session and once a day, when repetitions and contradictions are looked for
-        anyway. Without enough that is new it reads the owner's memories and does nothing.
+        Used at the end of a session and once a day, when other jobs already look for repetitions
+        and contradictions. If too little is new, it only reads the owner's memories.
 
         Raises:
-            StoreError: If the store could not; nothing was changed.
+            StoreError: If the store failed; nothing was changed.
         """
         return await self._dreamt(await self._planner().reflection(), dry_run=False)
 
@@ -132,7 +133,7 @@ class Dreamer:
         )
 
     def _with_texts(self, item: DreamItem, turn: _Dreaming) -> DreamItem:
-        """Return an item with the words of the memories that this principal may read."""
+        """Return an item with the texts of its memories that this principal may read."""
         named = (*item.ids, *item.evidence)
         seen = [memory for id in named if (memory := turn.known.get(id)) is not None]
         shown = {memory.id: memory.content for memory in seen if self._lookup.admits(memory)}
@@ -148,14 +149,14 @@ def _left(judgement: Judgement) -> DreamItem:
 
 @dataclass(slots=True)
 class _Dreaming:
-    """A plan, to be applied under the owner's turn as far as it still holds.
+    """A plan, applied under the owner's turn where it is still valid.
 
     Attributes:
-        refused: Insights that policy did not let through.
-        id: Of the event that tells of the dream; empty if there was nothing to tell.
-        at: When.
-        items: What was done and left, after :meth:`decide`.
-        known: The memories that it is about, as they stood.
+        refused: Insights that policy refused.
+        id: Id of the audit event; empty if nothing was done.
+        at: When it was decided.
+        items: Actions done and left out, set by :meth:`decide`.
+        known: The affected memories, before the change.
     """
 
     runtime: Runtime
@@ -173,7 +174,7 @@ class _Dreaming:
     _states: dict[str, Memory] = field(default_factory=dict)
 
     def decide(self, snapshot: Snapshot) -> Change | None:
-        """Make one change of all that still holds."""
+        """Build one change from all that is still valid."""
         self.id, self.items, self.known, self._states = "", [*self.refused], {}, {}
         self.index.refresh(snapshot)
         insights = self._insights(snapshot)
@@ -200,9 +201,9 @@ class _Dreaming:
         return [item for item in self.items if item.left is None]
 
     def _tell(self, recorder: EventRecorder) -> None:
-        """Record what was done: ids and reasons, by which it can be taken back."""
-        # No subjects: it is to be known for as long as any of it can be undone, whatever of it was
-        # forgotten meanwhile. Ids are told of what is forgotten too.
+        """Record the ids and reasons of all actions; undo reads them."""
+        # No subjects: forgetting one memory would erase the event, which undo needs for the others.
+        # The event holds ids only, which may outlive a forgotten memory.
         details = {"items": [item.told for item in self._done], "reflected": self.plan.reflected}
         self.id = recorder.record(EventType.DREAMED, self.owner, details=details).id
 
@@ -239,7 +240,7 @@ class _Dreaming:
             self.items.append(item)
 
     def _withdraw(self, recorder: EventRecorder, taken: Collection[str]) -> None:
-        """Withdraw the insights that fall, and those that fall by this very dream."""
+        """Withdraw insights that lost their evidence, including through this dream."""
         moment, least = recorder.moment, self.policy.reflection.evidence
         found = [self.index.at(moment.now).by_id(each.id) for each in self.plan.standing]
         standing = [each for each in found if is_standing(each, moment.now)]
@@ -253,7 +254,7 @@ class _Dreaming:
             self.items.append(DreamItem(step=DreamStep.WITHDRAW, before=ids, reasons=why))
 
     def _insights(self, snapshot: Snapshot) -> Change | None:
-        """Take insights through guards and gates; only what is new and disturbs nothing stays."""
+        """Pass insights through guards and gates; keep only new ones that conflict with nothing."""
         now, proposed = self._now(snapshot), self.batch.judgements
         fit = [each for each in proposed if self._rests(each, now)]
         left = [(each, "evidence_moved") for each in proposed if each not in fit]
@@ -262,7 +263,7 @@ class _Dreaming:
             turn = WriteTurn(self.runtime, self.principal, batch)
             change = turn.decide(snapshot) if fit else None
             pairs = list(zip(fit, turn.outcomes, strict=False)) if change else []
-            # What is said already, or contradicts what a person stated, is no insight.
+            # A repetition, or a contradiction of a user's statement, is not an insight.
             stray = [pair for pair in pairs if pair[1].kind not in (*_NEW, *_REFUSED)]
             if not stray:
                 break
