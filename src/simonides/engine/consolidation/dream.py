@@ -80,7 +80,7 @@ class Dreamer:
 
     async def dream(self, *, dry_run: bool) -> Dream:
         """See :meth:`simonides.api.AsyncMemoryManager.dream`."""
-        return await self._dreamt(await self._planner().plan(), dry_run=dry_run)
+        return await self._run(await self._planner().plan(), dry_run=dry_run)
 
     async def reflect(self) -> Dream:
         """Make insights if enough is new, and withdraw insights that lost their evidence.
@@ -91,20 +91,20 @@ class Dreamer:
         Raises:
             StoreError: If the store failed; nothing was changed.
         """
-        return await self._dreamt(await self._planner().reflection(), dry_run=False)
+        return await self._run(await self._planner().reflection(), dry_run=False)
 
     def _planner(self) -> Planner:
         policy = self._runtime.policies.policy_for(self._owner.org)
         return Planner(self._runtime, self._principal, self._owner, policy)
 
-    async def _dreamt(self, plan: Plan, *, dry_run: bool) -> Dream:
+    async def _run(self, plan: Plan, *, dry_run: bool) -> Dream:
         runtime, owner = self._runtime, self._owner
         policy = runtime.policies.policy_for(owner.org)
         judged = [judge_one(each, self._writer.policy(each.scope)) for each in plan.insights]
         fit = Judgements(tuple(each for each in judged if isinstance(each, Commit)))
         batch = await self._writer.prepare(owner, fit, check=QuotaCheck.NONE)
         write = WriteTurn(runtime, self._principal, batch)
-        turn = _Dreaming(runtime, self._principal, owner, policy, write.index, plan, batch)
+        turn = _DreamTurn(runtime, self._principal, owner, policy, write.index, plan, batch)
         turn.refused = [_left(each) for each in judged if not isinstance(each, Commit)]
         if dry_run:
             if write.index.head is not None:
@@ -117,7 +117,7 @@ class Dreamer:
             await settle(runtime, self._principal, owner, committed.rows)
         return self._told(turn, plan, dry_run=dry_run)
 
-    def _told(self, turn: _Dreaming, plan: Plan, *, dry_run: bool) -> Dream:
+    def _told(self, turn: _DreamTurn, plan: Plan, *, dry_run: bool) -> Dream:
         applied = not dry_run and turn.id != ""
         return Dream(
             id=turn.id if applied else "",
@@ -132,7 +132,7 @@ class Dreamer:
             diagnostics=plan.diagnostics,
         )
 
-    def _with_texts(self, item: DreamItem, turn: _Dreaming) -> DreamItem:
+    def _with_texts(self, item: DreamItem, turn: _DreamTurn) -> DreamItem:
         """Return an item with the texts of its memories that this principal may read."""
         named = (*item.ids, *item.evidence)
         seen = [memory for id in named if (memory := turn.known.get(id)) is not None]
@@ -148,7 +148,7 @@ def _left(judgement: Judgement) -> DreamItem:
 
 
 @dataclass(slots=True)
-class _Dreaming:
+class _DreamTurn:
     """A plan, applied under the owner's turn where it is still valid.
 
     Attributes:
@@ -209,7 +209,7 @@ class _Dreaming:
 
     def _findings(self, recorder: EventRecorder, taken: frozenset[str]) -> FindingsTurn:
         gap, work = self.policy.gates.confidence_gap, self.plan.found[:MOST]
-        self._know(id for each in work for id in (each.older, each.newer))
+        self._remember_affected(id for each in work for id in (each.older, each.newer))
         turn = FindingsTurn(
             self.runtime, self.principal, self.owner, self.index, work, (), (), gap, taken
         )
@@ -231,7 +231,7 @@ class _Dreaming:
             rule = self.index.at(recorder.moment.now).by_id(planned.id)
             if rule is None or rule.id in self._states or rule.id in taken:
                 continue
-            self._know([rule.id])
+            self._remember_affected([rule.id])
             self._states[rule.id] = _ended(rule, Status.ARCHIVED, recorder.moment)
             recorder.record(
                 EventType.ARCHIVED, rule.scope, subjects=(rule.id,), reasons=(RULES_CAP,)
@@ -247,7 +247,7 @@ class _Dreaming:
         ending = [id for id, state in self._states.items() if state.status is not Status.ACTIVE]
         free = [m for m in standing if m is not None and m.id not in {*self._states, *taken}]
         for insight in fallen_among(self.index, free, least, moment, ending):
-            self._know([insight.id])
+            self._remember_affected([insight.id])
             self._states[insight.id] = withdrawn(insight, moment)
             ids, why = (insight.id,), (EVIDENCE_GONE,)
             recorder.record(EventType.EVICTED, self.owner, subjects=ids, reasons=why)
@@ -256,7 +256,7 @@ class _Dreaming:
     def _insights(self, snapshot: Snapshot) -> Change | None:
         """Pass insights through guards and gates; keep only new ones that conflict with nothing."""
         now, proposed = self._now(snapshot), self.batch.judgements
-        fit = [each for each in proposed if self._rests(each, now)]
+        fit = [each for each in proposed if self._has_evidence(each, now)]
         left = [(each, "evidence_moved") for each in proposed if each not in fit]
         while True:
             batch = replace(self.batch, judgements=tuple(fit))
@@ -276,7 +276,7 @@ class _Dreaming:
 
     def _insight(self, judgement: Judgement, outcome: Outcome) -> DreamItem:
         candidate = judgement.candidate
-        self._know(candidate.parents)
+        self._remember_affected(candidate.parents)
         if outcome.kind in _REFUSED or outcome.memory is None:
             why = outcome.reasons[0] if outcome.reasons else str(outcome.kind)
             return replace(_left(judgement), left=why)
@@ -289,14 +289,14 @@ class _Dreaming:
             text=outcome.memory.content,
         )
 
-    def _rests(self, judgement: Judgement, now: datetime) -> bool:
+    def _has_evidence(self, judgement: Judgement, now: datetime) -> bool:
         parents = judgement.candidate.parents
         return all(is_standing(self.index.at(now).by_id(id), now) for id in parents)
 
     def _now(self, snapshot: Snapshot) -> datetime:
         return EventRecorder(self.runtime, self.principal, snapshot).moment.now
 
-    def _know(self, ids: Iterable[str]) -> None:
+    def _remember_affected(self, ids: Iterable[str]) -> None:
         for id in ids:
             memory = self.index.found(id)
             if memory is not None:

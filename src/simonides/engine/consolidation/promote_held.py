@@ -31,7 +31,7 @@ LET_GO = "let_go"
 
 
 @dataclass(frozen=True, slots=True)
-class _Alike:
+class _ClaimGroup:
     """Held candidates of one claim, by the reason for holding each, with their verdict."""
 
     rows: tuple[tuple[str, Held], ...]
@@ -78,53 +78,53 @@ class Promotion:
     kept: int = 0
     let_go: int = 0
     settled: Settled = _NOTHING
-    _groups: dict[int, _Alike] = field(default_factory=dict)
-    _dropped: list[_Alike] = field(default_factory=list)
+    _groups: dict[int, _ClaimGroup] = field(default_factory=dict)
+    _dropped: list[_ClaimGroup] = field(default_factory=list)
 
     def settle(self, outcomes: Sequence[Outcome], recorder: EventRecorder) -> Settled:
         """Decide on each candidate by the outcomes of the judgements, and record it."""
         released: list[str] = []
         kept, let_go = self.kept, self.let_go
-        for alike in self._dropped:
-            self._tell(alike, (LET_GO, alike.verdict.reason), (), recorder)
-            released += alike.ids
-        for place, alike in self._groups.items():
+        for group in self._dropped:
+            self._tell(group, (LET_GO, group.verdict.reason), (), recorder)
+            released += group.ids
+        for place, group in self._groups.items():
             outcome = outcomes[place]
             if _may_be_later(outcome):
-                kept += len(alike.ids)
+                kept += len(group.ids)
                 continue
-            stands = outcome.stored or _stands_already(outcome, self.judgements[place])
+            stands = outcome.stored or _exists_already(outcome, self.judgements[place])
             memory = () if outcome.memory is None else (outcome.memory.id,)
-            why = (PROMOTED if stands else LET_GO, alike.verdict.reason)
-            self._tell(alike, why, memory, recorder)
-            let_go += 0 if stands else len(alike.ids)
-            released += alike.ids
+            why = (PROMOTED if stands else LET_GO, group.verdict.reason)
+            self._tell(group, why, memory, recorder)
+            let_go += 0 if stands else len(group.ids)
+            released += group.ids
         # Assigned, not accumulated: a turn may be decided twice.
         self.settled = Settled(tuple(released), kept, let_go)
         return self.settled
 
-    def add(self, alike: _Alike, judgement: Judgement | None) -> None:
+    def add(self, group: _ClaimGroup, judgement: Judgement | None) -> None:
         """Add the verdict on one claim."""
-        match alike.verdict.fate:
+        match group.verdict.fate:
             case Fate.WAIT:
-                self.kept += len(alike.ids)
+                self.kept += len(group.ids)
             case Fate.LET_GO:
-                self.let_go += len(alike.ids)
-                self._dropped.append(alike)
+                self.let_go += len(group.ids)
+                self._dropped.append(group)
             case Fate.PROMOTE:
                 place = len(self.judgements)
                 if judgement is None:
                     raise AssertionError("a promoted candidate needs a judgement")
                 self.judgements.append(judgement)
-                self.waiting[place] = alike.rows[-1][1].id
-                self._groups[place] = alike
+                self.waiting[place] = group.rows[-1][1].id
+                self._groups[place] = group
 
     @staticmethod
     def _tell(
-        alike: _Alike, why: tuple[str, ...], memory: tuple[str, ...], recorder: EventRecorder
+        group: _ClaimGroup, why: tuple[str, ...], memory: tuple[str, ...], recorder: EventRecorder
     ) -> None:
-        scope = alike.rows[0][1].candidate.scope
-        subjects = (*alike.ids, *memory)
+        scope = group.rows[0][1].candidate.scope
+        subjects = (*group.ids, *memory)
         recorder.record(EventType.DECIDED, scope, subjects=subjects, reasons=why)
 
 
@@ -148,14 +148,14 @@ class SessionPromoter:
         rules = self._policy(self._owner).consolidation
         rows = await self._runtime.store.held(self._owner)
         promotion = Promotion()
-        for alike in _alike(rows):
-            if not any(s.session == session for _, held in alike for s in held.evidence):
+        for group in _by_claim(rows):
+            if not any(s.session == session for _, held in group for s in held.evidence):
                 continue
-            found = verdict(alike, session, summary, rules, unproven=UNPROVEN_MARKS)
+            found = verdict(group, session, summary, rules, unproven=UNPROVEN_MARKS)
             judgement = None
             if found.fate is Fate.PROMOTE:
-                judgement = self._judged(alike[-1][1], found)
-            promotion.add(_Alike(tuple(alike), found), judgement)
+                judgement = self._judged(group[-1][1], found)
+            promotion.add(_ClaimGroup(tuple(group), found), judgement)
         return promotion
 
     def _policy(self, scope: Scope) -> Policy:
@@ -170,7 +170,7 @@ class SessionPromoter:
         return Commit(judgement.candidate, (PROMOTED, found.reason))
 
 
-def _alike(rows: Sequence[HeldCandidate]) -> list[list[tuple[str, Held]]]:
+def _by_claim(rows: Sequence[HeldCandidate]) -> list[list[tuple[str, Held]]]:
     """Return the held candidates grouped by claim, in the order in which they were held."""
     groups: dict[object, list[tuple[str, Held]]] = {}
     for row in rows:
@@ -184,7 +184,7 @@ def _alike(rows: Sequence[HeldCandidate]) -> list[list[tuple[str, Held]]]:
     return list(groups.values())
 
 
-def _stands_already(outcome: Outcome, judgement: Judgement) -> bool:
+def _exists_already(outcome: Outcome, judgement: Judgement) -> bool:
     return outcome.kind is OutcomeKind.DROPPED and isinstance(judgement, Commit)
 
 

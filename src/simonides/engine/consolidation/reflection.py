@@ -30,7 +30,7 @@ SHARED = 3
 """Fewest keyed facts with one value that the rules turn into an insight; chosen: two may be
 chance."""
 
-LASTS = timedelta(days=2)
+LEAST_LIFETIME = timedelta(days=2)
 """Shortest remaining lifetime of evidence; an insight is thus valid for at least a whole day."""
 
 _NO_VALUES = frozenset("yes no true false none unknown n/a other default".split())
@@ -99,7 +99,7 @@ def evidence_among(
     fit = [
         memory
         for memory in memories
-        if is_standing(memory, now + LASTS)
+        if is_standing(memory, now + LEAST_LIFETIME)
         and memory.kind is not Kind.EPISODIC
         and memory.category != INSIGHT
         and memory.trust is not Trust.EXTERNAL

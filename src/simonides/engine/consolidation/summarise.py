@@ -223,7 +223,7 @@ def _commands(text: str) -> bool:
     return any(each.concern is Concern.POISON for each in look(text, Trust.EXTERNAL))
 
 
-TOLD_BY = frozenset({Role.USER, Role.ASSISTANT})
+SUMMARISED_ROLES = frozenset({Role.USER, Role.ASSISTANT})
 """Roles whose turns are summarised. Turns of tools and others are external. A summary of them would
 be external too, and so would not belong to the user's session."""
 
@@ -235,7 +235,7 @@ def is_substantive(turns: Sequence[Turn], rules: ConsolidationRules) -> bool:
     return len(said) >= rules.arc_user_turns and chars >= rules.arc_user_chars
 
 
-def arc(
+def summary_candidate(
     text: str, by: str, session: str, turns: Sequence[Turn], scope: Scope, parents: Sequence[str]
 ) -> Candidate:
     """Return a summary as a candidate, with the agent as its source.

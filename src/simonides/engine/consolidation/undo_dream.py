@@ -41,13 +41,13 @@ FORGOTTEN = "forgotten"
 CHANGED_SINCE = "changed_since"
 EXPIRED = "expired"
 
-Stories = Mapping[str, Sequence[Memory]]
+StateHistories = Mapping[str, Sequence[Memory]]
 """All states of a memory by id, oldest first; empty for a deleted one."""
 
 
 def restored(
     item: DreamItem,
-    stories: Stories,
+    histories: StateHistories,
     at: int,
     moment: Moment,
     view: OwnerView,
@@ -57,7 +57,7 @@ def restored(
 
     Args:
         item: As in the audit trail.
-        stories: States of its memories.
+        histories: States of its memories.
         at: When the dream was applied, µs: its states begin there.
         moment: When it is undone.
         view: The current memories.
@@ -66,16 +66,16 @@ def restored(
     changed = item.after if item.step is DreamStep.INSIGHT else item.before
     states = []
     for id in changed:
-        before = _before(stories.get(id, ()), at, moment)
+        before = _before(histories.get(id, ()), at, moment)
         if isinstance(before, str):
             return before
         states.append(before)
     if item.step is not DreamStep.INSIGHT and any(
-        not _stands(stories.get(id, ())) for id in item.after
+        not _is_live(histories.get(id, ())) for id in item.after
     ):
         # Their successor was itself superseded, so another memory has their place.
         return CHANGED_SINCE
-    deed = Deed("", EventType.DREAMED, at, tuple(tuple(stories[id]) for id in item.ids))
+    deed = Deed("", EventType.DREAMED, at, tuple(tuple(histories[id]) for id in item.ids))
     try:
         check_room(deed, [each for each in states if each.status.is_live], view, functional)
     except UndoRefused as refused:
@@ -97,7 +97,7 @@ def _before(states: Sequence[Memory], at: int, moment: Moment) -> Memory | str:
     return replace(former, versions=last.versions, known_from=moment.now, known_to=None)
 
 
-def _stands(states: Sequence[Memory]) -> bool:
+def _is_live(states: Sequence[Memory]) -> bool:
     return bool(states) and states[-1].status.is_live
 
 
@@ -138,10 +138,12 @@ class DreamUndoer:
             raise UndoRefused(name, "unknown_event", advice)
         dream = _dream_of(event, is_undone=False)
         ids = {id for item in dream.items for id in item.ids}
-        stories = {id: await runtime.store.states(owner, id) for id in sorted(ids)}
+        histories = {id: await runtime.store.states(owner, id) for id in sorted(ids)}
         reviews = {each.id: each for each in await runtime.store.reviews(owner)}
         at = to_us(datetime.fromisoformat(event["at"]))
-        turn = _Waking(runtime, self._principal, owner, index, dream, head, stories, reviews, at)
+        turn = _UndoTurn(
+            runtime, self._principal, owner, index, dream, head, histories, reviews, at
+        )
         committed = await runtime.store.commit(owner, TurnRequest(since=head), turn.decide)
         index.follow(committed)
         # A restored memory may be an insight whose evidence is gone since.
@@ -187,7 +189,7 @@ def _dream_of(event: Mapping[str, Any], *, is_undone: bool) -> Dream:
 
 
 @dataclass(slots=True)
-class _Waking:
+class _UndoTurn:
     """Undoes a dream under the turn, except items whose memories have changed since."""
 
     runtime: Runtime
@@ -196,7 +198,7 @@ class _Waking:
     index: OwnerIndex
     dream: Dream
     read_at: Head
-    stories: Stories
+    histories: StateHistories
     reviews: Mapping[str, ReviewRecord]
     at: int
     undone: Dream = field(default_factory=Dream)
@@ -252,7 +254,7 @@ class _Waking:
         policy = self.runtime.policies.policy_for(self.owner.org)
         return restored(
             item,
-            self.stories,
+            self.histories,
             self.at,
             recorder.moment,
             self.index.at(recorder.moment.now),

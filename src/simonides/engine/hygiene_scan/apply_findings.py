@@ -59,8 +59,8 @@ class FindingsTurn:
         owner: Owner whose turn it is.
         index: The owner's index.
         work: The findings, in the order in which they are applied.
-        late: Reviews that were not decided in time.
-        waited: Ids of held candidates that were not decided in time.
+        overdue_reviews: Reviews that were not decided in time.
+        overdue_held: Ids of held candidates that were not decided in time.
         gap: Smallest difference in confidence that decides a contradiction.
         taken: Memories that another change of the same turn updates.
         counts: Actions by their name in a report. Set by :meth:`decide`, like the next three.
@@ -74,8 +74,8 @@ class FindingsTurn:
     owner: Scope
     index: OwnerIndex
     work: Sequence[Found]
-    late: Sequence[Review]
-    waited: tuple[str, ...]
+    overdue_reviews: Sequence[Review]
+    overdue_held: tuple[str, ...]
     gap: float
     taken: frozenset[str] = frozenset()
     counts: dict[str, int] = field(default_factory=dict)
@@ -88,20 +88,20 @@ class FindingsTurn:
         self.index.refresh(snapshot)
         recorder = EventRecorder(self.runtime, self.principal, snapshot)
         self.apply(recorder)
-        for review in self.late:
+        for review in self.overdue_reviews:
             self._expire(review, recorder)
-        if self.waited:
+        if self.overdue_held:
             recorder.record(
-                EventType.FORGOTTEN, self.owner, subjects=self.waited, reasons=(HELD_EXPIRED,)
+                EventType.FORGOTTEN, self.owner, subjects=self.overdue_held, reasons=(HELD_EXPIRED,)
             )
-            self.counts["held_expired"] = len(self.waited)
+            self.counts["held_expired"] = len(self.overdue_held)
         if not recorder.events:
             return None
         return Change(
             known_at=recorder.moment.known_at,
             restated=tuple(self.states.values()),
             reviews=tuple(map(encode_review, self.reviews)),
-            released=self.waited,
+            released=self.overdue_held,
             events=recorder.events,
         )
 

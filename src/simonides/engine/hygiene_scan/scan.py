@@ -66,7 +66,7 @@ _DECISIONS: Mapping[str, EventType] = MappingProxyType(
 """Event type of a decision, by the name of its count."""
 
 
-class Looked(NamedTuple):
+class ScanResult(NamedTuple):
     """Result of scanning some rows.
 
     Attributes:
@@ -127,11 +127,13 @@ class Cycle:
         )
         report = replace(report, dry_run=dry_run)
         index, policy = runtime.indexes.of(owner), runtime.policies.policy_for(owner.org)
-        late = None
+        overdue_reviews = None
         if among is None:
             reviews = map(decode_review, await runtime.store.reviews(owner))
-            late = [each for each in reviews if each.is_overdue(self._now, policy.review_days)]
-        return await self._applied(owner, index, policy, report, found, late)
+            overdue_reviews = [
+                each for each in reviews if each.is_overdue(self._now, policy.review_days)
+            ]
+        return await self._applied(owner, index, policy, report, found, overdue_reviews)
 
     async def found(
         self,
@@ -162,7 +164,7 @@ class Cycle:
         policy = runtime.policies.policy_for(owner.org)
         reviews = [decode_review(each) for each in await runtime.store.reviews(owner)]
         look = partial(
-            looked,
+            scan_rows,
             index,
             now=self._now,
             since=self._now - RECENT if recent else since,
@@ -170,7 +172,7 @@ class Cycle:
             has_model=bool(
                 since is None and runtime.models.meter and policy.hygiene.model_pairs > 0
             ),
-            minded_by=policy if minds else None,
+            acting_policy=policy if minds else None,
         )
         report = HygieneReport(owners=1)
         stored = await (self._rows(owner) if among is None else runtime.store.get(owner, among))
@@ -184,10 +186,10 @@ class Cycle:
             found += seen.found
             pairs += seen.pairs
         asked = model or account_of(runtime, owner)
-        report = await self._asked(asked, policy, report, found, pairs)
+        report = await self._ask_model(asked, policy, report, found, pairs)
         return found, report
 
-    async def _asked(
+    async def _ask_model(
         self,
         model: LanguageModel | None,
         policy: Policy,
@@ -227,13 +229,15 @@ class Cycle:
         policy: Policy,
         report: HygieneReport,
         found: Sequence[Found],
-        late: Sequence[Review] | None,
+        overdue_reviews: Sequence[Review] | None,
     ) -> HygieneReport:
-        """Apply the findings; with ``late``, also expire overdue reviews and held candidates."""
+        """Apply the findings; if ``overdue_reviews`` is given, expire these and overdue held
+        candidates.
+        """
         runtime, days = self._runtime, policy.review_days
         kept_days = policy.consolidation.held_days
-        held = () if late is None else await runtime.store.held(owner)
-        waited = tuple(
+        held = () if overdue_reviews is None else await runtime.store.held(owner)
+        overdue_held = tuple(
             row.id for row in held if decode_held(row).is_overdue(self._now, days, kept_days)
         )
         for first in range(0, max(len(found), 1), TURN_FINDINGS):
@@ -244,15 +248,15 @@ class Cycle:
                 owner,
                 index,
                 work,
-                late if late and first == 0 else (),
-                waited if first == 0 else (),
+                overdue_reviews if overdue_reviews and first == 0 else (),
+                overdue_held if first == 0 else (),
                 policy.gates.confidence_gap,
             )
             if report.dry_run:
                 head = index.head
                 if head is not None:
                     turn.decide(Snapshot(head=head, complete=False, rows=()))
-            elif work or turn.late or turn.waited:
+            elif work or turn.overdue_reviews or turn.overdue_held:
                 request = TurnRequest(since=index.head)
                 committed = await runtime.store.commit(owner, request, turn.decide)
                 index.follow(committed)
@@ -263,7 +267,7 @@ class Cycle:
         return report
 
 
-def looked(
+def scan_rows(
     index: OwnerIndex,
     rows: Sequence[StoredRow],
     *,
@@ -271,8 +275,8 @@ def looked(
     since: datetime | None,
     kept: KeptBoth,
     has_model: bool,
-    minded_by: Policy | None,
-) -> Looked:
+    acting_policy: Policy | None,
+) -> ScanResult:
     """Scan some rows.
 
     Args:
@@ -282,9 +286,9 @@ def looked(
         since: Only memories recorded from then on are compared with earlier ones; None for all.
         kept: Pairs that a person decided to keep, which are not reported again.
         has_model: Whether to collect pairs for a model.
-        minded_by: Policy that selects the hygiene findings that count; None to look for none.
+        acting_policy: Policy that selects the hygiene findings that count; None to look for none.
     """
-    counts = dict.fromkeys(("memories", "stale", *(["sensitive"] if minded_by else [])), 0)
+    counts = dict.fromkeys(("memories", "stale", *(["sensitive"] if acting_policy else [])), 0)
     found: list[Found] = []
     pairs: list[Pair] = []
     marked = Counter[str]()
@@ -296,8 +300,8 @@ def looked(
             continue
         counts["memories"] += 1
         counts["stale"] += seen_at(memory, now).status is Status.STALE
-        if minded_by is not None:
-            marks = _minded(memory, minded_by)
+        if acting_policy is not None:
+            marks = _acted_on(memory, acting_policy)
             marked.update(marks)
             counts["sensitive"] += bool(marks)
         shape = shape_in(row)
@@ -315,7 +319,7 @@ def looked(
         if has_model:
             near = undecided_pairs(memory, view, shape)
             pairs += [pair for pair in near if not _is_kept(pair.older, pair.newer, kept)]
-    return Looked(counts, found, pairs, marked)
+    return ScanResult(counts, found, pairs, marked)
 
 
 def _decisions(counts: Mapping[str, int]) -> Iterator[EventType]:
@@ -324,7 +328,7 @@ def _decisions(counts: Mapping[str, int]) -> Iterator[EventType]:
         yield from repeat(type, counts.get(name, 0))
 
 
-def _minded(memory: Memory, policy: Policy) -> set[str]:
+def _acted_on(memory: Memory, policy: Policy) -> set[str]:
     """Return the marks that policy would act on if the memory were written today."""
     action_on = policy.hygiene.action_on
     return {f.mark for f in findings_of(memory) if action_on(f) is not Action.ALLOW}

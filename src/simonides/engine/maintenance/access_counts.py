@@ -43,12 +43,12 @@ class Folded(NamedTuple):
 
     Attributes:
         reads: By id: total reads, last read (µs), reads by day.
-        elsewhere: Counts by id for other owners, by their paths, with the time of the last read.
+        other_owners: Counts by id for other owners, by their paths, with the time of the last read.
         entries: How many unfolded entries, appended by readers, were aggregated.
     """
 
     reads: Mapping[str, tuple[int, int, Mapping[int, int]]]
-    elsewhere: Mapping[str, tuple[int, Mapping[str, int]]]
+    other_owners: Mapping[str, tuple[int, Mapping[str, int]]]
     entries: int
 
     def access(self, id: str, now_us: int) -> Access:
@@ -77,7 +77,7 @@ class Folded(NamedTuple):
             Scope.parse(path).owner: [
                 JournalEntry(at, ACCESS, canonical_json({"memories": {path: dict(counts)}}))
             ]
-            for path, (at, counts) in self.elsewhere.items()
+            for path, (at, counts) in self.other_owners.items()
         }
 
 
@@ -88,7 +88,7 @@ def folded(owner: Scope, entries: Iterable[JournalEntry], location: str) -> Fold
         StoreCorrupt: If one of them cannot be read.
     """
     reads: dict[str, tuple[int, int, dict[int, int]]] = {}
-    elsewhere: dict[str, tuple[int, dict[str, int]]] = {}
+    other_owners: dict[str, tuple[int, dict[str, int]]] = {}
     fresh = 0
     for entry in entries:
         body = _read(entry, location)
@@ -100,11 +100,11 @@ def folded(owner: Scope, entries: Iterable[JournalEntry], location: str) -> Fold
             reads[id] = (known + count, max(latest, last), by_day)
         for path, counts in body.get("memories", {}).items():
             if path != owner.path:
-                at, others = elsewhere.get(path, (0, {}))
+                at, others = other_owners.get(path, (0, {}))
                 for id, times in counts.items():
                     others[id] = others.get(id, 0) + times
-                elsewhere[path] = (max(at, entry.at), others)
-    return Folded(reads, elsewhere, fresh)
+                other_owners[path] = (max(at, entry.at), others)
+    return Folded(reads, other_owners, fresh)
 
 
 def _counts(
@@ -149,7 +149,7 @@ async def fold(store: MemoryStore, owner: Scope, now_us: int) -> Folded:
             fresh += found.entries
 
 
-async def looked_at(
+async def preview_fold(
     store: MemoryStore, owner: Scope, more: Sequence[JournalEntry], limit: int = 100_000
 ) -> Folded:
     """Return what folding would give, without writing.

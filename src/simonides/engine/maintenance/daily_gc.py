@@ -28,7 +28,7 @@ EVERY_S = 3_600.0
 """Seconds between checks: owners are loaded and dropped, and each owner's day ends at its own time.
 """
 
-TODAY = "gc of the day"
+DAILY_LEASE = "gc of the day"
 """Name of the lease that marks an owner as collected for the day."""
 
 Collect: TypeAlias = Callable[[Scope, Callable[[GcReport], None]], Awaitable[GcReport]]
@@ -73,8 +73,8 @@ class DailyGc(PeriodicJob):
             for owner in owners():
                 self.go_on()
                 now = clock.now_us()
-                lasts = {"now": now, "until": now + DAY_US}
-                if await store.lease(owner, TODAY, ids.new(now), **lasts):
+                period = {"now": now, "until": now + DAY_US}
+                if await store.lease(owner, DAILY_LEASE, ids.new(now), **period):
                     await collect(owner, lambda _: self.go_on())
             self.go_on()
             await tidy(clock.now_us())

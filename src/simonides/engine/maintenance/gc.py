@@ -35,15 +35,15 @@ from simonides.engine.maintenance.access_counts import (
     drop_old,
     fold,
     keep_only,
-    looked_at,
+    preview_fold,
 )
 from simonides.engine.maintenance.daily_gc import DailyGc
 from simonides.engine.maintenance.gc_rules import FORESEEN, due
 from simonides.engine.maintenance.gc_turn import (
     EVENTS,
+    ChangesSeen,
     CollectingTurn,
     Due,
-    RunSight,
 )
 from simonides.engine.operations.safety_records import SafetyRecordStore
 from simonides.engine.recall.read_journal import ReadJournal
@@ -56,7 +56,7 @@ SYSTEM = Principal(Scope.of_global(), by="system:gc")
 LEASE = "gc"
 """Name of the lease under which an owner is collected."""
 
-OF_THE_DAY = "gc at most once a day"
+DAILY_LEASE = "gc at most once a day"
 """Name of the lease that marks an owner as collected without a request: by the daily job or at the
 end of a task, whichever comes first."""
 
@@ -107,15 +107,15 @@ class Plan(NamedTuple):
 
     @property
     def purged(self) -> list[Due]:
-        """What is to be purged, by id."""
+        """The memories to purge, by id."""
         return [each for each in self.due if each.rule.purges]
 
 
 class Collector:
-    """Collects for somebody."""
+    """Collects garbage on behalf of a principal."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
-        """Build it; the trail names the principal."""
+        """Build it; the audit trail names the principal."""
         self._runtime = runtime
         self._principal = principal
         self._base_rules = runtime.part(GcRules)
@@ -179,7 +179,7 @@ class Collector:
         await runtime.part(ReadJournal).flush()
         if dry_run:
             elsewhere = {} if passed_on is None else passed_on
-            return await self._foreseen(owner, elsewhere)
+            return await self._dry_run(owner, elsewhere)
         holder = runtime.ids.new(runtime.clock.now_us())
         if not await self._holds(owner, holder):
             return GcReport(owners=1, busy=1)
@@ -191,8 +191,8 @@ class Collector:
     async def due_today(self, owner: Scope, tell: Tell | None = None) -> GcReport | None:
         """Collect an owner once a day; return None if it was collected today already."""
         runtime, now = self._runtime, self._runtime.clock.now_us()
-        holder, lasts = runtime.ids.new(now), {"now": now, "until": now + DAY_US}
-        if not await runtime.store.lease(owner, OF_THE_DAY, holder, **lasts):
+        holder, period = runtime.ids.new(now), {"now": now, "until": now + DAY_US}
+        if not await runtime.store.lease(owner, DAILY_LEASE, holder, **period):
             return None
         return await self.collect(owner, dry_run=False, tell=tell)
 
@@ -200,9 +200,9 @@ class Collector:
         now = self._runtime.clock.now_us()
         return await self._runtime.store.lease(owner, LEASE, holder, now=now, until=now + LEASE_US)
 
-    async def _foreseen(self, owner: Scope, passed_on: dict[Scope, list[JournalEntry]]) -> GcReport:
+    async def _dry_run(self, owner: Scope, passed_on: dict[Scope, list[JournalEntry]]) -> GcReport:
         runtime, now_us = self._runtime, self._runtime.clock.now_us()
-        folded = await looked_at(runtime.store, owner, passed_on.get(owner, ()))
+        folded = await preview_fold(runtime.store, owner, passed_on.get(owner, ()))
         for other, entries in folded.passed_on().items():
             passed_on.setdefault(other, []).extend(entries)
         plan = await self._plan(owner, folded, from_us(now_us))
@@ -221,15 +221,15 @@ class Collector:
         report = _begun(plan, dry_run=False)
         report = report.counted(Rule.IN_REVIEW, _count(plan.due, Rule.IN_REVIEW))
         purged = await self._purgeable(owner, plan.purged)
-        said, sight = now_us, RunSight(plan.head)
+        renewed_at, seen = now_us, ChangesSeen(plan.head)
         for work in (*plan.restated, *_parts(purged, PURGED_ROWS)):
             now_us = runtime.clock.now_us()
-            if now_us - said >= RENEWED_US:
+            if now_us - renewed_at >= RENEWED_US:
                 if not await self._holds(owner, holder):
                     # The lease expired without renewal, and another worker took over.
                     return replace(report, busy=1)
-                said = now_us
-            report = await self._turn(owner, work, plan, sight, report)
+                renewed_at = now_us
+            report = await self._turn(owner, work, plan, seen, report)
             if tell is not None:
                 tell(replace(report, owners=0))
         await keep_only(runtime.store, owner, folded, plan.ids, now_us)
@@ -245,12 +245,12 @@ class Collector:
     def _horizon(self, plan: Plan) -> int:
         return to_us(plan.now - timedelta(days=self._base_rules.history_days))
 
-    # -- what is due -----------------------------------------------------------------------
+    # -- finding due memories --------------------------------------------------------------
 
     async def _plan(self, owner: Scope, folded: Folded, now: datetime) -> Plan:
         rules, recipe = self._rules(owner), self._runtime.indexes.indexer.recipe
         found: list[Due] = []
-        unsure: list[StoredRow] = []
+        undecided: list[StoredRow] = []
         summaries: list[Summary] = []
         ids: set[str] = set()
         (head,) = await self._runtime.store.heads((owner,))
@@ -266,13 +266,13 @@ class Collector:
             for row in (rows[place] for place in look.due):
                 if row.id in named:
                     # Only after the last page is it known whether this summary is the latest.
-                    unsure.append(row)
+                    undecided.append(row)
                 else:
                     found += _due(row, folded, now, rules)
         latest = {one.reader: one.id for one in sorted(summaries)}
-        lasting = set(latest.values())
-        for row in unsure:
-            found += _due(row, folded, now, rules, endures=row.id in lasting)
+        latest_ids = set(latest.values())
+        for row in undecided:
+            found += _due(row, folded, now, rules, endures=row.id in latest_ids)
         found.sort(key=lambda each: each.id)
         return Plan(now, folded, found, frozenset(ids), head)
 
@@ -298,22 +298,22 @@ class Collector:
                 purged.append(each)
         return purged
 
-    # -- doing it --------------------------------------------------------------------------
+    # -- applying the rules ----------------------------------------------------------------
 
     async def _turn(
-        self, owner: Scope, work: Sequence[Due], plan: Plan, sight: RunSight, report: GcReport
+        self, owner: Scope, work: Sequence[Due], plan: Plan, seen: ChangesSeen, report: GcReport
     ) -> GcReport:
-        runtime, was_lost = self._runtime, sight.is_lost
-        known = await self._seen_again(owner, work, sight) if was_lost else work
+        runtime, was_lost = self._runtime, seen.is_lost
+        known = await self._reread(owner, work, seen) if was_lost else work
         turn = CollectingTurn(
-            runtime, self._principal, owner, known, plan.folded, to_us(plan.now), sight
+            runtime, self._principal, owner, known, plan.folded, to_us(plan.now), seen
         )
-        if known and sight.head is not None:
-            request = TurnRequest(since=sight.head)
+        if known and seen.head is not None:
+            request = TurnRequest(since=seen.head)
             committed = await runtime.store.commit(owner, request, turn.decide)
-            sight.head = committed.head
-            if sight.is_lost and not was_lost:
-                return await self._turn(owner, work, plan, sight, report)
+            seen.head = committed.head
+            if seen.is_lost and not was_lost:
+                return await self._turn(owner, work, plan, seen, report)
             index = runtime.indexes.warm(owner)
             if index is not None:
                 index.follow(committed)
@@ -323,9 +323,9 @@ class Collector:
             report = report.counted(rule, count)
         return replace(report, left=report.left + len(work) - len(turn.done))
 
-    async def _seen_again(self, owner: Scope, work: Sequence[Due], sight: RunSight) -> list[Due]:
+    async def _reread(self, owner: Scope, work: Sequence[Due], seen: ChangesSeen) -> list[Due]:
         """Re-read the rows of a batch and return the entries whose revision is unchanged."""
-        (sight.head,) = await self._runtime.store.heads((owner,))
+        (seen.head,) = await self._runtime.store.heads((owner,))
         rows = await self._runtime.store.get(owner, [each.id for each in work])
         standing = {row.id: row.revision for row in rows}
         return [each for each in work if standing.get(each.id) == each.revision]
@@ -352,7 +352,7 @@ def _count(work: Sequence[Due], rule: Rule) -> int:
     return sum(each.rule is rule for each in work)
 
 
-def keep_house(runtime: Runtime) -> None:
+def schedule_daily_gc(runtime: Runtime) -> None:
     """Schedule daily collection, hygiene scan and reflection for the owners loaded here."""
     collector = Collector(runtime, SYSTEM)
 

@@ -58,7 +58,7 @@ class Due(NamedTuple):
 
 
 @dataclass(slots=True)
-class RunSight:
+class ChangesSeen:
     """Changes seen since the scan. Each turn adds to it, so that no turn reads its rows again.
 
     Attributes:
@@ -85,7 +85,7 @@ class CollectingTurn:
         work: The due memories.
         folded: Access counts of the memories.
         now_us: Clock of the run.
-        sight: Changes seen since the scan; added to.
+        seen: Changes seen since the scan; added to.
         done: The memories that were collected.
     """
 
@@ -95,7 +95,7 @@ class CollectingTurn:
     work: Sequence[Due]
     folded: Folded
     now_us: int
-    sight: RunSight
+    seen: ChangesSeen
     done: list[Due] = field(default_factory=list)
 
     def decide(self, snapshot: Snapshot) -> Change | None:
@@ -127,8 +127,8 @@ class CollectingTurn:
 
     def _unchanged(self, snapshot: Snapshot) -> list[Due]:
         if snapshot.complete:
-            self.sight.is_lost = True
+            self.seen.is_lost = True
             return []
-        moved = self.sight.moved
+        moved = self.seen.moved
         moved |= {row.id: row.revision for row in snapshot.rows}
         return [each for each in self.work if moved.get(each.id, each.revision) == each.revision]

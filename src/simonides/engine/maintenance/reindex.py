@@ -53,7 +53,7 @@ Tell: TypeAlias = Callable[[ReindexReport], None]
 """Receives the progress of a pass after each batch."""
 
 
-TOO_DEAR = "CeilingReached"
+CEILING_REACHED = "CeilingReached"
 """Problem: a ceiling of the policy blocks further embedding. It is the name of the error."""
 
 
@@ -111,14 +111,14 @@ class Reindexer:
         """
         indexer = self.indexes.indexer
         stale = [row for row in rows if not indexer.is_current(row.entry)]
-        made, tally = Made((), ()), Tally(len(rows))
+        made, tally = Rebuilt((), ()), Tally(len(rows))
         if stale:
             newer = await self._newer(stale)
             if newer is not None:
                 return tally._replace(newer=newer.name)
-            if await self._is_too_dear(owner, len(stale)):
-                return tally._replace(failed=tuple(r.id for r in stale), problem=TOO_DEAR)
-            made = await self.aside(partial(_made, indexer, stale))
+            if await self._is_over_ceiling(owner, len(stale)):
+                return tally._replace(failed=tuple(r.id for r in stale), problem=CEILING_REACHED)
+            made = await self.aside(partial(_rebuilt, indexer, stale))
         written = set(await self.store.renew(owner, made.entries)) if made.entries else set()
         entries = {each.id: each.entry for each in made.entries if each.id in written}
         index = self.indexes.warm(owner)
@@ -132,7 +132,7 @@ class Reindexer:
             is_over=made.is_over,
         )
 
-    async def _is_too_dear(self, owner: Scope, texts: int) -> bool:
+    async def _is_over_ceiling(self, owner: Scope, texts: int) -> bool:
         """Charge texts that leave the process; return whether a ceiling blocks them."""
         if self.ceilings is None or not self.indexes.indexer.is_charged:
             return False
@@ -147,7 +147,7 @@ class Reindexer:
         if adopt:
             await self._note(await self.notes(), Noted.ASKED)
         wanted = await self.store.owners() if owners is None else owners
-        report, in_vain = replace(report, of=len(wanted)), 0
+        report, failed_batches = replace(report, of=len(wanted)), 0
         for place, owner in enumerate(wanted):
             after: str | None = ""
             while after is not None:
@@ -157,8 +157,8 @@ class Reindexer:
                 report = _added(replace(report, owners=place + (after is None)), tally)
                 if tell is not None:
                     tell(report)
-                in_vain = in_vain + 1 if tally.failed and not tally.remade else 0
-                if tally.newer or tally.is_over or in_vain >= FAILURES_IN_A_ROW:
+                failed_batches = failed_batches + 1 if tally.failed and not tally.remade else 0
+                if tally.newer or tally.is_over or failed_batches >= FAILURES_IN_A_ROW:
                     return report
         return report
 
@@ -222,7 +222,7 @@ def _of_no_model(indexer: Indexer) -> tuple[str, str]:
     return f"{0:016x}", f"{indexer.bare_recipe:016x}"
 
 
-class Made(NamedTuple):
+class Rebuilt(NamedTuple):
     """Rebuilt entries, and the ids of rows that failed."""
 
     entries: Sequence[Renewed]
@@ -231,14 +231,14 @@ class Made(NamedTuple):
     is_over: bool = False
 
 
-def _made(indexer: Indexer, rows: Sequence[StoredRow]) -> Made:
+def _rebuilt(indexer: Indexer, rows: Sequence[StoredRow]) -> Rebuilt:
     """Rebuild entries together; if that fails, one by one, because one bad text fails its batch."""
     try:
-        return Made(indexer.renewed(rows), ())
+        return Rebuilt(indexer.renewed(rows), ())
     except FAILURES as error:
         problem, in_a_row = type(error).__name__, 1
     if len(rows) == 1:
-        return Made((), (rows[0].id,), problem)
+        return Rebuilt((), (rows[0].id,), problem)
     entries: list[Renewed] = []
     failed: list[str] = []
     for place, row in enumerate(rows):
@@ -250,8 +250,8 @@ def _made(indexer: Indexer, rows: Sequence[StoredRow]) -> Made:
             failed.append(row.id)
         if in_a_row >= FAILURES_IN_A_ROW:
             failed += [row.id for row in rows[place + 1 :]]
-            return Made(entries, tuple(failed), problem, is_over=True)
-    return Made(entries, tuple(failed), problem if failed else None)
+            return Rebuilt(entries, tuple(failed), problem, is_over=True)
+    return Rebuilt(entries, tuple(failed), problem if failed else None)
 
 
 def _standing(

@@ -40,26 +40,26 @@ LONGEST_RETRY_S = 600.0
 class ReindexWorker(PeriodicTask, ReindexQueue):
     """Reindexing queue of one process; safe to share between threads."""
 
-    def __init__(self, remaker: Reindexer, alarm: Alarm | None = None) -> None:
+    def __init__(self, reindexer: Reindexer, alarm: Alarm | None = None) -> None:
         """Build it.
 
         Args:
-            remaker: Rebuilds entries.
+            reindexer: Rebuilds entries.
             alarm: Timer for the batches; None disables the background work.
         """
         super().__init__(alarm)
-        self.remaker = remaker
+        self.reindexer = reindexer
         self._lock = threading.Lock()
         # Owners, each with the row id after which the sweep continues. None: only the entries that
         # its index knows to be stale.
         self._waiting: dict[Scope, str | None] = {}
-        self._later: dict[Scope, str | None] = {}
+        self._postponed: dict[Scope, str | None] = {}
         self._failed: set[str] = set()
         self._swept: WeakSet[OwnerIndex] = WeakSet()
         self._has_written = False
         self._is_noted = False
         self._is_armed = False
-        self._in_vain = 0
+        self._failed_batches = 0
         self._retry_s = RETRY_S
 
     @property
@@ -70,7 +70,7 @@ class ReindexWorker(PeriodicTask, ReindexQueue):
     def notice(self, owner: Scope, index: OwnerIndex) -> None:
         """Queue an owner whose index holds stale entries, and set the alarm; returns at once."""
         with self._lock:
-            if owner in self._waiting or owner in self._later:
+            if owner in self._waiting or owner in self._postponed:
                 return
             self._waiting[owner] = None if index in self._swept else ""
         self._arm(START_S)
@@ -98,31 +98,31 @@ class ReindexWorker(PeriodicTask, ReindexQueue):
         try:
             self._settle(owner, await self._batch(owner))
         except StoreError:
-            self._put_off(owner)
+            self._postpone(owner)
             raise
 
     async def _note(self) -> None:
         # If it fails, the next write tries again. The note only decides which of two models is the
         # newer, and a journal that cannot be written reports its own error.
         with suppress(StoreError):
-            await self.remaker.note_seen()
+            await self.reindexer.note_seen()
             self._is_noted = True
 
     async def _batch(self, owner: Scope) -> Tally | None:
         """Rebuild some entries of an owner; return None if none are left to examine."""
-        store, index = self.remaker.store, self.remaker.indexes.warm(owner)
+        store, index = self.reindexer.store, self.reindexer.indexes.warm(owner)
         ids = () if index is None else index.some_stale(BATCH_ROWS, but=self._failed)
         if index is not None and ids:
             rows = await store.get(owner, ids)
-            tally = await self.remaker.remade(owner, rows)
+            tally = await self.reindexer.remade(owner, rows)
             index.gone(set(ids) - {row.id for row in rows})
             return tally
         after = self._waiting[owner]
         if after is None:
             return None
         rows = await store.rows(owner, after=after, limit=BATCH_ROWS)
-        tally = await self.remaker.remade(owner, [r for r in rows if r.id not in self._failed])
-        if not _is_in_vain(tally) and tally.newer is None:
+        tally = await self.reindexer.remade(owner, [r for r in rows if r.id not in self._failed])
+        if not _is_broken(tally) and tally.newer is None:
             self._waiting[owner] = rows[-1].id if len(rows) == BATCH_ROWS else None
             if index is not None and len(rows) < BATCH_ROWS:
                 self._swept.add(index)
@@ -132,7 +132,7 @@ class ReindexWorker(PeriodicTask, ReindexQueue):
         """Schedule what follows a batch."""
         if tally is None:
             if self._failed:
-                self._put_off(owner)
+                self._postpone(owner)
             else:
                 self._problem = None
                 with self._lock:
@@ -140,8 +140,8 @@ class ReindexWorker(PeriodicTask, ReindexQueue):
             return
         if tally.newer is not None:
             self._problem = f"left_to:{tally.newer}"
-            self._put_off(owner)
-            self._put_off_the_rest()
+            self._postpone(owner)
+            self._postpone_others()
             return
         self._failed.update(tally.failed)
         if tally.remade:
@@ -150,34 +150,34 @@ class ReindexWorker(PeriodicTask, ReindexQueue):
             self._problem = tally.problem
         elif not self._failed:
             self._problem = None
-        self._in_vain = self._in_vain + 1 if _is_in_vain(tally) else 0
-        if _is_in_vain(tally):
-            self._put_off(owner)
-        if tally.is_over or self._in_vain >= FAILURES_IN_A_ROW:
-            self._put_off_the_rest()
+        self._failed_batches = self._failed_batches + 1 if _is_broken(tally) else 0
+        if _is_broken(tally):
+            self._postpone(owner)
+        if tally.is_over or self._failed_batches >= FAILURES_IN_A_ROW:
+            self._postpone_others()
 
-    def _put_off(self, owner: Scope) -> None:
+    def _postpone(self, owner: Scope) -> None:
         """Postpone an owner until the failed part may work again."""
         with self._lock:
-            is_first = not self._later
-            self._later[owner] = self._waiting.pop(owner, None)
+            is_first = not self._postponed
+            self._postponed[owner] = self._waiting.pop(owner, None)
         if is_first:
             self._wake_in(self._retry_s, self._resume)
             self._retry_s = min(2 * self._retry_s, LONGEST_RETRY_S)
 
-    def _put_off_the_rest(self) -> None:
+    def _postpone_others(self) -> None:
         with self._lock:
             # Ahead of the owners that failed, so that a repeated failure cannot starve them.
-            self._later = {**self._waiting, **self._later}
+            self._postponed = {**self._waiting, **self._postponed}
             self._waiting.clear()
 
     def _resume(self) -> None:
         with self._lock:
-            self._waiting.update(self._later)
-            self._later.clear()
+            self._waiting.update(self._postponed)
+            self._postponed.clear()
             self._failed.clear()
 
-    # -- when ------------------------------------------------------------------------------
+    # -- scheduling ------------------------------------------------------------------------
 
     def _arm(self, seconds: float) -> None:
         with self._lock:
@@ -206,6 +206,6 @@ class ReindexWorker(PeriodicTask, ReindexQueue):
             self._arm(PAUSE_S)
 
 
-def _is_in_vain(tally: Tally) -> bool:
+def _is_broken(tally: Tally) -> bool:
     """Whether the embedder seems to be broken."""
     return tally.is_over or bool(tally.failed and not tally.remade)

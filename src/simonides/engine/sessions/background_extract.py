@@ -37,7 +37,7 @@ CatchUp: TypeAlias = Callable[[Principal, str], Awaitable[object]]
 Log: TypeAlias = tuple[Principal, str]
 
 
-class Following(PeriodicTask):
+class BackgroundExtraction(PeriodicTask):
     """Background extraction queue of one process; safe to share between threads."""
 
     def __init__(self, alarm: Alarm | None = None) -> None:
@@ -51,11 +51,11 @@ class Following(PeriodicTask):
         self._lock = threading.Lock()
         self._waiting: dict[Log, None] = {}
         self._failed: dict[Log, str] = {}
-        self._looked_at: Log | None = None
-        self._is_looking = False
-        self._is_behind = False
+        self._current: Log | None = None
+        self._is_running = False
+        self._has_backlog = False
         self._is_armed = False
-        self._is_to_retry = False
+        self._is_retry_set = False
         self._retry_s = RETRY_S
 
     @property
@@ -73,10 +73,10 @@ class Following(PeriodicTask):
             return
         with self._lock:
             log = principal, session
-            if log in self._failed and log != self._looked_at:
+            if log in self._failed and log != self._current:
                 return  # It is retried together with the other failed logs.
             self._waiting[log] = None
-            if self._is_looking:
+            if self._is_running:
                 return  # The running extraction sets the alarm when it ends.
         self._arm(START_S)
 
@@ -100,7 +100,7 @@ class Following(PeriodicTask):
         for the retry nor trigger it.
         """
         with self._lock:
-            retries, self._is_to_retry = not self._is_to_retry, True
+            retries, self._is_retry_set = not self._is_retry_set, True
             seconds = self._retry_s
             if retries:
                 self._retry_s = min(2 * seconds, LONGEST_RETRY_S)
@@ -109,42 +109,42 @@ class Following(PeriodicTask):
 
     def _retry(self) -> None:
         with self._lock:
-            self._is_to_retry = False
+            self._is_retry_set = False
             self._waiting.update(dict.fromkeys(self._failed))
 
     async def _woken(self) -> None:
         """Extract from every waiting session; failed sessions wait for the retry."""
         with self._lock:
-            if self._is_looking:
+            if self._is_running:
                 return  # Only one extraction runs at a time.
-            self._is_looking, self._is_behind = True, False
+            self._is_running, self._has_backlog = True, False
             logs = tuple(self._waiting)
         self._note_task()
         try:
             for log in logs:
-                if not self._is_closed and self._taken(log):
-                    await self._follow(log)
+                if not self._is_closed and self._dequeue(log):
+                    await self._extract_from(log)
         finally:
             with self._lock:
-                self._task, self._is_looking, self._looked_at = None, False, None
+                self._task, self._is_running, self._current = None, False, None
                 has_more = bool(self._waiting)
             if has_more:
-                self._arm(PAUSE_S if self._is_behind else START_S)
+                self._arm(PAUSE_S if self._has_backlog else START_S)
             if self._failed:
                 self._retry_later()
             else:
                 self._retry_s = RETRY_S
 
-    def _taken(self, log: Log) -> bool:
+    def _dequeue(self, log: Log) -> bool:
         """Take a log off the queue; False if it was removed meanwhile."""
         with self._lock:
             if log not in self._waiting:
                 return False
             del self._waiting[log]
-            self._looked_at = log
+            self._current = log
             return True
 
-    async def _follow(self, log: Log) -> None:
+    async def _extract_from(self, log: Log) -> None:
         if self._catch_up is None:
             return
         try:
@@ -157,5 +157,5 @@ class Following(PeriodicTask):
         with self._lock:
             self._failed.pop(log, None)
             if has_more:
-                self._is_behind = True
+                self._has_backlog = True
                 self._waiting[log] = None

@@ -82,9 +82,9 @@ class TaskEnder:
         promoted = tuple([await promoter.promote(id, "user") for id in promote])
         if any(outcome.memory is None for outcome in promoted):
             return TaskEnd(promoted, ended=False)
-        while (clearing := await self._cleared(scope, session, left)).has_raced:
+        while (removal := await self._removed(scope, session, left)).has_raced:
             continue
-        return TaskEnd(promoted, clearing.removed, clearing.released, events=clearing.events)
+        return TaskEnd(promoted, removal.removed, removal.released, events=removal.events)
 
     def _scope(self, task: str) -> Scope:
         home = self._principal.home
@@ -95,9 +95,9 @@ class TaskEnder:
             raise ScopeDenied(scope.path, "write", "a task is ended by itself or by its user")
         return scope
 
-    async def _cleared(
+    async def _removed(
         self, scope: Scope, session: str | None, left: SessionStep | None
-    ) -> _Clearing:
+    ) -> _RemovalTurn:
         owner, store = scope.owner, self._runtime.store
         (head,) = await store.heads([owner])
         ids, after = set[str](), ""
@@ -106,14 +106,16 @@ class TaskEnder:
             after = page[-1].id
         held = await store.held(owner)
         session = holder_of(left, store.location) if session is None else session
-        clearing = _Clearing(self._runtime, self._principal, scope, session, left, head, ids, held)
-        await store.commit(owner, clearing.request, clearing.decide)
+        removal = _RemovalTurn(
+            self._runtime, self._principal, scope, session, left, head, ids, held
+        )
+        await store.commit(owner, removal.request, removal.decide)
         self._runtime.indexes.of(owner).refresh(await store.snapshot(owner))
-        return clearing
+        return removal
 
 
 @dataclass(slots=True)
-class _Clearing:
+class _RemovalTurn:
     """Removes a task's whole scope under the turn, including rows written meanwhile."""
 
     runtime: Runtime

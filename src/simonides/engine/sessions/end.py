@@ -31,14 +31,19 @@ from simonides.domain.writing.decision import (
 )
 from simonides.engine.consolidation.dream import Dreamer
 from simonides.engine.consolidation.promote_held import Promotion, SessionPromoter
-from simonides.engine.consolidation.summarise import TOLD_BY, arc, is_substantive, summarise
+from simonides.engine.consolidation.summarise import (
+    SUMMARISED_ROLES,
+    is_substantive,
+    summarise,
+    summary_candidate,
+)
 from simonides.engine.core.counters import Counters
 from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.sessions.close_tasks import TaskEnder
 from simonides.engine.sessions.extract import Extractor, Lanes
 from simonides.engine.sessions.progress import (
+    SessionState,
     SessionTurns,
-    Standing,
     StepWrite,
     step_to,
 )
@@ -90,7 +95,7 @@ class SessionEnder:
         self._extractor = Extractor(runtime, principal, lanes=lanes)
         self._account: LanguageModel | None = None
         self._promoter = SessionPromoter(runtime, principal)
-        self._steps: Mapping[EndStep, _Take] = {
+        self._steps: Mapping[EndStep, _Step] = {
             EndStep.OPEN: self._extract,
             EndStep.EXTRACTED: self._summarise,
             EndStep.SUMMARISED: self._promote,
@@ -109,21 +114,21 @@ class SessionEnder:
         turns = SessionTurns(self._runtime, self._principal, session)
         done = _Done()
         self._account = account_of(self._runtime, turns.owner)
-        standing = await turns.standing()
-        if standing.progress.step not in (EndStep.OPEN, EndStep.DONE):
-            done.resumed_after = standing.progress.step.value
-        while standing.progress.step is not EndStep.DONE:
-            if not await self._is_anything(standing):
+        state = await turns.state()
+        if state.progress.step not in (EndStep.OPEN, EndStep.DONE):
+            done.resumed_after = state.progress.step.value
+        while state.progress.step is not EndStep.DONE:
+            if not await self._is_endable(state):
                 # The session is empty, or its owner was erased meanwhile.
                 await self._runtime.sessions.drop(turns.owner, session, entries=0)
                 return SessionEndReport(session=session, ended_by=ended_by)
-            await self._steps[standing.progress.step](turns, standing, done, ended_by)
+            await self._steps[state.progress.step](turns, state, done, ended_by)
             done.acted = True
-            standing = await turns.standing()
-        await self._drop(turns, standing)
+            state = await turns.state()
+        await self._drop(turns, state)
         if done.acted:
             await Dreamer(self._runtime, self._principal, turns.owner).reflect()
-        return self._report(standing.progress, done, ended_by)
+        return self._report(state.progress, done, ended_by)
 
     async def checkpoint(self, session: str) -> SessionEndReport:
         """Promote the candidates that have enough support; the session continues.
@@ -134,51 +139,55 @@ class SessionEnder:
         turns = SessionTurns(self._runtime, self._principal, session)
         done = _Done()
         await self._extractor.catch_up(session)
-        standing = await turns.standing()
-        while standing.progress.step is EndStep.OPEN:
+        state = await turns.state()
+        while state.progress.step is EndStep.OPEN:
             promotion = await self._promoter.promotion(session)
             if not promotion.judgements and not promotion.let_go:
                 done.kept = promotion.kept
                 break
             done.acted = True
-            if await self._promoted(turns, standing, promotion, EndStep.OPEN, done):
+            if await self._promoted(turns, state, promotion, EndStep.OPEN, done):
                 break
-            standing = await turns.standing()
-        standing = await turns.standing()
-        return replace(self._report(standing.progress, done, EndedBy.CALL), already=False)
+            state = await turns.state()
+        state = await turns.state()
+        return replace(self._report(state.progress, done, EndedBy.CALL), already=False)
 
-    async def _is_anything(self, standing: Standing) -> bool:
+    async def _is_endable(self, state: SessionState) -> bool:
         """Whether there is something to end: a log, steps, or held candidates of the session."""
-        if standing.step is not None or standing.entries:
+        if state.step is not None or state.entries:
             return True
         owner = self._principal.home.owner
-        return bool(await self._runtime.store.held(owner, session=standing.progress.session))
+        return bool(await self._runtime.store.held(owner, session=state.progress.session))
 
     # -- the steps, in their order ---------------------------------------------------------
 
     async def _extract(
-        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+        self, turns: SessionTurns, state: SessionState, done: _Done, by: EndedBy
     ) -> None:
         del by
         report = await self._extractor.catch_up(turns.session, model=self._account)
         done.usage += report.usage
         done.diagnostics += report.diagnostics
-        standing = await turns.standing()
-        if standing.progress.step is EndStep.OPEN and not standing.has_more:
-            after = replace(standing.progress, step=EndStep.EXTRACTED)
-            await turns.take(StepWrite(standing, after))
+        state = await turns.state()
+        if state.progress.step is EndStep.OPEN and not state.has_more:
+            after = replace(state.progress, step=EndStep.EXTRACTED)
+            await turns.take(StepWrite(state, after))
 
     async def _summarise(
-        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+        self, turns: SessionTurns, state: SessionState, done: _Done, by: EndedBy
     ) -> None:
         del by
-        progress = standing.progress
+        progress = state.progress
         after = replace(progress, step=EndStep.SUMMARISED)
         policy = self._writer.policy(turns.owner)
-        said = [turn for turn in await self._told(turns, progress) if turn.role in TOLD_BY]
+        said = [
+            turn
+            for turn in await self._turns_to_remember(turns, progress)
+            if turn.role in SUMMARISED_ROLES
+        ]
         told = await self._extractor.unforgotten(said)
         if not is_substantive(told, policy.consolidation):
-            await turns.take(StepWrite(standing, after))
+            await turns.take(StepWrite(state, after))
             return
         chars = policy.consolidation.arc_chars
         summary = await summarise(
@@ -193,34 +202,34 @@ class SessionEnder:
         done.diagnostics += summary.diagnostics
         if not summary.text.strip():
             done.diagnostics.append(NO_SUMMARY)
-            await turns.take(StepWrite(standing, after))
+            await turns.take(StepWrite(state, after))
             return
         parents = await self._parents(progress)
         home = self._principal.home
-        candidate = arc(summary.text, summary.by, turns.session, told, home, parents)
+        candidate = summary_candidate(summary.text, summary.by, turns.session, told, home, parents)
         judged = await self._writer.judge([candidate])
-        written = await turns.take(_SummaryWrite(standing, after), judged)
+        written = await turns.take(_SummaryWrite(state, after), judged)
         if written:
             done.summary = written[0]
 
     async def _promote(
-        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+        self, turns: SessionTurns, state: SessionState, done: _Done, by: EndedBy
     ) -> None:
         del by
-        summary = await self._summary(standing.progress)
+        summary = await self._summary(state.progress)
         promotion = await self._promoter.promotion(turns.session, summary)
-        await self._promoted(turns, standing, promotion, EndStep.PROMOTED, done)
+        await self._promoted(turns, state, promotion, EndStep.PROMOTED, done)
 
     async def _promoted(
         self,
         turns: SessionTurns,
-        standing: Standing,
+        state: SessionState,
         promotion: Promotion,
         step: EndStep,
         done: _Done,
     ) -> bool:
         """Write a promotion together with its step; False if another worker was first."""
-        write = _PromotionWrite(standing, replace(standing.progress, step=step), promotion)
+        write = _PromotionWrite(state, replace(state.progress, step=step), promotion)
         judgements = Judgements(tuple(promotion.judgements))
         written = await turns.take(write, judgements, waiting=promotion.waiting)
         if written is None:
@@ -231,10 +240,10 @@ class SessionEnder:
         return True
 
     async def _clean(
-        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+        self, turns: SessionTurns, state: SessionState, done: _Done, by: EndedBy
     ) -> None:
         del by
-        progress = standing.progress
+        progress = state.progress
         tasks = left_open(await self._entries(turns, progress))
         if turns.owner.user is not None:
             for task in tasks:
@@ -242,34 +251,34 @@ class SessionEnder:
                 await ender.end(task, (), session=turns.session)
             done.tasks = tasks
         after = replace(progress, step=EndStep.CLEANED).counting(tasks=len(done.tasks))
-        await turns.take(StepWrite(standing, after))
+        await turns.take(StepWrite(state, after))
 
     async def _finish(
-        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+        self, turns: SessionTurns, state: SessionState, done: _Done, by: EndedBy
     ) -> None:
-        after = replace(standing.progress, step=EndStep.DONE)
-        write = _EndWrite(standing, after, turns.owner, by)
+        after = replace(state.progress, step=EndStep.DONE)
+        write = _EndWrite(state, after, turns.owner, by)
         if await turns.take(write) is not None:
             self._counters.ended(by.value, dict(after.counts))
 
-    async def _drop(self, turns: SessionTurns, standing: Standing) -> None:
+    async def _drop(self, turns: SessionTurns, state: SessionState) -> None:
         """Drop the log of an ended run; entries added meanwhile continue as another run."""
-        progress = standing.progress
+        progress = state.progress
         if progress.is_dropped:
             return
-        if standing.record is None or await self._runtime.sessions.drop(
+        if state.record is None or await self._runtime.sessions.drop(
             turns.owner, turns.session, entries=progress.extracted + 1
         ):
-            await turns.take(StepWrite(standing, replace(progress, is_dropped=True)))
+            await turns.take(StepWrite(state, replace(progress, is_dropped=True)))
 
-    # -- what they need --------------------------------------------------------------------
+    # -- reading the session ---------------------------------------------------------------
 
     async def _entries(self, turns: SessionTurns, progress: Progress) -> tuple[Logged, ...]:
         """Return the entries of the run."""
         count = progress.extracted + 1 - progress.first
         return await turns.entries(after=progress.first - 1, limit=count) if count > 0 else ()
 
-    async def _told(self, turns: SessionTurns, progress: Progress) -> list[Turn]:
+    async def _turns_to_remember(self, turns: SessionTurns, progress: Progress) -> list[Turn]:
         """Return the turns of the run, without those marked as not to be remembered."""
         entries = await self._entries(turns, progress)
         heard = (each for each in entries if each.number not in progress.unheard)
@@ -315,7 +324,7 @@ class SessionEnder:
         )
 
 
-_Take = Callable[[SessionTurns, Standing, _Done, EndedBy], Awaitable[None]]
+_Step = Callable[[SessionTurns, SessionState, _Done, EndedBy], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)

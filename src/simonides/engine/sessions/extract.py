@@ -42,14 +42,14 @@ from simonides.engine.screening.screen import screened
 from simonides.engine.screening.suppression import SuppressionFilter
 from simonides.engine.sessions.model_extract import propose_lanes
 from simonides.engine.sessions.progress import (
+    SessionState,
     SessionTurns,
-    Standing,
     StepWrite,
     step_to,
 )
 from simonides.engine.sessions.turns import (
     Piece,
-    Read,
+    ReadEntry,
     pieces,
     said,
     turn_of_entry,
@@ -106,7 +106,7 @@ class Extractor:
         self._account: LanguageModel | None = None
         self._writer = Writer(runtime, principal)
         self._forgetter = Forgetter(runtime, principal)
-        self._unwanted = SuppressionFilter(runtime, principal)
+        self._suppression = SuppressionFilter(runtime, principal)
         self._known: dict[tuple[str | None, int | None], tuple[Candidate, ...]] = {}
 
     async def catch_up(
@@ -127,8 +127,8 @@ class Extractor:
         """
         found = _Found()
         turns = SessionTurns(self._runtime, self._principal, session)
-        while (standing := await turns.standing()).has_more:
-            await self._batch(turns, standing, found)
+        while (state := await turns.state()).has_more:
+            await self._batch(turns, state, found)
         if not rules_only:
             await self._ask_lanes(turns, found, model)
         return self._report(found)
@@ -142,10 +142,10 @@ class Extractor:
         """
         found = _Found()
         turns = SessionTurns(self._runtime, self._principal, session)
-        standing = await turns.standing()
-        if standing.has_more:
-            await self._batch(turns, standing, found)
-            if (await turns.standing()).has_more:
+        state = await turns.state()
+        if state.has_more:
+            await self._batch(turns, state, found)
+            if (await turns.state()).has_more:
                 return True
         await self._ask_lanes(turns, found)
         return False
@@ -171,7 +171,7 @@ class Extractor:
             if turn.role is Role.USER:
                 stated += self._candidates(turn, earlier[-EARLIER_TURNS:])
                 earlier.append(turn)
-        gone = await self._unwanted.among([each for each in stated if each.retracts is None])
+        gone = await self._suppression.among([each for each in stated if each.retracts is None])
         return [turn for turn in told if not speaks_of(Said(turn.text), gone)]
 
     def _candidates(self, turn: Turn, before: Sequence[Turn]) -> tuple[Candidate, ...]:
@@ -183,39 +183,39 @@ class Extractor:
 
     # -- by rules --------------------------------------------------------------------------
 
-    async def _batch(self, turns: SessionTurns, standing: Standing, found: _Found) -> None:
+    async def _batch(self, turns: SessionTurns, state: SessionState, found: _Found) -> None:
         """Extract from some entries; stop if another worker was first."""
-        progress = standing.progress
+        progress = state.progress
         last = progress.extracted
         entries = await turns.entries(after=max(last - LOOK_BACK, -1), limit=LOOK_BACK + BATCH)
         new = [each for each in entries if each.number > last][:BATCH]
         before = said(entries, progress, upto=last)
-        looked = _Found()
-        read = await self._read(new, before, progress, looked)
-        found.usage += looked.usage
+        batch_found = _Found()
+        read = await self._read(new, before, progress, batch_found)
+        found.usage += batch_found.usage
         for piece in pieces(read, progress):
-            after = piece.after(standing.progress)
-            outcomes = await self._carry_out(turns, standing, piece, after)
+            after = piece.after(state.progress)
+            outcomes = await self._carry_out(turns, state, piece, after)
             if outcomes is None:
                 return
             found.judged += piece.judged
             found.outcomes += outcomes
-            standing = await turns.standing()
-            now = standing.progress
+            state = await turns.state()
+            now = state.progress
             if (now.run, now.extracted, now.part) != (after.run, after.extracted, after.part):
                 return
-        found.diagnostics += looked.diagnostics
+        found.diagnostics += batch_found.diagnostics
 
     async def _read(
         self, entries: Sequence[Logged], before: Sequence[Turn], progress: Progress, found: _Found
-    ) -> list[Read]:
+    ) -> list[ReadEntry]:
         """Extract from entries by the rules and judge the candidates, one proposal per entry."""
         policy = self._writer.policy(self._principal.home)
-        earlier, read = list(before), list[Read]()
+        earlier, read = list(before), list[ReadEntry]()
         for logged in entries:
             turn = turn_of_entry(logged, progress)
             if turn is None:
-                read.append(Read(logged.number))
+                read.append(ReadEntry(logged.number))
                 continue
             proposed = Proposed()
             if turn.role is Role.USER:
@@ -229,7 +229,7 @@ class Extractor:
             judged = await self._writer.judge(candidates) if candidates else NO_JUDGEMENTS
             found.usage += judged.usage
             found.diagnostics += proposed.diagnostics
-            read.append(Read(logged.number, turn, judged.each, unheard=unheard))
+            read.append(ReadEntry(logged.number, turn, judged.each, unheard=unheard))
         return read
 
     def _verbatim(self, turn: Turn, diagnostics: list[str]) -> list[Candidate]:
@@ -255,22 +255,22 @@ class Extractor:
             return []
 
     async def _carry_out(
-        self, turns: SessionTurns, standing: Standing, piece: Piece, after: Progress
+        self, turns: SessionTurns, state: SessionState, piece: Piece, after: Progress
     ) -> tuple[Outcome, ...] | None:
         if piece.retracts is None:
             binding = await self._binding(piece) if piece.lifted else None
             heard = piece.turns
-            return await self._written(turns, standing, piece.judged, heard, after, binding)
+            return await self._written(turns, state, piece.judged, heard, after, binding)
         # Forgetting is a turn of its own. After a crash behind it, a retry forgets again without
         # effect, because nothing of this session is stored in between.
         gone = await self._forgetter.retract(piece.retracts)
-        written = await self._written(turns, standing, (), piece.turns, after)
+        written = await self._written(turns, state, (), piece.turns, after)
         return None if written is None else (gone,)
 
     async def _written(
         self,
         turns: SessionTurns,
-        standing: Standing,
+        state: SessionState,
         judged: Sequence[Judgement],
         heard: Sequence[Turn],
         after: Progress,
@@ -281,15 +281,15 @@ class Extractor:
         """
         own = [place for place, each in enumerate(judged) if self._is_own(each, turns)]
         others = [place for place in range(len(judged)) if place not in own]
-        named = [_once(judged[place], turns.session) for place in others]
+        named = [_with_idempotency_key(judged[place], turns.session) for place in others]
         elsewhere = await self._writer.write_judged(Judgements(tuple(named)))
         outcomes = dict(zip(others, elsewhere, strict=True))
         support = _Support(heard)
         if heard:
             # Before the turn, which blocks other writers: it then matches only rows added since.
-            support.look_at(await self._runtime.store.held(turns.owner))
+            support.match_rows(await self._runtime.store.held(turns.owner))
         mine = Judgements(tuple(judged[place] for place in own))
-        step = _ExtractionWrite(standing, after, support)
+        step = _ExtractionWrite(state, after, support)
         written = await turns.take(step, mine, binding=binding)
         if written is None:
             return None
@@ -315,12 +315,12 @@ class Extractor:
         """Ask the model, if there is one, about entries that only the rules have read."""
         self._account = model or account_of(self._runtime, turns.owner)
         if (self._lanes or self._account) is not None:
-            while (standing := await turns.standing()).progress.asked < standing.progress.extracted:
-                await self._ask(turns, standing, found)
+            while (state := await turns.state()).progress.asked < state.progress.extracted:
+                await self._ask(turns, state, found)
 
-    async def _ask(self, turns: SessionTurns, standing: Standing, found: _Found) -> None:
+    async def _ask(self, turns: SessionTurns, state: SessionState, found: _Found) -> None:
         """Ask the model once about all entries that only the rules have read."""
-        progress = standing.progress
+        progress = state.progress
         first = max(progress.asked - LOOK_BACK, -1)
         entries = await turns.entries(after=first, limit=progress.extracted - first)
         heard = [each for each in entries if each.number not in progress.unheard]
@@ -339,7 +339,7 @@ class Extractor:
         found.usage += by_rules.usage + advice.usage
         found.diagnostics += advice.diagnostics
         after = replace(progress, asked=progress.extracted)
-        outcomes = await self._written(turns, standing, judged, (), after)
+        outcomes = await self._written(turns, state, judged, (), after)
         found.usage += proposed.usage
         found.diagnostics += proposed.diagnostics
         if outcomes is not None:
@@ -361,7 +361,7 @@ class _Support:
         self._said = [Said(turn.text) for turn in turns]
         self._found: dict[str, list[int]] = {}
 
-    def look_at(self, rows: Sequence[HeldCandidate]) -> None:
+    def match_rows(self, rows: Sequence[HeldCandidate]) -> None:
         """Match the rows that were not matched before."""
         for row in rows if self._turns else ():
             if row.id not in self._found:
@@ -399,12 +399,12 @@ class _ExtractionWrite(StepWrite):
         ids = tuple(dict.fromkeys((*self.after.memories, *stored)))
         counts = {"stored": len(stored), "held": len(decided.held)}
         held = (*decided.held_before, *decided.held)
-        self.support.look_at(held)
+        self.support.match_rows(held)
         step = step_to(replace(self.after, memories=ids).counting(**counts), decided)
         return step._replace(held=self.support.noted(held))
 
 
-def _once(judgement: Judgement, session: str) -> Judgement:
+def _with_idempotency_key(judgement: Judgement, session: str) -> Judgement:
     """Return a judgement for another owner with an idempotency key.
 
     It is not in the same transaction as the session's step. After a crash between the two, the

@@ -31,7 +31,7 @@ class ProcessSessions:
         with self._lock:
             self._sessions.pop((principal.home.owner.path, session), None)
 
-    def taken(self) -> tuple[tuple[Principal, str], ...]:
+    def take_all(self) -> tuple[tuple[Principal, str], ...]:
         """Return the sessions and clear the list; the caller ends them."""
         with self._lock:
             left, self._sessions = tuple(self._sessions.values()), {}
@@ -97,20 +97,20 @@ async def _ended(
         return SessionEndReport(session=session, ended_by=by, diagnostics=failed)
 
 
-def end_when_idle(runtime: Runtime) -> None:
+def schedule_idle_end(runtime: Runtime) -> None:
     """Schedule the periodic end of due sessions."""
-    rounds = runtime.part(IdleSessionEnder)
+    job = runtime.part(IdleSessionEnder)
 
     async def look() -> None:
-        await end_due(runtime, rounds.go_on)
+        await end_due(runtime, job.go_on)
 
-    rounds.doing(look)
+    job.doing(look)
 
 
-async def end_departing(runtime: Runtime) -> tuple[SessionEndReport, ...]:
+async def end_process_sessions(runtime: Runtime) -> tuple[SessionEndReport, ...]:
     """End the sessions that end with this process. A session that fails becomes due and is ended
     later.
     """
     by = EndedBy.SHUTDOWN
-    left = runtime.part(ProcessSessions).taken()
+    left = runtime.part(ProcessSessions).take_all()
     return tuple([await _ended(runtime, principal, name, by) for principal, name in left])

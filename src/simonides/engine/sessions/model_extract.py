@@ -40,7 +40,7 @@ RULE_CATEGORY = "rule"
 """Category of the procedural lane's candidates."""
 
 
-class _Said(NamedTuple):
+class _LaneResult(NamedTuple):
     """Result of one question."""
 
     candidates: tuple[Candidate, ...]
@@ -80,7 +80,7 @@ async def propose_lanes(
     batches, left = _batches(runtime, policy, readable, before)
     deadline_s = policy.budgets.seconds
     questions = [(lane, batch) for batch in batches for lane in Lane]
-    said = await side_by_side(
+    said = await gather_in_order(
         [_asked(account, *each, principal, policy, deadline_s) for each in questions]
     )
     notes = [note for each in said for note in each.diagnostics]
@@ -93,7 +93,7 @@ async def propose_lanes(
     )
 
 
-async def side_by_side(asked: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+async def gather_in_order(asked: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     """Return the results of coroutines in their order; run concurrently if an event loop is
     running.
 
@@ -117,12 +117,12 @@ async def _asked(
     principal: Principal,
     policy: Policy,
     deadline_s: float,
-) -> _Said:
+) -> _LaneResult:
     """Ask one question and build candidates from the answer."""
     try:
         answer = await ask(model, lane, batch, deadline_s=deadline_s)
     except ModelError as error:
-        return _Said((), (f"{lane}:{failure_of(error)}",), error.usage or NO_USAGE)
+        return _LaneResult((), (f"{lane}:{failure_of(error)}",), error.usage or NO_USAGE)
     keyed = lane is Lane.SEMANTIC
     items, refusals = check_batch(answer.value, policy, turns=len(batch.turns), keyed=keyed)
     made = []
@@ -133,7 +133,7 @@ async def _asked(
         else:
             named = {"category": RULE_CATEGORY, "model": answer.model}
             made.append(rule(item, turn, principal.home, **named))
-    return _Said(tuple(made), tuple(f"{lane}:{each}" for each in refusals), answer.usage)
+    return _LaneResult(tuple(made), tuple(f"{lane}:{each}" for each in refusals), answer.usage)
 
 
 def _batches(

@@ -25,7 +25,7 @@ from simonides.engine.write.prepare import NOT_WAITING, QuotaCheck
 from simonides.engine.write.writer import Writer
 
 
-class Standing(NamedTuple):
+class SessionState(NamedTuple):
     """A session as it was read.
 
     Attributes:
@@ -60,11 +60,11 @@ class StepWrite:
     Subclasses add the effects of the batch.
 
     Attributes:
-        standing: The session as read; if another worker has moved it on, nothing is written.
+        state: The session as read; if another worker has moved it on, nothing is written.
         after: The session's progress after the step.
     """
 
-    standing: Standing
+    state: SessionState
     after: Progress
 
     @property
@@ -74,7 +74,7 @@ class StepWrite:
 
     def is_current(self, snapshot: Snapshot) -> bool:
         """See :class:`~simonides.engine.write.companion_writes.CompanionWrite`."""
-        return is_unchanged(snapshot, self.standing.step, self.standing.incarnation)
+        return is_unchanged(snapshot, self.state.step, self.state.incarnation)
 
     def changes(self, decided: Decided) -> ExtraChanges:
         """See :class:`~simonides.engine.write.companion_writes.CompanionWrite`."""
@@ -101,7 +101,7 @@ class SessionTurns:
         self.session = session
         self._writer = Writer(runtime, principal)
 
-    async def standing(self) -> Standing:
+    async def state(self) -> SessionState:
         """Return the session as stored.
 
         Raises:
@@ -116,9 +116,9 @@ class SessionTurns:
         if step is None:
             started = None if record is None else record.started_at
             progress = Progress(session=self.session, started_at=started)
-            return Standing(progress, None, record, incarnation)
+            return SessionState(progress, None, record, incarnation)
         progress = progress_of(step, runtime.store.location)
-        return Standing(_of_this_log(progress, record), step, record)
+        return SessionState(_of_this_log(progress, record), step, record)
 
     async def _incarnation(self) -> bytes | None:
         """Return the owner's incarnation, which detects an erasure where there is no step to

@@ -49,7 +49,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadEntry:
     """An entry and what the rules found in it."""
 
     number: int
@@ -88,7 +88,7 @@ def said(entries: Sequence[Logged], progress: Progress, *, upto: int) -> tuple[T
     return tuple(users[-EARLIER_TURNS:])
 
 
-def pieces(read: Sequence[Read], progress: Progress) -> Iterator[Piece]:
+def pieces(read: Sequence[ReadEntry], progress: Progress) -> Iterator[Piece]:
     """Split entries into pieces, each written in one turn.
 
     Entries form one piece, except those with a retraction. Statements before and after a retraction
@@ -111,7 +111,7 @@ def pieces(read: Sequence[Read], progress: Progress) -> Iterator[Piece]:
             )
 
 
-def _parts(one: Read, done: int) -> Iterator[Piece]:
+def _parts(one: ReadEntry, done: int) -> Iterator[Piece]:
     """Split an entry at its retractions, leaving out the parts that are done."""
     groups: list[tuple[Judgement, ...]] = []
     for retracts, run in groupby(one.judged, key=_retracts):
@@ -131,12 +131,12 @@ def _parts(one: Read, done: int) -> Iterator[Piece]:
         )
 
 
-def _counts(read: Sequence[Read]) -> tuple[tuple[str, int], ...]:
+def _counts(read: Sequence[ReadEntry]) -> tuple[tuple[str, int], ...]:
     users = sum(one.turn is not None and one.turn.role is Role.USER for one in read)
     return (("entries", len(read)), ("user_turns", users))
 
 
-def heard(read: Sequence[Read]) -> tuple[Turn, ...]:
+def heard(read: Sequence[ReadEntry]) -> tuple[Turn, ...]:
     """Return the turns that may give support: all except those not to be remembered."""
     return tuple(one.turn for one in read if one.turn is not None and not one.unheard)
 

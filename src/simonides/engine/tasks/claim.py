@@ -52,7 +52,7 @@ class Fence(NamedTuple):
         return ExtraChanges()
 
 
-class TaskHold:
+class TaskLock:
     """The lock on one task's name, for one session."""
 
     def __init__(self, runtime: Runtime, principal: Principal, log: TaskLog) -> None:
@@ -79,7 +79,7 @@ class TaskHold:
             TaskUnderWay: If another session holds it.
             StoreError: If the store failed.
         """
-        while (other := await self._taken()) is not None:
+        while (other := await self._try_acquire()) is not None:
             if (refused := await self._refusal(other)) is not None:
                 raise refused
             await TaskEnder(self._runtime, self._user).end(self._log.task, (), left=other)
@@ -105,7 +105,7 @@ class TaskHold:
         incarnation = None if head is None else head.incarnation
         return Fence(self._place, rows[0] if rows else None, incarnation)
 
-    async def _taken(self) -> SessionStep | None:
+    async def _try_acquire(self) -> SessionStep | None:
         """Acquire or renew the name; return the row of another holder, or None on success."""
         owner, runtime = self._log.home, self._runtime
         other: SessionStep | None = None
@@ -130,11 +130,11 @@ class TaskHold:
         task, session = self._log.task, holder_of(row, self._runtime.store.location)
         if row is None or session is None or session == self._log.session:
             return None
-        if not await self._goes_on(session, row):
+        if not await self._is_running(session, row):
             return None
         return TaskUnderWay(task, session, elsewhere=True, has_own=session == OWN + task)
 
-    async def _goes_on(self, session: str, row: SessionStep) -> bool:
+    async def _is_running(self, session: str, row: SessionStep) -> bool:
         """Whether the session that holds the name may still have a run of it."""
         now = self._runtime.clock.now_us()
         if now < row.at + BEGINS_US:

@@ -30,7 +30,7 @@ from simonides.engine.maintenance.daily_gc import DailyGc
 from simonides.engine.maintenance.gc import SYSTEM, Collector
 from simonides.engine.screening.judge import judge_one
 from simonides.engine.sessions.close_tasks import TaskEnd, TaskEnder
-from simonides.engine.tasks.claim import Fence, TaskHold
+from simonides.engine.tasks.claim import Fence, TaskLock
 from simonides.engine.tasks.log import TaskLog
 from simonides.engine.tasks.outcomes import (
     TOOL_RESULT,
@@ -51,7 +51,7 @@ class TaskFinisher:
     """Ends runs of one task."""
 
     def __init__(
-        self, runtime: Runtime, principal: Principal, log: TaskLog, hold: TaskHold
+        self, runtime: Runtime, principal: Principal, log: TaskLog, hold: TaskLock
     ) -> None:
         """Build it.
 
@@ -63,7 +63,7 @@ class TaskFinisher:
         """
         self._runtime = runtime
         self._rules = runtime.part(WorkingRules)
-        self._housekeeping = runtime.part(DailyGc)
+        self._daily_gc = runtime.part(DailyGc)
         self._log, self._hold = log, hold
         self._purpose = principal.purpose
         # A task acts for its user, so it may store memories with that user.
@@ -135,7 +135,7 @@ class TaskFinisher:
         written: list[Outcome] = []
         for start in range(0, len(candidates), BATCH):
             batch = candidates[start : start + BATCH]
-            echoes = await self._echoes.among([*map(_as_said, batch)], fresh=True)
+            echoes = await self._echoes.among([*map(_for_echo_search, batch)], fresh=True)
             judged = Judgements(
                 tuple(
                     Drop(each, (REPEATED,)) if place in echoes else self._judged(each)
@@ -156,7 +156,7 @@ class TaskFinisher:
         """Run the daily collection if it is due; a failure becomes a diagnostic, and the task is
         complete.
         """
-        if not self._housekeeping.is_daily:
+        if not self._daily_gc.is_daily:
             return None, ()
         try:
             return await Collector(self._runtime, SYSTEM).due_today(self._log.home), ()
@@ -168,7 +168,7 @@ def _report(task: str, end: TaskEnd, *, completed: bool) -> TaskReport:
     return TaskReport(task=task, completed=completed, removed=end.removed, released=end.released)
 
 
-def _as_said(candidate: Candidate) -> Candidate:
+def _for_echo_search(candidate: Candidate) -> Candidate:
     """Return a candidate in the form in which echoes are searched.
 
     An agent's statement may repeat a shown memory under any key. A tool result is never an echo.

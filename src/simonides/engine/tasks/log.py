@@ -30,7 +30,7 @@ from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.session_log import SessionLog
 from simonides.engine.screening.screen import screened
-from simonides.engine.sessions.background_extract import Following
+from simonides.engine.sessions.background_extract import BackgroundExtraction
 from simonides.engine.tasks.outcomes import VERIFIED
 from simonides.engine.tasks.working_memory import WorkingMemory
 from simonides.policy.policy import Policy
@@ -80,7 +80,7 @@ class TaskLog:
         self.home: Scope = principal.home.owner
         self._user = replace(principal, home=self.home, session=self.session)
         self._runtime = runtime
-        self._following = runtime.part(Following)
+        self._following = runtime.part(BackgroundExtraction)
         self._rules = runtime.part(WorkingRules)
         # The task's own session stays open as long as the task may be idle. It ends at once when
         # the task is complete.

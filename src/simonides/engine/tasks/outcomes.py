@@ -70,12 +70,14 @@ def left_by_task(entries: Sequence[Logged], run: Run) -> tuple[Candidate, ...]:
     for each in entries:
         if not _may_stay(each.entry):
             continue
-        key = each.entry.key or made_key(each.entry)
+        key = each.entry.key or derived_key(each.entry)
         newest[key] = each
         before = importance.get(key, each.entry.importance)
         importance[key] = max(before, each.entry.importance, key=lambda one: one.weight)
     worth = {key: each for key, each in newest.items() if importance[key] in _WORTH_IT}
-    said = _outside(entries, [each.entry.text for each in worth.values() if _is_note(each.entry)])
+    said = _repeating_unverified(
+        entries, [each.entry.text for each in worth.values() if _is_note(each.entry)]
+    )
     return tuple(
         _candidate(key, each, importance[key], run, said)
         for key, each in sorted(worth.items(), key=lambda pair: pair[1].number)
@@ -90,7 +92,7 @@ def learned(text: str, entries: Sequence[Logged], run: Run) -> Candidate:
         entries: All entries of the run, to detect text from a tool.
         run: The run.
     """
-    is_said = text in _outside(entries, [text])
+    is_said = text in _repeating_unverified(entries, [text])
     return Candidate(
         content=text,
         scope=run.home,
@@ -105,7 +107,7 @@ def learned(text: str, entries: Sequence[Logged], run: Run) -> Candidate:
     )
 
 
-def made_key(entry: Entry) -> str:
+def derived_key(entry: Entry) -> str:
     """Return a key for an entry without one: the tool and a digest of the text."""
     name = entry.tool or "note"
     kept = "".join(char if char.isalnum() or char in _SEPARATORS else "_" for char in name[:60])
@@ -156,7 +158,7 @@ def _trusted(entry: Entry, said: frozenset[str]) -> tuple[Source, Trust]:
     return outcome, Trust.EXTERNAL if entry.text in said else outcome.trust
 
 
-def _outside(entries: Sequence[Logged], own: Sequence[str]) -> frozenset[str]:
+def _repeating_unverified(entries: Sequence[Logged], own: Sequence[str]) -> frozenset[str]:
     """Return the agent's texts that repeat an unverified tool result."""
     left = dict.fromkeys(own)
     found: set[str] = set()

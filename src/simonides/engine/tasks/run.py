@@ -20,7 +20,7 @@ from simonides.domain.writing.decision import NO_USAGE
 from simonides.engine.consolidation.summarise import Summary, summarise
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.prompting.triggers import AsyncTriggers
-from simonides.engine.tasks.claim import TaskHold
+from simonides.engine.tasks.claim import TaskLock
 from simonides.engine.tasks.conversation import marked
 from simonides.engine.tasks.log import TaskLog
 from simonides.engine.tasks.working_memory import Progress, WorkingMemory
@@ -61,13 +61,13 @@ class TaskRun:
         state: Its working memory.
     """
 
-    def __init__(self, runtime: Runtime, log: TaskLog, hold: TaskHold) -> None:
+    def __init__(self, runtime: Runtime, log: TaskLog, hold: TaskLock) -> None:
         self.state = WorkingMemory(runtime.part(WorkingRules))
         self._runtime = runtime
         self._log = log
         self._hold = hold
         self._newest = -1
-        self._told_at = 0
+        self._logged_at = 0
         self._may_have_lost = False
         self._incarnation: bytes | None = None
         self._id = runtime.ids.new(runtime.clock.now_us())
@@ -86,12 +86,12 @@ class TaskRun:
                 itself found the log to be new: the entry is then in that log.
             StoreError: If the store failed; nothing was written, with the same exception.
         """
-        is_left = self._runtime.clock.now_us() >= self._told_at + self._log.patience_us
+        is_left = self._runtime.clock.now_us() >= self._logged_at + self._log.patience_us
         if is_left or self._may_have_lost:
-            await self._held()
+            await self._acquire_name()
         logged = await self._append(entry)
         if self._may_have_lost:
-            await self._held()
+            await self._acquire_name()
         return logged
 
     async def _append(self, entry: Entry, *, first: int | None = None) -> Logged:
@@ -102,7 +102,7 @@ class TaskRun:
             StoreError: If the store failed; nothing was written.
         """
         logged = await self._log.append(entry, first=first)
-        self._told_at = logged.at
+        self._logged_at = logged.at
         if logged.number <= self._newest:
             await self._begun_anew()
         self._newest = logged.number
@@ -136,12 +136,12 @@ class TaskRun:
             if progress.is_under_way:
                 # A completing run may have released its name already and does not need it.
                 if progress.ending is None:
-                    await self._held()
-                self._told_at = self._runtime.clock.now_us()
+                    await self._acquire_name()
+                self._logged_at = self._runtime.clock.now_us()
                 return False
             if given.goal is None:
                 raise await self._none_to_resume()
-            await self._held()
+            await self._acquire_name()
             try:
                 await self._append(self._first(given, given.goal), first=length)
             except ValueError:
@@ -197,11 +197,11 @@ class TaskRun:
         await self._heed_erasure()
         return self.state.progress
 
-    async def _held(self) -> None:
+    async def _acquire_name(self) -> None:
         """Acquire the name, and read the incarnation if the owner is new."""
         await self._hold.take()
         self._may_have_lost = False
-        self._told_at = self._runtime.clock.now_us()
+        self._logged_at = self._runtime.clock.now_us()
         self._incarnation = self._incarnation or await self._owner()
 
     async def _none_to_resume(self) -> InvalidInput:
