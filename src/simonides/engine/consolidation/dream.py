@@ -62,16 +62,9 @@ _REFUSED = (OutcomeKind.BLOCKED, OutcomeKind.DROPPED)
 
 
 class Dreamer:
-    """Runs dreams about one owner on behalf of a principal."""
+    """Runs dreams about one owner, by default the principal's own."""
 
     def __init__(self, runtime: Runtime, principal: Principal, owner: Scope | None = None) -> None:
-        """Build it.
-
-        Args:
-            runtime: The open simonides.
-            principal: Requests the dream.
-            owner: Owner of the memories; None for the principal's own.
-        """
         self._runtime = runtime
         self._principal = principal
         self._owner = principal.home.owner if owner is None else owner

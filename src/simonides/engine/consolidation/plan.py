@@ -1,8 +1,8 @@
 """Plans a consolidation: finds what it would change for one owner, outside any turn.
 
-The scan of the hygiene cycle finds repeated, superseded and contradicting memories, and asks a
-model where the rules cannot tell. Insights are made from the remaining memories, if enough is new.
-Both report their cost.
+The scan of the hygiene cycle finds repeated, superseded and contradicting memories. It asks a model
+where the rules cannot tell. Insights are made from the remaining memories, if enough is new. Both
+report their cost.
 """
 
 from __future__ import annotations

@@ -156,9 +156,8 @@ async def summarise(
 ) -> Summary:
     """Summarise turns; secrets are redacted before a model sees them.
 
-    A model's summary is used only if the turns contain every number, date and name in it, and it
-    contains no instructions. Otherwise, and without a model, sentences are extracted from the
-    turns.
+    A model's summary must have no instructions, and only numbers, dates and names from the turns.
+    Otherwise, and without a model, sentences are extracted from the turns.
 
     Args:
         runtime: The open simonides.

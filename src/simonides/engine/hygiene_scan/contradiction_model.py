@@ -27,8 +27,8 @@ from simonides.policy.policy import Policy
 from simonides.ports import LanguageModel
 
 MODEL = "model"
-"""Name of the language model among the failing components in ``status``, the only place that
-reports a failure in the daily scan."""
+"""Name of the language model among the failing components in ``status``. A failure in the daily
+scan is reported only there."""
 
 
 UNLIKE = "same_but_unlike"

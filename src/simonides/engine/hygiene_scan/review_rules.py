@@ -43,9 +43,9 @@ def decided(
         soft_days: Soft lifetimes: the kept memory is due for review one lifetime later.
 
     Returns:
-        The states, or a reason: ``already_decided`` if no side waits for a decision, ``side_gone``
-        if the side to keep does not exist, ``side_changed`` if a side to end was corrected after
-        the review opened.
+        The states, or a reason. ``already_decided``: no side waits for a decision. ``side_gone``:
+        the side to keep does not exist. ``side_changed``: a side to end was corrected after the
+        review opened.
     """
     waiting = [side for side in (a, b) if side is not None and side.status is Status.REVIEW]
     if not waiting:

@@ -86,7 +86,6 @@ class Cycle:
     """Scans the memories of an owner on behalf of a principal."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
-        """Build it; the audit trail names the principal."""
         self._runtime = runtime
         self._principal = principal
         self._counters = runtime.part(Counters)
@@ -323,7 +322,6 @@ def scan_rows(
 
 
 def _decisions(counts: Mapping[str, int]) -> Iterator[EventType]:
-    """Yield one event type for each hygiene decision that a turn counted."""
     for name, type in _DECISIONS.items():
         yield from repeat(type, counts.get(name, 0))
 

@@ -112,10 +112,9 @@ class Plan(NamedTuple):
 
 
 class Collector:
-    """Collects garbage on behalf of a principal."""
+    """Collects garbage on behalf of a principal, which the audit trail names."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
-        """Build it; the audit trail names the principal."""
         self._runtime = runtime
         self._principal = principal
         self._base_rules = runtime.part(GcRules)
@@ -279,8 +278,8 @@ class Collector:
     async def _purgeable(self, owner: Scope, work: Sequence[Due]) -> list[Due]:
         """Return the old rows that may be purged.
 
-        A chain's last version stays as long as any other: version numbers continue from it. (A
-        first version can always be purged: it is the last only where it is the only one.) A row
+        A chain's last version stays as long as any other: version numbers continue from it. A first
+        version can always be purged, because it is the last only where it is the only one. A row
         with derived memories stays until these are gone: forgetting follows the derivation.
         """
         store, going = self._runtime.store, {each.id for each in work}

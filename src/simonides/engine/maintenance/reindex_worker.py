@@ -129,7 +129,6 @@ class ReindexWorker(PeriodicTask, ReindexQueue):
         return tally
 
     def _settle(self, owner: Scope, tally: Tally | None) -> None:
-        """Schedule what follows a batch."""
         if tally is None:
             if self._failed:
                 self._postpone(owner)

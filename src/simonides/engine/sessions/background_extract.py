@@ -22,9 +22,9 @@ START_S = 1.0
 extracted together. Chosen."""
 
 PAUSE_S = 0.2
-"""Pause between batches of entries. A busy or imported conversation needs the interpreter
-meanwhile. Fifty long texts take a tenth of a second (measured), so at most about a third of one
-core is busy. Chosen."""
+"""Pause between batches of entries, because a busy or imported conversation needs the interpreter
+too. Fifty long texts take a tenth of a second (measured): at most about a third of one core is
+busy. Chosen."""
 
 RETRY_S = 10.0
 """Delay after a failure; doubled each time, up to :data:`LONGEST_RETRY_S`. Chosen."""
@@ -96,8 +96,8 @@ class BackgroundExtraction(PeriodicTask):
         self._is_armed = False
 
     def _retry_later(self) -> None:
-        """Schedule a retry of the failed logs on a separate alarm, so that other logs neither wait
-        for the retry nor trigger it.
+        """Schedule a retry of the failed logs on a separate alarm. Other logs neither wait for it
+        nor trigger it.
         """
         with self._lock:
             retries, self._is_retry_set = not self._is_retry_set, True

@@ -75,18 +75,11 @@ class _Done:
 
 
 class SessionEnder:
-    """Ends sessions of one principal."""
+    """Ends sessions of one principal's owner; a task's sessions belong to its user."""
 
     def __init__(
         self, runtime: Runtime, principal: Principal, *, lanes: Lanes | None = None
     ) -> None:
-        """Build it.
-
-        Args:
-            runtime: The open simonides.
-            principal: Owner of the sessions; a task's sessions belong to its user.
-            lanes: As for :class:`simonides.engine.sessions.extract.Extractor`.
-        """
         principal = replace(principal, home=principal.home.owner)
         self._runtime = runtime
         self._principal = principal
@@ -274,7 +267,6 @@ class SessionEnder:
     # -- reading the session ---------------------------------------------------------------
 
     async def _entries(self, turns: SessionTurns, progress: Progress) -> tuple[Logged, ...]:
-        """Return the entries of the run."""
         count = progress.extracted + 1 - progress.first
         return await turns.entries(after=progress.first - 1, limit=count) if count > 0 else ()
 
@@ -353,8 +345,6 @@ class _PromotionWrite(StepWrite):
 
 @dataclass(frozen=True, slots=True)
 class _EndWrite(StepWrite):
-    """Records the end of the session in the audit trail."""
-
     owner: Scope
     ended_by: EndedBy
 

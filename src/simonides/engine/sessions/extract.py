@@ -1,7 +1,7 @@
 """Extracts candidates from a session's log, in the background.
 
-Entries are read in order, in batches. The outcomes of a batch, its support for held candidates, and
-the position in the log are committed in one transaction.
+Entries are read in order, in batches. One transaction commits a batch's outcomes, its support for
+held candidates, and the position in the log.
 """
 
 from __future__ import annotations
@@ -77,8 +77,6 @@ Lanes: TypeAlias = Callable[
 
 @dataclass(slots=True)
 class _Found:
-    """Result of extracting from some entries."""
-
     judged: list[Judgement] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     diagnostics: list[str] = field(default_factory=list)
@@ -134,8 +132,7 @@ class Extractor:
         return self._report(found)
 
     async def go_on(self, session: str) -> bool:
-        """Extract from one batch; return whether entries are left. The model is asked when none are
-        left.
+        """Extract from one batch; return whether entries are left. With none left, ask the model.
 
         Raises:
             StoreError: As for :meth:`catch_up`.
@@ -184,7 +181,7 @@ class Extractor:
     # -- by rules --------------------------------------------------------------------------
 
     async def _batch(self, turns: SessionTurns, state: SessionState, found: _Found) -> None:
-        """Extract from some entries; stop if another worker was first."""
+        """Extract from some entries; stop early if another worker was first."""
         progress = state.progress
         last = progress.extracted
         entries = await turns.entries(after=max(last - LOOK_BACK, -1), limit=LOOK_BACK + BATCH)
@@ -276,8 +273,8 @@ class Extractor:
         after: Progress,
         binding: frozenset[bytes] | None = None,
     ) -> tuple[Outcome, ...] | None:
-        """Write the session owner's candidates with the step, and other owners' candidates before
-        it.
+        """Write the session owner's candidates with the step, and before it those of other
+        owners.
         """
         own = [place for place, each in enumerate(judged) if self._is_own(each, turns)]
         others = [place for place in range(len(judged)) if place not in own]

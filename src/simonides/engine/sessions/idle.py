@@ -108,9 +108,7 @@ def schedule_idle_end(runtime: Runtime) -> None:
 
 
 async def end_process_sessions(runtime: Runtime) -> tuple[SessionEndReport, ...]:
-    """End the sessions that end with this process. A session that fails becomes due and is ended
-    later.
-    """
+    """End the sessions that end with this process; one that fails stays due for a later check."""
     by = EndedBy.SHUTDOWN
     left = runtime.part(ProcessSessions).take_all()
     return tuple([await _ended(runtime, principal, name, by) for principal, name in left])

@@ -41,8 +41,6 @@ RULE_CATEGORY = "rule"
 
 
 class _LaneResult(NamedTuple):
-    """Result of one question."""
-
     candidates: tuple[Candidate, ...]
     diagnostics: tuple[str, ...]
     usage: Usage
@@ -94,8 +92,7 @@ async def propose_lanes(
 
 
 async def gather_in_order(asked: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return the results of coroutines in their order; run concurrently if an event loop is
-    running.
+    """Return the results of coroutines in order; concurrently if an event loop is running.
 
     An exception of one is raised after all have ended.
     """
@@ -118,7 +115,6 @@ async def _asked(
     policy: Policy,
     deadline_s: float,
 ) -> _LaneResult:
-    """Ask one question and build candidates from the answer."""
     try:
         answer = await ask(model, lane, batch, deadline_s=deadline_s)
     except ModelError as error:

@@ -73,11 +73,11 @@ class StepWrite:
         return self.after.session
 
     def is_current(self, snapshot: Snapshot) -> bool:
-        """See :class:`~simonides.engine.write.companion_writes.CompanionWrite`."""
+        """Whether the session is unchanged since it was read."""
         return is_unchanged(snapshot, self.state.step, self.state.incarnation)
 
     def changes(self, decided: Decided) -> ExtraChanges:
-        """See :class:`~simonides.engine.write.companion_writes.CompanionWrite`."""
+        """Return the next step as an additional change."""
         return step_to(self.after, decided)
 
 
@@ -121,9 +121,7 @@ class SessionTurns:
         return SessionState(_of_this_log(progress, record), step, record)
 
     async def _incarnation(self) -> bytes | None:
-        """Return the owner's incarnation, which detects an erasure where there is no step to
-        compare with.
-        """
+        """Return the owner's incarnation: it detects an erasure where no step can be compared."""
         (head,) = await self._runtime.store.heads([self.owner])
         return None if head is None else head.incarnation
 

@@ -43,11 +43,11 @@ class Fence(NamedTuple):
     incarnation: bytes | None
 
     def is_current(self, snapshot: Snapshot) -> bool:
-        """See :class:`~simonides.engine.write.companion_writes.CompanionWrite`."""
+        """Whether the holder of the name is unchanged since the log was read."""
         return is_unchanged(snapshot, self.row, self.incarnation)
 
     def changes(self, decided: Decided) -> ExtraChanges:
-        """See :class:`~simonides.engine.write.companion_writes.CompanionWrite`."""
+        """Return no additional changes."""
         del decided
         return ExtraChanges()
 

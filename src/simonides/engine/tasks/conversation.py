@@ -48,8 +48,7 @@ class Conversation(Value):
         return replace(self, messages=(*self.messages, message))
 
     def with_summary(self, summary: str, turns: int, count: Count) -> Conversation:
-        """Return the conversation with a new summary in place of its first turns and the old
-        summary.
+        """Return it with a new summary in place of its first turns and the old summary.
 
         Args:
             summary: Summary of those turns; empty if they say nothing.

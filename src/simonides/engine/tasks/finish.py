@@ -48,19 +48,11 @@ BATCH = 1_000
 
 
 class TaskFinisher:
-    """Ends runs of one task."""
+    """Ends runs of one task; its user keeps the stored memories."""
 
     def __init__(
         self, runtime: Runtime, principal: Principal, log: TaskLog, hold: TaskLock
     ) -> None:
-        """Build it.
-
-        Args:
-            runtime: The open simonides.
-            principal: The task; its user keeps the stored memories.
-            log: Its log.
-            hold: Lock on its name.
-        """
         self._runtime = runtime
         self._rules = runtime.part(WorkingRules)
         self._daily_gc = runtime.part(DailyGc)

@@ -59,7 +59,7 @@ def left_by_task(entries: Sequence[Logged], run: Run) -> tuple[Candidate, ...]:
 
     These are observations and notes of high or critical importance. The newest entry under a key
     wins, with the highest importance of any entry under it. An entry without a key gets one from
-    the tool and the text, so the same result seen again is the same memory.
+    the tool and the text: the same result is then the same memory.
 
     Args:
         entries: All entries of the run, by number rising.

@@ -81,9 +81,9 @@ class TaskRun:
         """Append an entry to the log, then apply it to working memory.
 
         Raises:
-            TaskUnderWay: If another session has started a task of this name, after this session was
-                abandoned or ended or its user erased. Nothing was written, except when the append
-                itself found the log to be new: the entry is then in that log.
+            TaskUnderWay: If another session started a task of this name after this run lost the
+                name: its session was abandoned or ended, or its user erased. Nothing was written,
+                unless the append itself found the log to be new: the entry is then in that log.
             StoreError: If the store failed; nothing was written, with the same exception.
         """
         is_left = self._runtime.clock.now_us() >= self._logged_at + self._log.patience_us
@@ -236,8 +236,8 @@ class TaskRun:
     async def _begun_anew(self) -> None:
         """Continue in a new log of the session, after the old one was dropped.
 
-        It was dropped with its session or with all data of its user, and so was the lock on the
-        name.
+        The old log was dropped with its session or in an erasure of its user. The lock on the name
+        was dropped with it.
         """
         self._may_have_lost = True
         self.state = replace(self.state, progress=replace(self.state.progress, first=-1))
