@@ -98,7 +98,7 @@ class Dreamer:
         batch = await self._writer.prepare(owner, fit, check=QuotaCheck.NONE)
         write = WriteTurn(runtime, self._principal, batch)
         turn = _DreamTurn(runtime, self._principal, owner, policy, write.index, plan, batch)
-        turn.refused = [_left(each) for each in judged if not isinstance(each, Commit)]
+        turn.refused = [_left_out(each) for each in judged if not isinstance(each, Commit)]
         if dry_run:
             if write.index.head is not None:
                 head = write.index.head
@@ -108,9 +108,9 @@ class Dreamer:
             committed = await runtime.store.commit(owner, request, turn.decide)
             write.index.follow(committed)
             await settle(runtime, self._principal, owner, committed.rows)
-        return self._told(turn, plan, dry_run=dry_run)
+        return self._result(turn, plan, dry_run=dry_run)
 
-    def _told(self, turn: _DreamTurn, plan: Plan, *, dry_run: bool) -> Dream:
+    def _result(self, turn: _DreamTurn, plan: Plan, *, dry_run: bool) -> Dream:
         applied = not dry_run and turn.id != ""
         return Dream(
             id=turn.id if applied else "",
@@ -133,7 +133,7 @@ class Dreamer:
         return replace(item, texts=MappingProxyType(shown))
 
 
-def _left(judgement: Judgement) -> DreamItem:
+def _left_out(judgement: Judgement) -> DreamItem:
     candidate = judgement.candidate
     why = judgement.reasons[0] if judgement.reasons else "not_committed"
     evidence, text = candidate.parents, candidate.content
@@ -180,7 +180,7 @@ class _DreamTurn:
         self.at = recorder.moment.now
         if not (self._done or self.plan.reflected):
             return None
-        self._tell(recorder)
+        self._record_event(recorder)
         change = Change(
             known_at=recorder.moment.known_at,
             restated=tuple(self._states.values()),
@@ -193,7 +193,7 @@ class _DreamTurn:
     def _done(self) -> list[DreamItem]:
         return [item for item in self.items if item.left is None]
 
-    def _tell(self, recorder: EventRecorder) -> None:
+    def _record_event(self, recorder: EventRecorder) -> None:
         """Record the ids and reasons of all actions; undo reads them."""
         # No subjects: forgetting one memory would erase the event, which undo needs for the others.
         # The event holds ids only, which may outlive a forgotten memory.
@@ -264,7 +264,7 @@ class _DreamTurn:
             gone = [judgement for judgement, _ in stray]
             fit = [each for each in fit if each not in gone]
         self.items += [self._insight(*pair) for pair in pairs]
-        self.items += [replace(_left(judgement), left=why) for judgement, why in left]
+        self.items += [replace(_left_out(judgement), left=why) for judgement, why in left]
         return change
 
     def _insight(self, judgement: Judgement, outcome: Outcome) -> DreamItem:
@@ -272,7 +272,7 @@ class _DreamTurn:
         self._remember_affected(candidate.parents)
         if outcome.kind in _REFUSED or outcome.memory is None:
             why = outcome.reasons[0] if outcome.reasons else str(outcome.kind)
-            return replace(_left(judgement), left=why)
+            return replace(_left_out(judgement), left=why)
         self.known[outcome.memory.id] = outcome.memory
         return DreamItem(
             step=DreamStep.INSIGHT,

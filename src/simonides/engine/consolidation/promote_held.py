@@ -86,18 +86,18 @@ class Promotion:
         released: list[str] = []
         kept, let_go = self.kept, self.let_go
         for group in self._dropped:
-            self._tell(group, (LET_GO, group.verdict.reason), (), recorder)
+            self._record(group, (LET_GO, group.verdict.reason), (), recorder)
             released += group.ids
         for place, group in self._groups.items():
             outcome = outcomes[place]
             if _may_be_later(outcome):
                 kept += len(group.ids)
                 continue
-            stands = outcome.stored or _exists_already(outcome, self.judgements[place])
+            is_stored = outcome.stored or _exists_already(outcome, self.judgements[place])
             memory = () if outcome.memory is None else (outcome.memory.id,)
-            why = (PROMOTED if stands else LET_GO, group.verdict.reason)
-            self._tell(group, why, memory, recorder)
-            let_go += 0 if stands else len(group.ids)
+            why = (PROMOTED if is_stored else LET_GO, group.verdict.reason)
+            self._record(group, why, memory, recorder)
+            let_go += 0 if is_stored else len(group.ids)
             released += group.ids
         # Assigned, not accumulated: a turn may be decided twice.
         self.settled = Settled(tuple(released), kept, let_go)
@@ -120,7 +120,7 @@ class Promotion:
                 self._groups[place] = group
 
     @staticmethod
-    def _tell(
+    def _record(
         group: _ClaimGroup, why: tuple[str, ...], memory: tuple[str, ...], recorder: EventRecorder
     ) -> None:
         scope = group.rows[0][1].candidate.scope

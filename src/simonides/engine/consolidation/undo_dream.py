@@ -170,9 +170,9 @@ class DreamUndoer:
             first = max(last - PAGE, 0)
             links = await self._runtime.store.links(self._owner, after=first, limit=last - first)
             for link in reversed(links):
-                told = link.payload or b""
-                if b'"dreamed"' in told or b'"undoes"' in told:
-                    yield json.loads(told)
+                payload = link.payload or b""
+                if b'"dreamed"' in payload or b'"undoes"' in payload:
+                    yield json.loads(payload)
             last = first
 
 

@@ -116,8 +116,8 @@ class FindingsTurn:
         sides = [self.index.at(now).by_id(id) for id in (found.older, found.newer)]
         older, newer = sides
         # The next cycle examines what this turn has changed.
-        met = {found.older, found.newer} & (self.states.keys() | self.taken)
-        if older is None or newer is None or met:
+        already_changed = {found.older, found.newer} & (self.states.keys() | self.taken)
+        if older is None or newer is None or already_changed:
             self._count("left")
             return
         if found.verdict.relation in (Relation.NEITHER, Relation.SAME):
@@ -125,7 +125,7 @@ class FindingsTurn:
             reasons = (found.verdict.reason,) if is_models else ("said_twice",)
             details = {"model": found.model} if found.model else {}
             self._state(gone(newer, older, recorder.moment))
-            self._tell(EventType.MERGED, older, newer, reasons, recorder, "duplicates", details)
+            self._record(EventType.MERGED, older, newer, reasons, recorder, "duplicates", details)
             self._note(DreamStep.MERGE, (newer.id,), (older.id,), reasons)
             return
         if Status.REVIEW in (older.status, newer.status):
@@ -138,7 +138,7 @@ class FindingsTurn:
             self._state(outcome[1])
             counted = "updates" if is_update else "resolved"
             ends = (outcome[0], outcome[1], reasons)
-            self._tell(EventType.SUPERSEDED, *ends, recorder, counted, details)
+            self._record(EventType.SUPERSEDED, *ends, recorder, counted, details)
             self._note(DreamStep.SUPERSEDE, (outcome[1].id,), (outcome[0].id,), reasons)
             return
         review = Review(
@@ -154,7 +154,7 @@ class FindingsTurn:
             self._state(under_review(side, recorder.moment))
         self.reviews.append(review)
         details |= {"review": review.id}
-        self._tell(EventType.REVIEW, newer, older, reasons, recorder, "contradictions", details)
+        self._record(EventType.REVIEW, newer, older, reasons, recorder, "contradictions", details)
         self._note(DreamStep.REVIEW, (older.id, newer.id), (), (*reasons, f"{REVIEW}:{review.id}"))
 
     def _expire(self, review: Review, recorder: EventRecorder) -> None:
@@ -179,7 +179,7 @@ class FindingsTurn:
     def _state(self, memory: Memory) -> None:
         self.states[memory.id] = memory
 
-    def _tell(
+    def _record(
         self,
         type: EventType,
         one: Memory,

@@ -85,12 +85,14 @@ async def opinion(
         return Opinion((), report.told(error.usage or NO_USAGE, failure_of(error)))
     ails(runtime, MODEL, None)
     said, wrong = verdicts_of(answer.value, len(asked))
-    told = {place: said[place] for place in sorted(said) if said[place] is not Relation.NEITHER}
-    unlike = [p for p, each in told.items() if each is Relation.SAME and not _may_be_one(asked[p])]
+    related = {place: said[place] for place in sorted(said) if said[place] is not Relation.NEITHER}
+    unlike = [
+        p for p, each in related.items() if each is Relation.SAME and not _may_be_one(asked[p])
+    ]
     wrong = (*wrong, UNLIKE) if unlike else wrong
     found = tuple(
         (asked[place], Verdict(relation, RULE))
-        for place, relation in told.items()
+        for place, relation in related.items()
         if place not in unlike
     )
     return Opinion(found, report.told(answer.usage, *wrong))

@@ -199,8 +199,8 @@ class Cycle:
         """Add the model's verdicts on pairs without a finding yet."""
         if model is None or not pairs:
             return report
-        met = {id for each in found for id in (each.older, each.newer)}
-        left = [pair for pair in pairs if met.isdisjoint({pair.older.id, pair.newer.id})]
+        already_found = {id for each in found for id in (each.older, each.newer)}
+        left = [pair for pair in pairs if already_found.isdisjoint({pair.older.id, pair.newer.id})]
         said = await opinion(self._runtime, policy, left, report, model)
         found += [
             Found(pair.older.id, pair.newer.id, verdict, model.model_id)

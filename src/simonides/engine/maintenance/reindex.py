@@ -123,7 +123,7 @@ class Reindexer:
         entries = {each.id: each.entry for each in made.entries if each.id in written}
         index = self.indexes.warm(owner)
         if index is not None:
-            index.renewed(_standing(indexer, rows, entries))
+            index.renewed(_current_rows(indexer, rows, entries))
         return tally._replace(
             remade=len(written),
             left=len(made.entries) - len(written),
@@ -254,7 +254,7 @@ def _rebuilt(indexer: Indexer, rows: Sequence[StoredRow]) -> Rebuilt:
     return Rebuilt(entries, tuple(failed), problem if failed else None)
 
 
-def _standing(
+def _current_rows(
     indexer: Indexer, rows: Iterable[StoredRow], entries: dict[str, bytes]
 ) -> Iterable[StoredRow]:
     """Return the rows whose stored entries have the current recipe."""
