@@ -191,13 +191,10 @@ def assemble(
         replica = _replica(mode, remote, store, chosen, opens, _patient_beside(clock, alarm))
         records = open_records(target, chosen, store, keys=keys)
     aside, beside = _asides(store, models, inline=inline)
-    reindexer, counters = (
-        Reindexer(store, indexes, time, aside, policies.ceilings_of),
-        Counters(time),
-    )
+    remaker, counters = Reindexer(store, indexes, time, aside, policies.ceilings_of), Counters(time)
     meter = ModelBudget.of(language.model, store, time, counter, counters)
     asked = _asked_models(chosen, models, language, counter, meter)
-    reindexing = ReindexWorker(reindexer, _patient(chosen, clock, alarm))
+    reindexing = ReindexWorker(remaker, _patient(chosen, clock, alarm))
     parts.add(
         counters,
         ReadJournal(store, rings),
