@@ -42,7 +42,7 @@ def test_a_dream_is_shown_applied_listed_and_undone(cli: Run, lived: None) -> No
     assert undone.returncode == 0
     assert "undone" in undone.stdout
     assert again.returncode == 1
-    assert "took it back already" in again.stderr
+    assert "has already undone it" in again.stderr
 
 
 def test_an_undo_that_leaves_something_tells_so_by_its_exit_code(cli: Run, lived: None) -> None:

@@ -18,7 +18,7 @@ from simonides.domain.conversation.session import EndedBy, SessionEndReport, Ses
 from simonides.engine.recall import session_search as session_sights
 from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.engine.screening.consent_matching import speaks_of
-from simonides.engine.sessions.background_extract import PAUSE_S, Following
+from simonides.engine.sessions.background_extract import PAUSE_S, BackgroundExtraction
 from simonides.engine.sessions.extract import BATCH
 from simonides.testing import ManualClock
 
@@ -312,7 +312,7 @@ class Followed:
         self.broken: set[str] = set()
         self.left = 0
         self.meanwhile: Callable[[], object] = lambda: None
-        world.strata.runtime.part(Following).serve(self.catch_up)
+        world.strata.runtime.part(BackgroundExtraction).serve(self.catch_up)
 
     async def catch_up(self, principal: Any, session: str) -> bool:
         self.asked.append(f"{principal.home.user}:{session}:{principal.session}")
@@ -350,7 +350,7 @@ def test_what_is_said_while_a_log_is_looked_at_is_looked_at_afterwards(
 
     def go_on() -> None:
         followed.meanwhile = lambda: None
-        world.strata.runtime.part(Following).noticed(session.memory.principal, "s")
+        world.strata.runtime.part(BackgroundExtraction).noticed(session.memory.principal, "s")
         world.clock.advance(seconds=1)
 
     followed.meanwhile = go_on
@@ -400,7 +400,7 @@ def test_what_is_said_while_another_log_fails_does_not_wait_as_long_as_that(
     followed = Followed(world)
     followed.failing = 1
     talk = ana.session("t").memory.principal
-    followed.meanwhile = lambda: world.strata.runtime.part(Following).noticed(talk, "t")
+    followed.meanwhile = lambda: world.strata.runtime.part(BackgroundExtraction).noticed(talk, "t")
     ana.session("s").add("user", "One.")
     world.clock.advance(seconds=1)
     followed.meanwhile = lambda: None
@@ -465,7 +465,7 @@ def test_what_is_said_while_what_failed_is_tried_again_is_looked_at_too(
     session.add("user", "One.")
     world.clock.advance(seconds=1)
 
-    noticed = world.strata.runtime.part(Following).noticed
+    noticed = world.strata.runtime.part(BackgroundExtraction).noticed
     followed.meanwhile = lambda: noticed(session.memory.principal, "s")
     world.clock.advance(seconds=10)
     followed.meanwhile = lambda: None
@@ -713,7 +713,7 @@ def test_on_an_event_loop_the_same_verbs_are_awaited(tmp_path: Path) -> None:
         clock = ManualClock()
         strata = assemble(tmp_path / "m.db", inline=False, clock=clock, alarm=clock)
         async with strata:
-            strata.runtime.part(Following).serve(catch_up)
+            strata.runtime.part(BackgroundExtraction).serve(catch_up)
             session = strata.manager(user="ana").session("s")
             adding = [session.add("user", f"Turn {n}, by the harbour.") for n in range(20)]
             added = await asyncio.gather(*adding)

@@ -36,7 +36,7 @@ from simonides.domain.writing.finding import Finding
 from simonides.engine.consolidation.dream import Dreamer
 from simonides.engine.consolidation.undo_dream import DreamUndoer
 from simonides.engine.core.runtime import Runtime
-from simonides.engine.maintenance.access_counts import looked_at
+from simonides.engine.maintenance.access_counts import preview_fold
 from simonides.engine.maintenance.gc import Collector
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.recall.query import QueryBuilder, between
@@ -168,7 +168,7 @@ class AsyncAgeingVerbs:
         await self._runtime.part(ReadJournal).flush()
         (row,) = await self._lookup.stored([memory.id], owner)
         if owner == self._principal.home.owner:
-            folded = await looked_at(self._runtime.store, owner, ())
+            folded = await preview_fold(self._runtime.store, owner, ())
             access = folded.access(memory.id, to_us(now))
         else:
             access = access_noted(row, now)

@@ -26,7 +26,7 @@ from simonides.domain.value import enum_member, from_us, moment, to_us
 from simonides.engine.core.counters import Counters
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.session_log import SessionLog
-from simonides.engine.sessions.background_extract import Following
+from simonides.engine.sessions.background_extract import BackgroundExtraction
 from simonides.engine.sessions.end import SessionEnder
 from simonides.engine.sessions.extract import Extractor
 from simonides.engine.sessions.idle import ProcessSessions
@@ -48,7 +48,7 @@ def follow_sessions(runtime: Runtime) -> None:
     async def catch_up(principal: Principal, session: str) -> object:
         return await Extractor(runtime, principal).go_on(session)
 
-    runtime.part(Following).serve(catch_up)
+    runtime.part(BackgroundExtraction).serve(catch_up)
 
 
 class AsyncSession:
@@ -68,7 +68,7 @@ class AsyncSession:
         ends_on_close: bool = False,
     ) -> None:
         self._runtime = runtime
-        self._following = runtime.part(Following)
+        self._following = runtime.part(BackgroundExtraction)
         self._departing = runtime.part(ProcessSessions)
         self._counters = runtime.part(Counters)
         self._memory = memory

@@ -87,9 +87,9 @@ class AsyncEndingVerbs:
         """Log the turns that a session has not had."""
         runtime = self._runtime
         turns = SessionTurns(runtime, self._principal, session)
-        standing = await turns.standing()
-        is_new = standing.record is None
-        known = standing.progress.next_turn if is_new else standing.progress.base + standing.entries
+        state = await turns.state()
+        is_new = state.record is None
+        known = state.progress.next_turn if is_new else state.progress.base + state.entries
         policy = runtime.policies.policy_for(turns.owner.org)
         new = [_observed(draft, runtime.clock.now_us()) for draft in drafts[known:]]
         said = [encode_entry(cleaned(entry, turns.owner, policy).entry, at) for entry, at in new]

@@ -33,8 +33,8 @@ from simonides.engine.operations.safety_records import SafetyRecordStore
 from simonides.engine.recall.query import between
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.recall.warm_sessions import WarmSessions
-from simonides.engine.sessions.background_extract import Following
-from simonides.engine.sessions.idle import IdleSessionEnder, end_departing, end_due
+from simonides.engine.sessions.background_extract import BackgroundExtraction
+from simonides.engine.sessions.idle import IdleSessionEnder, end_due, end_process_sessions
 from simonides.ports import KnowledgeSource
 from simonides.transfer.backup.create import Backups
 from simonides.transfer.backup.restore import revert
@@ -218,8 +218,8 @@ class AsyncStrata:
         """
         named = None if scopes is None else [Scope.parse(path).owner for path in scopes]
         owners = None if named is None else [*dict.fromkeys(named)]
-        remaker = self._runtime.part(ReindexWorker).remaker
-        return await remaker.everything(owners, adopt=adopt, tell=progress)
+        reindexer = self._runtime.part(ReindexWorker).reindexer
+        return await reindexer.everything(owners, adopt=adopt, tell=progress)
 
     async def get_metrics(self) -> dict[str, Any]:
         """Return what this process has counted, and how the owners stand whose memories it has
@@ -364,10 +364,10 @@ class AsyncStrata:
 
     async def _close(self) -> None:
         runtime = self._runtime
-        await runtime.part(Following).close()
+        await runtime.part(BackgroundExtraction).close()
         await runtime.part(DailyGc).close()
         await runtime.part(IdleSessionEnder).close()
-        await end_departing(runtime)
+        await end_process_sessions(runtime)
         await runtime.part(ReindexWorker).close()
         await runtime.part(Backups).close()
         if self._replica is not None:

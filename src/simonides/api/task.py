@@ -26,7 +26,7 @@ from simonides.engine.core.counters import Counters
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.prompting.triggers import TriggerMode
 from simonides.engine.recall.query import sequence
-from simonides.engine.tasks.claim import TaskHold
+from simonides.engine.tasks.claim import TaskLock
 from simonides.engine.tasks.finish import TaskFinisher
 from simonides.engine.tasks.log import TaskLog, text_of
 from simonides.engine.tasks.phases import TaskPhases
@@ -61,7 +61,7 @@ class AsyncTask:
         self, runtime: Runtime, principal: Principal, log: TaskLog, given: Beginning
     ) -> None:
         self._log, self._given = log, given
-        hold = TaskHold(runtime, principal, log)
+        hold = TaskLock(runtime, principal, log)
         self._run = TaskRun(runtime, log, hold)
         self._phases = TaskPhases(runtime.part(Counters))
         self._report: TaskReport | None = None

@@ -51,15 +51,15 @@ from simonides.engine.edit.outbox import Deliveries
 from simonides.engine.forgetting.erase import PendingErasures
 from simonides.engine.knowledge.library import Library
 from simonides.engine.maintenance.daily_gc import DailyGc
-from simonides.engine.maintenance.gc import keep_house
+from simonides.engine.maintenance.gc import schedule_daily_gc
 from simonides.engine.maintenance.reindex import Reindexer
 from simonides.engine.maintenance.reindex_worker import ReindexWorker
 from simonides.engine.operations.metrics import Monitoring
 from simonides.engine.operations.safety_records import SafetyRecordStore
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.recall.warm_sessions import WarmSessions
-from simonides.engine.sessions.background_extract import Following
-from simonides.engine.sessions.idle import IdleSessionEnder, ProcessSessions, end_when_idle
+from simonides.engine.sessions.background_extract import BackgroundExtraction
+from simonides.engine.sessions.idle import IdleSessionEnder, ProcessSessions, schedule_idle_end
 from simonides.engine.write.quotas import Rates
 from simonides.policy.registry import PolicyBook
 from simonides.ports import (
@@ -203,7 +203,7 @@ def assemble(
             sweeps or _sweeping(chosen, clock, alarm, hidden=hidden), is_daily=chosen.gc == "daily"
         ),
         *(() if replica is None else (replica,)),
-        Following(_following(chosen, clock, alarm)),
+        BackgroundExtraction(_following(chosen, clock, alarm)),
         IdleSessionEnder(idling or _patient_without(clock, alarm)),
         _backups(store, chosen, clock, alarm, keys, inline=inline),
         Deliveries(replica),
@@ -239,12 +239,12 @@ def _asides(store: MemoryStore, models: ChosenModels, *, inline: bool) -> tuple[
 
 def _at_work(runtime: Runtime) -> Runtime:
     """Tell those who work of themselves what there is to do; they begin when somebody enters."""
-    keep_house(runtime)
+    schedule_daily_gc(runtime)
     replica = runtime.parts.get(Replica)
     if replica is not None:
         replica.serve(runtime)
     follow_sessions(runtime)
-    end_when_idle(runtime)
+    schedule_idle_end(runtime)
     return runtime
 
 

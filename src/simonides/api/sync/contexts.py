@@ -15,7 +15,7 @@ from simonides.api.sync.driver import Driver, Flushable
 from simonides.engine.maintenance.daily_gc import DailyGc
 from simonides.engine.maintenance.reindex_worker import ReindexWorker
 from simonides.engine.recall.read_journal import ReadJournal
-from simonides.engine.sessions.background_extract import Following
+from simonides.engine.sessions.background_extract import BackgroundExtraction
 from simonides.engine.sessions.idle import IdleSessionEnder
 from simonides.transfer.backup.create import Backups
 from simonides.transfer.sync.replica import Replica
@@ -38,7 +38,7 @@ class StrataContext:
         replica = runtime.parts.get(Replica)
         if replica is not None:
             replica.driven_by(run)
-        runtime.part(Following).driven_by(ask)
+        runtime.part(BackgroundExtraction).driven_by(ask)
 
     def close(self) -> None:
         """End the sessions that are to end with this process, write down what readers did, and

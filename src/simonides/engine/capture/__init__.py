@@ -1,1 +1,1 @@
-"""Capture of one turn: rules and a model propose, the write road decides."""
+"""Capture of one turn: rules and a model propose, policy decides, the writer commits."""

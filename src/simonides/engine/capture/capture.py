@@ -1,4 +1,4 @@
-"""From what was said to what is proposed: rules, a model, or both, and what is retracted."""
+"""Captures one turn: rules, a model, or both propose candidates; retractions are carried out."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ from simonides.ports import LanguageModel
 from simonides.text.normalise import check_text
 
 EARLIER_TURNS = 3
-"""Turns before one that are looked at; chosen: a repair of a repair of what was said."""
+"""Earlier turns that are read with a turn; chosen: enough for a correction of a correction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What extraction found in one turn.
+    """Result of extraction from one turn.
 
     Attributes:
         candidates: In the order of the text.
-        raw: What a model answered, as JSON; None for the rules.
+        raw: The model's answer as JSON; None for the rules.
         violation: Why the whole proposal is refused, or None.
-        diagnostics: What was left out and why, each a short name.
+        diagnostics: Short names of what was left out and why.
         usage: Model calls and tokens.
     """
 
@@ -73,10 +73,10 @@ def turn_of(
     at: datetime | str | None = None,
     number: int | None = None,
 ) -> Turn:
-    """Check what was said and by whom.
+    """Check the text, role and speaker of a turn.
 
     Raises:
-        InvalidInput: Naming the value that is not storable.
+        InvalidInput: Names the value that cannot be stored.
     """
     return Turn(
         text=check_text("text", text, 64 * 1024),
@@ -89,10 +89,10 @@ def turn_of(
 
 
 def turns_before(before: Sequence[str], principal: Principal) -> tuple[Turn, ...]:
-    """Check what the user said before a turn, oldest first; the last :data:`EARLIER_TURNS` count.
+    """Check the user's earlier texts, oldest first; the last :data:`EARLIER_TURNS` are used.
 
     Raises:
-        InvalidInput: If it is no sequence, or a text is not storable.
+        InvalidInput: If it is not a sequence, or a text cannot be stored.
     """
     said = sequence("before", before)[-EARLIER_TURNS:]
     texts = [check_text("before", text, 64 * 1024) for text in said]
@@ -100,13 +100,13 @@ def turns_before(before: Sequence[str], principal: Principal) -> tuple[Turn, ...
 
 
 def propose_by_rules(turn: Turn, principal: Principal, before: Sequence[Turn] = ()) -> Proposed:
-    """Return what the phrase tables find; ``before`` tells what a repair is about."""
+    """Return what the rules find; ``before`` gives the context of corrections."""
     found = examine_behind(_own(turn), principal.home, before)
     return Proposed(found.candidates, diagnostics=found.diagnostics)
 
 
 def _own(turn: Turn) -> Turn:
-    """Return a turn with pasted digests blank: what they say is not the speaker's."""
+    """Return a turn with pasted digests blanked: their content is not the speaker's."""
     left = without_digests(turn.text)
     return turn if left == turn.text else replace(turn, text=left)
 
@@ -120,7 +120,7 @@ async def propose_by_model(
     deadline_s: float,
     before: Sequence[Turn] = (),
 ) -> Proposed:
-    """Return what a model finds, checked at policy's boundary and anchored in the turn.
+    """Return what a model finds, checked against policy and anchored in the turn.
 
     Raises:
         ModelError: As the model's port says.
@@ -156,10 +156,10 @@ async def propose_by_all(
     deadline_s: float,
     before: Sequence[Turn] = (),
 ) -> Proposed:
-    """Return what the rules find, and what the model adds where there is one.
+    """Return what the rules find, plus what the model adds, if there is one.
 
-    Where both name a key the rules' value stands: it is a part of the turn. A model that fails is
-    a diagnostic; the rules' findings are not lost with it.
+    If both give a key, the rules' value wins, because it is quoted from the turn. A failing model
+    becomes a diagnostic; the rules' findings are kept.
     """
     by_rules = propose_by_rules(turn, principal, before)
     if model is None:
@@ -193,18 +193,19 @@ async def captured(
     writer: Writer,
     forgetter: Forgetter,
 ) -> CaptureReport:
-    """Find what is worth remembering in a turn and store it as policy allows, unless the owner is
-    erased meanwhile.
+    """Extract candidates from a turn and store them as policy allows.
+
+    Nothing is stored if the owner is erased meanwhile.
     """
     policy = writer.policy(principal.home)
     if model is not None:
         writer = await writer.in_this_life()
     proposed = await propose_by_all(model, turn, principal, policy, policy.budgets.seconds, before)
     if proposed.candidates:
-        # The rules take no time; what follows them may.
+        # The rules are fast, so reading the incarnation after them is early enough.
         writer = await writer.in_this_life()
     judged, outcomes = await carry_out(writer, forgetter, proposed.candidates)
-    # What was to be forgotten had to be looked for as it was said; a report does not repeat it.
+    # A retraction is matched by its original words; the report must not repeat them.
     judged = tuple(replace(j, candidate=screened(j.candidate, policy)) for j in judged)
     return CaptureReport(
         proposed=tuple(judgement.candidate for judgement in judged),
@@ -218,15 +219,15 @@ async def captured(
 async def carry_out(
     writer: Writer, forgetter: Forgetter, candidates: Sequence[Candidate]
 ) -> tuple[tuple[Judgement, ...], tuple[Outcome, ...]]:
-    """Take candidates through policy into the store, in their order; both results in it too.
+    """Judge candidates by policy and write them, in order; return judgements and outcomes in order.
 
-    What stands between two retractions is one transaction of each owner. What a turn has
-    forgotten does not bind what the same turn says after it; older tombstones do.
+    Candidates between two retractions are one transaction per owner. A retraction does not bind
+    later statements of the same turn; older tombstones do.
 
     Raises:
-        InvalidInput: If they are too many.
-        ScopeDenied: If a caller's own candidate is for a scope that is not the principal's.
-        StoreError: If the store could not; what stood before it in the order is done.
+        InvalidInput: If there are too many candidates.
+        ScopeDenied: If a caller's own candidate is for a scope outside the principal's.
+        StoreError: If the store failed; candidates before the failure are written.
     """
     judged = await writer.judge(candidates)
     stated = [candidate for candidate in candidates if candidate.retracts is None]
@@ -243,13 +244,13 @@ async def carry_out(
 
 
 def _place_in_text(candidate: Candidate) -> float:
-    """Return where a candidate's words begin; what is not in the text comes last."""
+    """Return where a candidate's words begin; a candidate not found in the text comes last."""
     span = candidate.metadata.get("span")
     return float("inf") if span is None else float(span[0])
 
 
 def failure_of(error: ModelError) -> str:
-    """Return what a diagnostic calls the failure of a model."""
+    """Return the diagnostic name of a model's failure."""
     if isinstance(error, ModelTimeout):
         return "llm_timeout"
     if isinstance(error, CeilingReached):

@@ -1,8 +1,8 @@
-"""Dreams: consolidation as a proposed diff, applied in one transaction, taken back by one call.
+"""Dreams: consolidation as a proposed diff, applied in one transaction and undone by one call.
 
-``plan → one turn: guards, gates, what still stands → items``. A dry run decides on what
-stands and writes nothing. What the cycle of hygiene does a few findings at a time and unattended, a
-dream does all at once and reversibly, by the same look and the same application.
+``plan → one turn: guards, gates, validity checks → items``. A dry run decides on the current state
+and writes nothing. A dream uses the same scan and application as the hygiene cycle. The cycle
+applies a few findings at a time, unattended; a dream applies all at once, reversibly.
 """
 
 from __future__ import annotations
@@ -51,26 +51,20 @@ from simonides.policy.policy import Policy
 from simonides.retrieval.index.owner_index import OwnerIndex
 
 MOST = 100
-"""Findings of one dream; chosen: a transaction of some 50 ms, and a diff that a person can read."""
+"""Most findings of one dream; chosen: a transaction of some 50 ms, and a diff that a person can
+read."""
 
 RULES_CAP = "beyond_rules_cap"
-"""Reason: more rules stand than a user may have."""
+"""Reason: the user has more active rules than the cap allows."""
 
 _NEW = (OutcomeKind.CREATED, OutcomeKind.COEXISTS)
 _REFUSED = (OutcomeKind.BLOCKED, OutcomeKind.DROPPED)
 
 
 class Dreamer:
-    """Dreams for somebody, about one owner."""
+    """Runs dreams about one owner, by default the principal's own."""
 
     def __init__(self, runtime: Runtime, principal: Principal, owner: Scope | None = None) -> None:
-        """Build it.
-
-        Args:
-            runtime: The open simonides.
-            principal: Who has it done.
-            owner: Whose memories; None for the principal's own.
-        """
         self._runtime = runtime
         self._principal = principal
         self._owner = principal.home.owner if owner is None else owner
@@ -79,32 +73,32 @@ class Dreamer:
 
     async def dream(self, *, dry_run: bool) -> Dream:
         """See :meth:`simonides.api.AsyncMemoryManager.dream`."""
-        return await self._dreamt(await self._planner().plan(), dry_run=dry_run)
+        return await self._run(await self._planner().plan(), dry_run=dry_run)
 
     async def reflect(self) -> Dream:
-        """Only make insights, if enough is new, and withdraw those that have fallen.
+        """Make insights if enough is new, and withdraw insights that lost their evidence.
 
-        For the end of a session and once a day, when repetitions and contradictions are looked for
-        anyway. Without enough that is new it reads the owner's memories and does nothing.
+        Used at the end of a session and once a day, when other jobs already look for repetitions
+        and contradictions. If too little is new, it only reads the owner's memories.
 
         Raises:
-            StoreError: If the store could not; nothing was changed.
+            StoreError: If the store failed; nothing was changed.
         """
-        return await self._dreamt(await self._planner().reflection(), dry_run=False)
+        return await self._run(await self._planner().reflection(), dry_run=False)
 
     def _planner(self) -> Planner:
         policy = self._runtime.policies.policy_for(self._owner.org)
         return Planner(self._runtime, self._principal, self._owner, policy)
 
-    async def _dreamt(self, plan: Plan, *, dry_run: bool) -> Dream:
+    async def _run(self, plan: Plan, *, dry_run: bool) -> Dream:
         runtime, owner = self._runtime, self._owner
         policy = runtime.policies.policy_for(owner.org)
         judged = [judge_one(each, self._writer.policy(each.scope)) for each in plan.insights]
         fit = Judgements(tuple(each for each in judged if isinstance(each, Commit)))
         batch = await self._writer.prepare(owner, fit, check=QuotaCheck.NONE)
         write = WriteTurn(runtime, self._principal, batch)
-        turn = _Dreaming(runtime, self._principal, owner, policy, write.index, plan, batch)
-        turn.refused = [_left(each) for each in judged if not isinstance(each, Commit)]
+        turn = _DreamTurn(runtime, self._principal, owner, policy, write.index, plan, batch)
+        turn.refused = [_left_out(each) for each in judged if not isinstance(each, Commit)]
         if dry_run:
             if write.index.head is not None:
                 head = write.index.head
@@ -114,9 +108,9 @@ class Dreamer:
             committed = await runtime.store.commit(owner, request, turn.decide)
             write.index.follow(committed)
             await settle(runtime, self._principal, owner, committed.rows)
-        return self._told(turn, plan, dry_run=dry_run)
+        return self._result(turn, plan, dry_run=dry_run)
 
-    def _told(self, turn: _Dreaming, plan: Plan, *, dry_run: bool) -> Dream:
+    def _result(self, turn: _DreamTurn, plan: Plan, *, dry_run: bool) -> Dream:
         applied = not dry_run and turn.id != ""
         return Dream(
             id=turn.id if applied else "",
@@ -131,15 +125,15 @@ class Dreamer:
             diagnostics=plan.diagnostics,
         )
 
-    def _with_texts(self, item: DreamItem, turn: _Dreaming) -> DreamItem:
-        """Return an item with the words of the memories that this principal may read."""
+    def _with_texts(self, item: DreamItem, turn: _DreamTurn) -> DreamItem:
+        """Return an item with the texts of its memories that this principal may read."""
         named = (*item.ids, *item.evidence)
         seen = [memory for id in named if (memory := turn.known.get(id)) is not None]
         shown = {memory.id: memory.content for memory in seen if self._lookup.admits(memory)}
         return replace(item, texts=MappingProxyType(shown))
 
 
-def _left(judgement: Judgement) -> DreamItem:
+def _left_out(judgement: Judgement) -> DreamItem:
     candidate = judgement.candidate
     why = judgement.reasons[0] if judgement.reasons else "not_committed"
     evidence, text = candidate.parents, candidate.content
@@ -147,15 +141,15 @@ def _left(judgement: Judgement) -> DreamItem:
 
 
 @dataclass(slots=True)
-class _Dreaming:
-    """A plan, to be applied under the owner's turn as far as it still holds.
+class _DreamTurn:
+    """A plan, applied under the owner's turn where it is still valid.
 
     Attributes:
-        refused: Insights that policy did not let through.
-        id: Of the event that tells of the dream; empty if there was nothing to tell.
-        at: When.
-        items: What was done and left, after :meth:`decide`.
-        known: The memories that it is about, as they stood.
+        refused: Insights that policy refused.
+        id: Id of the audit event; empty if nothing was done.
+        at: When it was decided.
+        items: Actions done and left out, set by :meth:`decide`.
+        known: The affected memories, before the change.
     """
 
     runtime: Runtime
@@ -173,7 +167,7 @@ class _Dreaming:
     _states: dict[str, Memory] = field(default_factory=dict)
 
     def decide(self, snapshot: Snapshot) -> Change | None:
-        """Make one change of all that still holds."""
+        """Build one change from all that is still valid."""
         self.id, self.items, self.known, self._states = "", [*self.refused], {}, {}
         self.index.refresh(snapshot)
         insights = self._insights(snapshot)
@@ -186,7 +180,7 @@ class _Dreaming:
         self.at = recorder.moment.now
         if not (self._done or self.plan.reflected):
             return None
-        self._tell(recorder)
+        self._record_event(recorder)
         change = Change(
             known_at=recorder.moment.known_at,
             restated=tuple(self._states.values()),
@@ -199,16 +193,16 @@ class _Dreaming:
     def _done(self) -> list[DreamItem]:
         return [item for item in self.items if item.left is None]
 
-    def _tell(self, recorder: EventRecorder) -> None:
-        """Record what was done: ids and reasons, by which it can be taken back."""
-        # No subjects: it is to be known for as long as any of it can be undone, whatever of it was
-        # forgotten meanwhile. Ids are told of what is forgotten too.
+    def _record_event(self, recorder: EventRecorder) -> None:
+        """Record the ids and reasons of all actions; undo reads them."""
+        # No subjects: forgetting one memory would erase the event, which undo needs for the others.
+        # The event holds ids only, which may outlive a forgotten memory.
         details = {"items": [item.told for item in self._done], "reflected": self.plan.reflected}
         self.id = recorder.record(EventType.DREAMED, self.owner, details=details).id
 
     def _findings(self, recorder: EventRecorder, taken: frozenset[str]) -> FindingsTurn:
         gap, work = self.policy.gates.confidence_gap, self.plan.found[:MOST]
-        self._know(id for each in work for id in (each.older, each.newer))
+        self._remember_affected(id for each in work for id in (each.older, each.newer))
         turn = FindingsTurn(
             self.runtime, self.principal, self.owner, self.index, work, (), (), gap, taken
         )
@@ -230,7 +224,7 @@ class _Dreaming:
             rule = self.index.at(recorder.moment.now).by_id(planned.id)
             if rule is None or rule.id in self._states or rule.id in taken:
                 continue
-            self._know([rule.id])
+            self._remember_affected([rule.id])
             self._states[rule.id] = _ended(rule, Status.ARCHIVED, recorder.moment)
             recorder.record(
                 EventType.ARCHIVED, rule.scope, subjects=(rule.id,), reasons=(RULES_CAP,)
@@ -239,30 +233,30 @@ class _Dreaming:
             self.items.append(item)
 
     def _withdraw(self, recorder: EventRecorder, taken: Collection[str]) -> None:
-        """Withdraw the insights that fall, and those that fall by this very dream."""
+        """Withdraw insights that lost their evidence, including through this dream."""
         moment, least = recorder.moment, self.policy.reflection.evidence
         found = [self.index.at(moment.now).by_id(each.id) for each in self.plan.standing]
         standing = [each for each in found if is_standing(each, moment.now)]
         ending = [id for id, state in self._states.items() if state.status is not Status.ACTIVE]
         free = [m for m in standing if m is not None and m.id not in {*self._states, *taken}]
         for insight in fallen_among(self.index, free, least, moment, ending):
-            self._know([insight.id])
+            self._remember_affected([insight.id])
             self._states[insight.id] = withdrawn(insight, moment)
             ids, why = (insight.id,), (EVIDENCE_GONE,)
             recorder.record(EventType.EVICTED, self.owner, subjects=ids, reasons=why)
             self.items.append(DreamItem(step=DreamStep.WITHDRAW, before=ids, reasons=why))
 
     def _insights(self, snapshot: Snapshot) -> Change | None:
-        """Take insights through guards and gates; only what is new and disturbs nothing stays."""
+        """Pass insights through guards and gates; keep only new ones that conflict with nothing."""
         now, proposed = self._now(snapshot), self.batch.judgements
-        fit = [each for each in proposed if self._rests(each, now)]
+        fit = [each for each in proposed if self._has_evidence(each, now)]
         left = [(each, "evidence_moved") for each in proposed if each not in fit]
         while True:
             batch = replace(self.batch, judgements=tuple(fit))
             turn = WriteTurn(self.runtime, self.principal, batch)
             change = turn.decide(snapshot) if fit else None
             pairs = list(zip(fit, turn.outcomes, strict=False)) if change else []
-            # What is said already, or contradicts what a person stated, is no insight.
+            # A repetition, or a contradiction of a user's statement, is not an insight.
             stray = [pair for pair in pairs if pair[1].kind not in (*_NEW, *_REFUSED)]
             if not stray:
                 break
@@ -270,15 +264,15 @@ class _Dreaming:
             gone = [judgement for judgement, _ in stray]
             fit = [each for each in fit if each not in gone]
         self.items += [self._insight(*pair) for pair in pairs]
-        self.items += [replace(_left(judgement), left=why) for judgement, why in left]
+        self.items += [replace(_left_out(judgement), left=why) for judgement, why in left]
         return change
 
     def _insight(self, judgement: Judgement, outcome: Outcome) -> DreamItem:
         candidate = judgement.candidate
-        self._know(candidate.parents)
+        self._remember_affected(candidate.parents)
         if outcome.kind in _REFUSED or outcome.memory is None:
             why = outcome.reasons[0] if outcome.reasons else str(outcome.kind)
-            return replace(_left(judgement), left=why)
+            return replace(_left_out(judgement), left=why)
         self.known[outcome.memory.id] = outcome.memory
         return DreamItem(
             step=DreamStep.INSIGHT,
@@ -288,14 +282,14 @@ class _Dreaming:
             text=outcome.memory.content,
         )
 
-    def _rests(self, judgement: Judgement, now: datetime) -> bool:
+    def _has_evidence(self, judgement: Judgement, now: datetime) -> bool:
         parents = judgement.candidate.parents
         return all(is_standing(self.index.at(now).by_id(id), now) for id in parents)
 
     def _now(self, snapshot: Snapshot) -> datetime:
         return EventRecorder(self.runtime, self.principal, snapshot).moment.now
 
-    def _know(self, ids: Iterable[str]) -> None:
+    def _remember_affected(self, ids: Iterable[str]) -> None:
         for id in ids:
             memory = self.index.found(id)
             if memory is not None:

@@ -1,7 +1,7 @@
-"""What a language model says of candidates: store, hold, wait for repetition, or drop.
+"""Asks a language model about candidates: store, hold, wait for repetition, or drop.
 
-One question for all candidates of a batch; they are shown by number, with the words that bear them
-out. What the answer may do is for policy to say (:mod:`simonides.policy.second_opinion`).
+One question covers all candidates of a batch, shown by number with their evidence. Policy limits
+the effect of the answer (:mod:`simonides.policy.second_opinion`).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from simonides.policy.second_opinion import advised, is_open
 from simonides.ports import LanguageModel, ModelAnswer
 
 MOST = 40
-"""Candidates of one question; chosen: some 4,000 tokens, and an answer of 600."""
+"""Most candidates in one question; chosen: some 4,000 tokens, and an answer of 600."""
 
 MAX_CHARS = 400
-"""Characters that are shown of a candidate and of its evidence; chosen: several sentences."""
+"""Characters shown of a candidate and of its evidence; chosen: several sentences."""
 
 _SHAPE: Final = {"listed": "judgements", "number": "candidate", "said": "judgement"}
 
@@ -47,15 +47,15 @@ JUDGE_SCHEMA: Mapping[str, Any] = schema_of(**_SHAPE, words=Advice)
 async def advise(
     model: LanguageModel, candidates: Sequence[Candidate], *, deadline_s: float
 ) -> ModelAnswer:
-    """Ask a model about candidates, all of them in one question.
+    """Ask a model about candidates in one question.
 
     Args:
-        model: Whom to ask.
+        model: The model.
         candidates: From 1 to :data:`MOST`.
         deadline_s: Seconds in all.
 
     Returns:
-        Raw JSON, for :func:`advice_in`, with what it cost.
+        Raw JSON, for :func:`advice_in`, with its cost.
 
     Raises:
         ModelError: As the port says.
@@ -71,7 +71,7 @@ async def advise(
 
 
 def advice_in(raw: object, count: int) -> tuple[dict[int, Advice], tuple[str, ...]]:
-    """Check what a model answered about candidates numbered from 0; no input raises."""
+    """Check a model's answer about candidates numbered from 0; no input raises."""
     given, wrong = words_by_number(raw, count, **_SHAPE, words=Advice)
     return given, tuple(f"invalid_judgements:{name}" for name in wrong)
 
@@ -87,16 +87,17 @@ def _shown(place: int, candidate: Candidate) -> dict[str, Any]:
 
 
 NOT_JUDGED = "candidates_not_judged"
-"""Diagnostic: so many candidates were more than one question holds; the rules' word stands."""
+"""Diagnostic: the number of candidates beyond one question; the rules' judgement is kept
+for them."""
 
 
 class Advised(NamedTuple):
     """Judgements after a model was asked.
 
     Attributes:
-        judgements: One for each, in their order.
-        usage: What it cost.
-        diagnostics: Why the rules' word stands where the model gave none that can be used.
+        judgements: One per given judgement, in order.
+        usage: Cost of the question.
+        diagnostics: Why the rules' judgement is kept where the model gave none that is usable.
     """
 
     judgements: tuple[Judgement, ...]
@@ -112,21 +113,21 @@ async def advised_by_model(
     *,
     model: LanguageModel | None = None,
 ) -> Advised:
-    """Return judgements as a model's word leaves them: one question for all of them.
+    """Return judgements adjusted by a model, with one question for all of them.
 
-    It can lower any judgement of what was extracted, raise only what
-    :mod:`simonides.policy.second_opinion` lets it, and admit nothing that was refused. Whatever is
-    wrong with its answer, the rules decide there.
+    The model can lower any judgement of an extracted candidate. It can raise only those that
+    :mod:`simonides.policy.second_opinion` permits, and cannot admit a refused one. Where its answer
+    is invalid, the rules decide.
 
     Args:
         runtime: The open simonides.
-        principal: For whom.
-        policy: Of its org; its ``lanes.judge`` may say that nobody is asked.
-        judgements: Of the rules, see :meth:`simonides.engine.write.writer.Writer.judge`.
-        model: The account to ask through; None opens one of its own.
+        principal: The principal of the candidates.
+        policy: Policy of its org; ``lanes.judge`` can turn the question off.
+        judgements: The rules' judgements, see :meth:`simonides.engine.write.writer.Writer.judge`.
+        model: Model account to use; None opens one.
 
     Raises:
-        StoreError: If what is used cannot be written down.
+        StoreError: If the usage cannot be recorded.
     """
     open_ones = [place for place, each in enumerate(judgements) if is_open(each)]
     asked = open_ones[:MOST]

@@ -1,8 +1,8 @@
-"""What consolidation would change of one owner: looked for outside every turn.
+"""Plans a consolidation: finds what it would change for one owner, outside any turn.
 
-The hygiene cycle's look finds what is said twice, displaced or contradicted, and puts to a model
-what its rules do not know; what is left standing is what insights may be made of, if enough of it
-is new. Both say what they cost.
+The scan of the hygiene cycle finds repeated, superseded and contradicting memories. It asks a model
+where the rules cannot tell. Insights are made from the remaining memories, if enough is new. Both
+report their cost.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ from simonides.policy.policy import Policy
 from simonides.ports import LanguageModel
 
 PAGE = 1_000
-"""Links of the trail read at a time, from the newest back."""
+"""Links of the audit trail read at a time, from the newest back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a dream would do; nothing is decided yet.
+    """What a dream would do, before any decision.
 
     Attributes:
-        found: Statements that give way, or that a person is asked about.
-        insights: Candidates for new memories, with what each rests on.
-        standing: Insights that stand.
-        surplus: Rules beyond the cap, the oldest of them.
-        reflected: Whether there was enough that was new.
-        memories: Memories looked at.
-        usage: What the model cost.
-        diagnostics: Why it said nothing, or what was wrong in its answers.
+        found: Memories that give way, or that a person must decide about.
+        insights: Candidates for new memories, with the evidence of each.
+        standing: Active insights.
+        surplus: The oldest rules, beyond the cap.
+        reflected: Whether there was enough new content.
+        memories: Number of memories scanned.
+        usage: Cost of the model.
+        diagnostics: Why the model was not used, or what was wrong in its answers.
     """
 
     found: tuple[Found, ...] = ()
@@ -74,7 +74,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Planner:
-    """Looks through one owner's memories for what to dream of."""
+    """Scans one owner's memories for what a dream can change."""
 
     runtime: Runtime
     principal: Principal
@@ -86,7 +86,7 @@ class Planner:
         self.model = account_of(self.runtime, self.owner)
 
     async def plan(self) -> Plan:
-        """Look, and ask the model if there is one: two questions at the most.
+        """Scan, and ask the model if there is one: two questions at most.
 
         Raises:
             StoreError: If the store cannot be read.
@@ -107,7 +107,7 @@ class Planner:
         return await self._reflected(plan, free)
 
     async def reflection(self) -> Plan:
-        """Only look for insights to make and to withdraw: one question at the most.
+        """Plan only insights to make and to withdraw: one question at most.
 
         Raises:
             StoreError: If the store cannot be read.
@@ -149,7 +149,7 @@ class Planner:
         return replace(plan, insights=tuple(made), reflected=True)
 
     async def _reflected_last(self) -> datetime | None:
-        """Return when there was a reflection last, as the trail tells."""
+        """Return the time of the last reflection, from the audit trail."""
         (head,) = await self.runtime.store.heads([self.owner])
         last = 0 if head is None else head.seq
         while last > 0:
@@ -183,7 +183,7 @@ class Planner:
         plan = replace(
             plan, usage=plan.usage + answer.usage, diagnostics=(*plan.diagnostics, *wrong)
         )
-        # A value that facts share is told either way; what the model says comes first.
+        # Shared values are proposed in both cases; the model's insights come first.
         return (*safe, *by_rule)[: rules.insights], plan
 
     def _candidate(self, insight: Insight, known: dict[str, Memory]) -> Candidate:
@@ -209,9 +209,9 @@ class Planner:
 
 
 def _surplus(memories: Sequence[Memory], most: int | None) -> tuple[Memory, ...]:
-    """Return the rules beyond the cap: pinned ones stay, then those said or confirmed last.
+    """Return the rules beyond the cap. Pinned rules stay, then the ones stated or confirmed last.
 
-    No write leaves more than the cap; a policy of today may want fewer than yesterday's.
+    Writes respect the cap, but a changed policy may have a lower one.
     """
     if most is None:
         return ()
@@ -221,5 +221,5 @@ def _surplus(memories: Sequence[Memory], most: int | None) -> tuple[Memory, ...]
 
 
 def _commands(text: str) -> bool:
-    """Whether an insight would tell whoever reads it what to do."""
+    """Whether an insight contains instructions to its reader."""
     return any(each.concern is Concern.POISON for each in look(text, Trust.EXTERNAL))

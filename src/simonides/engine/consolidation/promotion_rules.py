@@ -1,24 +1,24 @@
-"""What becomes of what is held back when its session ends: rules alone.
+"""Rules that decide on a held candidate when its session ends.
 
-Evidence is counted in turns: the one that a candidate was read in, and those that bear it out
-(:mod:`simonides.text.similarity.support`). The first row that applies decides:
+Evidence is counted in turns: the turn of the candidate, and the turns that support it
+(:mod:`simonides.text.similarity.support`). The first matching row decides:
 
 =======================  =========  ==============================================================
 reason                   verdict    when
 =======================  =========  ==============================================================
-``memory_control``       let go     it asks not to be remembered; that is obeyed, never stored
-``turn_scoped``          let go     marked: meant for the moment, without a durable cue
-``waits_for_somebody``   wait       hygiene or want of proof holds it: words do not decide
-``no_news``              wait       nothing in the session that ends bears it out
-``said_n_times:<n>``     promote    enough turns of this session bear it out
+``memory_control``       let go     asks not to be remembered; that is obeyed, never stored
+``turn_scoped``          let go     marked as meant for the moment, without a durable cue
+``waits_for_somebody``   wait       held by hygiene or for lack of proof: a person decides
+``no_news``              wait       the ending session does not support it
+``said_n_times:<n>``     promote    enough turns of this session support it
 ``two_turns:<n>``        promote    implicit and procedural: enough turns in all
-``prior_session``        promote    this session bears it out, and one before it did
-``in_summary``           promote    held, not for repetition: this session's summary says it too
-``too_little_evidence``  wait       anything else
+``prior_session``        promote    this session and an earlier one support it
+``in_summary``           promote    not held for repetition, and in this session's summary
+``too_little_evidence``  wait       all other cases
 =======================  =========  ==============================================================
 
-An implicit procedural candidate is promoted by turns alone, one that needs repetition by its
-user's words alone; a summary was written by no user.
+Only turns promote an implicit procedural candidate, and only the user's words promote one that
+needs repetition. A summary is not the user's words.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from simonides.text import patterns
 from simonides.text.similarity.support import Said, claim_of, is_said_in
 
 TURN_SCOPED = "turn_scoped"
-"""Mark of what was said for the moment; capture gives it."""
+"""Mark, set by capture, of a statement meant only for the moment."""
 
 MEMORY_CONTROL = "memory_control"
 
 
 class Fate(StrEnum):
-    """What becomes of what is held back."""
+    """Decision on a held candidate."""
 
     PROMOTE = "promote"
     WAIT = "wait"
@@ -50,11 +50,11 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of it, and by which row of the table.
+    """Decision on a held candidate, with the row of the table that made it.
 
     Attributes:
-        fate: What.
-        reason: Why, machine-readable.
+        fate: The decision.
+        reason: Its machine-readable reason.
     """
 
     fate: Fate
@@ -69,14 +69,15 @@ def verdict(
     *,
     unproven: frozenset[str] = frozenset(),
 ) -> Verdict:
-    """Say what becomes of candidates that claim the same.
+    """Decide on held candidates of one claim.
 
     Args:
-        alike: Each with why it is held: ``hold`` or ``repeat``; one or more, of one claim.
+        alike: Each with the reason for holding it, ``hold`` or ``repeat``; one or more, of one
+            claim.
         session: The session that ends.
-        summary: Its summary; empty where there is none, or none yet.
-        rules: By what numbers.
-        unproven: Reasons that say that no user's words bear it out.
+        summary: Its summary; empty if there is none, or none yet.
+        rules: The limits.
+        unproven: Reasons that mark a candidate without support in a user's words.
     """
     (kind, held), *_ = alike
     candidate = held.candidate
@@ -103,7 +104,7 @@ def verdict(
 
 
 def is_memory_control(text: str) -> bool:
-    """Whether a text is about what is to be remembered, and not itself worth it."""
+    """Whether a text is about what to remember, and so not worth storing itself."""
     return patterns.compile(_CONTROL, ignore_case=True).search(text) is not None
 
 
@@ -116,7 +117,7 @@ _CONTROL = (
 
 
 def _evidence(alike: Sequence[tuple[str, Held]], session: str) -> tuple[int, int]:
-    """Return how many turns bear the claim out: of this session, and of those before."""
+    """Return the number of turns that support the claim: in this session, and in earlier ones."""
     turns = {
         (each.session, turn) for _, held in alike for each in held.evidence for turn in each.turns
     }

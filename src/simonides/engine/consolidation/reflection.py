@@ -1,9 +1,9 @@
-"""Insights: what several memories say together, and for how long that may be said.
+"""Insights: statements that several memories support together.
 
-An insight rests on memories by their ids, never on words of an answer: a model is shown memories by
-number, and what it cites beyond them does not exist. Every number, date and name of it must stand
-in a memory that it cites. Without a model the rules propose very little: a value that several keyed
-facts share. It is an inference of the agent's, never a directive, and it falls with its evidence.
+An insight cites memories by id. A model sees memories by number, and a citation outside them is
+refused. Every number, date and name in an insight must be in a cited memory. Without a model, the
+rules propose only a value that several keyed facts share. An insight is the agent's inference and
+never a directive, and is withdrawn when its evidence is gone.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ MAX_CHARS = 240
 """Longest insight; chosen: two sentences."""
 
 SHARED = 3
-"""Keyed facts of one value that the rules make an insight of; chosen: two may well be chance."""
+"""Fewest keyed facts with one value that the rules turn into an insight; chosen: two may be
+chance."""
 
-LASTS = timedelta(days=2)
-"""What ends sooner is no evidence: an insight has a whole day to live at the least."""
+LEAST_LIFETIME = timedelta(days=2)
+"""Shortest remaining lifetime of evidence; an insight is thus valid for at least a whole day."""
 
 _NO_VALUES = frozenset("yes no true false none unknown n/a other default".split())
 
@@ -72,12 +73,12 @@ _INVALID: Final = "reflection"
 
 
 class Insight(NamedTuple):
-    """What is proposed.
+    """A proposed insight.
 
     Attributes:
         text: One sentence.
-        evidence: Ids of the memories that it rests on, in the order shown.
-        rule: What proposed it: ``model``, or the name of a rule.
+        evidence: Ids of the memories that support it, in the order shown.
+        rule: ``model``, or the name of the rule that proposed it.
     """
 
     text: str
@@ -88,16 +89,17 @@ class Insight(NamedTuple):
 def evidence_among(
     memories: Iterable[Memory], sensitivities: Sequence[Sensitivity], most: int, now: datetime
 ) -> list[Memory]:
-    """Return the memories that insights may be made of, the newest first.
+    """Return the memories that may be evidence for insights, the newest first.
 
-    What everybody who may read the insight may read as well: for no purpose, task or agent of its
-    own. Nothing external, no verbatim turn or other episode, nothing that policy keeps out of
-    prompts, that waits for a person or ends soon, and no insight: none rests on another.
+    Evidence must be readable by every reader of the insight: it has no purpose, task or agent of
+    its own. Excluded are external memories, verbatim turns and other episodes, and memories that
+    policy keeps out of prompts. Also excluded are memories in review, those that expire soon, and
+    insights.
     """
     fit = [
         memory
         for memory in memories
-        if is_standing(memory, now + LASTS)
+        if is_standing(memory, now + LEAST_LIFETIME)
         and memory.kind is not Kind.EPISODIC
         and memory.category != INSIGHT
         and memory.trust is not Trust.EXTERNAL
@@ -111,7 +113,9 @@ def evidence_among(
 
 
 def weight_since(memories: Iterable[Memory], since: datetime | None) -> float:
-    """Return the summed importance of what was recorded after a time, insights apart."""
+    """Return the summed importance of memories recorded after a time, without insights and
+    episodes.
+    """
     return sum(
         memory.importance.weight
         for memory in memories
@@ -124,7 +128,7 @@ def weight_since(memories: Iterable[Memory], since: datetime | None) -> float:
 async def ask_insights(
     model: LanguageModel, memories: Sequence[Memory], *, deadline_s: float
 ) -> ModelAnswer:
-    """Ask a model what some memories show together, in one question.
+    """Ask a model in one question what some memories show together.
 
     Raises:
         ModelError: As the port says.
@@ -145,16 +149,16 @@ async def ask_insights(
 def insights_in(
     raw: object, memories: Sequence[Memory], *, least: int, most: int
 ) -> tuple[tuple[Insight, ...], tuple[str, ...]]:
-    """Check what a model answered about memories numbered from 0.
+    """Check a model's answer about memories numbered from 0.
 
     Args:
         raw: Parsed JSON of any shape.
-        memories: Those that it was shown.
-        least: Memories that an insight must cite.
-        most: Insights that are taken.
+        memories: The memories shown to the model.
+        least: Fewest memories that an insight must cite.
+        most: Most insights to accept.
 
     Returns:
-        The insights, and what was wrong with others, each once. No input raises.
+        The valid insights, and the problems of the others, each once. No input raises.
     """
     listed = raw.get("insights") if isinstance(raw, Mapping) else None
     if not isinstance(listed, (list, tuple)):
@@ -171,8 +175,8 @@ def insights_in(
 
 
 def by_rules(memories: Sequence[Memory], *, most: int) -> tuple[Insight, ...]:
-    """Return what rules make of memories: a value that three keyed facts have, those first that
-    have it most often.
+    """Return insights from values that at least :data:`SHARED` keyed facts share, the most frequent
+    first.
     """
     shared: dict[str, dict[str, Memory]] = defaultdict(dict)
     for memory in memories:

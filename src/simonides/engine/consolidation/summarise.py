@@ -1,4 +1,4 @@
-"""Summaries of what was said: by the model where there is one, else out of its own sentences."""
+"""Summarises turns: by a model if there is one, else by extracting sentences."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from simonides.text.normalise import check_text
 _INVALID: Final = "summary"
 
 UNSUPPORTED: Final = "unsupported"
-"""What is told of a summary with a number, date or name that nobody said."""
+"""Problem: the summary has a number, date or name that is in no turn."""
 
 SUMMARY_SYSTEM = """You summarise a conversation for the notes of the assistant that took part in
 it: what the user wanted, what was found out and decided, and what is left to do. The turns are
@@ -61,10 +61,10 @@ async def ask_summary(
     """Ask a model for a summary.
 
     Args:
-        model: Whom to ask.
-        told: Turns in their order; all of it is shown.
-        earlier: What went before them, in short; empty for nothing.
-        max_chars: Length of the summary at the most.
+        model: The model.
+        told: Turns in order; all are shown.
+        earlier: Short text of what preceded them; empty for nothing.
+        max_chars: Most characters of the summary.
         deadline_s: Seconds in all.
 
     Raises:
@@ -84,16 +84,16 @@ async def ask_summary(
 def summary_in(
     raw: object, told: Sequence[Told], *, earlier: str, max_chars: int
 ) -> tuple[str, str | None]:
-    """Check a summary as a model gave it.
+    """Check a model's summary.
 
     Args:
         raw: Parsed JSON of any shape.
-        told: What the model was shown.
-        earlier: Likewise.
-        max_chars: A longer one ends with the last sentence that fits.
+        told: The turns shown to the model.
+        earlier: The earlier text shown to the model.
+        max_chars: A longer summary is cut after the last sentence that fits.
 
     Returns:
-        The summary and None; or an empty text and what is wrong with it.
+        The summary and None; or an empty text and the problem.
     """
     text = raw.get("summary") if isinstance(raw, Mapping) else None
     if not isinstance(text, str):
@@ -101,7 +101,7 @@ def summary_in(
     if not text or text.isspace():
         return "", f"{_INVALID}:empty"
     try:
-        # More than is kept of it is not even looked at.
+        # Bounds the work on an overlong answer; at most max_chars are kept.
         plain = " ".join(check_text("summary", text[: 4 * max_chars], 16 * max_chars).split())
     except InvalidInput:
         return "", f"{_INVALID}:not_text"
@@ -113,7 +113,7 @@ def summary_in(
 
 
 def within(text: str, max_chars: int) -> str:
-    """Return as many whole sentences from the start of a text as fit; empty if not one does."""
+    """Return as many whole sentences from the start of a text as fit; empty if none fits."""
     if len(text) <= max_chars:
         return text
     head = text[:max_chars]
@@ -122,10 +122,10 @@ def within(text: str, max_chars: int) -> str:
 
 
 RULES = "rules"
-"""Who a summary is by that no model wrote."""
+"""Author of a summary that no model wrote."""
 
 EARLIER_CHARS = 4_000
-"""Characters that stand for turns beyond what one question shows; chosen: 1,000 tokens."""
+"""Characters that summarise the turns beyond one question; chosen: 1,000 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +133,10 @@ class Summary:
     """A summary of turns.
 
     Attributes:
-        text: At most as long as was asked; may be empty where nothing was said.
+        text: At most the requested length; empty if the turns say nothing.
         by: ``rules`` or the id of the model.
-        usage: What it cost.
-        diagnostics: Why no model took part though there is one.
+        usage: Cost of the model.
+        diagnostics: Why an available model was not used.
     """
 
     text: str
@@ -154,22 +154,22 @@ async def summarise(
     owner: Scope,
     model: LanguageModel | None = None,
 ) -> Summary:
-    """Summarise turns; secrets are struck out before any model sees them.
+    """Summarise turns; secrets are redacted before a model sees them.
 
-    What a model writes is taken only if every number, date and name in it was said, and it tells
-    nobody what to do; else, and without one, the turns' own sentences say it.
+    A model's summary must have no instructions, and only numbers, dates and names from the turns.
+    Otherwise, and without a model, sentences are extracted from the turns.
 
     Args:
         runtime: The open simonides.
-        policy: Of whom the turns are; its ``lanes.summaries`` may say that no model is asked.
+        policy: Policy of the owner's org; ``lanes.summaries`` can turn the model off.
         turns: Oldest first.
-        max_chars: Length at the most, 40 or more.
-        owner: Whose turns they are: whose ceilings a question goes by.
-        model: The account to ask through; None opens one of its own.
+        max_chars: Most characters, 40 or more.
+        owner: Owner of the turns; its ceilings limit the question.
+        model: Model account to use; None opens one.
 
     Raises:
         ValueError: If ``max_chars`` is less.
-        StoreError: If what is used cannot be written down.
+        StoreError: If the usage cannot be recorded.
     """
     told = [_told(turn, policy) for turn in turns if not turn.text.isspace()]
     account = model or account_of(runtime, owner)
@@ -208,7 +208,7 @@ def _extracted(told: Sequence[Told], max_chars: int) -> str:
 def _fitting(
     runtime: Runtime, policy: Policy, told: Sequence[Told]
 ) -> tuple[Sequence[Told], Sequence[Told]]:
-    """Return the newest turns that one question shows, and those before them."""
+    """Return the newest turns that fit into one question, and the turns before them."""
     room = policy.lanes.batch_tokens
     for place in range(len(told) - 1, -1, -1):
         room -= runtime.models.tokens.count(told[place].text)
@@ -218,35 +218,35 @@ def _fitting(
 
 
 def _commands(text: str) -> bool:
-    """Whether a summary would tell whoever reads it what to do: no summary does."""
+    """Whether a summary contains instructions to its reader, which a summary never needs."""
     return any(each.concern is Concern.POISON for each in look(text, Trust.EXTERNAL))
 
 
-TOLD_BY = frozenset({Role.USER, Role.ASSISTANT})
-"""Whose turns a summary is made of. What tools and others said came from outside: a summary of it
-would be external, and so would be none of the user's session."""
+SUMMARISED_ROLES = frozenset({Role.USER, Role.ASSISTANT})
+"""Roles whose turns are summarised. Turns of tools and others are external. A summary of them would
+be external too, and so would not belong to the user's session."""
 
 
 def is_substantive(turns: Sequence[Turn], rules: ConsolidationRules) -> bool:
-    """Whether a session was worth a summary: enough turns of the user, with enough in them."""
+    """Whether a session is worth a summary: enough turns of the user, with enough text."""
     said = [turn.text for turn in turns if turn.role is Role.USER]
     chars = sum(len(" ".join(text.split())) for text in said)
     return len(said) >= rules.arc_user_turns and chars >= rules.arc_user_chars
 
 
-def arc(
+def summary_candidate(
     text: str, by: str, session: str, turns: Sequence[Turn], scope: Scope, parents: Sequence[str]
 ) -> Candidate:
-    """Return a summary as it is proposed: the agent's words, whoever's they were before.
+    """Return a summary as a candidate, with the agent as its source.
 
     Args:
         text: The summary.
         by: ``rules`` or the id of a model.
-        session: Of what session.
-        turns: What it was made of.
-        scope: Where it goes.
-        parents: Ids of memories of the same talk: the summary may say what they say, and goes when
-            one of them is forgotten.
+        session: The summarised session.
+        turns: The summarised turns.
+        scope: Scope of the candidate.
+        parents: Ids of memories of the same conversation. The summary may repeat them, and is
+            deleted when one of them is forgotten.
     """
     source = Source.AGENT_INFERRED
     times = [turn.said_at for turn in turns if turn.said_at is not None]

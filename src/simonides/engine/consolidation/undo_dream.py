@@ -1,4 +1,4 @@
-"""Dreams looked up in the trail, and taken back."""
+"""Looks up dreams in the audit trail, and undoes them."""
 
 from __future__ import annotations
 
@@ -41,41 +41,41 @@ FORGOTTEN = "forgotten"
 CHANGED_SINCE = "changed_since"
 EXPIRED = "expired"
 
-Stories = Mapping[str, Sequence[Memory]]
-"""By id all states of a memory, oldest first; none of one that is gone."""
+StateHistories = Mapping[str, Sequence[Memory]]
+"""All states of a memory by id, oldest first; empty for a deleted one."""
 
 
 def restored(
     item: DreamItem,
-    stories: Stories,
+    histories: StateHistories,
     at: int,
     moment: Moment,
     view: OwnerView,
     functional: frozenset[str],
 ) -> tuple[Memory, ...] | str:
-    """Return the states that take one item back, or why it stays.
+    """Return the states that undo one item, or the reason why it cannot be undone.
 
     Args:
-        item: As the trail keeps it.
-        stories: Of its memories.
-        at: When the dream was applied, µs: the states that it made begin there.
-        moment: When it is taken back.
-        view: What stands.
+        item: As in the audit trail.
+        histories: States of its memories.
+        at: When the dream was applied, µs: its states begin there.
+        moment: When it is undone.
+        view: The current memories.
         functional: Predicates of which a subject has one value at a time.
     """
     changed = item.after if item.step is DreamStep.INSIGHT else item.before
     states = []
     for id in changed:
-        before = _before(stories.get(id, ()), at, moment)
+        before = _before(histories.get(id, ()), at, moment)
         if isinstance(before, str):
             return before
         states.append(before)
     if item.step is not DreamStep.INSIGHT and any(
-        not _stands(stories.get(id, ())) for id in item.after
+        not _is_live(histories.get(id, ())) for id in item.after
     ):
-        # What they gave way to has given way itself: their place is another's by now.
+        # Their successor was itself superseded, so another memory has their place.
         return CHANGED_SINCE
-    deed = Deed("", EventType.DREAMED, at, tuple(tuple(stories[id]) for id in item.ids))
+    deed = Deed("", EventType.DREAMED, at, tuple(tuple(histories[id]) for id in item.ids))
     try:
         check_room(deed, [each for each in states if each.status.is_live], view, functional)
     except UndoRefused as refused:
@@ -97,16 +97,16 @@ def _before(states: Sequence[Memory], at: int, moment: Moment) -> Memory | str:
     return replace(former, versions=last.versions, known_from=moment.now, known_to=None)
 
 
-def _stands(states: Sequence[Memory]) -> bool:
+def _is_live(states: Sequence[Memory]) -> bool:
     return bool(states) and states[-1].status.is_live
 
 
 PAGE = 1_000
-"""Links of the trail read at a time, from the newest back."""
+"""Links of the audit trail read at a time, from the newest back."""
 
 
 class DreamUndoer:
-    """Looks up and takes back the dreams of one principal's owner."""
+    """Looks up and undoes the dreams of one principal's owner."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
@@ -138,13 +138,15 @@ class DreamUndoer:
             raise UndoRefused(name, "unknown_event", advice)
         dream = _dream_of(event, is_undone=False)
         ids = {id for item in dream.items for id in item.ids}
-        stories = {id: await runtime.store.states(owner, id) for id in sorted(ids)}
+        histories = {id: await runtime.store.states(owner, id) for id in sorted(ids)}
         reviews = {each.id: each for each in await runtime.store.reviews(owner)}
         at = to_us(datetime.fromisoformat(event["at"]))
-        turn = _Waking(runtime, self._principal, owner, index, dream, head, stories, reviews, at)
+        turn = _UndoTurn(
+            runtime, self._principal, owner, index, dream, head, histories, reviews, at
+        )
         committed = await runtime.store.commit(owner, TurnRequest(since=head), turn.decide)
         index.follow(committed)
-        # What stands again may be an insight whose evidence has gone since.
+        # A restored memory may be an insight whose evidence is gone since.
         await withdraw(runtime, self._principal, owner)
         return turn.undone
 
@@ -157,20 +159,20 @@ class DreamUndoer:
             if event["id"] == name and event["type"] == EventType.DREAMED:
                 return event
             if event["details"].get("undoes") == name:
-                advice = f"event {event['id']} took it back already"
+                advice = f"event {event['id']} has already undone it"
                 raise UndoRefused(name, "already_undone", advice)
         return None
 
     async def _events(self, head: Head | None) -> AsyncIterator[Mapping[str, Any]]:
-        """Yield dreams and what undid something, from the newest back."""
+        """Yield dreams and undo events, from the newest back."""
         last = 0 if head is None else head.seq
         while last > 0:
             first = max(last - PAGE, 0)
             links = await self._runtime.store.links(self._owner, after=first, limit=last - first)
             for link in reversed(links):
-                told = link.payload or b""
-                if b'"dreamed"' in told or b'"undoes"' in told:
-                    yield json.loads(told)
+                payload = link.payload or b""
+                if b'"dreamed"' in payload or b'"undoes"' in payload:
+                    yield json.loads(payload)
             last = first
 
 
@@ -187,8 +189,8 @@ def _dream_of(event: Mapping[str, Any], *, is_undone: bool) -> Dream:
 
 
 @dataclass(slots=True)
-class _Waking:
-    """Takes a dream back under the turn, as far as nothing has come of it since."""
+class _UndoTurn:
+    """Undoes a dream under the turn, except items whose memories have changed since."""
 
     runtime: Runtime
     principal: Principal
@@ -196,7 +198,7 @@ class _Waking:
     index: OwnerIndex
     dream: Dream
     read_at: Head
-    stories: Stories
+    histories: StateHistories
     reviews: Mapping[str, ReviewRecord]
     at: int
     undone: Dream = field(default_factory=Dream)
@@ -208,7 +210,7 @@ class _Waking:
         states: dict[str, Memory] = {}
         closed: list[ReviewRecord] = []
         items = []
-        # What was done last is taken back first.
+        # Undone in reverse order.
         for item in reversed(self.dream.items):
             again = self._restored(item, moved, recorder)
             if isinstance(again, str):
@@ -220,7 +222,7 @@ class _Waking:
         items.reverse()
         self.undone = replace(self.dream, status=DreamStatus.UNDONE, items=tuple(items))
         if self.dream.items and not states:
-            why = "every memory of it has changed since; correct them instead"
+            why = "every memory of the dream has changed since; correct the memories instead"
             raise UndoRefused(self.dream.id, CHANGED_SINCE, why)
         recorder.record(
             EventType.UNDONE,
@@ -237,7 +239,7 @@ class _Waking:
         )
 
     def _moved(self, snapshot: Snapshot) -> frozenset[str] | None:
-        """Return what has changed since it was read; None for everything."""
+        """Return the ids changed since the dream was read; None if all may have changed."""
         head = snapshot.head
         if head is None or head[:2] != self.read_at[:2]:
             return None
@@ -252,7 +254,7 @@ class _Waking:
         policy = self.runtime.policies.policy_for(self.owner.org)
         return restored(
             item,
-            self.stories,
+            self.histories,
             self.at,
             recorder.moment,
             self.index.at(recorder.moment.now),
@@ -260,7 +262,7 @@ class _Waking:
         )
 
     def _closed(self, item: DreamItem, recorder: EventRecorder) -> list[ReviewRecord]:
-        """Return the review that an item opened as one that nobody need decide any more."""
+        """Return the open reviews that an item created, marked as expired."""
         if item.step is not DreamStep.REVIEW:
             return []
         named = [

@@ -1,1 +1,1 @@
-"""Looks again at stored memories for duplicates, contradictions and staleness."""
+"""Scans stored memories for duplicates, contradictions and staleness."""

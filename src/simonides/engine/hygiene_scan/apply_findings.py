@@ -1,7 +1,7 @@
-"""Findings about what stands, applied in one turn: merged, displaced, or put to a person.
+"""Applies findings about stored memories in one turn: merge, supersede, or open a review.
 
-Whoever looks outside every turn, the hygiene cycle or a dream, applies by this what it found, as
-far as both memories still stand.
+Used by the hygiene cycle and by dreams, which look for findings outside any turn. A finding is
+applied only if both memories still exist.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from simonides.engine.write.rules.versions import under_review
 from simonides.retrieval.index.owner_index import OwnerIndex
 
 REVIEW_EXPIRED = "review_expired"
-"""Reason: nobody has decided a review in time."""
+"""Reason: a review was not decided in time."""
 
 HELD_EXPIRED = "held_expired"
-"""Reason: nobody has decided in time about what waited because of what hygiene found."""
+"""Reason: a candidate held because of a hygiene finding was not decided in time."""
 
 REVIEW = "review"
-"""What stands before the id of a review among the reasons of an item."""
+"""Prefix of the review id among the reasons of an item."""
 
 
 class Found(NamedTuple):
-    """Two memories that one of them is to give way for, or that a person is asked about.
+    """Two memories of which one gives way, or which a person must decide about.
 
     Attributes:
-        older: Id of what was said first.
-        newer: Id of what was said later.
-        verdict: What the newer does to the older; neither for a repetition.
-        model: Name of the language model that said so; empty for the rules.
+        older: Id of the memory stated first.
+        newer: Id of the memory stated later.
+        verdict: What the newer does to the older; ``neither`` for a repetition.
+        model: Name of the language model that gave the verdict; empty for the rules.
     """
 
     older: str
@@ -51,22 +51,22 @@ class Found(NamedTuple):
 
 @dataclass(slots=True)
 class FindingsTurn:
-    """A few findings, to be applied under the owner's turn as far as both memories still stand.
+    """A batch of findings, applied under the owner's turn where both memories still exist.
 
     Attributes:
         runtime: The open simonides.
-        principal: Who has it done.
-        owner: Whose turn it is.
+        principal: Requests the change; named in the audit trail.
+        owner: Owner whose turn it is.
         index: The owner's index.
         work: The findings, in the order in which they are applied.
-        late: Reviews that nobody has decided in time.
-        waited: Held candidates of which the same is true.
-        gap: Difference of confidence from which on a contradiction is decided by it.
-        taken: Memories that something else changes in the same turn.
-        counts: What was done, by the names of a report; after :meth:`decide`, like the next two.
-        items: The same one by one.
-        states: What stands then, by id.
-        reviews: Opened or expired.
+        overdue_reviews: Reviews that were not decided in time.
+        overdue_held: Ids of held candidates that were not decided in time.
+        gap: Smallest difference in confidence that decides a contradiction.
+        taken: Memories that another change of the same turn updates.
+        counts: Actions by their name in a report. Set by :meth:`decide`, like the next three.
+        items: The same actions, one by one.
+        states: The resulting memory states, by id.
+        reviews: Opened or expired reviews.
     """
 
     runtime: Runtime
@@ -74,8 +74,8 @@ class FindingsTurn:
     owner: Scope
     index: OwnerIndex
     work: Sequence[Found]
-    late: Sequence[Review]
-    waited: tuple[str, ...]
+    overdue_reviews: Sequence[Review]
+    overdue_held: tuple[str, ...]
     gap: float
     taken: frozenset[str] = frozenset()
     counts: dict[str, int] = field(default_factory=dict)
@@ -84,29 +84,29 @@ class FindingsTurn:
     reviews: list[Review] = field(default_factory=list)
 
     def decide(self, snapshot: Snapshot) -> Change | None:
-        """Apply what still stands, and let go of what nobody decided in time."""
+        """Apply the findings that are still valid; expire overdue reviews and held candidates."""
         self.index.refresh(snapshot)
         recorder = EventRecorder(self.runtime, self.principal, snapshot)
         self.apply(recorder)
-        for review in self.late:
+        for review in self.overdue_reviews:
             self._expire(review, recorder)
-        if self.waited:
+        if self.overdue_held:
             recorder.record(
-                EventType.FORGOTTEN, self.owner, subjects=self.waited, reasons=(HELD_EXPIRED,)
+                EventType.FORGOTTEN, self.owner, subjects=self.overdue_held, reasons=(HELD_EXPIRED,)
             )
-            self.counts["held_expired"] = len(self.waited)
+            self.counts["held_expired"] = len(self.overdue_held)
         if not recorder.events:
             return None
         return Change(
             known_at=recorder.moment.known_at,
             restated=tuple(self.states.values()),
             reviews=tuple(map(encode_review, self.reviews)),
-            released=self.waited,
+            released=self.overdue_held,
             events=recorder.events,
         )
 
     def apply(self, recorder: EventRecorder) -> None:
-        """Apply the findings for somebody who makes the change; asked again, it starts anew."""
+        """Apply the findings to a change that the caller builds; a second call starts over."""
         self.counts, self.items, self.states, self.reviews = {}, [], {}, []
         for found in self.work:
             self._apply(found, recorder)
@@ -115,9 +115,9 @@ class FindingsTurn:
         now = recorder.moment.now
         sides = [self.index.at(now).by_id(id) for id in (found.older, found.newer)]
         older, newer = sides
-        # What this very turn has changed is looked at by the next cycle.
-        met = {found.older, found.newer} & (self.states.keys() | self.taken)
-        if older is None or newer is None or met:
+        # The next cycle examines what this turn has changed.
+        already_changed = {found.older, found.newer} & (self.states.keys() | self.taken)
+        if older is None or newer is None or already_changed:
             self._count("left")
             return
         if found.verdict.relation in (Relation.NEITHER, Relation.SAME):
@@ -125,7 +125,7 @@ class FindingsTurn:
             reasons = (found.verdict.reason,) if is_models else ("said_twice",)
             details = {"model": found.model} if found.model else {}
             self._state(gone(newer, older, recorder.moment))
-            self._tell(EventType.MERGED, older, newer, reasons, recorder, "duplicates", details)
+            self._record(EventType.MERGED, older, newer, reasons, recorder, "duplicates", details)
             self._note(DreamStep.MERGE, (newer.id,), (older.id,), reasons)
             return
         if Status.REVIEW in (older.status, newer.status):
@@ -138,7 +138,7 @@ class FindingsTurn:
             self._state(outcome[1])
             counted = "updates" if is_update else "resolved"
             ends = (outcome[0], outcome[1], reasons)
-            self._tell(EventType.SUPERSEDED, *ends, recorder, counted, details)
+            self._record(EventType.SUPERSEDED, *ends, recorder, counted, details)
             self._note(DreamStep.SUPERSEDE, (outcome[1].id,), (outcome[0].id,), reasons)
             return
         review = Review(
@@ -154,7 +154,7 @@ class FindingsTurn:
             self._state(under_review(side, recorder.moment))
         self.reviews.append(review)
         details |= {"review": review.id}
-        self._tell(EventType.REVIEW, newer, older, reasons, recorder, "contradictions", details)
+        self._record(EventType.REVIEW, newer, older, reasons, recorder, "contradictions", details)
         self._note(DreamStep.REVIEW, (older.id, newer.id), (), (*reasons, f"{REVIEW}:{review.id}"))
 
     def _expire(self, review: Review, recorder: EventRecorder) -> None:
@@ -179,7 +179,7 @@ class FindingsTurn:
     def _state(self, memory: Memory) -> None:
         self.states[memory.id] = memory
 
-    def _tell(
+    def _record(
         self,
         type: EventType,
         one: Memory,

@@ -1,8 +1,8 @@
-"""Asks a language model what the rules do not know: which near statements contradict.
+"""Asks a language model which near statements contradict, where the rules cannot tell.
 
-Outside every turn, once for each look through an owner's memories, about so many pairs as policy
-allows. What it says is a finding as the rules' are, and is applied like those: under the owner's
-turn, if both statements still stand then.
+The model is asked outside any turn, once per scan of an owner's memories. Policy limits the number
+of pairs. A verdict becomes a finding, applied under the owner's turn if both statements still
+exist.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from simonides.policy.policy import Policy
 from simonides.ports import LanguageModel
 
 MODEL = "model"
-"""Name of the language model among what ails, for ``status``: a daily look has no other reader."""
+"""Name of the language model among the failing components in ``status``. A failure in the daily
+scan is reported only there."""
 
 
 UNLIKE = "same_but_unlike"
@@ -37,11 +38,11 @@ _TELLING = frozenset(UNPROVEN)
 
 
 class Opinion(NamedTuple):
-    """What the model said.
+    """The model's verdicts.
 
     Attributes:
-        found: Pairs of which it said that one is against the other, with its verdict.
-        report: The one it was given, with what was asked, what that cost and what went wrong.
+        found: Pairs that the model relates to each other, with its verdict.
+        report: The given report plus the questions asked, their cost and any problems.
     """
 
     found: tuple[tuple[Pair, Verdict], ...]
@@ -55,24 +56,24 @@ async def opinion(
     report: HygieneReport,
     model: LanguageModel | None,
 ) -> Opinion:
-    """Ask the model about those pairs that it may see, what was said last first.
+    """Ask the model about the pairs that it may see, the newest statement first.
 
-    A model that fails is a diagnostic. Without one, or where policy allows no pairs, nothing
+    A failing model yields a diagnostic. Without a model, or if policy allows no pairs, nothing
     happens.
 
     Args:
         runtime: The open simonides.
-        policy: Of the owner's org.
-        pairs: Near statements of which the rules say neither.
-        report: What is known so far.
-        model: Whom to ask: an account of the owner, or None.
+        policy: Policy of the owner's org.
+        pairs: Near statements that the rules do not relate.
+        report: The report so far.
+        model: The owner's model account, or None.
     """
     most = policy.hygiene.model_pairs
     allowed = policy.digest.sensitivities
     seen = [pair for pair in pairs if all(may_be_shown(side, allowed) for side in pair)]
     if model is None or not most or not seen:
         return Opinion((), report)
-    # By the time of what was said last; of one statement's pairs the nearest, as they come.
+    # Newest statement first. The sort is stable, so one statement's pairs stay nearest first.
     seen.sort(key=lambda pair: pair.newer.created_at, reverse=True)
     asked = seen[:most]
     report = report.plus(asked=len(asked), unasked=len(seen) - len(asked))
@@ -84,19 +85,23 @@ async def opinion(
         return Opinion((), report.told(error.usage or NO_USAGE, failure_of(error)))
     ails(runtime, MODEL, None)
     said, wrong = verdicts_of(answer.value, len(asked))
-    told = {place: said[place] for place in sorted(said) if said[place] is not Relation.NEITHER}
-    unlike = [p for p, each in told.items() if each is Relation.SAME and not _may_be_one(asked[p])]
+    related = {place: said[place] for place in sorted(said) if said[place] is not Relation.NEITHER}
+    unlike = [
+        p for p, each in related.items() if each is Relation.SAME and not _may_be_one(asked[p])
+    ]
     wrong = (*wrong, UNLIKE) if unlike else wrong
     found = tuple(
         (asked[place], Verdict(relation, RULE))
-        for place, relation in told.items()
+        for place, relation in related.items()
         if place not in unlike
     )
     return Opinion(found, report.told(answer.usage, *wrong))
 
 
 def _may_be_one(pair: Pair) -> bool:
-    """Whether two texts could be one statement: no number, date, name or denial is in one alone."""
+    """Whether two texts can be one statement: neither has a number, date, name or denial of its
+    own.
+    """
     one, other = pair.older.content, pair.newer.content
     apart = {*gaps(one, other), *gaps(other, one)}
     return apart.isdisjoint(_TELLING)

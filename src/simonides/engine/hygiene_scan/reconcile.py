@@ -1,10 +1,10 @@
-"""How newcomers stand to what was there: by rules when written, by a model where those are silent.
+"""Relates new memories to stored ones by a model, where the rules found no relation.
 
-A write resolves what the rules can tell. Of what it only put beside something near in
-meaning a model is asked afterwards, once for all newcomers of a batch, outside every turn:
-the same, an update, a contradiction, or neither. What it says is applied as a finding of the
-hygiene cycle is, in a turn that looks again whether both still stand as they were read; what has
-moved meanwhile is left to the rules, and nobody is asked again.
+A write applies what the rules can tell. The model is then asked about new memories that are close
+in meaning to stored ones. It is asked once per batch, outside any turn: the same, an update, a
+contradiction, or neither. A verdict is applied as a finding of the hygiene cycle, if both memories
+are unchanged since they were read. A changed pair is left to the rules and is not asked about
+again.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ async def reconcile(
     *,
     model: LanguageModel | None = None,
 ) -> HygieneReport:
-    """Let a model say how newcomers stand to what was there, and apply that.
+    """Ask a model how new memories relate to stored ones, and apply its verdicts.
 
     Args:
         runtime: The open simonides.
-        principal: Who wrote them; the trail names it.
-        policy: Of its org; its ``lanes.reconcile`` may say that nobody is asked.
-        outcomes: Of the writes; those are looked at that left something new with this owner.
-        model: The account to ask through; None opens one of its own.
+        principal: Author of the writes; named in the audit trail.
+        policy: Policy of its org; ``lanes.reconcile`` can turn the question off.
+        outcomes: Outcomes of the writes. Only new memories of this owner are examined.
+        model: Model account to use; None opens one.
 
     Returns:
-        What was done, what that cost, and what went wrong; nothing without a model.
+        What was done, its cost and any problems; empty without a model.
 
     Raises:
-        StoreError: If the store could not; what was done until then stays.
+        StoreError: If the store failed; changes made until then stay.
     """
     owner = principal.home.owner
     new = [

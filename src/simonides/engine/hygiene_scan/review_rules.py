@@ -1,4 +1,4 @@
-"""What becomes of two memories in review when a person decides."""
+"""Resolves two conflicting memories, by a person's decision or by confidence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simonides.engine.write.rules.conflict import ROUNDING
 from simonides.engine.write.rules.versions import confirmed, superseded, untrue
 
 SoftDays: TypeAlias = Callable[[str], float | None]
-"""From a category to its soft life in days, None for no end."""
+"""Maps a category to its soft lifetime in days; None means unlimited."""
 
 
 def decided(
@@ -28,24 +28,24 @@ def decided(
     moment: Moment,
     soft_days: SoftDays,
 ) -> tuple[Memory, ...] | str:
-    """Return the states that a decision leads to, what is kept first; or why it leads to none.
+    """Return the states after a person's decision, the kept memory first, or why there are none.
 
-    What is kept is verified by it. What is not gives way to the other, in a chain of its own; where
-    neither is kept, both go into history without a successor. But a version that came since the
-    review was opened was no side of it: nobody was asked about it, and no decision ends it.
+    The decision verifies the kept memory. The other is superseded by it, in its own chain. If
+    neither is kept, both go into history without a successor. A version created after the review
+    opened is not part of the review, so no decision ends it.
 
     Args:
-        a: What stands of the one side, or None.
-        b: What stands of the other.
+        a: Current memory of one side, or None.
+        b: Current memory of the other side, or None.
         keep: The decision.
         opened_at: When the review was opened.
-        moment: When.
-        soft_days: Soft lives: what is kept is due for review one later.
+        moment: When the decision is made.
+        soft_days: Soft lifetimes: the kept memory is due for review one lifetime later.
 
     Returns:
-        ``already_decided`` where no side waits for a decision any more, ``side_gone`` where the
-        one to be kept does not stand, ``side_changed`` where one that would go has been corrected
-        since.
+        The states, or a reason. ``already_decided``: no side waits for a decision. ``side_gone``:
+        the side to keep does not exist. ``side_changed``: a side to end was corrected after the
+        review opened.
     """
     waiting = [side for side in (a, b) if side is not None and side.status is Status.REVIEW]
     if not waiting:
@@ -69,15 +69,15 @@ def decided(
 def settled(
     older: Memory, newer: Memory, relation: Relation, gap: float, moment: Moment
 ) -> tuple[Memory, Memory] | None:
-    """Return which of two memories in conflict stands, and the state in which the other gives way
-    to it; None where a person has to say.
+    """Return the winner of a conflict and the superseded state of the loser, or None if a person
+    must decide.
 
     Args:
-        older: What was said first.
-        newer: What was said later.
-        relation: Of the newer one to the older.
-        gap: Difference of confidence from which on a contradiction is decided by it.
-        moment: When.
+        older: The memory stated first.
+        newer: The memory stated later.
+        relation: Relation of the newer to the older.
+        gap: Smallest difference in confidence that decides a contradiction.
+        moment: When the conflict is resolved.
     """
     lead = confidence_at(newer, moment.now) - confidence_at(older, moment.now)
     if relation is Relation.UPDATE:
@@ -94,7 +94,7 @@ def settled(
 
 
 def gone(loser: Memory, winner: Memory, moment: Moment) -> Memory:
-    """Return the state of a memory that gives way to one of another chain."""
+    """Return the state of a memory superseded by one of another chain."""
     return replace(superseded(loser, winner, moment), versions=loser.versions)
 
 

@@ -1,11 +1,10 @@
-"""The hygiene cycle: looks again at what is stored for what writes have not found.
+"""The hygiene cycle: scans stored memories for problems that writes did not find.
 
-A cycle first looks, a page of memories at a time and beside the event loop, and notes what it
-found; a language model, where there is one, is asked about what the rules do not know
-(:mod:`simonides.engine.hygiene_scan.contradiction_model`); then it applies all that in turns of a
-few findings, each of
-which looks again whether both memories still stand. So a cycle that is killed has done some and not
-others, and the next one finds the rest.
+A cycle first scans, one page of memories at a time and off the event loop, and collects findings. A
+language model, if there is one, is asked about pairs that the rules cannot relate
+(:mod:`simonides.engine.hygiene_scan.contradiction_model`). Then it applies the findings in turns of
+a few, each checking that both memories still exist. A killed cycle has therefore applied some
+findings, and the next cycle finds the rest.
 """
 
 from __future__ import annotations
@@ -45,17 +44,17 @@ from simonides.retrieval.index.near_duplicates import shape_in
 from simonides.retrieval.index.owner_index import OwnerIndex
 
 PAGE = 200
-"""Memories that are looked at in one go; chosen: a quarter of a second beside the event loop."""
+"""Memories scanned at once; chosen: a quarter of a second off the event loop."""
 
 TURN_FINDINGS = 50
-"""Findings that are applied in one turn; chosen: some 10 ms in a file."""
+"""Findings applied in one turn; chosen: some 10 ms in a file."""
 
 RECENT = timedelta(days=2)
-"""How far the daily cycle looks back: what is older it has looked at before. A day is over for each
-owner at its own time, and one may be missed."""
+"""How far the daily cycle looks back; earlier cycles have scanned what is older. Two days, because
+each owner's day ends at its own time and one cycle may be missed."""
 
 KeptBoth: TypeAlias = Mapping[frozenset[str], datetime]
-"""By the roots of two memories, when a person last decided that both may stand."""
+"""When a person last decided to keep both, by the roots of the two memories."""
 
 _DECISIONS: Mapping[str, EventType] = MappingProxyType(
     {
@@ -64,17 +63,17 @@ _DECISIONS: Mapping[str, EventType] = MappingProxyType(
         "resolved": EventType.SUPERSEDED,
     }
 )
-"""What was decided about a memory, by the count that it is in."""
+"""Event type of a decision, by the name of its count."""
 
 
-class Looked(NamedTuple):
-    """What a look at some rows has shown.
+class ScanResult(NamedTuple):
+    """Result of scanning some rows.
 
     Attributes:
         counts: By the names of :class:`~simonides.domain.operations.hygiene_scan.HygieneReport`.
-        found: What is to be done.
-        pairs: Near statements of which the rules say neither; only where they were asked for.
-        marks: Memories by mark of what hygiene found in them and policy minds.
+        found: Findings to apply.
+        pairs: Near statements that the rules do not relate; only if requested.
+        marks: Number of memories by hygiene mark, for marks that policy acts on.
     """
 
     counts: dict[str, int]
@@ -84,10 +83,9 @@ class Looked(NamedTuple):
 
 
 class Cycle:
-    """Looks through the memories of an owner for somebody."""
+    """Scans the memories of an owner on behalf of a principal."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
-        """Build it; the trail names the principal."""
         self._runtime = runtime
         self._principal = principal
         self._counters = runtime.part(Counters)
@@ -102,19 +100,20 @@ class Cycle:
         among: Sequence[str] | None = None,
         model: LanguageModel | None = None,
     ) -> HygieneReport:
-        """Look through one owner's memories.
+        """Scan one owner's memories and apply the findings.
 
         Args:
-            owner: Whose.
-            dry_run: Only say what would be done.
-            recent: Only at what was said in the last days, against all that was said before it.
-            since: Likewise of what was said since a time, by the rules alone: no model is asked.
-            among: Only at memories of these ids, against all that was said before them; reviews
-                and what waits are then left alone.
-            model: The account to ask through; None opens one of its own.
+            owner: The owner to scan.
+            dry_run: Only report what would be done.
+            recent: Compare only memories of the last days, with all that were stated before them.
+            since: Compare only memories recorded since this time, by the rules alone: no model is
+                asked.
+            among: Compare only memories with these ids, with all that were stated before them.
+                Reviews and held candidates are then left alone.
+            model: Model account to use; None opens one.
 
         Raises:
-            StoreError: If the store could not; what was done until then stays.
+            StoreError: If the store failed; changes made until then stay.
         """
         runtime = self._runtime
         found, report = await self.found(
@@ -127,11 +126,13 @@ class Cycle:
         )
         report = replace(report, dry_run=dry_run)
         index, policy = runtime.indexes.of(owner), runtime.policies.policy_for(owner.org)
-        late = None
+        overdue_reviews = None
         if among is None:
             reviews = map(decode_review, await runtime.store.reviews(owner))
-            late = [each for each in reviews if each.is_overdue(self._now, policy.review_days)]
-        return await self._applied(owner, index, policy, report, found, late)
+            overdue_reviews = [
+                each for each in reviews if each.is_overdue(self._now, policy.review_days)
+            ]
+        return await self._applied(owner, index, policy, report, found, overdue_reviews)
 
     async def found(
         self,
@@ -143,18 +144,18 @@ class Cycle:
         model: LanguageModel | None = None,
         minds: bool = False,
     ) -> tuple[list[Found], HygieneReport]:
-        """Look through one owner's memories and change nothing.
+        """Scan one owner's memories and change nothing.
 
         Args:
             owner: As for :meth:`run`, like the next four.
-            recent: See there.
-            since: See there.
-            among: See there.
-            model: See there.
-            minds: Whether to count what policy would do something about, which is half of the work.
+            recent: See :meth:`run`.
+            since: See :meth:`run`.
+            among: See :meth:`run`.
+            model: See :meth:`run`.
+            minds: Whether to count memories that policy would act on, which is half of the work.
 
         Returns:
-            What is to be done, and a report that counts what was looked at.
+            The findings, and a report that counts the scanned memories.
         """
         runtime = self._runtime
         index = runtime.indexes.of(owner)
@@ -162,7 +163,7 @@ class Cycle:
         policy = runtime.policies.policy_for(owner.org)
         reviews = [decode_review(each) for each in await runtime.store.reviews(owner)]
         look = partial(
-            looked,
+            scan_rows,
             index,
             now=self._now,
             since=self._now - RECENT if recent else since,
@@ -170,7 +171,7 @@ class Cycle:
             has_model=bool(
                 since is None and runtime.models.meter and policy.hygiene.model_pairs > 0
             ),
-            minded_by=policy if minds else None,
+            acting_policy=policy if minds else None,
         )
         report = HygieneReport(owners=1)
         stored = await (self._rows(owner) if among is None else runtime.store.get(owner, among))
@@ -184,10 +185,10 @@ class Cycle:
             found += seen.found
             pairs += seen.pairs
         asked = model or account_of(runtime, owner)
-        report = await self._asked(asked, policy, report, found, pairs)
+        report = await self._ask_model(asked, policy, report, found, pairs)
         return found, report
 
-    async def _asked(
+    async def _ask_model(
         self,
         model: LanguageModel | None,
         policy: Policy,
@@ -195,11 +196,11 @@ class Cycle:
         found: list[Found],
         pairs: Sequence[Pair],
     ) -> HygieneReport:
-        """Add what the model finds in pairs that nothing was found of yet."""
+        """Add the model's verdicts on pairs without a finding yet."""
         if model is None or not pairs:
             return report
-        met = {id for each in found for id in (each.older, each.newer)}
-        left = [pair for pair in pairs if met.isdisjoint({pair.older.id, pair.newer.id})]
+        already_found = {id for each in found for id in (each.older, each.newer)}
+        left = [pair for pair in pairs if already_found.isdisjoint({pair.older.id, pair.newer.id})]
         said = await opinion(self._runtime, policy, left, report, model)
         found += [
             Found(pair.older.id, pair.newer.id, verdict, model.model_id)
@@ -227,13 +228,15 @@ class Cycle:
         policy: Policy,
         report: HygieneReport,
         found: Sequence[Found],
-        late: Sequence[Review] | None,
+        overdue_reviews: Sequence[Review] | None,
     ) -> HygieneReport:
-        """Apply what was found; with ``late`` also let go of what nobody has decided in time."""
+        """Apply the findings; if ``overdue_reviews`` is given, expire these and overdue held
+        candidates.
+        """
         runtime, days = self._runtime, policy.review_days
         kept_days = policy.consolidation.held_days
-        held = () if late is None else await runtime.store.held(owner)
-        waited = tuple(
+        held = () if overdue_reviews is None else await runtime.store.held(owner)
+        overdue_held = tuple(
             row.id for row in held if decode_held(row).is_overdue(self._now, days, kept_days)
         )
         for first in range(0, max(len(found), 1), TURN_FINDINGS):
@@ -244,15 +247,15 @@ class Cycle:
                 owner,
                 index,
                 work,
-                late if late and first == 0 else (),
-                waited if first == 0 else (),
+                overdue_reviews if overdue_reviews and first == 0 else (),
+                overdue_held if first == 0 else (),
                 policy.gates.confidence_gap,
             )
             if report.dry_run:
                 head = index.head
                 if head is not None:
                     turn.decide(Snapshot(head=head, complete=False, rows=()))
-            elif work or turn.late or turn.waited:
+            elif work or turn.overdue_reviews or turn.overdue_held:
                 request = TurnRequest(since=index.head)
                 committed = await runtime.store.commit(owner, request, turn.decide)
                 index.follow(committed)
@@ -263,7 +266,7 @@ class Cycle:
         return report
 
 
-def looked(
+def scan_rows(
     index: OwnerIndex,
     rows: Sequence[StoredRow],
     *,
@@ -271,21 +274,20 @@ def looked(
     since: datetime | None,
     kept: KeptBoth,
     has_model: bool,
-    minded_by: Policy | None,
-) -> Looked:
-    """Look through some rows that stand.
+    acting_policy: Policy | None,
+) -> ScanResult:
+    """Scan some rows.
 
     Args:
-        index: Of their owner.
-        rows: With entries of the current recipe.
+        index: Index of their owner.
+        rows: Current rows, with entries of the current recipe.
         now: The clock.
-        since: Only what was recorded from then on is compared with what was said before; None for
-            all.
-        kept: What a person has decided about and nobody is asked again.
-        has_model: Whether to look for what a model may be asked.
-        minded_by: Tells what of hygiene's findings counts; None not to look for any.
+        since: Only memories recorded from then on are compared with earlier ones; None for all.
+        kept: Pairs that a person decided to keep, which are not reported again.
+        has_model: Whether to collect pairs for a model.
+        acting_policy: Policy that selects the hygiene findings that count; None to look for none.
     """
-    counts = dict.fromkeys(("memories", "stale", *(["sensitive"] if minded_by else [])), 0)
+    counts = dict.fromkeys(("memories", "stale", *(["sensitive"] if acting_policy else [])), 0)
     found: list[Found] = []
     pairs: list[Pair] = []
     marked = Counter[str]()
@@ -297,8 +299,8 @@ def looked(
             continue
         counts["memories"] += 1
         counts["stale"] += seen_at(memory, now).status is Status.STALE
-        if minded_by is not None:
-            marks = _minded(memory, minded_by)
+        if acting_policy is not None:
+            marks = _acted_on(memory, acting_policy)
             marked.update(marks)
             counts["sensitive"] += bool(marks)
         shape = shape_in(row)
@@ -316,17 +318,16 @@ def looked(
         if has_model:
             near = undecided_pairs(memory, view, shape)
             pairs += [pair for pair in near if not _is_kept(pair.older, pair.newer, kept)]
-    return Looked(counts, found, pairs, marked)
+    return ScanResult(counts, found, pairs, marked)
 
 
 def _decisions(counts: Mapping[str, int]) -> Iterator[EventType]:
-    """Yield the hygiene decisions that a turn has counted."""
     for name, type in _DECISIONS.items():
         yield from repeat(type, counts.get(name, 0))
 
 
-def _minded(memory: Memory, policy: Policy) -> set[str]:
-    """Return the marks of what policy would do something about, were the memory written today."""
+def _acted_on(memory: Memory, policy: Policy) -> set[str]:
+    """Return the marks that policy would act on if the memory were written today."""
     action_on = policy.hygiene.action_on
     return {f.mark for f in findings_of(memory) if action_on(f) is not Action.ALLOW}
 
@@ -338,6 +339,6 @@ def _kept_both(reviews: Sequence[Review]) -> KeptBoth:
 
 
 def _is_kept(older: Memory, newer: Memory, kept: KeptBoth) -> bool:
-    """Whether a person let both stand as they are, not another version of one of them."""
+    """Whether a person kept both memories in exactly these versions."""
     at = kept.get(frozenset((older.root, newer.root)))
     return at is not None and max(older.created_at, newer.created_at) <= at

@@ -1,9 +1,9 @@
-"""How often memories were read, folded out of the journal of reads.
+"""How often memories were read, aggregated from the read journal.
 
-Readers append what they read every few seconds. Folded, one entry says of each memory how often it
-was read in all, when last, and how often on each of the last days. It stands in the journal of the
-memories' owner: what somebody read of another owner's, such as the org's, is passed on as counts
-that do not say who read.
+Readers append their reads every few seconds. Folding aggregates these entries into one: per memory
+the total reads, the last read, and reads per day. The result is stored in the journal of the
+memories' owner. Reads of another owner's memories, such as the org's, are passed on as counts that
+do not identify the reader.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from simonides.engine.recall.shown_ledger import ECHO
 from simonides.ports import MemoryStore
 
 AT_ONCE = 500
-"""Entries that are folded in one transaction. Chosen: some milliseconds."""
+"""Entries folded in one transaction. Chosen: some milliseconds."""
 
 RECEIPTS_AT_ONCE = 50
-"""Receipts that are looked at and dropped in one go; each is some 10 kB."""
+"""Receipts examined and dropped at once; each is some 10 kB."""
 
 FOLDED = "folded"
-"""Name in the body of an entry that is folded: by the memory's id, reads so far, the last of them
-in µs, and reads by day, counted from 1970."""
+"""Key in the body of a folded entry. By memory id: total reads, last read in µs, and reads by day
+since 1970."""
 
 
 class Folded(NamedTuple):
-    """What entries come to.
+    """Aggregated journal entries.
 
     Attributes:
-        reads: By id: how often in all, when last (µs), how often by day.
-        elsewhere: Counts by id for other owners, by their paths, with the time of the last read.
-        entries: How many entries were read that readers had appended.
+        reads: By id: total reads, last read (µs), reads by day.
+        other_owners: Counts by id for other owners, by their paths, with the time of the last read.
+        entries: How many unfolded entries, appended by readers, were aggregated.
     """
 
     reads: Mapping[str, tuple[int, int, Mapping[int, int]]]
-    elsewhere: Mapping[str, tuple[int, Mapping[str, int]]]
+    other_owners: Mapping[str, tuple[int, Mapping[str, int]]]
     entries: int
 
     def access(self, id: str, now_us: int) -> Access:
@@ -58,11 +58,11 @@ class Folded(NamedTuple):
         count, last, days = self.reads[id]
         since = (now_us - MONTH_US) // DAY_US
         month = sum(times for day, times in days.items() if day > since)
-        # The day of thirty days ago began before them: the last read tells.
+        # The oldest day began before the thirty days and is left out; the last read covers it.
         return Access(count, from_us(last), max(month, int(last > now_us - MONTH_US)))
 
     def entry(self, now_us: int) -> JournalEntry:
-        """Return it as one entry; days that are of no more use are left out."""
+        """Return it as one entry, without days older than a month."""
         since = (now_us - MONTH_US) // DAY_US
         body = {
             id: [count, last, {str(day): n for day, n in days.items() if day > since}]
@@ -72,12 +72,12 @@ class Folded(NamedTuple):
         return JournalEntry(newest, ACCESS, canonical_json({FOLDED: body}))
 
     def passed_on(self) -> dict[Scope, list[JournalEntry]]:
-        """Return what is to be appended to the journals of other owners."""
+        """Return the entries to append to the journals of other owners."""
         return {
             Scope.parse(path).owner: [
                 JournalEntry(at, ACCESS, canonical_json({"memories": {path: dict(counts)}}))
             ]
-            for path, (at, counts) in self.elsewhere.items()
+            for path, (at, counts) in self.other_owners.items()
         }
 
 
@@ -88,7 +88,7 @@ def folded(owner: Scope, entries: Iterable[JournalEntry], location: str) -> Fold
         StoreCorrupt: If one of them cannot be read.
     """
     reads: dict[str, tuple[int, int, dict[int, int]]] = {}
-    elsewhere: dict[str, tuple[int, dict[str, int]]] = {}
+    other_owners: dict[str, tuple[int, dict[str, int]]] = {}
     fresh = 0
     for entry in entries:
         body = _read(entry, location)
@@ -100,11 +100,11 @@ def folded(owner: Scope, entries: Iterable[JournalEntry], location: str) -> Fold
             reads[id] = (known + count, max(latest, last), by_day)
         for path, counts in body.get("memories", {}).items():
             if path != owner.path:
-                at, others = elsewhere.get(path, (0, {}))
+                at, others = other_owners.get(path, (0, {}))
                 for id, times in counts.items():
                     others[id] = others.get(id, 0) + times
-                elsewhere[path] = (max(at, entry.at), others)
-    return Folded(reads, elsewhere, fresh)
+                other_owners[path] = (max(at, entry.at), others)
+    return Folded(reads, other_owners, fresh)
 
 
 def _counts(
@@ -130,17 +130,17 @@ def _read(entry: JournalEntry, location: str) -> Mapping[str, Any]:
 
 
 async def fold(store: MemoryStore, owner: Scope, now_us: int) -> Folded:
-    """Fold an owner's journal of reads where it stands; return what it comes to.
+    """Fold an owner's read journal in the store and return the result.
 
-    Some entries at a time, each time all or nothing. Of two workers one folds, and what either
-    returns counts every read once.
+    Entries are folded in batches, each all or nothing. If two workers fold at once, one succeeds.
+    The result of either counts each read once.
     """
     fresh = 0
     while True:
         entries = await store.journaled(owner, kind=ACCESS, limit=AT_ONCE, oldest=True)
         found = folded(owner, entries, store.location)
         if not found.entries:
-            # What is left was folded, in one go or in several that ended.
+            # Only folded entries remain, from one run or from several that stopped early.
             if len(entries) > 1:
                 await store.condense(owner, ACCESS, entries, {owner: [found.entry(now_us)]})
             return found._replace(entries=fresh)
@@ -149,16 +149,16 @@ async def fold(store: MemoryStore, owner: Scope, now_us: int) -> Folded:
             fresh += found.entries
 
 
-async def looked_at(
+async def preview_fold(
     store: MemoryStore, owner: Scope, more: Sequence[JournalEntry], limit: int = 100_000
 ) -> Folded:
-    """Return what folding would come to, and write nothing.
+    """Return what folding would give, without writing.
 
     Args:
-        store: Where the journal is.
-        owner: Whose.
-        more: What folding other owners' journals would have passed on.
-        limit: Entries that are read at most, the newest.
+        store: Store with the journal.
+        owner: Owner of the journal.
+        more: Entries that folding other owners' journals would have passed on.
+        limit: Most entries to read, the newest.
     """
     entries = await store.journaled(owner, kind=ACCESS, limit=limit)
     return folded(owner, [*entries, *more], store.location)
@@ -167,7 +167,7 @@ async def looked_at(
 async def keep_only(
     store: MemoryStore, owner: Scope, found: Folded, ids: frozenset[str], now_us: int
 ) -> None:
-    """Let go of the counts of memories that are not there any more."""
+    """Drop the counts of memories that do not exist any more."""
     left = {id: reads for id, reads in found.reads.items() if id in ids}
     if len(left) < len(found.reads):
         was = await store.journaled(owner, kind=ACCESS, limit=1, oldest=True)
@@ -177,11 +177,11 @@ async def keep_only(
 
 
 async def drop_old(store: MemoryStore, owner: Scope, before_us: int, *, dry_run: bool) -> int:
-    """Let go of receipts and of what was shown from before a time, and of floors that newer ones
+    """Drop receipts and shown records from before a time, and relevance floors that newer ones
     replaced.
 
     Returns:
-        How many receipts and floors there were.
+        How many receipts and floors were dropped.
     """
     counted = 0
     for kind, kept in ((DIGEST, 0), (ECHO, 0), (FEEDBACK, 1)):

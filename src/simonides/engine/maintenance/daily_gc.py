@@ -1,8 +1,7 @@
-"""Collects once a day, by itself, what has aged out of the memories that a process reads.
+"""Runs garbage collection once a day for the owners whose memories a process reads.
 
-Only in a process that lives long, never while somebody waits for it, and of each owner in one
-process: who has done it leaves a lease until the day is over. An operator who wants all owners
-collected runs ``simonides gc`` from cron.
+Runs only in a long-running process, in the background, and in one process per owner: a lease marks
+the owner as done for the day. To collect all owners, an operator runs ``simonides gc`` from cron.
 """
 
 from __future__ import annotations
@@ -22,33 +21,35 @@ from simonides.ports import (
 )
 
 FIRST_S = 600.0
-"""From the opening to the first look. Chosen: what ends before that is a command, not a service."""
+"""Seconds from opening to the first check. Chosen: a process that ends earlier is a command, not a
+service."""
 
 EVERY_S = 3_600.0
-"""From one look to the next: owners come and go, and a day is over for each at its own time."""
+"""Seconds between checks: owners are loaded and dropped, and each owner's day ends at its own time.
+"""
 
-TODAY = "gc of the day"
-"""Name of the lease that whoever has collected an owner leaves behind."""
+DAILY_LEASE = "gc of the day"
+"""Name of the lease that marks an owner as collected for the day."""
 
 Collect: TypeAlias = Callable[[Scope, Callable[[GcReport], None]], Awaitable[GcReport]]
-"""Collects one owner and tells how far it has come."""
+"""Collects one owner and reports progress."""
 
 Tidy: TypeAlias = Callable[[int], Awaitable[None]]
-"""Removes, as of a clock (µs), records whose retention is over."""
+"""Removes records whose retention has ended, as of a clock (µs)."""
 
 
 class DailyGc(PeriodicJob):
-    """One process's daily care for the owners that are warm in it.
+    """Daily collection of the owners that are loaded in this process.
 
     Attributes:
-        is_daily: Whether owners are collected once a day, other than when asked for.
+        is_daily: Whether owners are collected once a day, in addition to explicit requests.
     """
 
     def __init__(self, alarm: Alarm | None = None, *, is_daily: bool = True) -> None:
         """Build it.
 
         Args:
-            alarm: Tells when it is time; None: nothing is done of itself.
+            alarm: Timer for the checks; None disables them.
             is_daily: See the class.
         """
         super().__init__(alarm, name="gc", first_s=FIRST_S, every_s=EVERY_S)
@@ -63,17 +64,17 @@ class DailyGc(PeriodicJob):
         ids: Ids,
         tidy: Tidy,
     ) -> None:
-        """Say what is to be done, for whom, and by what it is remembered that it was; ``tidy`` is
-        for what is of no owner.
+        """Set what is run for which owners, and the store with the leases. ``tidy`` removes records
+        that belong to no owner.
         """
 
         async def look() -> None:
-            """Collect those owners whose day is over."""
+            """Collect the owners whose day has ended."""
             for owner in owners():
                 self.go_on()
                 now = clock.now_us()
-                lasts = {"now": now, "until": now + DAY_US}
-                if await store.lease(owner, TODAY, ids.new(now), **lasts):
+                period = {"now": now, "until": now + DAY_US}
+                if await store.lease(owner, DAILY_LEASE, ids.new(now), **period):
                     await collect(owner, lambda _: self.go_on())
             self.go_on()
             await tidy(clock.now_us())

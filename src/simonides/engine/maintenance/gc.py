@@ -1,10 +1,10 @@
-"""Collecting what has aged out of an owner's memories, a few at a time.
+"""Collects expired and aged memories of an owner, a few at a time.
 
-One worker an owner, by a lease that a dead one's runs out of. A run first folds the journal of
-reads, then looks through the owner's rows and notes which are due, then applies the rules in turns
-of a few memories, so that writers wait for milliseconds. Each turn looks again at whether its rows
-still stand as they were read; what changed meanwhile is left to the next run. So a run that is
-killed has done some turns and not others, and the next goes on from what stands.
+One worker collects an owner, under a lease that expires if the worker dies. A run first folds the
+read journal, then scans the owner's rows for due memories. It applies the rules in turns of a few
+memories, so that writers wait only milliseconds. Each turn checks that its rows are unchanged;
+changed rows are left to the next run. A killed run has completed some turns, and the next run does
+the rest.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from simonides.engine.maintenance.access_counts import (
     drop_old,
     fold,
     keep_only,
-    looked_at,
+    preview_fold,
 )
 from simonides.engine.maintenance.daily_gc import DailyGc
 from simonides.engine.maintenance.gc_rules import FORESEEN, due
 from simonides.engine.maintenance.gc_turn import (
     EVENTS,
+    ChangesSeen,
     CollectingTurn,
     Due,
-    RunSight,
 )
 from simonides.engine.operations.safety_records import SafetyRecordStore
 from simonides.engine.recall.read_journal import ReadJournal
@@ -51,44 +51,44 @@ from simonides.engine.write.evidence import settle
 from simonides.retrieval.index.gc_candidates import Summary, gc_candidates
 
 SYSTEM = Principal(Scope.of_global(), by="system:gc")
-"""Who collects where nobody in particular does, in the audit trail."""
+"""Principal in the audit trail for collections that no caller requested."""
 
 LEASE = "gc"
 """Name of the lease under which an owner is collected."""
 
-OF_THE_DAY = "gc at most once a day"
-"""Name of the lease that is left behind by whoever collects an owner unasked: the daily care, or a
-task at its end, whichever comes first."""
+DAILY_LEASE = "gc at most once a day"
+"""Name of the lease that marks an owner as collected without a request: by the daily job or at the
+end of a task, whichever comes first."""
 
 LEASE_US = 300_000_000
-"""How long a worker that says nothing keeps it. Chosen: thousands of turns, and a dead one's work
-is taken up again in minutes."""
+"""Lifetime of the lease without renewal. Chosen: thousands of turns fit, and a dead worker's work
+is resumed in minutes."""
 
 RENEWED_US = LEASE_US // 10
-"""How often a worker says that it lives: each time is a write as durable as a turn."""
+"""Interval between lease renewals: each is a write as durable as a turn."""
 
 PAGE_ROWS = 2_000
-"""Rows that are looked at in one go. Chosen: some 10 MB."""
+"""Rows scanned at once. Chosen: some 10 MB."""
 
 TURN_ROWS = 500
-"""Memories that are restated in one turn; measured: 8 ms in a file, at most 13."""
+"""Memories updated in one turn; measured: 8 ms in a file, at most 13."""
 
 PURGED_ROWS = 500
-"""Rows that are purged in one turn: each such turn has readers load the owner anew."""
+"""Rows purged in one turn: after each such turn readers reload the owner."""
 
 Tell: TypeAlias = Callable[[GcReport], None]
-"""Is told how far a run has come, after each step."""
+"""Receives the progress of a run after each step."""
 
 
 class Plan(NamedTuple):
-    """What is due of an owner.
+    """The due memories of an owner.
 
     Attributes:
         now: Clock of the run.
-        folded: How its memories were read.
-        due: In the order of their ids.
-        ids: Of all rows looked at.
-        head: Where the owner stood before any of them was looked at.
+        folded: Access counts of its memories.
+        due: Due memories, ordered by id.
+        ids: Ids of all scanned rows.
+        head: Head of the owner before the scan.
     """
 
     now: datetime
@@ -99,7 +99,7 @@ class Plan(NamedTuple):
 
     @property
     def restated(self) -> Iterator[list[Due]]:
-        """What is to be restated, in turns: each of one rule, so that one event tells of it all."""
+        """The memories to update, in batches of one rule each, so that one event covers a batch."""
         for rule in EVENTS:
             if not rule.purges:
                 work = [each for each in self.due if each.rule is rule]
@@ -107,15 +107,14 @@ class Plan(NamedTuple):
 
     @property
     def purged(self) -> list[Due]:
-        """What is to be purged, by id."""
+        """The memories to purge, by id."""
         return [each for each in self.due if each.rule.purges]
 
 
 class Collector:
-    """Collects for somebody."""
+    """Collects garbage on behalf of a principal, which the audit trail names."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
-        """Build it; the trail names the principal."""
         self._runtime = runtime
         self._principal = principal
         self._base_rules = runtime.part(GcRules)
@@ -124,10 +123,10 @@ class Collector:
     async def of_scopes(
         self, scopes: Sequence[str] | None, *, dry_run: bool, tell: Tell | None
     ) -> GcReport:
-        """Collect the owners of some scopes, by their paths, or all there are.
+        """Collect the owners of some scopes, given by path, or all owners.
 
         Raises:
-            InvalidScope: If a path is none.
+            InvalidScope: If a path is not valid.
         """
         named = None if scopes is None else [Scope.parse(path).owner for path in scopes]
         owners = None if named is None else [*dict.fromkeys(named)]
@@ -138,7 +137,8 @@ class Collector:
     ) -> GcReport:
         """Collect some owners or all, one after the other.
 
-        Those who read before those that were read: what users read of the org's counts there.
+        Readers come before the owners that they read, so that users' reads of the org's memories
+        count.
         """
         found = await self._runtime.store.owners() if owners is None else owners
         ordered = sorted(found, key=lambda owner: (-len(owner.lineage), owner.path))
@@ -169,16 +169,16 @@ class Collector:
         """Collect one owner.
 
         Args:
-            owner: Whose memories.
-            dry_run: Only say what would be done.
-            tell: Is told how far it has come.
-            passed_on: For a dry run: what folding would have passed on so far; added to.
+            owner: Owner of the memories.
+            dry_run: Only report what would be done.
+            tell: Receives the progress.
+            passed_on: For a dry run: entries that folding would have passed on so far; added to.
         """
         runtime = self._runtime
         await runtime.part(ReadJournal).flush()
         if dry_run:
             elsewhere = {} if passed_on is None else passed_on
-            return await self._foreseen(owner, elsewhere)
+            return await self._dry_run(owner, elsewhere)
         holder = runtime.ids.new(runtime.clock.now_us())
         if not await self._holds(owner, holder):
             return GcReport(owners=1, busy=1)
@@ -188,10 +188,10 @@ class Collector:
             await runtime.store.release(owner, LEASE, holder)
 
     async def due_today(self, owner: Scope, tell: Tell | None = None) -> GcReport | None:
-        """Collect an owner, unless that was done today already; then there is no report."""
+        """Collect an owner once a day; return None if it was collected today already."""
         runtime, now = self._runtime, self._runtime.clock.now_us()
-        holder, lasts = runtime.ids.new(now), {"now": now, "until": now + DAY_US}
-        if not await runtime.store.lease(owner, OF_THE_DAY, holder, **lasts):
+        holder, period = runtime.ids.new(now), {"now": now, "until": now + DAY_US}
+        if not await runtime.store.lease(owner, DAILY_LEASE, holder, **period):
             return None
         return await self.collect(owner, dry_run=False, tell=tell)
 
@@ -199,14 +199,14 @@ class Collector:
         now = self._runtime.clock.now_us()
         return await self._runtime.store.lease(owner, LEASE, holder, now=now, until=now + LEASE_US)
 
-    async def _foreseen(self, owner: Scope, passed_on: dict[Scope, list[JournalEntry]]) -> GcReport:
+    async def _dry_run(self, owner: Scope, passed_on: dict[Scope, list[JournalEntry]]) -> GcReport:
         runtime, now_us = self._runtime, self._runtime.clock.now_us()
-        folded = await looked_at(runtime.store, owner, passed_on.get(owner, ()))
+        folded = await preview_fold(runtime.store, owner, passed_on.get(owner, ()))
         for other, entries in folded.passed_on().items():
             passed_on.setdefault(other, []).extend(entries)
         plan = await self._plan(owner, folded, from_us(now_us))
         report = _begun(plan, dry_run=True)
-        # Whether a chain goes whole depends on all that goes, under whichever rule.
+        # Whether a whole chain is purged depends on the due rows of all rules together.
         purged = await self._purgeable(owner, plan.purged)
         for rule in Rule:
             report = report.counted(rule, _count(purged if rule.purges else plan.due, rule))
@@ -220,15 +220,15 @@ class Collector:
         report = _begun(plan, dry_run=False)
         report = report.counted(Rule.IN_REVIEW, _count(plan.due, Rule.IN_REVIEW))
         purged = await self._purgeable(owner, plan.purged)
-        said, sight = now_us, RunSight(plan.head)
+        renewed_at, seen = now_us, ChangesSeen(plan.head)
         for work in (*plan.restated, *_parts(purged, PURGED_ROWS)):
             now_us = runtime.clock.now_us()
-            if now_us - said >= RENEWED_US:
+            if now_us - renewed_at >= RENEWED_US:
                 if not await self._holds(owner, holder):
-                    # Somebody took over because this worker said nothing for minutes.
+                    # The lease expired without renewal, and another worker took over.
                     return replace(report, busy=1)
-                said = now_us
-            report = await self._turn(owner, work, plan, sight, report)
+                renewed_at = now_us
+            report = await self._turn(owner, work, plan, seen, report)
             if tell is not None:
                 tell(replace(report, owners=0))
         await keep_only(runtime.store, owner, folded, plan.ids, now_us)
@@ -236,7 +236,7 @@ class Collector:
         return replace(report, receipts_old=old)
 
     def _rules(self, owner: Scope) -> GcRules:
-        """Return the numbers for an owner; what its policy lets direct an agent is spared."""
+        """Return the limits for an owner; categories that may direct an agent are spared."""
         categories = self._runtime.policies.policy_for(owner.org).categories
         directive = (name for name, category in categories.items() if category.directive)
         return replace(self._base_rules, spared=self._base_rules.spared | {*directive})
@@ -244,12 +244,12 @@ class Collector:
     def _horizon(self, plan: Plan) -> int:
         return to_us(plan.now - timedelta(days=self._base_rules.history_days))
 
-    # -- what is due -----------------------------------------------------------------------
+    # -- finding due memories --------------------------------------------------------------
 
     async def _plan(self, owner: Scope, folded: Folded, now: datetime) -> Plan:
         rules, recipe = self._rules(owner), self._runtime.indexes.indexer.recipe
         found: list[Due] = []
-        unsure: list[StoredRow] = []
+        undecided: list[StoredRow] = []
         summaries: list[Summary] = []
         ids: set[str] = set()
         (head,) = await self._runtime.store.heads((owner,))
@@ -264,23 +264,23 @@ class Collector:
             named = {summary.id for summary in look.summaries}
             for row in (rows[place] for place in look.due):
                 if row.id in named:
-                    # Whether it is the latest, the last page tells.
-                    unsure.append(row)
+                    # Only after the last page is it known whether this summary is the latest.
+                    undecided.append(row)
                 else:
                     found += _due(row, folded, now, rules)
         latest = {one.reader: one.id for one in sorted(summaries)}
-        lasting = set(latest.values())
-        for row in unsure:
-            found += _due(row, folded, now, rules, endures=row.id in lasting)
+        latest_ids = set(latest.values())
+        for row in undecided:
+            found += _due(row, folded, now, rules, endures=row.id in latest_ids)
         found.sort(key=lambda each: each.id)
         return Plan(now, folded, found, frozenset(ids), head)
 
     async def _purgeable(self, owner: Scope, work: Sequence[Due]) -> list[Due]:
-        """Return those of some old rows that may go.
+        """Return the old rows that may be purged.
 
-        The last version of a chain stays as long as any: versions are numbered on from it. (A
-        first one may always go: it is the last only where it is the only one.) So does one that
-        something was derived from, until that is gone: forgetting goes by it.
+        A chain's last version stays as long as any other: version numbers continue from it. A first
+        version can always be purged, because it is the last only where it is the only one. A row
+        with derived memories stays until these are gone: forgetting follows the derivation.
         """
         store, going = self._runtime.store, {each.id for each in work}
         has_children = bool(work) and bool(await store.derived(owner))
@@ -297,22 +297,22 @@ class Collector:
                 purged.append(each)
         return purged
 
-    # -- doing it --------------------------------------------------------------------------
+    # -- applying the rules ----------------------------------------------------------------
 
     async def _turn(
-        self, owner: Scope, work: Sequence[Due], plan: Plan, sight: RunSight, report: GcReport
+        self, owner: Scope, work: Sequence[Due], plan: Plan, seen: ChangesSeen, report: GcReport
     ) -> GcReport:
-        runtime, was_lost = self._runtime, sight.is_lost
-        known = await self._seen_again(owner, work, sight) if was_lost else work
+        runtime, was_lost = self._runtime, seen.is_lost
+        known = await self._reread(owner, work, seen) if was_lost else work
         turn = CollectingTurn(
-            runtime, self._principal, owner, known, plan.folded, to_us(plan.now), sight
+            runtime, self._principal, owner, known, plan.folded, to_us(plan.now), seen
         )
-        if known and sight.head is not None:
-            request = TurnRequest(since=sight.head)
+        if known and seen.head is not None:
+            request = TurnRequest(since=seen.head)
             committed = await runtime.store.commit(owner, request, turn.decide)
-            sight.head = committed.head
-            if sight.is_lost and not was_lost:
-                return await self._turn(owner, work, plan, sight, report)
+            seen.head = committed.head
+            if seen.is_lost and not was_lost:
+                return await self._turn(owner, work, plan, seen, report)
             index = runtime.indexes.warm(owner)
             if index is not None:
                 index.follow(committed)
@@ -322,9 +322,9 @@ class Collector:
             report = report.counted(rule, count)
         return replace(report, left=report.left + len(work) - len(turn.done))
 
-    async def _seen_again(self, owner: Scope, work: Sequence[Due], sight: RunSight) -> list[Due]:
-        """Return what of some work stands as it was read, looked at anew."""
-        (sight.head,) = await self._runtime.store.heads((owner,))
+    async def _reread(self, owner: Scope, work: Sequence[Due], seen: ChangesSeen) -> list[Due]:
+        """Re-read the rows of a batch and return the entries whose revision is unchanged."""
+        (seen.head,) = await self._runtime.store.heads((owner,))
         rows = await self._runtime.store.get(owner, [each.id for each in work])
         standing = {row.id: row.revision for row in rows}
         return [each for each in work if standing.get(each.id) == each.revision]
@@ -351,10 +351,8 @@ def _count(work: Sequence[Due], rule: Rule) -> int:
     return sum(each.rule is rule for each in work)
 
 
-def keep_house(runtime: Runtime) -> None:
-    """Have the owners that are warm in this process collected, looked through and reflected on,
-    once a day.
-    """
+def schedule_daily_gc(runtime: Runtime) -> None:
+    """Schedule daily collection, hygiene scan and reflection for the owners loaded here."""
     collector = Collector(runtime, SYSTEM)
 
     async def collect(owner: Scope, tell: Tell) -> GcReport:

@@ -1,4 +1,4 @@
-"""Which rule a memory's age puts it under, and the state that follows; pure."""
+"""Pure rules: which garbage collection rule a memory's age matches, and the resulting state."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from simonides.domain.trust import Trust
 from simonides.domain.value import to_us
 
 FORESEEN = timedelta(days=7)
-"""How long before it would count as stale the state of a memory that is read notes it. Chosen: a
-week may pass without a run."""
+"""How long before a memory counts as stale its last read is stored in its state. Chosen: a week may
+pass without a run."""
 
 OLD = {Status.SUPERSEDED: Rule.SUPERSEDED_OLD, Status.EVICTED: Rule.EVICTED_OLD}
 
@@ -28,13 +28,13 @@ OLD = {Status.SUPERSEDED: Rule.SUPERSEDED_OLD, Status.EVICTED: Rule.EVICTED_OLD}
 def due(
     memory: Memory, now: datetime, access: Access, rules: GcRules, *, endures: bool = False
 ) -> Rule | None:
-    """Return the rule that a memory is under now, None for none.
+    """Return the rule that applies to a memory, or None.
 
     Args:
-        memory: As its state says.
+        memory: The memory, by its stored state.
         now: The clock.
-        access: How it was read, as the journal tells.
-        rules: Numbers.
+        access: How it was read, by the journal.
+        rules: Limits.
         endures: Whether it is the latest session summary, which does not expire.
     """
     if not memory.status.is_live:
@@ -55,7 +55,9 @@ def due(
 
 
 def spared(memory: Memory, rules: GcRules) -> bool:
-    """Whether only its hard expiry evicts it: the user stated it, pinned it, or asked for it."""
+    """Whether only its hard expiry evicts it: the user stated it, it is pinned, or its category is
+    spared.
+    """
     said = memory.trust.rank >= Trust.USER.rank
     return said or memory.pinned or memory.category in rules.spared
 
@@ -84,18 +86,18 @@ def _is_unread(memory: Memory, now: datetime, access: Access, rules: GcRules) ->
 
 
 def _is_worth_noting(memory: Memory, now: datetime, access: Access) -> bool:
-    """Whether ranking would take a memory for stale that somebody reads."""
+    """Whether the memory is still read, but ranking is about to treat it as stale."""
     read, since = last_read(access), stale_from(memory)
     if read is None or since is None or to_us(now + FORESEEN) < since:
         return False
-    # Only if that puts it off: a reader a day would else be a new state a day.
+    # Only if the note postpones staleness; otherwise a daily reader would write a state a day.
     return to_us(read) + MONTH_US > max(since, to_us(now))
 
 
 def restated(state: bytes, rule: Rule, access: Access) -> bytes:
-    """Return the packed state of a memory after a rule was applied to it.
+    """Return the packed state of a memory after a rule was applied.
 
-    When it was last said stays what it was: nobody has said anything.
+    The time of the last statement stays, because the memory was not stated again.
     """
     match rule:
         case Rule.HARD_EXPIRED | Rule.SOFT_EXPIRED | Rule.STALE_EVICTED:

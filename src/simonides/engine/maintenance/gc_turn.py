@@ -1,4 +1,4 @@
-"""One turn of collecting: a rule applied to a few memories that stand as they were read."""
+"""One garbage collection turn: applies rules to memories that are unchanged since the scan."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ EVENTS: Mapping[Rule, EventType] = {
 
 
 class Due(NamedTuple):
-    """A memory that a rule applies to, as it stood when it was looked at.
+    """A memory that a rule applies to, as scanned.
 
     Attributes:
-        id: Of the memory.
-        revision: Of its row.
-        rule: Which.
-        state: As it is packed; empty where the memory is to be purged.
-        root: Of its chain; None for the first version of one.
+        id: Id of the memory.
+        revision: Revision of its row.
+        rule: The rule.
+        state: Packed state; empty if the memory is to be purged.
+        root: Root of its chain; None for the first version of a chain.
     """
 
     id: str
@@ -53,20 +53,19 @@ class Due(NamedTuple):
 
     @classmethod
     def of(cls, row: StoredRow, rule: Rule, root: str | None = None) -> Due:
-        """Note that a rule applies to a row."""
+        """Build it from a row and the rule that applies to it."""
         return cls(row.id, row.revision, rule, b"" if rule.purges else row.state, root)
 
 
 @dataclass(slots=True)
-class RunSight:
-    """What a run has seen since it looked at the rows: what each turn shows adds to it, so that
-    none reads its rows once more.
+class ChangesSeen:
+    """Changes seen since the scan. Each turn adds to it, so that no turn reads its rows again.
 
     Attributes:
-        head: Up to where it has seen everything.
-        moved: By id, the revisions of rows that changed since they were looked at.
-        is_lost: Whether somebody else had rows removed, or the owner begun anew: what changed
-            then cannot be told from a head any more, and each turn looks at its rows itself.
+        head: Head up to which all changes are known.
+        moved: By id, the revisions of rows that changed since the scan.
+        is_lost: Whether rows were removed by another worker, or the owner began a new incarnation.
+            A head then cannot show the changes, so each turn reads its rows itself.
     """
 
     head: Head | None
@@ -76,18 +75,18 @@ class RunSight:
 
 @dataclass(slots=True)
 class CollectingTurn:
-    """A few memories to be collected under the owner's turn, as far as they stand as read: all by
-    one rule, or all to be purged.
+    """A few memories to collect under the owner's turn, if unchanged: all by one rule, or all to
+    purge.
 
     Attributes:
         runtime: The open simonides.
-        principal: Whom the trail names.
-        owner: Whose memories.
-        work: What is due.
-        folded: How memories were read.
+        principal: Principal named in the audit trail.
+        owner: Owner of the memories.
+        work: The due memories.
+        folded: Access counts of the memories.
         now_us: Clock of the run.
-        sight: What the run has seen since it looked; added to.
-        done: What of the work was.
+        seen: Changes seen since the scan; added to.
+        done: The memories that were collected.
     """
 
     runtime: Runtime
@@ -96,7 +95,7 @@ class CollectingTurn:
     work: Sequence[Due]
     folded: Folded
     now_us: int
-    sight: RunSight
+    seen: ChangesSeen
     done: list[Due] = field(default_factory=list)
 
     def decide(self, snapshot: Snapshot) -> Change | None:
@@ -111,8 +110,8 @@ class CollectingTurn:
                 details: dict[str, object] = {"count": len(ids)}
                 if not rule.purges:
                     details["memories"] = code_of_ids(ids)
-                # Without their ids: nothing would erase those of what is purged, and forgetting
-                # one of many would erase what the trail says of the others.
+                # Not as subjects. The ids of purged memories could never be erased, and forgetting
+                # one memory would erase the event for all the others.
                 recorder.record(EVENTS[rule], self.owner, reasons=(rule,), details=details)
         return Change(
             known_at=recorder.moment.known_at,
@@ -128,8 +127,8 @@ class CollectingTurn:
 
     def _unchanged(self, snapshot: Snapshot) -> list[Due]:
         if snapshot.complete:
-            self.sight.is_lost = True
+            self.seen.is_lost = True
             return []
-        moved = self.sight.moved
+        moved = self.seen.moved
         moved |= {row.id: row.revision for row in snapshot.rows}
         return [each for each in self.work if moved.get(each.id, each.revision) == each.revision]

@@ -1,9 +1,9 @@
-"""Making stale index entries anew and writing them back, some at a time.
+"""Rebuilds stale index entries and writes them back in batches.
 
-Embedding happens outside any turn; the owner's turn is held for the writing of one batch. Each
-entry is written only if its memory still stands as it was read, so that whatever happens in
-between, a crash included, a row has its old entry or its new one. What was done is seen from the
-entries themselves: a pass that ends early is gone on with by the next.
+Embedding happens outside any turn; the owner's turn is held only to write one batch. An entry is
+written only if its memory is unchanged since it was read. A row therefore has its old entry or its
+new one, even after a crash. Progress is visible in the entries themselves, so a later pass
+continues an interrupted one.
 """
 
 from __future__ import annotations
@@ -34,40 +34,40 @@ from simonides.retrieval.index.cache import IndexCache
 from simonides.retrieval.index.indexer import FAILURES, Indexer
 
 RECIPE = "recipe"
-"""Kind of the journal entries that say by which recipes a store's entries are made. They stand with
-the owner of what is global, in no chain; their order counts, so none may be dropped before others.
-"""
+"""Kind of the journal entries that record the recipes of a store's index entries. They belong to
+the global owner and to no chain. Their order counts, so an older one must not be dropped before a
+newer one."""
 
 UNKNOWN = "?"
-"""For the analyser and the embedder of entries that nobody has told of."""
+"""Analyser and embedder of entries whose recipe was never recorded."""
 
 PAGE_ROWS = 256
-"""Rows that are read, and at most written, in one go when a whole store is made anew; chosen: the
-turn is held for some milliseconds."""
+"""Rows read, and at most written, at once when a whole store is rebuilt; chosen: the turn is held
+for some milliseconds."""
 
 FAILURES_IN_A_ROW = 3
-"""After so many the embedder is taken to be out of order. Chosen: fewer would let the batch in
-which one bad text stands, and that text itself, end the whole pass."""
+"""Consecutive failures after which the embedder counts as broken. Chosen: with fewer, a single bad
+text, failing in its batch and again alone, would end the whole pass."""
 
 Tell: TypeAlias = Callable[[ReindexReport], None]
-"""Is told how far a pass has come, after each batch."""
+"""Receives the progress of a pass after each batch."""
 
 
-TOO_DEAR = "CeilingReached"
-"""Problem: policy lets no more texts be embedded for now; the name of the error that says so."""
+CEILING_REACHED = "CeilingReached"
+"""Problem: a ceiling of the policy blocks further embedding. It is the name of the error."""
 
 
 class Tally(NamedTuple):
-    """What became of one batch.
+    """Result of one batch.
 
     Attributes:
-        rows: Rows looked at.
+        rows: Rows examined.
         remade: Entries written.
-        left: Entries made and not written: something else stands there by now.
-        failed: Ids of those that could not be embedded.
+        left: Entries built and not written, because the row changed meanwhile.
+        failed: Ids of the rows that could not be embedded.
         problem: Name of the embedder's last error.
-        is_over: Whether the embedder is out of order.
-        newer: By what recipe entries are made instead, in words; then nothing was done.
+        is_over: Whether the embedder is broken.
+        newer: The newer recipe in force, in words; then nothing was done.
     """
 
     rows: int = 0
@@ -81,14 +81,14 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reindexer:
-    """Makes entries anew by this process's recipe.
+    """Rebuilds entries with this process's recipe.
 
     Attributes:
-        store: Where they are.
-        indexes: What is warm here learns of what was written.
-        clock: Time of notes.
-        aside: Where entries are made.
-        ceilings: By an owner, what embedders outside the process may cost it; None for no ceiling.
+        store: Store with the entries.
+        indexes: Loaded indexes; updated with what was written.
+        clock: Time of recipe notes.
+        aside: Runs the rebuilding off the event loop.
+        ceilings: By owner, cost ceilings for embedders outside the process; None for no ceiling.
     """
 
     store: MemoryStore
@@ -104,27 +104,26 @@ class Reindexer:
         return Recipe(f"{made.recipe:016x}", made.analyser, made.embedder)
 
     async def remade(self, owner: Scope, rows: Sequence[StoredRow]) -> Tally:
-        """Make the entries of an owner's rows anew where they are of another recipe, unless those
-        of a newer one are made in this store.
+        """Rebuild entries of another recipe, unless a newer recipe is in force in this store.
 
         Raises:
-            StoreError: If the store could not; then none of them was written.
+            StoreError: If the store failed; then no entry was written.
         """
         indexer = self.indexes.indexer
         stale = [row for row in rows if not indexer.is_current(row.entry)]
-        made, tally = Made((), ()), Tally(len(rows))
+        made, tally = Rebuilt((), ()), Tally(len(rows))
         if stale:
             newer = await self._newer(stale)
             if newer is not None:
                 return tally._replace(newer=newer.name)
-            if await self._is_too_dear(owner, len(stale)):
-                return tally._replace(failed=tuple(r.id for r in stale), problem=TOO_DEAR)
-            made = await self.aside(partial(_made, indexer, stale))
+            if await self._is_over_ceiling(owner, len(stale)):
+                return tally._replace(failed=tuple(r.id for r in stale), problem=CEILING_REACHED)
+            made = await self.aside(partial(_rebuilt, indexer, stale))
         written = set(await self.store.renew(owner, made.entries)) if made.entries else set()
         entries = {each.id: each.entry for each in made.entries if each.id in written}
         index = self.indexes.warm(owner)
         if index is not None:
-            index.renewed(_standing(indexer, rows, entries))
+            index.renewed(_current_rows(indexer, rows, entries))
         return tally._replace(
             remade=len(written),
             left=len(made.entries) - len(written),
@@ -133,8 +132,8 @@ class Reindexer:
             is_over=made.is_over,
         )
 
-    async def _is_too_dear(self, owner: Scope, texts: int) -> bool:
-        """Book texts that leave the process, or say that a ceiling is in the way."""
+    async def _is_over_ceiling(self, owner: Scope, texts: int) -> bool:
+        """Charge texts that leave the process; return whether a ceiling blocks them."""
         if self.ceilings is None or not self.indexes.indexer.is_charged:
             return False
         ceilings = self.ceilings(owner)
@@ -143,14 +142,12 @@ class Reindexer:
     async def everything(
         self, owners: Sequence[Scope] | None = None, *, adopt: bool = False, tell: Tell | None
     ) -> ReindexReport:
-        """Make all entries of some owners anew, or of all; see
-        :meth:`simonides.AsyncStrata.reindex`.
-        """
+        """Rebuild all entries of some owners, or all; see :meth:`simonides.AsyncStrata.reindex`."""
         report = ReindexReport(self.recipe.name)
         if adopt:
             await self._note(await self.notes(), Noted.ASKED)
         wanted = await self.store.owners() if owners is None else owners
-        report, in_vain = replace(report, of=len(wanted)), 0
+        report, failed_batches = replace(report, of=len(wanted)), 0
         for place, owner in enumerate(wanted):
             after: str | None = ""
             while after is not None:
@@ -160,18 +157,18 @@ class Reindexer:
                 report = _added(replace(report, owners=place + (after is None)), tally)
                 if tell is not None:
                     tell(report)
-                in_vain = in_vain + 1 if tally.failed and not tally.remade else 0
-                if tally.newer or tally.is_over or in_vain >= FAILURES_IN_A_ROW:
+                failed_batches = failed_batches + 1 if tally.failed and not tally.remade else 0
+                if tally.newer or tally.is_over or failed_batches >= FAILURES_IN_A_ROW:
                     return report
         return report
 
     # -- by which recipe entries are written ------------------------------------------------
 
     async def _newer(self, stale: Sequence[StoredRow]) -> Recipe | None:
-        """Put this process's recipe in force if it may be; return the one in force if it may not.
+        """Put this process's recipe in force if it may be; otherwise return the recipe in force.
 
-        What made the stale entries is noted before this recipe, unless this one is noted already:
-        what a model replaces is older than it.
+        The recipe of the stale entries is noted before this one, unless this one is noted already:
+        a replaced model is older than its replacement.
         """
         notes, mine = await self.notes(), self.recipe
         known = {note.recipe.tag for note in notes} | {
@@ -185,23 +182,23 @@ class Reindexer:
         force = in_force(notes)
         if force is None or force.tag != mine.tag:
             await self._note(notes, *([Noted.TAKEN] if force and may_take(notes, mine) else []))
-            # Another process may have noted something at the same moment; the list has one order.
+            # Another process may write a note concurrently; the list has one order for both.
             force = in_force(await self.notes())
         return None if force is None or force.tag == mine.tag else force
 
     async def note_seen(self) -> None:
-        """Note this process's recipe, unless it is noted: entries of it are written."""
+        """Note this process's recipe as seen, if it is not noted: entries of it are written."""
         await self._note(await self.notes())
 
     async def notes(self) -> tuple[RecipeNote, ...]:
-        """Return what the store has noted of recipes, oldest first."""
+        """Return the store's recipe notes, oldest first."""
         found = await self.store.journaled(Scope.of_global(), kind=RECIPE)
         return tuple(_read(entry, self.store.location) for entry in found)
 
     async def _note(
         self, notes: Sequence[RecipeNote], *more: Noted, recipe: Recipe | None = None
     ) -> None:
-        """Note that a recipe is seen, unless it is noted, and what more there is to say of it."""
+        """Note a recipe as seen, unless it is noted, and add further notes about it."""
         recipe = recipe or self.recipe
         hows = [*([] if is_noted(notes, recipe) else [Noted.SEEN]), *more]
         if hows:
@@ -214,19 +211,19 @@ class Reindexer:
 
 
 def _tag(row: StoredRow) -> str:
-    """Return the tag of the recipe that made a row's entry, as its first eight bytes say."""
+    """Return the tag of a row's recipe, from the first eight bytes of its entry."""
     return f"{int.from_bytes(row.entry[:8], 'little'):016x}"
 
 
 def _of_no_model(indexer: Indexer) -> tuple[str, str]:
-    """Return the tags that entries of any model may have: of nothing at all, and those of a write
-    at which the embedder failed.
+    """Return the tags that do not depend on a model: of an empty entry, and of an entry whose
+    embedder failed at the write.
     """
     return f"{0:016x}", f"{indexer.bare_recipe:016x}"
 
 
-class Made(NamedTuple):
-    """Entries made anew, and the ids of those that could not be."""
+class Rebuilt(NamedTuple):
+    """Rebuilt entries, and the ids of rows that failed."""
 
     entries: Sequence[Renewed]
     failed: tuple[str, ...]
@@ -234,14 +231,14 @@ class Made(NamedTuple):
     is_over: bool = False
 
 
-def _made(indexer: Indexer, rows: Sequence[StoredRow]) -> Made:
-    """Make entries together; if that fails, one by one, as one bad text fails all beside it."""
+def _rebuilt(indexer: Indexer, rows: Sequence[StoredRow]) -> Rebuilt:
+    """Rebuild entries together; if that fails, one by one, because one bad text fails its batch."""
     try:
-        return Made(indexer.renewed(rows), ())
+        return Rebuilt(indexer.renewed(rows), ())
     except FAILURES as error:
         problem, in_a_row = type(error).__name__, 1
     if len(rows) == 1:
-        return Made((), (rows[0].id,), problem)
+        return Rebuilt((), (rows[0].id,), problem)
     entries: list[Renewed] = []
     failed: list[str] = []
     for place, row in enumerate(rows):
@@ -253,14 +250,14 @@ def _made(indexer: Indexer, rows: Sequence[StoredRow]) -> Made:
             failed.append(row.id)
         if in_a_row >= FAILURES_IN_A_ROW:
             failed += [row.id for row in rows[place + 1 :]]
-            return Made(entries, tuple(failed), problem, is_over=True)
-    return Made(entries, tuple(failed), problem if failed else None)
+            return Rebuilt(entries, tuple(failed), problem, is_over=True)
+    return Rebuilt(entries, tuple(failed), problem if failed else None)
 
 
-def _standing(
+def _current_rows(
     indexer: Indexer, rows: Iterable[StoredRow], entries: dict[str, bytes]
 ) -> Iterable[StoredRow]:
-    """Return the rows whose stored entries are of the recipe now."""
+    """Return the rows whose stored entries have the current recipe."""
     for row in rows:
         if row.id in entries:
             yield row._replace(entry=entries[row.id])

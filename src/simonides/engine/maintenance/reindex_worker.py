@@ -1,9 +1,9 @@
-"""Makes stale entries anew while others work: when it begins, how fast it goes, how it ends.
+"""Rebuilds stale index entries in the background: when it starts, how fast it goes, when it
+retries.
 
-Whoever loads an owner's rows and finds entries of another recipe says so and goes on. Some
-time later, one batch at a time and with a pause after each, they are made anew: first those that
-were found, then the owner's other rows, which only readers of other times see. A process that ends
-soon never begins.
+Loading an owner's rows reports entries of another recipe and continues. Some time later these are
+rebuilt in batches with a pause after each. The reported entries come first, then the owner's other
+rows, which only queries about past times read. A short-lived process never starts this.
 """
 
 from __future__ import annotations
@@ -21,63 +21,62 @@ from simonides.ports import Alarm
 from simonides.retrieval.index.owner_index import OwnerIndex
 
 START_S = 5.0
-"""From the first stale entry seen to the first batch: what is opened for one question ends before
-that, and a program that has just begun has other things to do. Chosen; as long as the journal's.
-"""
+"""Delay from the first stale entry to the first batch. A process that answers one question ends
+before that, and a starting program has other work. Chosen; as long as the journal's delay."""
 
 BATCH_ROWS = 64
-"""Entries made and written in one go; measured: some 20 ms with the embedded model, of which the
+"""Entries built and written at once; measured: some 20 ms with the embedded model, of which the
 owner's turn is held for 2."""
 
 PAUSE_S = 0.05
-"""From one batch to the next, so that at most about a third of one core is busy with it. Chosen."""
+"""Pause between batches, so that at most about a third of one core is busy. Chosen."""
 
 RETRY_S = 60.0
-"""After a failure; doubled each time, up to :data:`LONGEST_RETRY_S`. Chosen."""
+"""Delay after a failure; doubled each time, up to :data:`LONGEST_RETRY_S`. Chosen."""
 
 LONGEST_RETRY_S = 600.0
 
 
 class ReindexWorker(PeriodicTask, ReindexQueue):
-    """One process's care for entries of other recipes; safe to share between threads."""
+    """Reindexing queue of one process; safe to share between threads."""
 
-    def __init__(self, remaker: Reindexer, alarm: Alarm | None = None) -> None:
+    def __init__(self, reindexer: Reindexer, alarm: Alarm | None = None) -> None:
         """Build it.
 
         Args:
-            remaker: Makes entries anew.
-            alarm: Tells when it is time; None: nothing is done of itself.
+            reindexer: Rebuilds entries.
+            alarm: Timer for the batches; None disables the background work.
         """
         super().__init__(alarm)
-        self.remaker = remaker
+        self.reindexer = reindexer
         self._lock = threading.Lock()
-        # Owners, each with the id after which its rows are still to be looked at; None if only
-        # those are that its index knows to be stale.
+        # Owners, each with the row id after which the sweep continues. None: only the entries that
+        # its index knows to be stale.
         self._waiting: dict[Scope, str | None] = {}
-        self._later: dict[Scope, str | None] = {}
+        self._postponed: dict[Scope, str | None] = {}
         self._failed: set[str] = set()
         self._swept: WeakSet[OwnerIndex] = WeakSet()
         self._has_written = False
         self._is_noted = False
         self._is_armed = False
-        self._in_vain = 0
+        self._failed_batches = 0
         self._retry_s = RETRY_S
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What went wrong when last tried, for ``status``; no content, no scope."""
+        """Errors of the last attempts, for ``status``; without content or scope."""
         return () if self._problem is None else (f"reindexing:{self._problem}",)
 
     def notice(self, owner: Scope, index: OwnerIndex) -> None:
-        """Remember that an index holds stale entries, and have the alarm set; returns at once."""
+        """Queue an owner whose index holds stale entries, and set the alarm; returns at once."""
         with self._lock:
-            if owner in self._waiting or owner in self._later:
+            if owner in self._waiting or owner in self._postponed:
                 return
             self._waiting[owner] = None if index in self._swept else ""
         self._arm(START_S)
 
     def wrote(self, owner: Scope, index: OwnerIndex) -> None:
-        """Take note that this process has written entries; returns at once."""
+        """Register that this process has written entries; returns at once."""
         if not self._is_noted:
             self._has_written = True
             self._arm(START_S)
@@ -85,10 +84,10 @@ class ReindexWorker(PeriodicTask, ReindexQueue):
             self.notice(owner, index)
 
     async def step(self) -> None:
-        """Make one batch anew, of the owner that has waited longest.
+        """Rebuild one batch, of the owner that has waited longest.
 
         Raises:
-            StoreError: If the store could not; the owner is put off.
+            StoreError: If the store failed; the owner is postponed.
         """
         if self._has_written and not self._is_noted:
             await self._note()
@@ -99,41 +98,40 @@ class ReindexWorker(PeriodicTask, ReindexQueue):
         try:
             self._settle(owner, await self._batch(owner))
         except StoreError:
-            self._put_off(owner)
+            self._postpone(owner)
             raise
 
     async def _note(self) -> None:
-        # If it fails the next write tries again; all that hangs on it is which of two models counts
-        # as the newer, and a journal that cannot be written says so itself.
+        # If it fails, the next write tries again. The note only decides which of two models is the
+        # newer, and a journal that cannot be written reports its own error.
         with suppress(StoreError):
-            await self.remaker.note_seen()
+            await self.reindexer.note_seen()
             self._is_noted = True
 
     async def _batch(self, owner: Scope) -> Tally | None:
-        """Make some entries of an owner anew; None if there are none left to look at."""
-        store, index = self.remaker.store, self.remaker.indexes.warm(owner)
+        """Rebuild some entries of an owner; return None if none are left to examine."""
+        store, index = self.reindexer.store, self.reindexer.indexes.warm(owner)
         ids = () if index is None else index.some_stale(BATCH_ROWS, but=self._failed)
         if index is not None and ids:
             rows = await store.get(owner, ids)
-            tally = await self.remaker.remade(owner, rows)
+            tally = await self.reindexer.remade(owner, rows)
             index.gone(set(ids) - {row.id for row in rows})
             return tally
         after = self._waiting[owner]
         if after is None:
             return None
         rows = await store.rows(owner, after=after, limit=BATCH_ROWS)
-        tally = await self.remaker.remade(owner, [r for r in rows if r.id not in self._failed])
-        if not _is_in_vain(tally) and tally.newer is None:
+        tally = await self.reindexer.remade(owner, [r for r in rows if r.id not in self._failed])
+        if not _is_broken(tally) and tally.newer is None:
             self._waiting[owner] = rows[-1].id if len(rows) == BATCH_ROWS else None
             if index is not None and len(rows) < BATCH_ROWS:
                 self._swept.add(index)
         return tally
 
     def _settle(self, owner: Scope, tally: Tally | None) -> None:
-        """Decide what comes next after a batch."""
         if tally is None:
             if self._failed:
-                self._put_off(owner)
+                self._postpone(owner)
             else:
                 self._problem = None
                 with self._lock:
@@ -141,8 +139,8 @@ class ReindexWorker(PeriodicTask, ReindexQueue):
             return
         if tally.newer is not None:
             self._problem = f"left_to:{tally.newer}"
-            self._put_off(owner)
-            self._put_off_the_rest()
+            self._postpone(owner)
+            self._postpone_others()
             return
         self._failed.update(tally.failed)
         if tally.remade:
@@ -151,34 +149,34 @@ class ReindexWorker(PeriodicTask, ReindexQueue):
             self._problem = tally.problem
         elif not self._failed:
             self._problem = None
-        self._in_vain = self._in_vain + 1 if _is_in_vain(tally) else 0
-        if _is_in_vain(tally):
-            self._put_off(owner)
-        if tally.is_over or self._in_vain >= FAILURES_IN_A_ROW:
-            self._put_off_the_rest()
+        self._failed_batches = self._failed_batches + 1 if _is_broken(tally) else 0
+        if _is_broken(tally):
+            self._postpone(owner)
+        if tally.is_over or self._failed_batches >= FAILURES_IN_A_ROW:
+            self._postpone_others()
 
-    def _put_off(self, owner: Scope) -> None:
-        """Let an owner wait until what failed may work again."""
+    def _postpone(self, owner: Scope) -> None:
+        """Postpone an owner until the failed part may work again."""
         with self._lock:
-            is_first = not self._later
-            self._later[owner] = self._waiting.pop(owner, None)
+            is_first = not self._postponed
+            self._postponed[owner] = self._waiting.pop(owner, None)
         if is_first:
             self._wake_in(self._retry_s, self._resume)
             self._retry_s = min(2 * self._retry_s, LONGEST_RETRY_S)
 
-    def _put_off_the_rest(self) -> None:
+    def _postpone_others(self) -> None:
         with self._lock:
-            # Before those that failed: their turn comes whatever becomes of these.
-            self._later = {**self._waiting, **self._later}
+            # Ahead of the owners that failed, so that a repeated failure cannot starve them.
+            self._postponed = {**self._waiting, **self._postponed}
             self._waiting.clear()
 
     def _resume(self) -> None:
         with self._lock:
-            self._waiting.update(self._later)
-            self._later.clear()
+            self._waiting.update(self._postponed)
+            self._postponed.clear()
             self._failed.clear()
 
-    # -- when ------------------------------------------------------------------------------
+    # -- scheduling ------------------------------------------------------------------------
 
     def _arm(self, seconds: float) -> None:
         with self._lock:
@@ -193,7 +191,7 @@ class ReindexWorker(PeriodicTask, ReindexQueue):
         if self._is_closed:
             return
         if self._task is not None:
-            # Two alarms may fall together; one batch at a time is enough.
+            # Two alarms may coincide; only one batch runs at a time.
             self._arm(PAUSE_S)
             return
         self._note_task()
@@ -207,6 +205,6 @@ class ReindexWorker(PeriodicTask, ReindexQueue):
             self._arm(PAUSE_S)
 
 
-def _is_in_vain(tally: Tally) -> bool:
-    """Whether the embedder seems to be out of order."""
+def _is_broken(tally: Tally) -> bool:
+    """Whether the embedder seems to be broken."""
     return tally.is_over or bool(tally.failed and not tally.remade)

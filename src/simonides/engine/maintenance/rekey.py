@@ -1,4 +1,4 @@
-"""Bringing the codes of a store under the current key of its ring."""
+"""Recomputes a store's MACs under the current key, and deletes unreadable rows of erased owners."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ async def rekey(
     store = runtime.coded
     if store is None:
         raise ConfigurationError(
-            "no key ring is set, or the store is in memory, where nobody edits it; name a ring by "
-            "the setting keys, keys_file or keys_command (docs/keys.md)"
+            "no key ring is set, or the store is in memory, where rows have no MACs; name a ring "
+            "by the setting keys, keys_file or keys_command (docs/keys.md)"
         )
     if accept and scopes is None:
-        raise InvalidInput("accept", "names whose memories were looked at: give scopes")
+        raise InvalidInput("accept", "needs scopes: name the owners whose memories were examined")
     if scopes is None:
         owners = await store.owners()
     else:

@@ -1,7 +1,7 @@
-"""The end of a task: what was worth it goes up to its user, the rest goes.
+"""Ends a task: promotes the chosen memories to its user and removes the rest.
 
-Nobody asked to have anything forgotten, so nothing is blocked from being learned again: the next
-task of this name begins with an empty page, not with a list of what it must not say.
+The removal sets no tombstones, because the user did not ask to forget anything. The next task of
+this name starts empty and may learn the same again.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ TASK_ENDED = "task_ended"
 
 @dataclass(frozen=True, slots=True)
 class TaskEnd(Value):
-    """What became of a task that ended.
+    """Result of ending a task.
 
     Attributes:
-        promoted: What became of each memory that was to go up, in order.
-        removed: Versions that were removed.
-        released: Candidates that were held back and have been let go.
-        ended: False if something that was to go up could not; then nothing was removed.
+        promoted: Outcome of each memory to promote, in order.
+        removed: Number of versions removed.
+        released: Number of held candidates released.
+        ended: False if a memory could not be promoted; then nothing was removed.
         events: The audit events of the removal.
     """
 
@@ -70,11 +70,11 @@ class TaskEnder:
 
         Args:
             task: Its name.
-            promote: What goes up first.
-            session: Whose run of it ends: then its name is free, and if another session has it
-                nothing is removed. None for whoever names the task alone, and means all of it.
-            left: The row of a session that has its name and does not go on; that one's run ends,
-                as with ``session``, if the row is still this one.
+            promote: Ids of the memories to promote first.
+            session: Session whose run ends. The name is then free, and if another session holds it
+                nothing is removed. None ends the whole task, whatever session holds the name.
+            left: Row of an abandoned session that holds the name. Its run ends as with ``session``,
+                if the row is unchanged.
         """
         scope = self._scope(task)
         acting = replace(self._principal, home=scope)
@@ -82,9 +82,9 @@ class TaskEnder:
         promoted = tuple([await promoter.promote(id, "user") for id in promote])
         if any(outcome.memory is None for outcome in promoted):
             return TaskEnd(promoted, ended=False)
-        while (clearing := await self._cleared(scope, session, left)).has_raced:
+        while (removal := await self._removed(scope, session, left)).has_raced:
             continue
-        return TaskEnd(promoted, clearing.removed, clearing.released, events=clearing.events)
+        return TaskEnd(promoted, removal.removed, removal.released, events=removal.events)
 
     def _scope(self, task: str) -> Scope:
         home = self._principal.home
@@ -95,9 +95,9 @@ class TaskEnder:
             raise ScopeDenied(scope.path, "write", "a task is ended by itself or by its user")
         return scope
 
-    async def _cleared(
+    async def _removed(
         self, scope: Scope, session: str | None, left: SessionStep | None
-    ) -> _Clearing:
+    ) -> _RemovalTurn:
         owner, store = scope.owner, self._runtime.store
         (head,) = await store.heads([owner])
         ids, after = set[str](), ""
@@ -106,15 +106,17 @@ class TaskEnder:
             after = page[-1].id
         held = await store.held(owner)
         session = holder_of(left, store.location) if session is None else session
-        clearing = _Clearing(self._runtime, self._principal, scope, session, left, head, ids, held)
-        await store.commit(owner, clearing.request, clearing.decide)
+        removal = _RemovalTurn(
+            self._runtime, self._principal, scope, session, left, head, ids, held
+        )
+        await store.commit(owner, removal.request, removal.decide)
         self._runtime.indexes.of(owner).refresh(await store.snapshot(owner))
-        return clearing
+        return removal
 
 
 @dataclass(slots=True)
-class _Clearing:
-    """Removes all of a task's scope under the turn, what came meanwhile included."""
+class _RemovalTurn:
+    """Removes a task's whole scope under the turn, including rows written meanwhile."""
 
     runtime: Runtime
     principal: Principal
@@ -131,19 +133,19 @@ class _Clearing:
 
     @property
     def request(self) -> TurnRequest:
-        """What must be read under the turn."""
+        """The rows to read under the turn."""
         return TurnRequest(since=self.head, session=place_of(str(self.scope.task)))
 
     def decide(self, snapshot: Snapshot) -> Change | None:
         self.has_raced = snapshot.complete and self.head is not None
         if self.has_raced:
-            return None  # something of what was read is gone
+            return None  # rows that were read are gone: read again
         if self.left is not None and snapshot.session_step != self.left:
-            return None  # who had the name came back, or has given it back
+            return None  # the session that held the name has renewed or released it
         holder = holder_of(snapshot.session_step, self.runtime.store.location)
         is_its = self.session is not None and holder == self.session
         if self.session is not None and holder is not None and not is_its:
-            return None  # another session has begun a run, and this is its scope now
+            return None  # another session has begun a run and owns the scope
         new = (decode(row) for row in snapshot.rows)
         ids = self.ids | {memory.id for memory in new if memory.scope == self.scope}
         waiting = [h for h in self.held if decode_candidate(h.body).scope == self.scope]

@@ -1,7 +1,7 @@
-"""Ends a session in committed steps, exactly once, whatever ends it.
+"""Ends a session in committed steps, each taken exactly once.
 
 Each step is committed together with its effects, and only if the session is unchanged since it was
-read. So a process that stops has taken a step or has not, and of several workers one takes each.
+read. A crash therefore leaves a step done or not done, and only one of several workers takes it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,19 @@ from simonides.domain.writing.decision import (
 )
 from simonides.engine.consolidation.dream import Dreamer
 from simonides.engine.consolidation.promote_held import Promotion, SessionPromoter
-from simonides.engine.consolidation.summarise import TOLD_BY, arc, is_substantive, summarise
+from simonides.engine.consolidation.summarise import (
+    SUMMARISED_ROLES,
+    is_substantive,
+    summarise,
+    summary_candidate,
+)
 from simonides.engine.core.counters import Counters
 from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.sessions.close_tasks import TaskEnder
 from simonides.engine.sessions.extract import Extractor, Lanes
 from simonides.engine.sessions.progress import (
+    SessionState,
     SessionTurns,
-    Standing,
     StepWrite,
     step_to,
 )
@@ -48,15 +53,15 @@ from simonides.engine.write.writer import Writer
 from simonides.ports import LanguageModel
 
 MOST_PARENTS = 64
-"""Memories of a session from which its summary is derived; chosen: it has few sentences."""
+"""Most memories of a session from which its summary is derived; chosen: it has few sentences."""
 
 NO_SUMMARY = "no_summary"
-"""Diagnostic: the session was worth a summary, and nothing came of it."""
+"""Diagnostic: the session was worth a summary, but none was produced."""
 
 
 @dataclass(slots=True)
 class _Done:
-    """What one call did of a session's end."""
+    """What one call has done of a session's end."""
 
     acted: bool = False
     resumed_after: str | None = None
@@ -70,18 +75,11 @@ class _Done:
 
 
 class SessionEnder:
-    """Ends sessions of one principal."""
+    """Ends sessions of one principal's owner; a task's sessions belong to its user."""
 
     def __init__(
         self, runtime: Runtime, principal: Principal, *, lanes: Lanes | None = None
     ) -> None:
-        """Build it.
-
-        Args:
-            runtime: The open simonides.
-            principal: Whose sessions; those of a task are its user's.
-            lanes: As for :class:`simonides.engine.sessions.extract.Extractor`.
-        """
         principal = replace(principal, home=principal.home.owner)
         self._runtime = runtime
         self._principal = principal
@@ -90,7 +88,7 @@ class SessionEnder:
         self._extractor = Extractor(runtime, principal, lanes=lanes)
         self._account: LanguageModel | None = None
         self._promoter = SessionPromoter(runtime, principal)
-        self._steps: Mapping[EndStep, _Take] = {
+        self._steps: Mapping[EndStep, _Step] = {
             EndStep.OPEN: self._extract,
             EndStep.EXTRACTED: self._summarise,
             EndStep.SUMMARISED: self._promote,
@@ -99,86 +97,90 @@ class SessionEnder:
         }
 
     async def end(self, session: str, *, ended_by: EndedBy = EndedBy.CALL) -> SessionEndReport:
-        """Take a session through the steps of its end that it has not taken yet.
+        """Take the remaining steps of a session's end.
 
-        Called twice, by several at once, or again after a crash it comes to the same.
+        Idempotent: repeated calls, concurrent calls and calls after a crash give the same result.
 
         Raises:
-            StoreError: If a store could not; called again it goes on from there.
+            StoreError: If a store failed; the next call continues from there.
         """
         turns = SessionTurns(self._runtime, self._principal, session)
         done = _Done()
         self._account = account_of(self._runtime, turns.owner)
-        standing = await turns.standing()
-        if standing.progress.step not in (EndStep.OPEN, EndStep.DONE):
-            done.resumed_after = standing.progress.step.value
-        while standing.progress.step is not EndStep.DONE:
-            if not await self._is_anything(standing):
-                # Nothing was said, or its owner was erased in the middle.
+        state = await turns.state()
+        if state.progress.step not in (EndStep.OPEN, EndStep.DONE):
+            done.resumed_after = state.progress.step.value
+        while state.progress.step is not EndStep.DONE:
+            if not await self._is_endable(state):
+                # The session is empty, or its owner was erased meanwhile.
                 await self._runtime.sessions.drop(turns.owner, session, entries=0)
                 return SessionEndReport(session=session, ended_by=ended_by)
-            await self._steps[standing.progress.step](turns, standing, done, ended_by)
+            await self._steps[state.progress.step](turns, state, done, ended_by)
             done.acted = True
-            standing = await turns.standing()
-        await self._drop(turns, standing)
+            state = await turns.state()
+        await self._drop(turns, state)
         if done.acted:
             await Dreamer(self._runtime, self._principal, turns.owner).reflect()
-        return self._report(standing.progress, done, ended_by)
+        return self._report(state.progress, done, ended_by)
 
     async def checkpoint(self, session: str) -> SessionEndReport:
-        """Promote what has found support by now; the session goes on.
+        """Promote the candidates that have enough support; the session continues.
 
         Raises:
-            StoreError: If a store could not; called again it goes on from there.
+            StoreError: If a store failed; the next call continues from there.
         """
         turns = SessionTurns(self._runtime, self._principal, session)
         done = _Done()
         await self._extractor.catch_up(session)
-        standing = await turns.standing()
-        while standing.progress.step is EndStep.OPEN:
+        state = await turns.state()
+        while state.progress.step is EndStep.OPEN:
             promotion = await self._promoter.promotion(session)
             if not promotion.judgements and not promotion.let_go:
                 done.kept = promotion.kept
                 break
             done.acted = True
-            if await self._promoted(turns, standing, promotion, EndStep.OPEN, done):
+            if await self._promoted(turns, state, promotion, EndStep.OPEN, done):
                 break
-            standing = await turns.standing()
-        standing = await turns.standing()
-        return replace(self._report(standing.progress, done, EndedBy.CALL), already=False)
+            state = await turns.state()
+        state = await turns.state()
+        return replace(self._report(state.progress, done, EndedBy.CALL), already=False)
 
-    async def _is_anything(self, standing: Standing) -> bool:
-        """Whether there is something to end: a log, steps, or what is held back of the session."""
-        if standing.step is not None or standing.entries:
+    async def _is_endable(self, state: SessionState) -> bool:
+        """Whether there is something to end: a log, steps, or held candidates of the session."""
+        if state.step is not None or state.entries:
             return True
         owner = self._principal.home.owner
-        return bool(await self._runtime.store.held(owner, session=standing.progress.session))
+        return bool(await self._runtime.store.held(owner, session=state.progress.session))
 
     # -- the steps, in their order ---------------------------------------------------------
 
     async def _extract(
-        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+        self, turns: SessionTurns, state: SessionState, done: _Done, by: EndedBy
     ) -> None:
         del by
         report = await self._extractor.catch_up(turns.session, model=self._account)
         done.usage += report.usage
         done.diagnostics += report.diagnostics
-        standing = await turns.standing()
-        if standing.progress.step is EndStep.OPEN and not standing.has_more:
-            after = replace(standing.progress, step=EndStep.EXTRACTED)
-            await turns.take(StepWrite(standing, after))
+        state = await turns.state()
+        if state.progress.step is EndStep.OPEN and not state.has_more:
+            after = replace(state.progress, step=EndStep.EXTRACTED)
+            await turns.take(StepWrite(state, after))
 
     async def _summarise(
-        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+        self, turns: SessionTurns, state: SessionState, done: _Done, by: EndedBy
     ) -> None:
         del by
-        progress = standing.progress
+        progress = state.progress
         after = replace(progress, step=EndStep.SUMMARISED)
         policy = self._writer.policy(turns.owner)
-        said = [turn for turn in await self._told(turns, progress) if turn.role in TOLD_BY]
+        said = [
+            turn
+            for turn in await self._turns_to_remember(turns, progress)
+            if turn.role in SUMMARISED_ROLES
+        ]
         told = await self._extractor.unforgotten(said)
         if not is_substantive(told, policy.consolidation):
-            await turns.take(StepWrite(standing, after))
+            await turns.take(StepWrite(state, after))
             return
         chars = policy.consolidation.arc_chars
         summary = await summarise(
@@ -193,34 +195,34 @@ class SessionEnder:
         done.diagnostics += summary.diagnostics
         if not summary.text.strip():
             done.diagnostics.append(NO_SUMMARY)
-            await turns.take(StepWrite(standing, after))
+            await turns.take(StepWrite(state, after))
             return
         parents = await self._parents(progress)
         home = self._principal.home
-        candidate = arc(summary.text, summary.by, turns.session, told, home, parents)
+        candidate = summary_candidate(summary.text, summary.by, turns.session, told, home, parents)
         judged = await self._writer.judge([candidate])
-        written = await turns.take(_SummaryWrite(standing, after), judged)
+        written = await turns.take(_SummaryWrite(state, after), judged)
         if written:
             done.summary = written[0]
 
     async def _promote(
-        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+        self, turns: SessionTurns, state: SessionState, done: _Done, by: EndedBy
     ) -> None:
         del by
-        summary = await self._summary(standing.progress)
+        summary = await self._summary(state.progress)
         promotion = await self._promoter.promotion(turns.session, summary)
-        await self._promoted(turns, standing, promotion, EndStep.PROMOTED, done)
+        await self._promoted(turns, state, promotion, EndStep.PROMOTED, done)
 
     async def _promoted(
         self,
         turns: SessionTurns,
-        standing: Standing,
+        state: SessionState,
         promotion: Promotion,
         step: EndStep,
         done: _Done,
     ) -> bool:
-        """Write a promotion with the step that it comes to; whether nobody was there first."""
-        write = _PromotionWrite(standing, replace(standing.progress, step=step), promotion)
+        """Write a promotion together with its step; False if another worker was first."""
+        write = _PromotionWrite(state, replace(state.progress, step=step), promotion)
         judgements = Judgements(tuple(promotion.judgements))
         written = await turns.take(write, judgements, waiting=promotion.waiting)
         if written is None:
@@ -231,10 +233,10 @@ class SessionEnder:
         return True
 
     async def _clean(
-        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+        self, turns: SessionTurns, state: SessionState, done: _Done, by: EndedBy
     ) -> None:
         del by
-        progress = standing.progress
+        progress = state.progress
         tasks = left_open(await self._entries(turns, progress))
         if turns.owner.user is not None:
             for task in tasks:
@@ -242,48 +244,47 @@ class SessionEnder:
                 await ender.end(task, (), session=turns.session)
             done.tasks = tasks
         after = replace(progress, step=EndStep.CLEANED).counting(tasks=len(done.tasks))
-        await turns.take(StepWrite(standing, after))
+        await turns.take(StepWrite(state, after))
 
     async def _finish(
-        self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
+        self, turns: SessionTurns, state: SessionState, done: _Done, by: EndedBy
     ) -> None:
-        after = replace(standing.progress, step=EndStep.DONE)
-        write = _EndWrite(standing, after, turns.owner, by)
+        after = replace(state.progress, step=EndStep.DONE)
+        write = _EndWrite(state, after, turns.owner, by)
         if await turns.take(write) is not None:
             self._counters.ended(by.value, dict(after.counts))
 
-    async def _drop(self, turns: SessionTurns, standing: Standing) -> None:
-        """Drop the log of a run that has ended; what was said meanwhile goes on as another run."""
-        progress = standing.progress
+    async def _drop(self, turns: SessionTurns, state: SessionState) -> None:
+        """Drop the log of an ended run; entries added meanwhile continue as another run."""
+        progress = state.progress
         if progress.is_dropped:
             return
-        if standing.record is None or await self._runtime.sessions.drop(
+        if state.record is None or await self._runtime.sessions.drop(
             turns.owner, turns.session, entries=progress.extracted + 1
         ):
-            await turns.take(StepWrite(standing, replace(progress, is_dropped=True)))
+            await turns.take(StepWrite(state, replace(progress, is_dropped=True)))
 
-    # -- what they need --------------------------------------------------------------------
+    # -- reading the session ---------------------------------------------------------------
 
     async def _entries(self, turns: SessionTurns, progress: Progress) -> tuple[Logged, ...]:
-        """Return the entries of the run."""
         count = progress.extracted + 1 - progress.first
         return await turns.entries(after=progress.first - 1, limit=count) if count > 0 else ()
 
-    async def _told(self, turns: SessionTurns, progress: Progress) -> list[Turn]:
-        """Return the turns of the run, but those that asked not to be remembered."""
+    async def _turns_to_remember(self, turns: SessionTurns, progress: Progress) -> list[Turn]:
+        """Return the turns of the run, without those marked as not to be remembered."""
         entries = await self._entries(turns, progress)
         heard = (each for each in entries if each.number not in progress.unheard)
         read = (turn_of_entry(each, progress) for each in heard)
         return [turn for turn in read if turn is not None]
 
     async def _parents(self, progress: Progress) -> tuple[str, ...]:
-        """Return which memories of the session a summary of it is derived from."""
+        """Return the memories of the session from which its summary is derived."""
         found = await self._memories(progress.memories[-MOST_PARENTS:])
         usable = (one for one in found if one.status.is_live and one.trust is not Trust.EXTERNAL)
         return tuple(memory.id for memory in usable)
 
     async def _summary(self, progress: Progress) -> str:
-        """Return the text of the run's summary, empty where it has none (any more)."""
+        """Return the text of the run's summary; empty if it has none or it was forgotten."""
         if progress.summary is None:
             return ""
         found = await self._memories((progress.summary,))
@@ -315,12 +316,12 @@ class SessionEnder:
         )
 
 
-_Take = Callable[[SessionTurns, Standing, _Done, EndedBy], Awaitable[None]]
+_Step = Callable[[SessionTurns, SessionState, _Done, EndedBy], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class _SummaryWrite(StepWrite):
-    """Notes in the step which memory the summary became."""
+    """Records the id of the summary's memory in the step."""
 
     def changes(self, decided: Decided) -> ExtraChanges:
         outcome = decided.outcomes[0]
@@ -331,7 +332,7 @@ class _SummaryWrite(StepWrite):
 
 @dataclass(frozen=True, slots=True)
 class _PromotionWrite(StepWrite):
-    """Counts what was promoted and let go, and releases both."""
+    """Counts and releases the candidates that were promoted or dropped."""
 
     promotion: Promotion
 
@@ -344,8 +345,6 @@ class _PromotionWrite(StepWrite):
 
 @dataclass(frozen=True, slots=True)
 class _EndWrite(StepWrite):
-    """Records in the trail that the session has ended."""
-
     owner: Scope
     ended_by: EndedBy
 

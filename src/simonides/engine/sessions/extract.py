@@ -1,7 +1,7 @@
 """Extracts candidates from a session's log, in the background.
 
-Entries are read in their order, in batches. The outcomes of a batch, the support that it gives to
-held candidates, and the position in the log are one transaction.
+Entries are read in order, in batches. One transaction commits a batch's outcomes, its support for
+held candidates, and the position in the log.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from simonides.engine.screening.screen import screened
 from simonides.engine.screening.suppression import SuppressionFilter
 from simonides.engine.sessions.model_extract import propose_lanes
 from simonides.engine.sessions.progress import (
+    SessionState,
     SessionTurns,
-    Standing,
     StepWrite,
     step_to,
 )
 from simonides.engine.sessions.turns import (
     Piece,
-    Read,
+    ReadEntry,
     pieces,
     said,
     turn_of_entry,
@@ -61,24 +61,22 @@ from simonides.ports import LanguageModel
 from simonides.text.similarity.support import Said, bears_out, claim_of
 
 BATCH = 50
-"""Entries whose outcomes are one turn. Chosen: some 20 ms in which no other writer goes on."""
+"""Entries whose outcomes are one turn. Chosen: it blocks other writers for some 20 ms."""
 
 LOOK_BACK = 4 * EARLIER_TURNS
-"""Entries before the first new one among which its speaker's earlier turns are looked for."""
+"""Entries before the first new one that are searched for the speaker's earlier turns."""
 
 UNREADABLE = "unreadable_entry"
-"""Diagnostic: an entry is no text that can be looked at."""
+"""Diagnostic: an entry is not valid text."""
 
 Lanes: TypeAlias = Callable[
     [Runtime, Principal, Policy, Sequence[Turn], Sequence[Turn]], Awaitable[Proposed]
 ]
-"""Asks a model what it finds in turns of a session, given those before them."""
+"""Asks a model for candidates in turns of a session, given the turns before them."""
 
 
 @dataclass(slots=True)
 class _Found:
-    """What one reading of entries gave."""
-
     judged: list[Judgement] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     diagnostics: list[str] = field(default_factory=list)
@@ -86,7 +84,7 @@ class _Found:
 
 
 class Extractor:
-    """Looks at the entries of one principal's sessions that nobody has looked at yet."""
+    """Extracts from the pending entries of one principal's sessions."""
 
     def __init__(
         self, runtime: Runtime, principal: Principal, *, lanes: Lanes | None = None
@@ -95,9 +93,9 @@ class Extractor:
 
         Args:
             runtime: The open simonides.
-            principal: Whose sessions; those of a task are its user's.
-            lanes: Asks the model; None: as :mod:`simonides.engine.sessions.model_extract` does,
-            where there is one.
+            principal: Owner of the sessions; a task's sessions belong to its user.
+            lanes: Asks the model; None uses :mod:`simonides.engine.sessions.model_extract`, if
+                there is a model.
         """
         principal = replace(principal, home=principal.home.owner)
         self._runtime = runtime
@@ -106,47 +104,45 @@ class Extractor:
         self._account: LanguageModel | None = None
         self._writer = Writer(runtime, principal)
         self._forgetter = Forgetter(runtime, principal)
-        self._unwanted = SuppressionFilter(runtime, principal)
+        self._suppression = SuppressionFilter(runtime, principal)
         self._known: dict[tuple[str | None, int | None], tuple[Candidate, ...]] = {}
 
     async def catch_up(
         self, session: str, *, rules_only: bool = False, model: LanguageModel | None = None
     ) -> CaptureReport:
-        """Extract from all entries after the last one that was looked at, each once.
+        """Extract from all pending entries, each once.
 
-        How far it has come is committed with what came of it, so that it is neither lost nor done
-        twice. Support that turns give to held candidates is noted.
+        The position is committed with the outcomes, so no entry is lost or extracted twice. Support
+        that turns give to held candidates is recorded.
 
         Args:
             session: Its name.
-            rules_only: Ask no model now; where there is one its lanes look at the same entries
-                later.
-            model: The account to ask through; None opens one of its own.
+            rules_only: Do not ask the model now; it reads the same entries later.
+            model: Model account to use; None opens one.
 
         Raises:
-            StoreError: If a store could not; called again it goes on from there.
+            StoreError: If a store failed; the next call continues from there.
         """
         found = _Found()
         turns = SessionTurns(self._runtime, self._principal, session)
-        while (standing := await turns.standing()).has_more:
-            await self._batch(turns, standing, found)
+        while (state := await turns.state()).has_more:
+            await self._batch(turns, state, found)
         if not rules_only:
             await self._ask_lanes(turns, found, model)
         return self._report(found)
 
     async def go_on(self, session: str) -> bool:
-        """Do some of :meth:`catch_up`, and return whether entries are left that nobody has looked
-        at: a model is asked when there are none.
+        """Extract from one batch; return whether entries are left. With none left, ask the model.
 
         Raises:
             StoreError: As for :meth:`catch_up`.
         """
         found = _Found()
         turns = SessionTurns(self._runtime, self._principal, session)
-        standing = await turns.standing()
-        if standing.has_more:
-            await self._batch(turns, standing, found)
-            if (await turns.standing()).has_more:
+        state = await turns.state()
+        if state.has_more:
+            await self._batch(turns, state, found)
+            if (await turns.state()).has_more:
                 return True
         await self._ask_lanes(turns, found)
         return False
@@ -163,8 +159,8 @@ class Extractor:
         )
 
     async def unforgotten(self, told: Sequence[Turn]) -> list[Turn]:
-        """Return those of some turns that speak of nothing that was forgotten since, nor of
-        what the user does not want remembered: a summary would learn it all the same.
+        """Return the turns that mention nothing forgotten since, and nothing that the user does not
+        want remembered. A summary of the other turns would learn it again.
         """
         stated: list[Candidate] = []
         earlier: list[Turn] = []
@@ -172,11 +168,11 @@ class Extractor:
             if turn.role is Role.USER:
                 stated += self._candidates(turn, earlier[-EARLIER_TURNS:])
                 earlier.append(turn)
-        gone = await self._unwanted.among([each for each in stated if each.retracts is None])
+        gone = await self._suppression.among([each for each in stated if each.retracts is None])
         return [turn for turn in told if not speaks_of(Said(turn.text), gone)]
 
     def _candidates(self, turn: Turn, before: Sequence[Turn]) -> tuple[Candidate, ...]:
-        """Return what the rules find in a turn behind others, once."""
+        """Return what the rules find in a turn after others; cached per turn."""
         place = turn.session, turn.number
         if place not in self._known:
             self._known[place] = propose_by_rules(turn, self._principal, before).candidates
@@ -184,39 +180,39 @@ class Extractor:
 
     # -- by rules --------------------------------------------------------------------------
 
-    async def _batch(self, turns: SessionTurns, standing: Standing, found: _Found) -> None:
-        """Look at some entries; if somebody else was there first, what he left is looked at."""
-        progress = standing.progress
+    async def _batch(self, turns: SessionTurns, state: SessionState, found: _Found) -> None:
+        """Extract from some entries; stop early if another worker was first."""
+        progress = state.progress
         last = progress.extracted
         entries = await turns.entries(after=max(last - LOOK_BACK, -1), limit=LOOK_BACK + BATCH)
         new = [each for each in entries if each.number > last][:BATCH]
         before = said(entries, progress, upto=last)
-        looked = _Found()
-        read = await self._read(new, before, progress, looked)
-        found.usage += looked.usage
+        batch_found = _Found()
+        read = await self._read(new, before, progress, batch_found)
+        found.usage += batch_found.usage
         for piece in pieces(read, progress):
-            after = piece.after(standing.progress)
-            outcomes = await self._carry_out(turns, standing, piece, after)
+            after = piece.after(state.progress)
+            outcomes = await self._carry_out(turns, state, piece, after)
             if outcomes is None:
                 return
             found.judged += piece.judged
             found.outcomes += outcomes
-            standing = await turns.standing()
-            now = standing.progress
+            state = await turns.state()
+            now = state.progress
             if (now.run, now.extracted, now.part) != (after.run, after.extracted, after.part):
                 return
-        found.diagnostics += looked.diagnostics
+        found.diagnostics += batch_found.diagnostics
 
     async def _read(
         self, entries: Sequence[Logged], before: Sequence[Turn], progress: Progress, found: _Found
-    ) -> list[Read]:
-        """Examine entries by the rules and judge what they give, each as one proposal."""
+    ) -> list[ReadEntry]:
+        """Extract from entries by the rules and judge the candidates, one proposal per entry."""
         policy = self._writer.policy(self._principal.home)
-        earlier, read = list(before), list[Read]()
+        earlier, read = list(before), list[ReadEntry]()
         for logged in entries:
             turn = turn_of_entry(logged, progress)
             if turn is None:
-                read.append(Read(logged.number))
+                read.append(ReadEntry(logged.number))
                 continue
             proposed = Proposed()
             if turn.role is Role.USER:
@@ -230,11 +226,11 @@ class Extractor:
             judged = await self._writer.judge(candidates) if candidates else NO_JUDGEMENTS
             found.usage += judged.usage
             found.diagnostics += proposed.diagnostics
-            read.append(Read(logged.number, turn, judged.each, unheard=unheard))
+            read.append(ReadEntry(logged.number, turn, judged.each, unheard=unheard))
         return read
 
     def _verbatim(self, turn: Turn, diagnostics: list[str]) -> list[Candidate]:
-        """Return a turn as it is kept beside what was read out of it."""
+        """Return the candidate that stores a turn verbatim, in addition to the extracted ones."""
         if turn.role not in (Role.USER, Role.ASSISTANT):
             return []
         draft = Draft(
@@ -256,39 +252,41 @@ class Extractor:
             return []
 
     async def _carry_out(
-        self, turns: SessionTurns, standing: Standing, piece: Piece, after: Progress
+        self, turns: SessionTurns, state: SessionState, piece: Piece, after: Progress
     ) -> tuple[Outcome, ...] | None:
         if piece.retracts is None:
             binding = await self._binding(piece) if piece.lifted else None
             heard = piece.turns
-            return await self._written(turns, standing, piece.judged, heard, after, binding)
-        # Forgetting is a turn of its own. Who is stopped behind it forgets again, in vain: nothing
-        # of this session is stored in between.
+            return await self._written(turns, state, piece.judged, heard, after, binding)
+        # Forgetting is a turn of its own. After a crash behind it, a retry forgets again without
+        # effect, because nothing of this session is stored in between.
         gone = await self._forgetter.retract(piece.retracts)
-        written = await self._written(turns, standing, (), piece.turns, after)
+        written = await self._written(turns, state, (), piece.turns, after)
         return None if written is None else (gone,)
 
     async def _written(
         self,
         turns: SessionTurns,
-        standing: Standing,
+        state: SessionState,
         judged: Sequence[Judgement],
         heard: Sequence[Turn],
         after: Progress,
         binding: frozenset[bytes] | None = None,
     ) -> tuple[Outcome, ...] | None:
-        """Write what is the session's owner's with its step, and what is others' before."""
+        """Write the session owner's candidates with the step, and before it those of other
+        owners.
+        """
         own = [place for place, each in enumerate(judged) if self._is_own(each, turns)]
         others = [place for place in range(len(judged)) if place not in own]
-        named = [_once(judged[place], turns.session) for place in others]
+        named = [_with_idempotency_key(judged[place], turns.session) for place in others]
         elsewhere = await self._writer.write_judged(Judgements(tuple(named)))
         outcomes = dict(zip(others, elsewhere, strict=True))
         support = _Support(heard)
         if heard:
-            # Before the turn, in which others wait: only what came meanwhile is left for it.
-            support.look_at(await self._runtime.store.held(turns.owner))
+            # Before the turn, which blocks other writers: it then matches only rows added since.
+            support.match_rows(await self._runtime.store.held(turns.owner))
         mine = Judgements(tuple(judged[place] for place in own))
-        step = _ExtractionWrite(standing, after, support)
+        step = _ExtractionWrite(state, after, support)
         written = await turns.take(step, mine, binding=binding)
         if written is None:
             return None
@@ -296,7 +294,7 @@ class Extractor:
         return tuple(outcomes[place] for place in range(len(judged)))
 
     async def _binding(self, piece: Piece) -> frozenset[bytes]:
-        """Return the tombstones that bind what an entry says behind what it has forgotten."""
+        """Return the tombstones that bind an entry's statements after its own retractions."""
         stated = [each.candidate for each in piece.judged]
         lifted = [each for each in stated if each.key in piece.lifted]
         buried = await self._writer.tombstoned(stated)
@@ -311,15 +309,15 @@ class Extractor:
     async def _ask_lanes(
         self, turns: SessionTurns, found: _Found, model: LanguageModel | None = None
     ) -> None:
-        """Have a model look at all that only the rules have looked at, where there is one."""
+        """Ask the model, if there is one, about entries that only the rules have read."""
         self._account = model or account_of(self._runtime, turns.owner)
         if (self._lanes or self._account) is not None:
-            while (standing := await turns.standing()).progress.asked < standing.progress.extracted:
-                await self._ask(turns, standing, found)
+            while (state := await turns.state()).progress.asked < state.progress.extracted:
+                await self._ask(turns, state, found)
 
-    async def _ask(self, turns: SessionTurns, standing: Standing, found: _Found) -> None:
-        """Have a model look at what the rules have looked at, once for all of it."""
-        progress = standing.progress
+    async def _ask(self, turns: SessionTurns, state: SessionState, found: _Found) -> None:
+        """Ask the model once about all entries that only the rules have read."""
+        progress = state.progress
         first = max(progress.asked - LOOK_BACK, -1)
         entries = await turns.entries(after=first, limit=progress.extracted - first)
         heard = [each for each in entries if each.number not in progress.unheard]
@@ -338,7 +336,7 @@ class Extractor:
         found.usage += by_rules.usage + advice.usage
         found.diagnostics += advice.diagnostics
         after = replace(progress, asked=progress.extracted)
-        outcomes = await self._written(turns, standing, judged, (), after)
+        outcomes = await self._written(turns, state, judged, (), after)
         found.usage += proposed.usage
         found.diagnostics += proposed.diagnostics
         if outcomes is not None:
@@ -350,10 +348,9 @@ class Extractor:
 
 
 class _Support:
-    """Which turns bear out what is held back.
+    """Matches turns with the held candidates that they support.
 
-    Only turns that come after a candidate count: whether several are looked at at once or each by
-    itself makes no difference.
+    Only turns after a candidate count, so the batch size makes no difference.
     """
 
     def __init__(self, turns: Sequence[Turn]) -> None:
@@ -361,14 +358,14 @@ class _Support:
         self._said = [Said(turn.text) for turn in turns]
         self._found: dict[str, list[int]] = {}
 
-    def look_at(self, rows: Sequence[HeldCandidate]) -> None:
-        """Look for what rows claim, unless it was looked for before."""
+    def match_rows(self, rows: Sequence[HeldCandidate]) -> None:
+        """Match the rows that were not matched before."""
         for row in rows if self._turns else ():
             if row.id not in self._found:
                 self._found[row.id] = self._turns_for(decode_held(row))
 
     def noted(self, rows: Sequence[HeldCandidate]) -> tuple[HeldCandidate, ...]:
-        """Return those rows that some turns bear out, with that noted."""
+        """Return the supported rows, with the support recorded in them."""
         return tuple(self._with(row) for row in rows if self._found.get(row.id))
 
     def _turns_for(self, held: Held) -> list[int]:
@@ -390,7 +387,7 @@ class _Support:
 
 @dataclass(frozen=True, slots=True)
 class _ExtractionWrite(StepWrite):
-    """Notes what was stored of a session, and the support for what is held."""
+    """Records the memories stored from a session, and the support for held candidates."""
 
     support: _Support
 
@@ -399,15 +396,16 @@ class _ExtractionWrite(StepWrite):
         ids = tuple(dict.fromkeys((*self.after.memories, *stored)))
         counts = {"stored": len(stored), "held": len(decided.held)}
         held = (*decided.held_before, *decided.held)
-        self.support.look_at(held)
+        self.support.match_rows(held)
         step = step_to(replace(self.after, memories=ids).counting(**counts), decided)
         return step._replace(held=self.support.noted(held))
 
 
-def _once(judgement: Judgement, session: str) -> Judgement:
-    """Return what goes to another owner under a name: it is not one turn with the session's step.
+def _with_idempotency_key(judgement: Judgement, session: str) -> Judgement:
+    """Return a judgement for another owner with an idempotency key.
 
-    The same again, after a crash between the two, finds it done.
+    It is not in the same transaction as the session's step. After a crash between the two, the
+    retry finds it done.
     """
     candidate = judgement.candidate
     if candidate.idempotency_key is not None or candidate.key is None:

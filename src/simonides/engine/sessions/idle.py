@@ -1,4 +1,4 @@
-"""Ending sessions that nobody goes on with, and those that end with their process."""
+"""Ends idle sessions, and sessions that end with their process."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from simonides.ports import Alarm
 
 
 class ProcessSessions:
-    """Sessions that are to end with this process; safe to use from several threads."""
+    """Sessions to end with this process; safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sessions: dict[tuple[str, str], tuple[Principal, str]] = {}
 
     def add(self, principal: Principal, session: str) -> None:
-        """Have a session ended when simonides is closed."""
+        """End a session when simonides is closed."""
         with self._lock:
             self._sessions[principal.home.owner.path, session] = principal, session
 
     def discard(self, principal: Principal, session: str) -> None:
-        """Leave a session alone: it has ended, or is to outlive this process."""
+        """Remove a session that has ended or is to outlive this process."""
         with self._lock:
             self._sessions.pop((principal.home.owner.path, session), None)
 
-    def taken(self) -> tuple[tuple[Principal, str], ...]:
-        """Return them, for whoever ends them now."""
+    def take_all(self) -> tuple[tuple[Principal, str], ...]:
+        """Return the sessions and clear the list; the caller ends them."""
         with self._lock:
             left, self._sessions = tuple(self._sessions.values()), {}
         return left
 
 
 PAGE = 100
-"""Sessions that are asked for at a time."""
+"""Sessions requested at once."""
 
 FIRST_S, EVERY_S = 60.0, 300.0
-"""When sessions that are due are looked for. Chosen: a session counts as left after 20 minutes, and
-no caller waits for its end."""
+"""Delay to the first check for due sessions, and between checks. Chosen: a session counts as
+abandoned after 20 minutes, and no caller waits for its end."""
 
 
 class IdleSessionEnder(PeriodicJob):
-    """Ends idle sessions from time to time."""
+    """Ends idle sessions periodically."""
 
     def __init__(self, alarm: Alarm | None = None) -> None:
         """Build it.
 
         Args:
-            alarm: Tells when it is time; None: nothing is done of itself.
+            alarm: Timer for the checks; None disables them.
         """
         super().__init__(alarm, name="sessions", first_s=FIRST_S, every_s=EVERY_S)
 
@@ -61,17 +61,17 @@ class IdleSessionEnder(PeriodicJob):
 async def end_due(
     runtime: Runtime, go_on: Callable[[], None] = lambda: None
 ) -> tuple[SessionEndReport, ...]:
-    """End every session whose time is over, whoever opened it; the longest due first.
+    """End every session that is due, of any principal; the longest due first.
 
-    One that cannot be ended now does not stop the others: its report says so in its diagnostics, as
-    ``failed:`` and the name of the error, and it is due still.
+    A session that cannot be ended does not stop the others. Its report has the diagnostic
+    ``failed:`` with the error's name, and it stays due.
 
     Args:
         runtime: The open simonides.
-        go_on: Called before each; what it raises ends the round.
+        go_on: Called before each session; an exception from it stops the loop.
 
     Raises:
-        StoreError: If it cannot be read which are due.
+        StoreError: If the due sessions cannot be read.
     """
     reports: list[SessionEndReport] = []
     seen = set[tuple[str, str]]()
@@ -97,20 +97,18 @@ async def _ended(
         return SessionEndReport(session=session, ended_by=by, diagnostics=failed)
 
 
-def end_when_idle(runtime: Runtime) -> None:
-    """Have sessions that are due ended from time to time."""
-    rounds = runtime.part(IdleSessionEnder)
+def schedule_idle_end(runtime: Runtime) -> None:
+    """Schedule the periodic end of due sessions."""
+    job = runtime.part(IdleSessionEnder)
 
     async def look() -> None:
-        await end_due(runtime, rounds.go_on)
+        await end_due(runtime, job.go_on)
 
-    rounds.doing(look)
+    job.doing(look)
 
 
-async def end_departing(runtime: Runtime) -> tuple[SessionEndReport, ...]:
-    """End the sessions that are to end with this process; what cannot be ended now is due later,
-    for whoever looks then.
-    """
+async def end_process_sessions(runtime: Runtime) -> tuple[SessionEndReport, ...]:
+    """End the sessions that end with this process; one that fails stays due for a later check."""
     by = EndedBy.SHUTDOWN
-    left = runtime.part(ProcessSessions).taken()
+    left = runtime.part(ProcessSessions).take_all()
     return tuple([await _ended(runtime, principal, name, by) for principal, name in left])

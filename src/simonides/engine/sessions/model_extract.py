@@ -1,8 +1,8 @@
-"""From the turns of a session to candidates by a model, off the way of the answer.
+"""Extracts candidates from a session's turns by a model, outside the reply path.
 
-Turns are put into a few batches by their tokens; each batch is one question of each lane, all of
-them asked side by side. However long a session was, its end asks ``2 · batches`` questions here at
-the most; turns beyond that are left to the rules, and the diagnostics say how many.
+Turns are grouped into a few batches by token count. Each batch is one question per lane, and all
+questions are asked concurrently. The end of a session asks at most ``2 · batches`` questions here,
+whatever its length. Further turns are left to the rules, and a diagnostic gives their number.
 """
 
 from __future__ import annotations
@@ -34,15 +34,13 @@ from simonides.ports import LanguageModel
 T = TypeVar("T")
 
 NOT_SHOWN = "turns_not_shown"
-"""Diagnostic: so many turns were more than policy has a model read at once."""
+"""Diagnostic: the number of turns beyond what policy lets a model read at once."""
 
 RULE_CATEGORY = "rule"
-"""Category of what the procedural lane proposes."""
+"""Category of the procedural lane's candidates."""
 
 
-class _Said(NamedTuple):
-    """What came of one question."""
-
+class _LaneResult(NamedTuple):
     candidates: tuple[Candidate, ...]
     diagnostics: tuple[str, ...]
     usage: Usage
@@ -57,21 +55,21 @@ async def propose_lanes(
     *,
     model: LanguageModel | None = None,
 ) -> Proposed:
-    """Return what a model finds in some turns, in both lanes, checked and anchored.
+    """Return a model's candidates from some turns, of both lanes, checked and anchored.
 
-    Without a model there is nothing, and it costs nothing. A question that fails is a diagnostic
-    of its lane, ``semantic:llm_timeout``; what the others found is not lost with it.
+    Returns nothing, at no cost, without a model. A failed question becomes a diagnostic of its
+    lane, such as ``semantic:llm_timeout``; the results of the others are kept.
 
     Args:
         runtime: The open simonides.
-        principal: Whose turns they are.
-        policy: Of its org.
-        turns: Of one session, oldest first, whoever spoke; only the user's are shown.
-        before: Turns before these, for understanding.
-        model: The account to ask through; None opens one of its own.
+        principal: Owner of the turns.
+        policy: Policy of its org.
+        turns: Turns of one session by any speaker, oldest first; only the user's are shown.
+        before: Earlier turns, for context.
+        model: Model account to use; None opens one.
 
     Raises:
-        StoreError: If what is used cannot be written down.
+        StoreError: If the usage cannot be recorded.
     """
     account = model or account_of(runtime, principal.home.owner)
     readable = [turn for turn in turns if may_be_read(turn)]
@@ -80,7 +78,7 @@ async def propose_lanes(
     batches, left = _batches(runtime, policy, readable, before)
     deadline_s = policy.budgets.seconds
     questions = [(lane, batch) for batch in batches for lane in Lane]
-    said = await side_by_side(
+    said = await gather_in_order(
         [_asked(account, *each, principal, policy, deadline_s) for each in questions]
     )
     notes = [note for each in said for note in each.diagnostics]
@@ -93,10 +91,10 @@ async def propose_lanes(
     )
 
 
-async def side_by_side(asked: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return what coroutines give, in their order; all at once where there is an event loop.
+async def gather_in_order(asked: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return the results of coroutines in order; concurrently if an event loop is running.
 
-    What one of them raises is raised once all have ended.
+    An exception of one is raised after all have ended.
     """
     try:
         asyncio.get_running_loop()
@@ -116,12 +114,11 @@ async def _asked(
     principal: Principal,
     policy: Policy,
     deadline_s: float,
-) -> _Said:
-    """Ask one question and make candidates of the answer."""
+) -> _LaneResult:
     try:
         answer = await ask(model, lane, batch, deadline_s=deadline_s)
     except ModelError as error:
-        return _Said((), (f"{lane}:{failure_of(error)}",), error.usage or NO_USAGE)
+        return _LaneResult((), (f"{lane}:{failure_of(error)}",), error.usage or NO_USAGE)
     keyed = lane is Lane.SEMANTIC
     items, refusals = check_batch(answer.value, policy, turns=len(batch.turns), keyed=keyed)
     made = []
@@ -132,13 +129,13 @@ async def _asked(
         else:
             named = {"category": RULE_CATEGORY, "model": answer.model}
             made.append(rule(item, turn, principal.home, **named))
-    return _Said(tuple(made), tuple(f"{lane}:{each}" for each in refusals), answer.usage)
+    return _LaneResult(tuple(made), tuple(f"{lane}:{each}" for each in refusals), answer.usage)
 
 
 def _batches(
     runtime: Runtime, policy: Policy, turns: Sequence[Turn], before: Sequence[Turn]
 ) -> tuple[list[Batch], int]:
-    """Return the batches, oldest first, and how many turns are in none; the newest are in one."""
+    """Return batches, oldest first, and the number of turns left out. The newest turns are kept."""
     count, limit = runtime.models.tokens.count, policy.lanes.batch_tokens
     batches: list[list[tuple[Turn, str]]] = [[]]
     room, placed = limit, 0

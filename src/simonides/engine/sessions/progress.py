@@ -1,4 +1,4 @@
-"""Where one session stands, and its steps, each of which exactly one worker writes."""
+"""The position of a session in its end, and steps that exactly one worker writes."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ from simonides.engine.write.prepare import NOT_WAITING, QuotaCheck
 from simonides.engine.write.writer import Writer
 
 
-class Standing(NamedTuple):
-    """A session as it stands.
+class SessionState(NamedTuple):
+    """A session as it was read.
 
     Attributes:
-        progress: How far it has come; of the run that a log which has grown begins.
-        step: As it was read; what a turn compares with.
-        record: Its log, or None where it has none.
-        incarnation: Of the owner before anything of a session was read that nobody has looked at
-            yet; None where a step tells, or for an owner of whom nothing is stored.
+        progress: How far extraction and the end have come; for a log that has grown, of its next
+            run.
+        step: The stored step, compared with at commit.
+        record: Its log, or None.
+        incarnation: Incarnation of the owner, read before any pending entry. None if there is a
+            step to compare with, or if nothing is stored for the owner.
     """
 
     progress: Progress
@@ -43,12 +44,12 @@ class Standing(NamedTuple):
 
     @property
     def entries(self) -> int:
-        """How many entries its log has."""
+        """Number of entries in its log."""
         return 0 if self.record is None else self.record.entries
 
     @property
     def has_more(self) -> bool:
-        """Whether there are entries that nobody has looked at."""
+        """Whether entries are pending extraction."""
         return self.entries > self.progress.extracted + 1
 
 
@@ -56,14 +57,14 @@ class Standing(NamedTuple):
 class StepWrite:
     """Moves a session to its next step, together with a batch.
 
-    Subclasses add what the batch leads to.
+    Subclasses add the effects of the batch.
 
     Attributes:
-        standing: Where the session stood; if another worker has moved it on, nothing is written.
-        after: Where it stands then.
+        state: The session as read; if another worker has moved it on, nothing is written.
+        after: The session's progress after the step.
     """
 
-    standing: Standing
+    state: SessionState
     after: Progress
 
     @property
@@ -72,11 +73,11 @@ class StepWrite:
         return self.after.session
 
     def is_current(self, snapshot: Snapshot) -> bool:
-        """See :class:`~simonides.engine.write.companion_writes.CompanionWrite`."""
-        return is_unchanged(snapshot, self.standing.step, self.standing.incarnation)
+        """Whether the session is unchanged since it was read."""
+        return is_unchanged(snapshot, self.state.step, self.state.incarnation)
 
     def changes(self, decided: Decided) -> ExtraChanges:
-        """See :class:`~simonides.engine.write.companion_writes.CompanionWrite`."""
+        """Return the next step as an additional change."""
         return step_to(self.after, decided)
 
 
@@ -87,10 +88,10 @@ def step_to(after: Progress, decided: Decided, *, released: tuple[str, ...] = ()
 
 
 class SessionTurns:
-    """One session of one principal, read and moved on.
+    """Reads and advances one session of one principal.
 
     Attributes:
-        owner: Whose session it is.
+        owner: Owner of the session.
         session: Its name.
     """
 
@@ -100,11 +101,11 @@ class SessionTurns:
         self.session = session
         self._writer = Writer(runtime, principal)
 
-    async def standing(self) -> Standing:
-        """Return where the session stands now.
+    async def state(self) -> SessionState:
+        """Return the session as stored.
 
         Raises:
-            StoreError: If a store could not.
+            StoreError: If a store failed.
         """
         runtime = self._runtime
         steps = await runtime.store.session_steps(self.owner, session=self.session)
@@ -115,23 +116,21 @@ class SessionTurns:
         if step is None:
             started = None if record is None else record.started_at
             progress = Progress(session=self.session, started_at=started)
-            return Standing(progress, None, record, incarnation)
+            return SessionState(progress, None, record, incarnation)
         progress = progress_of(step, runtime.store.location)
-        return Standing(_of_this_log(progress, record), step, record)
+        return SessionState(_of_this_log(progress, record), step, record)
 
     async def _incarnation(self) -> bytes | None:
-        """Return what tells whether the owner was erased since: steps would be gone with all else,
-        and there were none.
-        """
+        """Return the owner's incarnation: it detects an erasure where no step can be compared."""
         (head,) = await self._runtime.store.heads([self.owner])
         return None if head is None else head.incarnation
 
     async def entries(self, *, after: int, limit: int) -> tuple[Logged, ...]:
-        """Return entries of the log after a number, by number rising.
+        """Return entries of the log after a number, in ascending order.
 
         Raises:
-            StoreCorrupt: If one cannot be read.
-            StoreError: If the store could not.
+            StoreCorrupt: If an entry cannot be read.
+            StoreError: If the store failed.
         """
         store = self._runtime.sessions
         found, last = list[Logged](), after
@@ -157,15 +156,15 @@ class SessionTurns:
 
         Args:
             step: The next step.
-            judgements: What is stored with it, all of its owner.
-            waiting: By place: the id of the held candidate that a judgement stores.
+            judgements: Judgements to store with it, all of its owner.
+            waiting: Ids of the held candidates that judgements store, by place.
             binding: The tombstones that bind; None for all.
 
         Returns:
-            The outcomes in order; None if another worker was there first.
+            The outcomes in order; None if another worker was first.
 
         Raises:
-            StoreError: If the store could not; nothing was written.
+            StoreError: If the store failed; nothing was written.
         """
         batch = await self._writer.prepare(
             self.owner, judgements, binding=binding, waiting=waiting, check=QuotaCheck.BYTES
@@ -174,7 +173,7 @@ class SessionTurns:
 
 
 def _of_this_log(progress: Progress, record: SessionRecord | None) -> Progress:
-    """Return a progress as it is of the log that is there: another log is another run."""
+    """Return the progress for the current log; a new log starts another run."""
     if record is None:
         return progress
     is_same = progress.started_at == record.started_at and not progress.is_dropped

@@ -1,4 +1,4 @@
-"""Entries of a session as extraction takes them: read, and cut into what is one turn."""
+"""Reads session entries for extraction, and splits them into pieces of one turn each."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from simonides.engine.capture.capture import EARLIER_TURNS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """What is written in one turn, and how much further the session is then.
+    """A batch that is written in one turn, and the session's position after it.
 
     Attributes:
-        judged: What is stored or held.
-        turns: Turns that may bear out what is held.
-        extracted: The last entry that is done with.
-        part: How much of the one behind it is done.
-        unheard: Entries that asked not to be remembered.
-        counts: What is counted.
-        retracts: What is forgotten instead, before.
-        lifted: Keys that the same entry has forgotten: that does not bind what it says of them.
+        judged: Judgements to store or hold.
+        turns: Turns that may support held candidates.
+        extracted: Number of the last entry that is complete.
+        part: Number of completed parts of the next entry.
+        unheard: Numbers of entries that asked not to be remembered.
+        counts: Counters to add.
+        retracts: Key to forget, instead of storing; None to store.
+        lifted: Keys that the same entry retracts: their tombstones do not bind its other
+            statements.
     """
 
     judged: tuple[Judgement, ...]
@@ -38,7 +39,7 @@ class Piece:
     lifted: tuple[str, ...] = ()
 
     def after(self, progress: Progress) -> Progress:
-        """Return where a session stands after it."""
+        """Return the progress of a session after it."""
         return replace(
             progress,
             extracted=self.extracted,
@@ -48,8 +49,8 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """An entry and what the rules made of it."""
+class ReadEntry:
+    """An entry and what the rules found in it."""
 
     number: int
     turn: Turn | None = None
@@ -58,13 +59,14 @@ class Read:
 
     @property
     def retracts(self) -> bool:
-        """Whether something is to be forgotten."""
+        """Whether the entry retracts something."""
         return any(each.candidate.retracts is not None for each in self.judged)
 
 
 def turn_of_entry(logged: Logged, progress: Progress) -> Turn | None:
-    """Return an entry as capture sees it, numbered over all runs of its session; None for what is
-    no turn: a tool's results and the agent's decisions say nothing about the user.
+    """Return an entry as a turn, numbered across all runs of its session.
+
+    Returns None for tool results and the agent's decisions: they say nothing about the user.
     """
     entry = logged.entry
     if entry.kind is not EntryKind.TURN or not entry.text.strip():
@@ -86,11 +88,11 @@ def said(entries: Sequence[Logged], progress: Progress, *, upto: int) -> tuple[T
     return tuple(users[-EARLIER_TURNS:])
 
 
-def pieces(read: Sequence[Read], progress: Progress) -> Iterator[Piece]:
-    """Cut entries into what is written in one turn each.
+def pieces(read: Sequence[ReadEntry], progress: Progress) -> Iterator[Piece]:
+    """Split entries into pieces, each written in one turn.
 
-    All of them are one, but for entries that have something forgotten: what stands before and
-    behind that is of another turn, as when it is captured alone.
+    Entries form one piece, except those with a retraction. Statements before and after a retraction
+    are different turns, as when the entry is captured alone.
     """
     part = progress.part
     for retracts, run in groupby(read, key=lambda one: one.retracts):
@@ -109,8 +111,8 @@ def pieces(read: Sequence[Read], progress: Progress) -> Iterator[Piece]:
             )
 
 
-def _parts(one: Read, done: int) -> Iterator[Piece]:
-    """Cut an entry at what it has forgotten; what was done of it before is left out."""
+def _parts(one: ReadEntry, done: int) -> Iterator[Piece]:
+    """Split an entry at its retractions, leaving out the parts that are done."""
     groups: list[tuple[Judgement, ...]] = []
     for retracts, run in groupby(one.judged, key=_retracts):
         together = tuple(run)
@@ -129,13 +131,13 @@ def _parts(one: Read, done: int) -> Iterator[Piece]:
         )
 
 
-def _counts(read: Sequence[Read]) -> tuple[tuple[str, int], ...]:
+def _counts(read: Sequence[ReadEntry]) -> tuple[tuple[str, int], ...]:
     users = sum(one.turn is not None and one.turn.role is Role.USER for one in read)
     return (("entries", len(read)), ("user_turns", users))
 
 
-def heard(read: Sequence[Read]) -> tuple[Turn, ...]:
-    """Return the turns that may bear something out: all but those not to be remembered."""
+def heard(read: Sequence[ReadEntry]) -> tuple[Turn, ...]:
+    """Return the turns that may give support: all except those not to be remembered."""
     return tuple(one.turn for one in read if one.turn is not None and not one.unheard)
 
 

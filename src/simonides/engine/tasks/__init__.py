@@ -1,5 +1,4 @@
 """Working memory of a task, as pure values, and the run of a task over it.
 
-Working memory is the sum of the entries in a task's log. A task that stopped can be resumed from
-it.
+Working memory is computed from the entries in a task's log, so a stopped task can be resumed.
 """

@@ -1,10 +1,9 @@
-"""The name of a task, for one session: taken before a run begins, given back with its scope.
+"""Locks a task's name for one session, from the start of a run to the removal of its scope.
 
-It is a row that is read and written under the owner's turn
-(:mod:`simonides.domain.conversation.task`), so
-of two sessions that begin a name at once one gets it, and what cleans the scope looks under the
-same turn whose it is. Nothing of it runs out by itself: whether who has it goes on with it is asked
-of that session, once somebody else wants the name.
+The lock is a row read and written under the owner's turn
+(:mod:`simonides.domain.conversation.task`). If two sessions start the same name at once, one gets
+it. The removal of the scope checks the holder in the same turn. The lock has no expiry. When
+another session wants the name, it checks whether the holder still runs.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ from simonides.engine.tasks.log import OWN, TaskLog
 from simonides.engine.write.companion_writes import Decided, ExtraChanges, is_unchanged
 
 BEGINS_US = 60_000_000
-"""So long who took a name is waited for to log that it began; chosen. The two are a write of each
-store, and only a process that died between them is waited for in vain."""
+"""How long a new holder may take to log the start of its run; chosen. The two are one write to each
+store, so only a process that died between them exceeds it."""
 
 
 class Fence(NamedTuple):
-    """A companion write that adds nothing: a batch made of a run's log is committed only if the
-    task's name is held as it was when the log was read.
+    """A companion write that adds nothing, but guards a batch built from a run's log. The batch is
+    committed only if the holder of the task's name is unchanged since the log was read.
 
     Attributes:
-        session: Name of the row of the task's name.
-        row: The row that was read; None for a name that was never taken.
-        incarnation: Of the owner, which an erasure draws anew; None for an owner of whom nothing
-            is stored.
+        session: Name of the row with the task's name.
+        row: The row as read; None for a name that was never taken.
+        incarnation: Incarnation of the owner, which an erasure replaces; None if nothing is stored
+            for the owner.
     """
 
     session: str
@@ -44,17 +43,17 @@ class Fence(NamedTuple):
     incarnation: bytes | None
 
     def is_current(self, snapshot: Snapshot) -> bool:
-        """See :class:`~simonides.engine.write.companion_writes.CompanionWrite`."""
+        """Whether the holder of the name is unchanged since the log was read."""
         return is_unchanged(snapshot, self.row, self.incarnation)
 
     def changes(self, decided: Decided) -> ExtraChanges:
-        """See :class:`~simonides.engine.write.companion_writes.CompanionWrite`."""
+        """Return no additional changes."""
         del decided
         return ExtraChanges()
 
 
-class TaskHold:
-    """The name of one task, for one session."""
+class TaskLock:
+    """The lock on one task's name, for one session."""
 
     def __init__(self, runtime: Runtime, principal: Principal, log: TaskLog) -> None:
         """Build it.
@@ -62,7 +61,7 @@ class TaskHold:
         Args:
             runtime: The open simonides.
             principal: The task, or its user.
-            log: Of the task, in the session that is to have its name.
+            log: Log of the task, in the session that takes the name.
         """
         self._runtime = runtime
         self._user = replace(principal, home=log.home, session=log.session)
@@ -70,35 +69,35 @@ class TaskHold:
         self._place = place_of(log.task)
 
     async def take(self) -> None:
-        """Take the name, or go on having it.
+        """Acquire the name, or renew it.
 
-        A session that has it and is left, or has ended without giving it back, does not keep it:
-        what is in the scope goes as with its end. Who goes on having it says so in the row, so
-        whoever found that session left and comes later to clean finds another row.
+        An abandoned or ended session loses the name, and its scope is removed as at its end. A
+        renewal changes the row. A session that saw the old row as abandoned then fails to clean the
+        scope.
 
         Raises:
-            TaskUnderWay: If another session has it.
-            StoreError: If the store could not.
+            TaskUnderWay: If another session holds it.
+            StoreError: If the store failed.
         """
-        while (other := await self._taken()) is not None:
+        while (other := await self._try_acquire()) is not None:
             if (refused := await self._refusal(other)) is not None:
                 raise refused
             await TaskEnder(self._runtime, self._user).end(self._log.task, (), left=other)
 
     async def elsewhere(self) -> TaskUnderWay | None:
-        """Return what says which other session has a run of the name under way, or None.
+        """Return an error that names the other session with a run under way, or None.
 
         Raises:
-            StoreError: If the store could not.
+            StoreError: If the store failed.
         """
         row = (await self.fence()).row
         return await self._refusal(row)
 
     async def fence(self) -> Fence:
-        """Return what is to stand still while something is made of the run's log.
+        """Return a fence for a batch built from the run's log.
 
         Raises:
-            StoreError: If the store could not.
+            StoreError: If the store failed.
         """
         store, home = self._runtime.store, self._log.home
         (head,) = await store.heads([home])
@@ -106,8 +105,8 @@ class TaskHold:
         incarnation = None if head is None else head.incarnation
         return Fence(self._place, rows[0] if rows else None, incarnation)
 
-    async def _taken(self) -> SessionStep | None:
-        """Take it anew if no other session has it; return the row of one that does, or None."""
+    async def _try_acquire(self) -> SessionStep | None:
+        """Acquire or renew the name; return the row of another holder, or None on success."""
         owner, runtime = self._log.home, self._runtime
         other: SessionStep | None = None
 
@@ -127,16 +126,16 @@ class TaskHold:
         return other
 
     async def _refusal(self, row: SessionStep | None) -> TaskUnderWay | None:
-        """Return what tells of another session that has the name and goes on, or None."""
+        """Return an error if another session holds the name and still runs, else None."""
         task, session = self._log.task, holder_of(row, self._runtime.store.location)
         if row is None or session is None or session == self._log.session:
             return None
-        if not await self._goes_on(session, row):
+        if not await self._is_running(session, row):
             return None
         return TaskUnderWay(task, session, elsewhere=True, has_own=session == OWN + task)
 
-    async def _goes_on(self, session: str, row: SessionStep) -> bool:
-        """Whether a session that has the name may go on with a run of it."""
+    async def _is_running(self, session: str, row: SessionStep) -> bool:
+        """Whether the session that holds the name may still have a run of it."""
         now = self._runtime.clock.now_us()
         if now < row.at + BEGINS_US:
             return True

@@ -1,4 +1,4 @@
-"""The talk of a task within a budget: recent turns verbatim, earlier ones summed up."""
+"""A task's conversation within a token budget: recent turns verbatim, earlier ones summarised."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from simonides.domain.policy.working import (
 from simonides.domain.value import Value
 
 Count = Callable[[str], int]
-"""How many tokens a text costs."""
+"""Number of tokens of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation(Value):
-    """The talk so far.
+    """The conversation so far.
 
     Attributes:
-        messages: Turns that stand verbatim, oldest first.
-        summary: What those before them said; empty where there are none.
-        summary_tokens: What that costs.
-        summarised: How many turns it stands for.
+        messages: Verbatim turns, oldest first.
+        summary: Summary of the turns before them; empty if there are none.
+        summary_tokens: Tokens of the summary.
+        summarised: Number of turns in the summary.
     """
 
     messages: tuple[Message, ...] = ()
@@ -35,25 +35,25 @@ class Conversation(Value):
 
     @property
     def tokens(self) -> int:
-        """What all of it costs."""
+        """Tokens of the whole conversation."""
         return self.summary_tokens + sum(message.tokens for message in self.messages)
 
     @property
     def older_half(self) -> tuple[Message, ...]:
-        """The turns that are summarised next: half of them, the middle one included."""
+        """The turns to summarise next: half of them, including the middle one."""
         return self.messages[: -(-len(self.messages) // 2)]
 
     def with_message(self, message: Message) -> Conversation:
-        """Return it with one more turn."""
+        """Return the conversation with one more turn."""
         return replace(self, messages=(*self.messages, message))
 
     def with_summary(self, summary: str, turns: int, count: Count) -> Conversation:
-        """Return it with a summary in the place of the first turns and of the summary before.
+        """Return it with a new summary in place of its first turns and the old summary.
 
         Args:
-            summary: Of those turns; empty where they say nothing.
-            turns: How many they are.
-            count: Tokens of a text; the summary costs what it does with its mark.
+            summary: Summary of those turns; empty if they say nothing.
+            turns: Number of those turns.
+            count: Tokens of a text; the summary is counted with its mark.
         """
         total = self.summarised + turns
         tokens = count(marked(summary, total)) if summary else 0
@@ -67,15 +67,15 @@ class Conversation(Value):
         return Pressure.WARNING if near else Pressure.LOW
 
     def must_flush(self, rules: WorkingRules) -> bool:
-        """Whether there are turns that have to be summarised."""
+        """Whether turns must be summarised."""
         return bool(self.messages) and self.pressure(rules) is Pressure.FULL
 
     def shown(self, rules: WorkingRules, pressure: Pressure | None = None) -> Talk:
-        """Return the talk as it is in front of a model.
+        """Return the conversation as shown to a model.
 
         Args:
             rules: The budget.
-            pressure: How full that was before it was summarised; None for how full it is.
+            pressure: How full the budget was before summarising; None computes it.
         """
         return Talk(
             summary=marked(self.summary, self.summarised) if self.summary else None,
@@ -88,5 +88,5 @@ class Conversation(Value):
 
 
 def marked(summary: str, turns: int) -> str:
-    """Return a summary that says that it is one."""
+    """Return a summary marked as one."""
     return f"(Summary of {turns} earlier turn{'' if turns == 1 else 's'}: {summary})"

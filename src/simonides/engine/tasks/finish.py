@@ -1,10 +1,10 @@
-"""The end of a task, exactly once: what it leaves is kept, its scope is cleaned.
+"""Ends a task exactly once: keeps what is worth keeping, then removes its scope.
 
-``learning said → what is worth it is written → the scope is cleaned → said to be complete → the
-day's collecting``. The first and the fourth are entries of the log. What stands between them may be
-done again after a crash and comes to the same: each write has the idempotency key of its entry in
-this run, and a scope that is clean stays so. What was read of the log is written only while its
-user was not erased, and a scope that another session has by now is left alone.
+``log the learning → store memories → remove the scope → log completion → daily collection``. The
+first and fourth steps are log entries. The steps between them are idempotent: each write has the
+idempotency key of its log entry in this run, and removing an empty scope changes nothing. Memories
+from the log are stored only while the user is not erased. A scope that another session has taken
+over is left alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from simonides.engine.maintenance.daily_gc import DailyGc
 from simonides.engine.maintenance.gc import SYSTEM, Collector
 from simonides.engine.screening.judge import judge_one
 from simonides.engine.sessions.close_tasks import TaskEnd, TaskEnder
-from simonides.engine.tasks.claim import Fence, TaskHold
+from simonides.engine.tasks.claim import Fence, TaskLock
 from simonides.engine.tasks.log import TaskLog
 from simonides.engine.tasks.outcomes import (
     TOOL_RESULT,
@@ -44,45 +44,37 @@ from simonides.engine.write.echo_filter import REPEATED, Echoes
 from simonides.engine.write.writer import Writer
 
 BATCH = 1_000
-"""Memories that are written in one transaction; chosen: a turn of the owner's of some 0.3 s."""
+"""Memories written in one transaction; chosen: the owner's turn takes some 0.3 s."""
 
 
 class TaskFinisher:
-    """Ends runs of one task."""
+    """Ends runs of one task; its user keeps the stored memories."""
 
     def __init__(
-        self, runtime: Runtime, principal: Principal, log: TaskLog, hold: TaskHold
+        self, runtime: Runtime, principal: Principal, log: TaskLog, hold: TaskLock
     ) -> None:
-        """Build it.
-
-        Args:
-            runtime: The open simonides.
-            principal: The task; its user keeps what it leaves.
-            log: Its log.
-            hold: Its name.
-        """
         self._runtime = runtime
         self._rules = runtime.part(WorkingRules)
-        self._housekeeping = runtime.part(DailyGc)
+        self._daily_gc = runtime.part(DailyGc)
         self._log, self._hold = log, hold
         self._purpose = principal.purpose
-        # A task's user is the same person: the task may hand up to its own user.
+        # A task acts for its user, so it may store memories with that user.
         user = replace(principal, home=principal.home.owner, session=log.session)
         self._writer = Writer(runtime, user)
         self._echoes = Echoes(runtime, user)
         self._ender = TaskEnder(runtime, user)
 
     async def completed(self, run: TaskRun) -> TaskReport:
-        """Keep what is worth it, clean up, and say so; done again it comes to the same.
+        """Store what is worth keeping, remove the scope, and log completion; idempotent.
 
         Args:
-            run: Its learning was logged.
+            run: The run; its learning was logged.
 
         Raises:
-            StoreError: If a store could not; called again it goes on from there.
+            StoreError: If a store failed; the next call continues from there.
         """
         while (kept := await self._kept(await self._hold.fence(), await run.ending())) is None:
-            continue  # its user was erased, or the name was taken over: what was read is no more
+            continue  # the user was erased or the name taken over: what was read is stale
         *promoted, learning = kept
         end = await self._cleaned()
         await self._log.append(self._log.decision(TaskEvent.COMPLETED), is_last=True)
@@ -96,10 +88,10 @@ class TaskFinisher:
         )
 
     async def abandoned(self) -> TaskReport:
-        """Clean its scope; nothing of it is kept.
+        """Remove the task's scope and keep nothing.
 
         Raises:
-            StoreError: If a store could not.
+            StoreError: If a store failed.
         """
         return _report(self._log.task, await self._cleaned(), completed=False)
 
@@ -107,11 +99,13 @@ class TaskFinisher:
         return await self._ender.end(self._log.task, (), session=self._log.session)
 
     async def _kept(self, fence: Fence, progress: Progress) -> tuple[Outcome | None, ...] | None:
-        """Keep what is worth it; return what came of each, what was learned last, None for nothing
-        of it. None if the fence has fallen.
+        """Store what is worth keeping; return the outcomes, the learning's last.
+
+        The learning's outcome is None if nothing was learned. Returns None if the fence no longer
+        holds.
         """
         entries, _ = await self._log.entries(after=progress.first)
-        # What was logged after the learning was not part of what it is about, and a retry sees it.
+        # The learning is about earlier entries only; a retry also finds later ones in the log.
         own = [each for each in entries if each.number < (progress.ending or 0)]
         run = Run(
             str(progress.run),
@@ -129,11 +123,11 @@ class TaskFinisher:
     async def _written(
         self, candidates: Sequence[Candidate], fence: Fence
     ) -> tuple[Outcome, ...] | None:
-        """Write candidates while everything stands as it did; return None once it does not."""
+        """Write candidates while the fence holds; return None when it does not."""
         written: list[Outcome] = []
         for start in range(0, len(candidates), BATCH):
             batch = candidates[start : start + BATCH]
-            echoes = await self._echoes.among([*map(_as_said, batch)], fresh=True)
+            echoes = await self._echoes.among([*map(_for_echo_search, batch)], fresh=True)
             judged = Judgements(
                 tuple(
                     Drop(each, (REPEATED,)) if place in echoes else self._judged(each)
@@ -151,8 +145,10 @@ class TaskFinisher:
         return judge_one(candidate, self._writer.policy(candidate.scope))
 
     async def _collected(self) -> tuple[GcReport | None, tuple[str, ...]]:
-        """Collect what has aged out, if nobody has today; the task is complete all the same."""
-        if not self._housekeeping.is_daily:
+        """Run the daily collection if it is due; a failure becomes a diagnostic, and the task is
+        complete.
+        """
+        if not self._daily_gc.is_daily:
             return None, ()
         try:
             return await Collector(self._runtime, SYSTEM).due_today(self._log.home), ()
@@ -164,9 +160,10 @@ def _report(task: str, end: TaskEnd, *, completed: bool) -> TaskReport:
     return TaskReport(task=task, completed=completed, removed=end.removed, released=end.released)
 
 
-def _as_said(candidate: Candidate) -> Candidate:
-    """Return a candidate as echoes are looked for: what an agent says may repeat what it was shown,
-    under whichever key it says so; what a tool gave is no echo.
+def _for_echo_search(candidate: Candidate) -> Candidate:
+    """Return a candidate in the form in which echoes are searched.
+
+    An agent's statement may repeat a shown memory under any key. A tool result is never an echo.
     """
     if candidate.category == TOOL_RESULT:
         return candidate

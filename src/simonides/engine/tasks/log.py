@@ -1,8 +1,8 @@
-"""A task in the log of its session: what it writes there, and what it finds there again.
+"""Writes a task's entries to its session's log, and reads them back.
 
-Whatever a task is told is appended here before its working memory sees it, and working memory is
-what these entries add up to. So nothing that it drops is lost, and a task whose process stopped
-goes on from where it stood.
+Each entry is appended here before working memory applies it, and working memory is computed from
+these entries. So nothing that working memory drops is lost, and a task whose process stopped can be
+resumed.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.session_log import SessionLog
 from simonides.engine.screening.screen import screened
-from simonides.engine.sessions.background_extract import Following
+from simonides.engine.sessions.background_extract import BackgroundExtraction
 from simonides.engine.tasks.outcomes import VERIFIED
 from simonides.engine.tasks.working_memory import WorkingMemory
 from simonides.policy.policy import Policy
 from simonides.text import patterns
 
 OWN = "task-"
-"""What the name of a task's own session begins with; the task's name follows."""
+"""Prefix of the name of a task's own session; the task's name follows."""
 
 MAX_RESULT_CHARS = 256 * 1024
-"""Longest result of a tool that is kept whole; of a longer one as much, and how long it was.
-Chosen: it bounds what looking for secrets costs to a fifth of a second."""
+"""Longest tool result that is stored whole; a longer one is cut, and its length is stored. Chosen:
+it limits the search for secrets to a fifth of a second."""
 
 
 MINUTES_A_DAY = 1_440
 
 MAX_ASKED_CHARS = 2_000
-"""Characters of a tool's input that are looked through; policy has some hundred of them searched
-for."""
+"""Characters of a tool's input that are used as a query; policy searches for some hundred
+of them."""
 
 
 def session_of(principal: Principal, task: str) -> str:
-    """Return the session that a task is logged in: its principal's, else one of its own.
+    """Return the session that logs a task: the principal's, else the task's own.
 
     Raises:
         InvalidInput: If the task's name is too long to name a session.
@@ -66,12 +66,12 @@ def session_of(principal: Principal, task: str) -> str:
 
 
 class TaskLog:
-    """The entries of one task, by its name.
+    """The log entries of one task.
 
     Attributes:
-        task: Its name.
-        session: Name of the session that they are in.
-        home: Scope of the user whose task it is.
+        task: Name of the task.
+        session: Name of the session that contains them.
+        home: Scope of the user that owns the task.
     """
 
     def __init__(self, runtime: Runtime, principal: Principal, task: str) -> None:
@@ -80,10 +80,10 @@ class TaskLog:
         self.home: Scope = principal.home.owner
         self._user = replace(principal, home=self.home, session=self.session)
         self._runtime = runtime
-        self._following = runtime.part(Following)
+        self._following = runtime.part(BackgroundExtraction)
         self._rules = runtime.part(WorkingRules)
-        # A session of its own is there for the task: it is waited for as long as the task is, and
-        # once that is complete for no time at all.
+        # The task's own session stays open as long as the task may be idle. It ends at once when
+        # the task is complete.
         has_own = principal.session is None
         self._log = _waiting(
             runtime, self.home, self.session, self._rules.task_days if has_own else None
@@ -92,7 +92,7 @@ class TaskLog:
 
     @property
     def patience_us(self) -> int:
-        """So long after an entry its session counts as left, µs."""
+        """Time after an entry at which its session counts as abandoned, µs."""
         return self._log.patience_us
 
     @property
@@ -103,16 +103,16 @@ class TaskLog:
     async def append(
         self, entry: Entry, *, first: int | None = None, is_last: bool = False
     ) -> Logged:
-        """Append an entry; it is durable when it returns.
+        """Append an entry; it is durable on return.
 
         Args:
-            entry: With texts as they are to be kept.
-            first: The number that it must get, or None.
-            is_last: Whether the task is complete with it.
+            entry: The entry, with screened texts.
+            first: Required entry number, or None.
+            is_last: Whether the entry completes the task.
 
         Raises:
-            ValueError: If something else has the number.
-            StoreError: If the store could not; nothing was written.
+            ValueError: If another entry has the number.
+            StoreError: If the store failed; nothing was written.
         """
         at = self._runtime.clock.now_us()
         log = self._last if is_last else self._log
@@ -122,17 +122,17 @@ class TaskLog:
         return Logged(number, at, entry)
 
     async def entries(self, *, after: int = -1) -> tuple[tuple[Logged, ...], int]:
-        """Return the task's entries after a number, and how many entries the session has in all.
+        """Return the task's entries after a number, and the session's total number of entries.
 
         Raises:
-            StoreError: If the store could not.
+            StoreError: If the store failed.
         """
         found = await self._log.entries(after=after)
         mine = tuple(each for each in found if each.entry.task == self.task)
         return mine, found[-1].number + 1 if found else after + 1
 
     async def found(self) -> tuple[WorkingMemory, int]:
-        """Return what is in front of the task by its log, and how many entries the session has."""
+        """Return the working memory computed from the log, and the session's number of entries."""
         entries, length = await self.entries()
         state = WorkingMemory(self._rules)
         for each in entries:
@@ -148,7 +148,7 @@ class TaskLog:
         key: str | None = None,
         **details: Any,
     ) -> Entry:
-        """Return an entry that says what the task, or its agent, decided."""
+        """Return an entry for a decision of the task or its agent."""
         return Entry(
             kind=EntryKind.DECISION,
             text=self.kept(text, key),
@@ -169,7 +169,7 @@ class TaskLog:
         failed: bool,
         verified: bool,
     ) -> Entry:
-        """Return an entry that says what a tool gave."""
+        """Return an entry for a tool result."""
         details: dict[str, Any] = {VERIFIED: True} if verified else {}
         if len(text) > MAX_RESULT_CHARS:
             details["chars"] = len(text)
@@ -186,10 +186,10 @@ class TaskLog:
         )
 
     def key(self, field: str, raw: object) -> str | None:
-        """Return a key under which something may be kept, or None for None.
+        """Return a valid memory key, or None for None.
 
         Raises:
-            InvalidInput: If it is none, or the policy's pattern does not admit it.
+            InvalidInput: If it is not a valid key, or does not match the policy's pattern.
         """
         named, allowed = name_or_none(field, raw), self.policy.callers.key_pattern
         if named is not None and not patterns.compile(allowed).fullmatch(named):
@@ -197,8 +197,9 @@ class TaskLog:
         return named
 
     def asked(self, field: str, given: object) -> str:
-        """Return what memory is asked about for a tool's input, or what it gave: a receipt keeps
-        the question, so secrets are struck out of it too.
+        """Return the query for a tool's input or result.
+
+        Secrets are redacted from it as well, because a receipt keeps the query.
 
         Raises:
             InvalidInput: As :func:`text_of`.
@@ -206,11 +207,11 @@ class TaskLog:
         return self.kept(text_of(field, given)[:MAX_ASKED_CHARS])
 
     def kept(self, text: str, key: str | None = None) -> str:
-        """Return a text as it may be kept: what policy blocks or redacts is struck out.
+        """Return a text as it may be stored: what policy blocks or redacts is removed.
 
         Args:
-            text: Any; a key may tell what a text that stands alone is.
-            key: Under which it is to be kept, or None.
+            text: Any text; the key can tell what it is.
+            key: Key under which it is to be stored, or None.
         """
         if not text:
             return text
@@ -227,8 +228,8 @@ class TaskLog:
 
 
 def _waiting(runtime: Runtime, home: Scope, session: str, days: float | None) -> SessionLog:
-    """Return the log of a session that counts as left so long after an entry; None for as long as
-    any other.
+    """Return the log of a session that counts as abandoned after some idle days; None for the
+    default.
     """
     rules = runtime.part(SessionRules)
     if days is not None:
@@ -237,10 +238,10 @@ def _waiting(runtime: Runtime, home: Scope, session: str, days: float | None) ->
 
 
 def text_of(field: str, given: object) -> str:
-    """Return what a tool gave as text; it may hold anything, a file for one.
+    """Return a tool's input or result as text; it may contain anything, such as a file.
 
     Raises:
-        InvalidInput: If it is neither text nor data that JSON can carry.
+        InvalidInput: If it is neither text nor JSON-ready data.
     """
     if given is None:
         return ""

@@ -1,9 +1,8 @@
-"""What a task leaves for its user: what was worth it of what it saw, noted and learned.
+"""Selects what a task leaves to its user: important observations, notes and what was learned.
 
-Nothing here believes a tool. What a host declared verified is ``tool_verified``; other results stay
-external, whatever importance they were given; what the agent says in its own words is the agent's,
-unless it repeats what a tool gave that nobody verified: then it is external as well.
-What failed is not kept.
+Tool results are not trusted. A result that the host declared verified is ``tool_verified``; all
+others stay external, whatever their importance. The agent's own words have the agent's trust, but
+are external where they repeat an unverified tool result. Failed results are not kept.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from simonides.text.normalise import normalise
 from simonides.text.similarity.passages import Passages
 
 VERIFIED = "verified"
-"""Under this name the details of a tool's entry say that its host vouches for the result."""
+"""Key in the details of a tool entry; true if the host vouches for the result."""
 
 TOOL_RESULT = "tool_result"
-"""Category of what a tool gave."""
+"""Category of a tool result."""
 
 PART_CHARS = 64 * 1024
-"""Characters of a result that are looked through in one go for what the agent says again, and how
-far two such parts overlap; chosen, to bound what it takes."""
+"""Characters of a result compared with the agent's words at once, and the overlap of two such
+parts; chosen, to limit the cost."""
 
 OVERLAP_CHARS = 1_024
 
@@ -38,15 +37,14 @@ _WORTH_IT = (Importance.HIGH, Importance.CRITICAL)
 
 
 class Run(NamedTuple):
-    """Which run of which task it is about.
+    """Identity of a task's run.
 
     Attributes:
-        id: Of the run; two runs of one name do not answer for each other.
-        home: Scope of the user who keeps what it leaves.
-        session: Name of the session whose log it is in.
-        purpose: What it was done for; what it leaves may say again what was given for that alone.
-        kept_chars: Longest text that is kept of one entry; of a longer one its most telling
-            sentences.
+        id: Id of the run, which keeps two runs of one name apart.
+        home: Scope of the user that keeps the memories.
+        session: Name of the session with its log.
+        purpose: Purpose of the run; its memories get the same purpose limit.
+        kept_chars: Longest text kept of one entry; a longer one is reduced to its key sentences.
     """
 
     id: str
@@ -57,27 +55,29 @@ class Run(NamedTuple):
 
 
 def left_by_task(entries: Sequence[Logged], run: Run) -> tuple[Candidate, ...]:
-    """Return what is worth keeping of a run's entries, each under a key of its own.
+    """Return the memories worth keeping from a run, each with its own key.
 
-    Critical and high observations and notes. The newest entry under a key speaks for it, with the
-    highest importance that any under it had: what was seen last is what holds. What has no key
-    gets one that names the tool and the text, so that the same seen again is the same memory.
+    These are observations and notes of high or critical importance. The newest entry under a key
+    wins, with the highest importance of any entry under it. An entry without a key gets one from
+    the tool and the text: the same result is then the same memory.
 
     Args:
-        entries: All of the run, by number rising.
-        run: Which it is.
+        entries: All entries of the run, by number rising.
+        run: The run.
     """
     newest: dict[str, Logged] = {}
     importance: dict[str, Importance] = {}
     for each in entries:
         if not _may_stay(each.entry):
             continue
-        key = each.entry.key or made_key(each.entry)
+        key = each.entry.key or derived_key(each.entry)
         newest[key] = each
         before = importance.get(key, each.entry.importance)
         importance[key] = max(before, each.entry.importance, key=lambda one: one.weight)
     worth = {key: each for key, each in newest.items() if importance[key] in _WORTH_IT}
-    said = _outside(entries, [each.entry.text for each in worth.values() if _is_note(each.entry)])
+    said = _repeating_unverified(
+        entries, [each.entry.text for each in worth.values() if _is_note(each.entry)]
+    )
     return tuple(
         _candidate(key, each, importance[key], run, said)
         for key, each in sorted(worth.items(), key=lambda pair: pair[1].number)
@@ -85,14 +85,14 @@ def left_by_task(entries: Sequence[Logged], run: Run) -> tuple[Candidate, ...]:
 
 
 def learned(text: str, entries: Sequence[Logged], run: Run) -> Candidate:
-    """Return what a task's agent says that it learned, as a candidate.
+    """Return what the task's agent learned, as a candidate.
 
     Args:
-        text: In the agent's words.
-        entries: All of the run, to know what of it a tool said.
-        run: Which it is.
+        text: The learning in the agent's words.
+        entries: All entries of the run, to detect text from a tool.
+        run: The run.
     """
-    is_said = text in _outside(entries, [text])
+    is_said = text in _repeating_unverified(entries, [text])
     return Candidate(
         content=text,
         scope=run.home,
@@ -107,8 +107,8 @@ def learned(text: str, entries: Sequence[Logged], run: Run) -> Candidate:
     )
 
 
-def made_key(entry: Entry) -> str:
-    """Return the key of an entry that was given none: the tool, and the text in a few digits."""
+def derived_key(entry: Entry) -> str:
+    """Return a key for an entry without one: the tool and a digest of the text."""
     name = entry.tool or "note"
     kept = "".join(char if char.isalnum() or char in _SEPARATORS else "_" for char in name[:60])
     digest = hashlib.sha256(normalise(entry.text).encode()).hexdigest()
@@ -137,7 +137,7 @@ def _candidate(
         content=text if len(text) <= run.kept_chars else extract([text], max_chars=run.kept_chars),
         scope=run.home,
         source=source,
-        # Not a caller: what was forgotten is not learned again by way of a log.
+        # Not CALLER: a forgotten fact must not be learned again from a log.
         proposer=Proposer.IMPORT,
         label=Label(trust),
         category=TOOL_RESULT if _is_tool(entry) else "task_strategy",
@@ -158,8 +158,8 @@ def _trusted(entry: Entry, said: frozenset[str]) -> tuple[Source, Trust]:
     return outcome, Trust.EXTERNAL if entry.text in said else outcome.trust
 
 
-def _outside(entries: Sequence[Logged], own: Sequence[str]) -> frozenset[str]:
-    """Return which of the agent's texts say again what a tool gave that nobody verified."""
+def _repeating_unverified(entries: Sequence[Logged], own: Sequence[str]) -> frozenset[str]:
+    """Return the agent's texts that repeat an unverified tool result."""
     left = dict.fromkeys(own)
     found: set[str] = set()
     for each in entries:

@@ -1,4 +1,4 @@
-"""Where a task is, and which calls are possible there."""
+"""The phase of a task, and the calls that it allows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simonides.engine.core.counters import Counters
 
 
 class TaskPhases:
-    """The phase of one task, as one handle of it knows it.
+    """The phase of one task, as one handle knows it.
 
     Attributes:
         now: The phase.
@@ -24,29 +24,29 @@ class TaskPhases:
         self._is_ending = False
 
     def check(self, call: str) -> None:
-        """Raise :class:`PhaseError` unless a call is possible now."""
+        """Raise :class:`PhaseError` unless the phase allows a call."""
         if call not in LEGAL[self.now]:
             raise PhaseError(call, self.now.value, LEGAL[self.now])
 
     def enter(self, phase: TaskPhase) -> None:
-        """Go to another phase; who has not begun, or is over, is in none that is counted."""
+        """Change the phase; a task that has not started, or is complete, is not counted in any."""
         ends = (TaskPhase.STARTUP, TaskPhase.COMPLETE)
         before, after = (None if each in ends else each.value for each in (self.now, phase))
         self.now = phase
         self._counters.moved(before, after)
 
     def goes_on(self) -> None:
-        """Begin a turn with the first call after the end of the one before."""
+        """Start a new turn with the first call after the end of one."""
         if self.now is TaskPhase.TURN_END:
             self.enter(TaskPhase.EXECUTING)
 
     def calls(self, tool: str, asked: str) -> None:
-        """Take note of a tool that runs, and of its input."""
+        """Register a running tool and its input."""
         self._open.append((tool, asked))
         self.enter(TaskPhase.TOOL_CALL)
 
     def observed(self, tool: str) -> str:
-        """Take a call whose result is there off those that are open; return its input."""
+        """Remove a finished call from the open ones; return its input."""
         self.goes_on()
         given = next((asked for name, asked in self._open if name == tool), None)
         if given is not None:
@@ -57,10 +57,10 @@ class TaskPhases:
 
     @contextmanager
     def ends(self, call: str) -> Iterator[None]:
-        """Have one call at a time end the task.
+        """Let only one call at a time end the task.
 
         Raises:
-            PhaseError: If another call is at it.
+            PhaseError: If another call is ending it.
         """
         if self._is_ending:
             raise PhaseError(call, TaskPhase.COMPLETE.value, ())
@@ -71,6 +71,6 @@ class TaskPhases:
             self._is_ending = False
 
     def over(self, call: str) -> PhaseError:
-        """Take note that another handle has ended it; return what tells a call so."""
+        """Register that another handle ended the task; return the error for a call."""
         self.enter(TaskPhase.COMPLETE)
         return PhaseError(call, self.now.value, ())

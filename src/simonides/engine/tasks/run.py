@@ -1,4 +1,4 @@
-"""A run of a task: what its log adds up to, how it begins or goes on, and its talk's budget."""
+"""The run of a task: starting, resuming and ending it, and the budget of its conversation."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from simonides.domain.writing.decision import NO_USAGE
 from simonides.engine.consolidation.summarise import Summary, summarise
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.prompting.triggers import AsyncTriggers
-from simonides.engine.tasks.claim import TaskHold
+from simonides.engine.tasks.claim import TaskLock
 from simonides.engine.tasks.conversation import marked
 from simonides.engine.tasks.log import TaskLog
 from simonides.engine.tasks.working_memory import Progress, WorkingMemory
 from simonides.text.extractive_summary import LEAST_CHARS, extract
 
 TRIES = 3
-"""How often a beginning is tried while others append to the session; chosen."""
+"""Attempts to start a run while others append to the session; chosen."""
 
 _ENDS = (TaskEvent.COMPLETING, *OVER)
 
 CHARS_A_TOKEN = 4
-"""What a summary's length is reckoned with before it is counted."""
+"""Estimated characters per token, for the length of a summary before it is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What a task is begun with, checked.
+    """Checked input that starts a run.
 
     Attributes:
-        goal: What it is for; None only where it is to be resumed.
+        goal: Goal of the task; None only to resume.
         plan: Its steps, in order.
         constraints: In order.
         mode: What reads memory for it.
-        resume: Whether a run that stopped goes on.
+        resume: Whether to resume a stopped run.
     """
 
     goal: str | None
@@ -55,54 +55,54 @@ class Beginning:
 
 
 class TaskRun:
-    """The run of a task that is under way.
+    """The current run of a task.
 
     Attributes:
-        state: What is in front of it.
+        state: Its working memory.
     """
 
-    def __init__(self, runtime: Runtime, log: TaskLog, hold: TaskHold) -> None:
+    def __init__(self, runtime: Runtime, log: TaskLog, hold: TaskLock) -> None:
         self.state = WorkingMemory(runtime.part(WorkingRules))
         self._runtime = runtime
         self._log = log
         self._hold = hold
         self._newest = -1
-        self._told_at = 0
+        self._logged_at = 0
         self._may_have_lost = False
         self._incarnation: bytes | None = None
         self._id = runtime.ids.new(runtime.clock.now_us())
 
     @property
     def about(self) -> str:
-        """What memory is asked about: the goal, and the step that comes now."""
+        """Query for memory: the goal and the current step."""
         return " ".join(filter(None, (self.state.goal, self.state.current_step)))
 
     async def tell(self, entry: Entry) -> Logged:
-        """Append an entry to the log, and only then let working memory see it.
+        """Append an entry to the log, then apply it to working memory.
 
         Raises:
-            TaskUnderWay: If the session was left or ended, or its user erased, and another has
-                begun a task of this name. Nothing was written, unless it was this entry by which
-                that was found out: it stands in the log that was begun anew.
-            StoreError: If the store could not; nothing was written, with the same exception.
+            TaskUnderWay: If another session started a task of this name after this run lost the
+                name: its session was abandoned or ended, or its user erased. Nothing was written,
+                unless the append itself found the log to be new: the entry is then in that log.
+            StoreError: If the store failed; nothing was written, with the same exception.
         """
-        is_left = self._runtime.clock.now_us() >= self._told_at + self._log.patience_us
+        is_left = self._runtime.clock.now_us() >= self._logged_at + self._log.patience_us
         if is_left or self._may_have_lost:
-            await self._held()
+            await self._acquire_name()
         logged = await self._append(entry)
         if self._may_have_lost:
-            await self._held()
+            await self._acquire_name()
         return logged
 
     async def _append(self, entry: Entry, *, first: int | None = None) -> Logged:
-        """Append an entry whoever has the name, maybe as a certain one.
+        """Append an entry without checking the name's holder, optionally with a required number.
 
         Raises:
-            ValueError: If something else has the number ``first``.
-            StoreError: If the store could not; nothing was written.
+            ValueError: If another entry has the number ``first``.
+            StoreError: If the store failed; nothing was written.
         """
         logged = await self._log.append(entry, first=first)
-        self._told_at = logged.at
+        self._logged_at = logged.at
         if logged.number <= self._newest:
             await self._begun_anew()
         self._newest = logged.number
@@ -110,21 +110,21 @@ class TaskRun:
         return logged
 
     async def decide(self, event: TaskEvent, text: str = "", **details: Any) -> int:
-        """Tell it of a decision; return the entry's number."""
+        """Append a decision; return the entry's number."""
         return (await self.tell(self._log.decision(event, text, **details))).number
 
     async def begin(self, given: Beginning) -> bool:
-        """Begin a run, or find the one that is to be resumed; return whether it is a new one.
+        """Start a run, or resume one; return whether it is new.
 
-        Of the user's sessions one has the name at a time. Within it the log is read first, and the
-        entry must come right after what was read: of two processes that begin a task of one name
-        at once, one is told of the other.
+        Only one of the user's sessions holds the name. Within a session, the first entry must
+        directly follow what was read. If two processes start the same task at once, one gets an
+        error.
 
         Raises:
-            TaskUnderWay: If a task of this name is under way and is not to be resumed, or is in
-                another session.
-            InvalidInput: If there is none to be resumed and no goal.
-            StoreError: If the store could not.
+            TaskUnderWay: If a task of this name is under way in another session, or here and is not
+                to be resumed.
+            InvalidInput: If there is none to resume and no goal.
+            StoreError: If the store failed.
         """
         self._incarnation = await self._owner()
         for _ in range(TRIES):
@@ -134,33 +134,33 @@ class TaskRun:
             if progress.is_under_way and not given.resume:
                 raise TaskUnderWay(self._log.task, self._log.session, elsewhere=False)
             if progress.is_under_way:
-                # What has begun to complete needs its name no more, and may have given it back.
+                # A completing run may have released its name already and does not need it.
                 if progress.ending is None:
-                    await self._held()
-                self._told_at = self._runtime.clock.now_us()
+                    await self._acquire_name()
+                self._logged_at = self._runtime.clock.now_us()
                 return False
             if given.goal is None:
                 raise await self._none_to_resume()
-            await self._held()
+            await self._acquire_name()
             try:
                 await self._append(self._first(given, given.goal), first=length)
             except ValueError:
-                continue  # somebody else appended meanwhile
+                continue  # another process appended meanwhile
             return True
-        raise InvalidInput("name", "others write to its session all the time; try again")
+        raise InvalidInput("name", "other processes keep writing to its session; try again")
 
     async def conclude(self, event: TaskEvent, text: str = "") -> bool:
-        """Say once and for all that the run is completing, or was abandoned.
+        """Log exactly once that the run is completing or abandoned.
 
-        The entry must come right behind all that was read, so of several who say it at once one
-        does; who says it again for want of an answer finds that it was said. The name is not
-        asked for: a run that has lost it leaves what it leaves, and another's scope alone.
+        The entry must directly follow all that was read, so only one of several callers writes it.
+        A retry after a lost reply finds the entry written. The name is not checked: a run that lost
+        it keeps its own results and leaves the other session's scope alone.
 
         Returns:
-            False if somebody else has said it; nothing was written then.
+            False if another caller has logged it; nothing was written then.
 
         Raises:
-            StoreError: If the store could not; called again it goes on from there.
+            StoreError: If the store failed; the next call continues from there.
         """
         await self._heed_erasure()
         while True:
@@ -170,17 +170,17 @@ class TaskRun:
                     return False
                 self.state = self.state.after(said, self._runtime.models.tokens.count)
                 return True
-            with suppress(ValueError):  # somebody else appended meanwhile
+            with suppress(ValueError):  # another process appended meanwhile
                 await self._append(self._log.decision(event, text, by=self._id), first=length)
                 return True
 
     async def is_over(self, event: TaskEvent) -> bool:
-        """Whether the run is completing or over, other than by an event that was said here."""
+        """Whether the run is completing or over, by an event that this handle did not log."""
         said, _ = await self._said()
         return said is not None and not self._is_own(said, event)
 
     async def _said(self) -> tuple[Logged | None, int]:
-        """Return what ends the run, or None, and how many entries the session has."""
+        """Return the entry that ends the run, or None, and the session's number of entries."""
         entries, length = await self._log.entries()
         own = run_of(entries, self.state.progress.run)
         said = (each for each in own if each.entry.details.get(EVENT) in _ENDS)
@@ -191,17 +191,17 @@ class TaskRun:
         return (details.get(EVENT), details.get("by")) == (event, self._id)
 
     async def ending(self) -> Progress:
-        """Return where a run stands that is completing: nothing is left of what was said before its
-        user was erased.
+        """Return the progress of a completing run, without anything logged before an erasure of its
+        user.
         """
         await self._heed_erasure()
         return self.state.progress
 
-    async def _held(self) -> None:
-        """Have the name. The owner may be there only since."""
+    async def _acquire_name(self) -> None:
+        """Acquire the name, and read the incarnation if the owner is new."""
         await self._hold.take()
         self._may_have_lost = False
-        self._told_at = self._runtime.clock.now_us()
+        self._logged_at = self._runtime.clock.now_us()
         self._incarnation = self._incarnation or await self._owner()
 
     async def _none_to_resume(self) -> InvalidInput:
@@ -210,7 +210,7 @@ class TaskRun:
         return InvalidInput("goal", "there is no task of this name to resume; say its goal")
 
     async def converse(self, entry: Entry) -> Talk:
-        """Take in a turn of the talk; past the budget the older half is summarised."""
+        """Add a conversation turn; over the budget, the older half is summarised."""
         await self.tell(entry)
         if self.state.conversation.must_flush(self.state.rules):
             await self._heed_erasure()
@@ -224,24 +224,29 @@ class TaskRun:
         return replace(talk, usage=usage, diagnostics=tuple(noted))
 
     async def heed(self, triggers: AsyncTriggers) -> None:
-        """Let go of everything if the user was erased meanwhile, and have memory asked about what
-        is left: a receipt would keep the question. While the store is away nothing is asked of it.
+        """Clear working memory if the user was erased meanwhile, and renew the query.
+
+        The new query has no erased text; a receipt would keep it. While the store is unavailable,
+        nothing is checked.
         """
         with suppress(StoreUnavailable):
             if await self._heed_erasure():
                 triggers.state_changed(self.about)
 
     async def _begun_anew(self) -> None:
-        """Go on in another log of the session's name: the one before was dropped meanwhile, with
-        its session or with all that is known of its user. The task's name went the same way.
+        """Continue in a new log of the session, after the old one was dropped.
+
+        The old log was dropped with its session or in an erasure of its user. The lock on the name
+        was dropped with it.
         """
         self._may_have_lost = True
         self.state = replace(self.state, progress=replace(self.state.progress, first=-1))
         await self._heed_erasure()
 
     async def _heed_erasure(self) -> bool:
-        """Let go of everything if the user was erased meanwhile, and return whether it was: what
-        working memory still holds would be written down again, in a summary of the talk for one.
+        """Clear working memory if the user was erased meanwhile; return whether the user was.
+
+        Otherwise its content would be written again, for example in a summary of the conversation.
         """
         before, self._incarnation = self._incarnation, await self._owner()
         if before == self._incarnation or not await self._is_gone():
@@ -251,19 +256,19 @@ class TaskRun:
         return True
 
     async def _owner(self) -> bytes | None:
-        """Return what an erasure draws anew; None for a user of whom nothing is stored."""
+        """Return the user's incarnation, which an erasure replaces; None if nothing is stored."""
         (head,) = await self._runtime.store.heads([self._log.home])
         return None if head is None else head.incarnation
 
     async def _is_gone(self) -> bool:
-        """Whether the entry with which the run began is not in the log any more."""
+        """Whether the first entry of the run is missing from the log."""
         entries, _ = await self._log.entries()
         return not any(each.entry.details.get("run") == self.state.progress.run for each in entries)
 
     async def _flush(self) -> Summary:
-        """Summarise the older half of the talk; what it said is in the log, word by word.
+        """Summarise the older half of the conversation; the log keeps it verbatim.
 
-        That takes a model its time: if the user was erased meanwhile nothing is written.
+        A model takes time for it. If the user was erased meanwhile, nothing is written.
         """
         older, rules = self.state.conversation.older_half, self.state.rules
         turns = [Turn(text=each.text, role=each.role, speaker=each.speaker) for each in older]
@@ -274,13 +279,13 @@ class TaskRun:
         entry = self._log.decision(TaskEvent.FLUSHED, made.text, turns=len(older), by=made.by)
         while not await self._heed_erasure():
             _, length = await self._log.entries()
-            with suppress(ValueError):  # somebody else appended meanwhile, or the log was dropped
+            with suppress(ValueError):  # another process appended, or the log was dropped
                 await self._append(entry, first=length)
                 break
         return made
 
     async def _summary(self, turns: list[Turn], room: int, total: int) -> Summary:
-        """Return a summary of turns that with its mark costs no more than there is room for."""
+        """Return a summary that fits into ``room`` tokens with its mark."""
         chars = max(CHARS_A_TOKEN * room, LEAST_CHARS)
         if self._runtime.models.meter is None:
             made = Summary(extract([turn.text for turn in turns], max_chars=chars), "rules")

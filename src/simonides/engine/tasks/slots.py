@@ -1,4 +1,4 @@
-"""What stays in the slots where there is more than they hold."""
+"""Selects what stays in the working memory slots when they are full."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ LABELS = (
     "CONSTRAINTS",
     "SCRATCHPAD",
 )
-"""Names of the slots, in their order."""
+"""Names of the slots, in order."""
 
 CUT = "…"
-"""The mark of a text that was shortened."""
+"""Mark of a shortened text."""
 
 _FRAMES = {
     "[": tuple(name.replace("_", "").lower() for name in LABELS),
     "<": ("memorydata",),
 }
 _LOOK_AHEAD = 40
-"""Characters after a bracket in which a name is looked for; the longest has 19."""
+"""Characters after a bracket that are searched for a label; the longest has 19."""
 
 _SPARE = 8
-"""Characters that are read for each that is shown: some are folded away or never shown."""
+"""Characters read per character shown: some are folded away or invisible."""
 
 
 def one_line(text: str, chars: int | None = None) -> str:
-    """Return a text as it may stand in a slot.
+    """Return a text as one line that is safe in a slot.
 
     Args:
-        text: Anything.
-        chars: At most so many characters, the mark of what is cut included; None for all.
+        text: Any text.
+        chars: Most characters, including the mark of a cut; None for all.
     """
     if chars is None:
         return _inert(visible(text))
@@ -55,9 +55,9 @@ def one_line(text: str, chars: int | None = None) -> str:
 
 
 def shortened(shown: str, chars: int) -> str:
-    """Return the beginning of a line with the mark that it was cut."""
+    """Return the start of a line with the mark of a cut."""
     kept = shown[: max(chars - len(CUT), 0)]
-    # A letter without the marks that belong to it is another letter.
+    # A letter cut off from its combining marks would be a different letter.
     while kept and unicodedata.combining(shown[len(kept) : len(kept) + 1] or " "):
         kept = kept[:-1]
     return kept.rstrip() + CUT
@@ -73,7 +73,7 @@ def _inert(line: str) -> str:
 
 
 def _opens_frame(line: str, place: int) -> bool:
-    """Whether a bracket, in whichever width, stands before a name that is ours."""
+    """Whether a bracket, of any width, precedes one of our labels."""
     char = line[place]
     if char not in "[<" and (char.isascii() or folded(char) not in _FRAMES):
         return False
@@ -83,17 +83,17 @@ def _opens_frame(line: str, place: int) -> bool:
 
 
 NAME_CHARS = 60
-"""Longest name of a tool in a line; chosen, as in a digest."""
+"""Longest tool name in a line; chosen, as in a digest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed(Value):
-    """What a tool gave, as a task sees it.
+    """A tool result, as shown to a task.
 
     Attributes:
-        number: Of the entry in the session's log, which has the whole.
-        line: As it is shown.
-        importance: ``critical`` goes first and gives way last.
+        number: Number of the session log entry, which has the whole result.
+        line: The line shown.
+        importance: ``critical`` is shown first and dropped last.
     """
 
     number: int
@@ -106,10 +106,10 @@ class Note(Value):
     """A line of the scratchpad.
 
     Attributes:
-        number: Of the entry in the session's log.
-        at: When, µs.
+        number: Number of the session log entry.
+        at: Time, µs.
         text: One line.
-        resolved: Whether it is settled, and so the first to go.
+        resolved: Whether it is settled; settled notes are dropped first.
     """
 
     number: int
@@ -119,22 +119,22 @@ class Note(Value):
 
     @property
     def line(self) -> str:
-        """It, after the hour and minute in UTC."""
+        """The text after the hour and minute in UTC."""
         return f"{EPOCH + timedelta(microseconds=self.at):%H:%M} {self.text}"
 
 
 def observed(number: int, tool: str, text: str, importance: Importance, chars: int, *,
              failed: bool) -> Observed:  # fmt: skip
-    """Return a result as it is shown, with at most so many characters of it."""
+    """Return a tool result as shown, with at most ``chars`` characters of it."""
     name = f"{one_line(tool, NAME_CHARS)} (failed)" if failed else one_line(tool, NAME_CHARS)
     return Observed(number, f"{name}: {one_line(text, chars)}", importance)
 
 
 def kept(observations: Sequence[Observed], most: int) -> tuple[Observed, ...]:
-    """Return the observations that stay, in the order in which they are shown.
+    """Return the observations to keep, in the order shown.
 
-    Of more than ``most`` the least important go, of those the oldest; what is critical stands
-    first, and within that the older before the newer.
+    Beyond ``most``, the least important are dropped, and the oldest of these first. Critical ones
+    come first; within each group the older precede the newer.
     """
     stay = sorted(observations, key=lambda each: (each.importance.weight, each.number))[-most:]
     return tuple(sorted(stay, key=lambda each: (not _is_critical(each), each.number)))
@@ -150,7 +150,7 @@ def marked(each: Observed) -> str:
 
 
 def constrained(constraints: Sequence[Constraint], added: Constraint) -> tuple[Constraint, ...]:
-    """Return the constraints with one more; said again it is the same, as important as ever."""
+    """Return the constraints with one more; a repeated one keeps the higher importance."""
     same = normalise(added.text)
     for place, each in enumerate(constraints):
         if normalise(each.text) == same:
@@ -160,9 +160,9 @@ def constrained(constraints: Sequence[Constraint], added: Constraint) -> tuple[C
 
 
 def chosen(constraints: Sequence[Constraint], most: int) -> tuple[Constraint, ...]:
-    """Return the constraints that are shown, in the order in which they were given.
+    """Return the constraints to show, in the order in which they were given.
 
-    The most important, of those the most specific, of those the first.
+    The most important are selected, then the most specific, then the earliest.
     """
     if len(constraints) <= most:
         return tuple(constraints)
@@ -178,14 +178,15 @@ def chosen(constraints: Sequence[Constraint], most: int) -> tuple[Constraint, ..
 
 
 def specificity(text: str) -> int:
-    """Return how much a constraint says exactly: its different words, numbers counting twice."""
+    """Return how specific a constraint is: its distinct words, with numbers counted twice."""
     terms = set(analyse(text))
     return len(terms) + sum(any(map(str.isdecimal, term)) for term in terms)
 
 
 def pruned(notes: Sequence[Note], chars: int) -> tuple[Note, ...]:
-    """Return the notes that stay: settled ones go first, then the oldest; the newest is never lost,
-    but cut where it alone is too long.
+    """Return the notes to keep: settled ones are dropped first, then the oldest.
+
+    The newest is never dropped, but cut if it is too long alone.
     """
     left = list(notes)
     while len(left) > 1 and _length(left) > chars:

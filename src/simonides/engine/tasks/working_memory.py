@@ -1,4 +1,4 @@
-"""What a task has in front of it, as what its log adds up to, and as a part of a prompt."""
+"""Working memory of a task: computed from its log, rendered as part of a prompt."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from simonides.engine.tasks.slots import (
 )
 
 NONE = "(none)"
-"""What an empty slot says, so that no label is ever missing."""
+"""Text of an empty slot, so that every label is always present."""
 
 ALL_DONE = "(all steps are done)"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress(Value):
-    """Where a task's run is.
+    """Position of a task's run.
 
     Attributes:
-        run: Id of the run; None before any.
+        run: Id of the run; None before the first.
         first: Number of its first entry.
         mode: What reads memory for it.
-        ending: Number of the entry that says what was learned, once it is completing.
-        learning: What that was.
+        ending: Number of the entry with the learning, once it is completing.
+        learning: The learning.
         is_over: Whether it was completed or abandoned.
     """
 
@@ -53,24 +53,24 @@ class Progress(Value):
 
     @property
     def is_under_way(self) -> bool:
-        """Whether there is a run that was begun and is not over."""
+        """Whether a run was started and is not over."""
         return self.run is not None and not self.is_over
 
 
 @dataclass(frozen=True, slots=True)
 class WorkingMemory(Value):
-    """The slots of one task; a value that :meth:`after` brings forward.
+    """The slots of one task; an immutable value, advanced by :meth:`after`.
 
     Attributes:
-        rules: Within which bounds it stays.
-        goal: What the task is for.
+        rules: Its limits.
+        goal: Goal of the task.
         plan: Its steps; any number.
-        done: How many of them are.
-        observations: What was seen last, as it is shown.
-        constraints: All of them, also those that find no room.
+        done: Number of completed steps.
+        observations: The latest observations, as shown.
+        constraints: All constraints, including those that do not fit.
         notes: The scratchpad.
-        conversation: The talk.
-        progress: Where the run is.
+        conversation: The conversation.
+        progress: Position of the run.
     """
 
     rules: WorkingRules = field(default_factory=WorkingRules)
@@ -85,25 +85,25 @@ class WorkingMemory(Value):
 
     @property
     def current_step(self) -> str | None:
-        """The step that is being worked on; None where there is none left."""
+        """The current step; None if none is left."""
         return self.plan[self.done] if self.done < len(self.plan) else None
 
     @property
     def next_step(self) -> str | None:
-        """The one after it."""
+        """The step after the current one."""
         return self.plan[self.done + 1] if self.done + 1 < len(self.plan) else None
 
     @property
     def left_out(self) -> tuple[Constraint, ...]:
-        """Constraints that find no room, in the order in which they were given."""
+        """Constraints that do not fit, in the order in which they were given."""
         shown = chosen(self.constraints, self.rules.constraints)
         return tuple(each for each in self.constraints if each not in shown)
 
     def after(self, logged: Logged, count: Count) -> WorkingMemory:
-        """Return what is in front of the task after one more entry of its log.
+        """Return the working memory after one more log entry.
 
         Args:
-            logged: The entry, in its place.
+            logged: The entry, with its number and time.
             count: Tokens of a text.
         """
         entry = logged.entry
@@ -117,15 +117,15 @@ class WorkingMemory(Value):
                 return self._decided(logged, count)
 
     def cleared(self) -> WorkingMemory:
-        """Return what is in front of a task that is over: nothing."""
+        """Return the empty working memory of a task that is over."""
         return WorkingMemory(self.rules, progress=replace(self.progress, is_over=True))
 
     def to_prompt(self, digest: str = "") -> str:
-        """Return the slots as a part of a prompt: the same state gives the same text.
+        """Return the slots as part of a prompt; deterministic.
 
         Args:
-            digest: What is remembered, as a block of its own; it stands after the constraints, and
-                nothing else changes with it.
+            digest: Digest of memories, as a separate block after the constraints; it changes
+                nothing else.
         """
         goal, current, following, seen, bound, pad = (f"[{label}]" for label in LABELS)
         shown = chosen(self.constraints, self.rules.constraints)
