@@ -1,4 +1,4 @@
-"""What writes are known by: fingerprints that may be tombstones, and idempotency keys."""
+"""Identifies writes: by fingerprints that may be tombstones, and by idempotency keys."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ async def tombstoned(
 
 
 def write_name(candidate: Candidate) -> str | None:
-    """Return what a write's idempotency key is called within its owner, or None without one.
+    """Return the name of a write's idempotency record within its owner, or None without a key.
 
-    The key is the caller's own, so that two tasks or agents of one user may choose the same; the
-    names before it hold no space.
+    The caller chooses the key, so two tasks or agents of one user may choose the same one. The
+    parts before the key contain no space.
     """
     if candidate.idempotency_key is None:
         return None
@@ -65,16 +65,17 @@ def is_promotion(candidate: Candidate) -> bool:
 
 
 def request_of(candidate: Candidate) -> bytes:
-    """Return the digest that tells whether a write under a name is the same again."""
+    """Return the digest by which a repeated write is recognised."""
     if is_promotion(candidate):
-        # It copies one version, whose tags or confidence may have changed since.
+        # A promotion copies one version, whose tags or confidence may have changed since.
         return hashlib.sha256(f"promotion {write_name(candidate)}".encode()).digest()
     return hashlib.sha256(encode_candidate(candidate)).digest()
 
 
 def may_pass(candidate: Candidate, outcome: Outcome) -> bool:
-    """Whether a refusal holds for as long as its cause, and so answers no later write. Any that
-    meets a promotion does: the name of that write is not one that somebody could choose anew.
+    """Whether a refusal is temporary, and so must not answer a retry.
+
+    Every refusal of a promotion is temporary, because its caller cannot choose another key.
     """
     if is_promotion(candidate):
         return outcome.kind in (OutcomeKind.BLOCKED, OutcomeKind.DROPPED)
@@ -84,10 +85,10 @@ def may_pass(candidate: Candidate, outcome: Outcome) -> bool:
 
 
 class Answers:
-    """What writes under idempotency keys are answered in one turn."""
+    """Answers of one turn to writes with idempotency keys."""
 
     def __init__(self, stored: Mapping[str, IdempotencyRecord]) -> None:
-        """Build it.
+        """Create the answers.
 
         Args:
             stored: The records of earlier turns, by name.
@@ -135,7 +136,7 @@ class Answers:
 
 
 def answer_of(record: IdempotencyRecord) -> tuple[Outcome, str | None]:
-    """Return the outcome of an earlier write, and the id of the memory that it left."""
+    """Return the outcome of an earlier write, and the id of its memory."""
     answer = json.loads(record.answer)
     kind, reasons = OutcomeKind(answer["kind"]), tuple(answer["reasons"])
     return Outcome(kind, None, reasons), answer["memory"]

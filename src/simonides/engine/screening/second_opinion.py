@@ -1,9 +1,12 @@
-"""Looks of others at what is to be written, before anything is judged: a finder's for
-more, then a second, dearer one at what is suspicious.
+"""Asks external checkers about candidates before they are judged: a finder, then a classifier.
 
-Outside every turn. Only poison is looked at again: what policy names by severity, in texts that are
-whole, few and hold nothing that policy keeps to itself. An opinion is a part of the finding from
-then on; what follows from it is policy's, and the text's label is what it was.
+The finder adds findings. The slower classifier gives a second opinion on suspicious text. Both run
+outside every turn.
+
+The classifier sees poison findings only, at the severities that policy names. Their texts must be
+whole and short, and must hold nothing that policy keeps private; their number is limited. The
+opinion becomes part of the finding. Policy decides what follows from it, and the text's label does
+not change.
 """
 
 from __future__ import annotations
@@ -29,25 +32,26 @@ from simonides.policy.policy import Policy
 from simonides.ports import Classifier
 
 CLASSIFIER, FINDER = "classifier", "finder"
-"""Names of classifier and finder among what ails, for ``status``."""
+"""Names of classifier and finder in the model errors of ``status``."""
 
 BEFORE = "before it waited"
-"""Stands for the classifier where only what it said is known."""
+"""Replaces the classifier's id where only its opinion is known."""
 
 MAX_CHARS = 4_000
-"""Longest text that is looked at again; chosen: of a part of a text nobody could say what the whole
-is for."""
+"""Longest text that is classified, in characters; chosen. A part of a longer text would not show
+the intent of the whole.
+"""
 
 _FIELDS = ("content", "quote")
-"""Parts of a candidate that are texts of their own; names and numbers are not asked about."""
+"""Fields of a candidate that are classified; names and numbers are not."""
 
 
 class Looked(NamedTuple):
-    """Findings after the second look.
+    """Findings after the second opinion.
 
     Attributes:
         findings: Of each candidate, in their order.
-        usage: What asking has cost.
+        usage: Cost of the model calls.
     """
 
     findings: Sequence[Sequence[Finding]]
@@ -55,9 +59,9 @@ class Looked(NamedTuple):
 
 
 async def second_looks(runtime: Runtime, asked: Sequence[tuple[Candidate, Policy]]) -> Looked:
-    """Look candidates through, with the finder's help, and have what is suspicious looked at again.
+    """Screen candidates, with the finder's help, and have suspicious findings classified.
 
-    A finder or a classifier that fails once is not asked again for the same write.
+    After one failure, a finder or classifier is not called again for the same write.
 
     Args:
         runtime: With a finder or a classifier, or both.
@@ -69,18 +73,18 @@ async def second_looks(runtime: Runtime, asked: Sequence[tuple[Candidate, Policy
 
 
 async def more_in(runtime: Runtime, text: str) -> Sequence[Finding]:
-    """Return what the finder sees in a text; nothing where there is none, or it fails."""
+    """Return the finder's findings in a text; empty without a finder or if it fails."""
     return await _Looker(runtime).found_in(text)
 
 
 def looked_at_before(candidate: Candidate, reasons: Sequence[str]) -> list[Finding]:
-    """Return what is found in a candidate that waited, with the opinions for which it did.
+    """Return the findings in a held candidate, with the opinions that were given before.
 
-    Nobody looks again when a person decides; the first look alone might say otherwise.
+    A person's decision triggers no new classification, and the detectors alone might differ.
 
     Args:
-        candidate: As it waited.
-        reasons: Why it did.
+        candidate: As it was held.
+        reasons: Why it was held.
     """
     return [_as_told(each, reasons) for each in findings_of(candidate)]
 
@@ -92,7 +96,7 @@ def _as_told(found: Finding, reasons: Sequence[str]) -> Finding:
 
 
 def looks_again(runtime: Runtime) -> bool:
-    """Whether anybody else looks at what is to be written."""
+    """Whether any external checker is configured."""
     models = runtime.models
     by_model = models.second_look is not None and models.meter is not None
     return by_model or models.classifier is not None or models.finder is not None
@@ -114,7 +118,7 @@ class _Looker:
         return [await self._looked_at(each, candidate, policy) for each in found]
 
     async def _more(self, candidate: Candidate) -> list[Finding]:
-        """Return what the finder sees in the texts of a candidate."""
+        """Return the finder's findings in the texts of a candidate."""
         more: list[Finding] = []
         for field in _FIELDS:
             text = getattr(candidate, field)
@@ -147,7 +151,7 @@ class _Looker:
         return replace(found, second=self._known[text])
 
     def _classifier(self, owner: Scope) -> Classifier | None:
-        """Return who looks again: whoever was handed in, or the model at the owner's expense."""
+        """Return the configured classifier, or one made of the owner's language model account."""
         if owner not in self._classifiers:
             runtime, found = self._runtime, self._runtime.models.classifier
             made_of = runtime.models.second_look
@@ -180,12 +184,12 @@ def _is_due(found: Finding, policy: Policy) -> bool:
 
 
 def _is_kept_to_itself(found: Sequence[Finding], policy: Policy) -> bool:
-    """Whether there is something in a candidate that policy lets nobody read: a secret for one."""
+    """Whether a candidate holds a finding that policy keeps from models: a secret, for one."""
     others = (each for each in found if each.concern is not Concern.POISON)
     return any(policy.hygiene.action_on(each) is not Action.ALLOW for each in others)
 
 
 def _text_of(candidate: Candidate, found: Finding) -> str | None:
-    """Return the whole text that a finding is in, if it can be looked at again."""
+    """Return the whole text of a finding, if it can be classified."""
     text = getattr(candidate, found.field) if found.field in _FIELDS else None
     return text if isinstance(text, str) and len(text) <= MAX_CHARS else None
