@@ -1,6 +1,6 @@
-"""The log of a session as columns, so that it is searched as memories are.
+"""Turns the log of a session into columns, so that it is searched like memories.
 
-Each entry is analysed and embedded once, at the first search, and kept while its session is hot.
+Each entry is analysed and embedded once, at the first search, and cached while its session is hot.
 Entries that the user refuses, or that were forgotten since, are left out.
 """
 
@@ -39,7 +39,9 @@ NOT_STORED = 0
 """Version of a record of a session; those of memories begin at 1."""
 
 IN_SESSION = "in_session"
-"""What its metadata say of it, and reason for which a stored memory gives way to it."""
+"""Mark in the metadata of a session's record, and reason code for a stored memory that it
+overrides.
+"""
 
 
 def entry_memory(logged: Logged, owner: Scope, session: str) -> Memory:
@@ -67,14 +69,14 @@ def entry_memory(logged: Logged, owner: Scope, session: str) -> Memory:
         speaker=entry.speaker,
         confidence=source.default_confidence,
         importance=entry.importance,
-        # What looks like an attack is for people to read, not for prompts.
+        # Text that looks like an attack may be read by people, but not put into prompts.
         sensitivity=Sensitivity.SENSITIVE if sensitive else Sensitivity.PRIVATE,
         metadata=MappingProxyType({IN_SESSION: entry.kind.value}),
     )
 
 
 def stated_memory(candidate: Candidate, at: int, session: str, number: int) -> Memory:
-    """Return what a user stated in a session as a record that holds in it alone."""
+    """Return a user's statement in a session as a record that is valid in that session only."""
     scope, hash = candidate.scope, content_hash(candidate.content)
     id = _id(at, scope.path, session, str(number), candidate.key or hash)
     said_at = from_us(at)
@@ -109,8 +111,9 @@ def stated_memory(candidate: Candidate, at: int, session: str, number: int) -> M
 
 
 async def rows_of(runtime: Runtime, memories: Sequence[Memory]) -> list[StoredRow]:
-    """Return records as rows with entries of the current recipe, in their order; without vectors
-    where the embedder fails. One that takes its time is asked beside the event loop.
+    """Return records as rows with entries of the current recipe, in order.
+
+    Entries have no vectors if the embedder fails. A slow embedder runs off the event loop.
     """
     make = runtime.indexes.indexer
     work = partial(make.finished, memories)
@@ -127,7 +130,7 @@ MANY = 30
 
 
 def _id(at: int, *names: str) -> str:
-    """Return an id in the form of a memory's, always the same for the same things."""
+    """Return a deterministic id in the form of a memory's."""
     random = int.from_bytes(blake2b("\0".join(names).encode(), digest_size=10).digest())
     low = f"{0b10 << 62 | random >> 18:016x}"
     text = f"{at // 1000 & (1 << 48) - 1:012x}7{random & 0xFFF:03x}"
@@ -135,13 +138,13 @@ def _id(at: int, *names: str) -> str:
 
 
 class _Filed(NamedTuple):
-    """A log as far as it was filed.
+    """The indexed part of a log.
 
     Attributes:
         entries: All of it.
-        rows: Of each.
+        rows: One for each entry.
         frozen: Their columns.
-        is_whole: Whether each has its vector, where there are any.
+        is_whole: Whether each row has its vector, if an embedder is used.
     """
 
     entries: tuple[Logged, ...]
@@ -155,25 +158,25 @@ class _Filed(NamedTuple):
         return self.entries[-1] if self.entries else None
 
     def goes_on(self, last: Logged | None) -> bool:
-        """Whether it is the log that had an entry, rather than another of the same name."""
+        """Whether this is the log that had an entry, rather than another of the same name."""
         return last is None or last in self.entries[last.number :][:1]
 
 
 class _Named(NamedTuple):
-    """What an entry is called by who logged it; it is a turn among turns."""
+    """An entry's name, given by its writer; it is a turn among turns."""
 
     key: str | None
     category: str = TURN_CATEGORY
 
 
 class _Heard(NamedTuple):
-    """What a log speaks of, as far as it was read.
+    """The statements of a log, as far as it was parsed.
 
     Attributes:
-        last: The last entry that was; None for nothing.
+        last: The last parsed entry; None for nothing.
         texts: Of its entries.
-        stated: What its user states in them.
-        topic: What a repair in the next turn would be about.
+        stated: The user's statements in them.
+        topic: Statement that a correction in the next turn would refer to.
     """
 
     last: Logged | None = None
@@ -183,13 +186,13 @@ class _Heard(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """What of a log may be told.
+    """The part of a log that may be shown.
 
     Attributes:
-        life: In which the owner was: incarnation and epoch.
-        filed: The log as it was looked at.
-        unwanted: What is not to be told again, as entries were compared with it.
-        hidden: Ids of those that speak of it, or were logged under it.
+        life: Incarnation and epoch of the owner.
+        filed: The indexed log that was filtered.
+        unwanted: Suppressed statements that the entries were compared with.
+        hidden: Ids of the entries that mention one, or were logged under it.
         frozen: Columns of the others.
     """
 
@@ -201,7 +204,7 @@ class _Kept(NamedTuple):
 
 
 class SessionSearch:
-    """Makes the log of the principal's session searchable; writes nothing."""
+    """Makes the log of the principal's session searchable; read-only."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
@@ -211,7 +214,7 @@ class SessionSearch:
         self._unwanted = SuppressionFilter(runtime, principal)
 
     async def view(self) -> ReadView:
-        """Return the log's columns as they stand now.
+        """Return the current columns of the log.
 
         Raises:
             StoreError: If the log cannot be read.
@@ -222,7 +225,7 @@ class SessionSearch:
         return ReadView([self._owner], [await self._left(filed)], now, now, degraded)
 
     async def _filed(self, session: str) -> _Filed:
-        """File what has come since the last search."""
+        """Index the entries since the last search."""
         log, make = SessionLog(self._runtime, self._owner, session), self._runtime.indexes.indexer
         hot = self._hot.of(self._owner, session)
         name = (_Filed, make.recipe)
@@ -243,10 +246,10 @@ class SessionSearch:
         return filed
 
     async def _left(self, filed: _Filed) -> Frozen:
-        """Return the columns of what of a log may be told again.
+        """Return the columns of the entries that may be shown.
 
-        A refusal, and the removal of anything, raise the owner's epoch: the log of who never did
-        either is not read for it.
+        A refusal, and every removal, raise the owner's epoch. So the log of an owner without either
+        is not parsed.
         """
         (head,) = await self._runtime.store.heads([self._owner])
         if head is None or not head.epoch or not filed.entries:
@@ -256,7 +259,7 @@ class SessionSearch:
         life = (head.incarnation, head.epoch)
         if kept is not None and (kept.life != life or not filed.goes_on(kept.filed.last)):
             kept = None
-        # The same entries may have been filed again: their vectors are there now.
+        # The same entries may have been indexed again, because their vectors have arrived.
         if kept is None or kept.filed is not filed:
             unwanted, hidden = await self._looked_through(filed, kept)
             left = without(filed.frozen, hidden)
@@ -264,7 +267,7 @@ class SessionSearch:
         return kept.frozen
 
     async def _heard(self, filed: _Filed) -> _Heard:
-        """Read what has come since the last time."""
+        """Parse the entries since the last call."""
         derived = self._hot.of(self._owner, str(self._session)).derived
         known: _Heard = derived.get(_Heard, _Heard())
         if not filed.goes_on(known.last):
@@ -285,9 +288,11 @@ class SessionSearch:
     async def _looked_through(
         self, filed: _Filed, kept: _Kept | None
     ) -> tuple[Sequence[Claim], frozenset[str]]:
-        """Return what is unwanted, and the ids of entries that speak of it or were logged under it.
+        """Return the suppressed statements, and the ids of entries that mention one or were logged
+        under it.
 
-        What was looked at is compared with nothing twice, unless what is unwanted is less now.
+        Only new entries and new statements are compared, unless fewer statements are suppressed
+        now.
         """
         heard = await self._heard(filed)
         unwanted = await self._unwanted.among(heard.stated)
