@@ -111,7 +111,7 @@ async def verify_owner(store: MemoryStore, owner: Scope) -> AuditReport:
     if head is None:
         return AuditReport(1, 0, 0, (AuditProblem(owner.path, 0, "head"),))
     digest, last_seq, last_mac = head
-    walk = _Walk(owner.path, digest)
+    walk = _ChainCheck(owner.path, digest)
     while walk.seq < last_seq:
         links = await store.links(owner, after=walk.seq, limit=min(PAGE, last_seq - walk.seq))
         known = [link for link in links if link.seq <= last_seq]
@@ -120,7 +120,7 @@ async def verify_owner(store: MemoryStore, owner: Scope) -> AuditReport:
             break
     if walk.seq < last_seq:
         walk.report(walk.seq + 1, "gap")
-    elif walk.mac != last_mac or await _outruns(store, owner, last_seq):
+    elif walk.mac != last_mac or await _has_links_past(store, owner, last_seq):
         walk.report(last_seq, "head")
     try:
         damaged = await store.damaged(owner)
@@ -154,7 +154,7 @@ async def verify_digest(store: MovableStore, owner: bytes) -> AuditReport:
     facts = await store.facts(owner)
     if facts is None:
         return AuditReport(1, 0, 0, (AuditProblem("", 0, "head"),))
-    walk = _Walk(facts.name, owner)
+    walk = _ChainCheck(facts.name, owner)
     payloads = await _payloads(store, owner)
     after: Row | None = None
     while page := await store.page(owner, _PARTS["events"], after=after, limit=PAGE):
@@ -187,7 +187,7 @@ async def verify_erasure(store: MemoryStore, receipt: ErasureReceipt) -> Receipt
     """
     alone = check_alone(receipt)
     if Capability.MOVABLE not in store.capabilities or "code" in alone:
-        why = "this store cannot be asked by digest" if not alone else "the receipt is broken"
+        why = "this store cannot be queried by digest" if not alone else "the receipt is broken"
         return ReceiptCheck(alone, ("receipt",), (why,))
     moving, subject = cast("MovableStore", store), bytes.fromhex(receipt.subject)
     problems = [*alone]
@@ -205,7 +205,7 @@ async def verify_erasure(store: MemoryStore, receipt: ErasureReceipt) -> Receipt
     if [(n, None, bytes(c).hex(), bytes(m).hex()) for n, _, c, m in _typed(links)] != [said]:
         problems.append("link")
     if facts.erased_at is None or facts.last_known_at > facts.erased_at:
-        back = "the subject has been written again since; the rows that are there are newer"
+        back = "the subject was written again after the erasure; its rows are newer"
         return ReceiptCheck(tuple(problems), ("receipt", "seal", "chain"), (back,))
     for part in PARTS:
         if part.name not in STAYS_ERASED and await _has_older(moving, subject, part, facts):
@@ -241,7 +241,7 @@ fingerprints, and the names of destroyed keys.
 _PARTS = {part.name: part for part in PARTS}
 
 
-class _Walk:
+class _ChainCheck:
     """Position in a chain during the check, and the problems found so far."""
 
     def __init__(self, path: str, digest: bytes) -> None:
@@ -268,7 +268,7 @@ class _Walk:
             self.seq, self.mac = link.seq, link.mac
 
 
-async def _outruns(store: MemoryStore, owner: Scope, seq: int) -> bool:
+async def _has_links_past(store: MemoryStore, owner: Scope, seq: int) -> bool:
     """Whether a chain has links past the owner's current head.
 
     Links past an earlier head are new writes, because a head is always written with its links.

@@ -246,7 +246,7 @@ class Counters:
         """
         for phase in (before, after):
             if phase is not None and phase not in PHASES:
-                raise ValueError(f"{phase!r} is no phase; there are {', '.join(PHASES)}")
+                raise ValueError(f"{phase!r} is not a phase; the phases are {', '.join(PHASES)}")
         with self._lock:
             if before is not None:
                 self._phases[before] -= 1

@@ -23,7 +23,7 @@ from simonides.engine.core.tombstones import fingerprints, turn_mark
 from simonides.policy.guards import CONSENT_REFUSED, HYGIENE_BLOCKED
 from simonides.ports import MemoryStore
 
-_PASSING = frozenset({CONSENT_REFUSED, HYGIENE_BLOCKED, QUOTA_EXCEEDED})
+_TEMPORARY = frozenset({CONSENT_REFUSED, HYGIENE_BLOCKED, QUOTA_EXCEEDED})
 
 
 def marks_of(candidate: Candidate) -> tuple[bytes, ...]:
@@ -72,7 +72,7 @@ def request_of(candidate: Candidate) -> bytes:
     return hashlib.sha256(encode_candidate(candidate)).digest()
 
 
-def may_pass(candidate: Candidate, outcome: Outcome) -> bool:
+def is_temporary_refusal(candidate: Candidate, outcome: Outcome) -> bool:
     """Whether a refusal is temporary, and so must not answer a retry.
 
     Every refusal of a promotion is temporary, because its caller cannot choose another key.
@@ -80,7 +80,7 @@ def may_pass(candidate: Candidate, outcome: Outcome) -> bool:
     if is_promotion(candidate):
         return outcome.kind in (OutcomeKind.BLOCKED, OutcomeKind.DROPPED)
     return outcome.kind is OutcomeKind.BLOCKED and any(
-        reason.partition(":")[0] in _PASSING for reason in outcome.reasons
+        reason.partition(":")[0] in _TEMPORARY for reason in outcome.reasons
     )
 
 
@@ -121,7 +121,7 @@ class Answers:
     def remember(self, candidate: Candidate, outcome: Outcome) -> None:
         """Keep the answer of a write that has a key."""
         name = write_name(candidate)
-        if name is None or may_pass(candidate, outcome):
+        if name is None or is_temporary_refusal(candidate, outcome):
             return
         answer = {
             "kind": outcome.kind.value,

@@ -169,7 +169,7 @@ class BudgetAccount:
         requests = getattr(self._model, "most_requests", 1)
         most = {CALLS: requests, TOKENS: REPAIRED * (asked + ANSWER_TOKENS)}
         try:
-            held = await self._booking.reserve(most)
+            reservation = await self._booking.reserve(most)
         except CeilingReached as refused:
             self.reached = tuple(dict.fromkeys((*self.reached, refused.ceiling)))
             raise
@@ -180,25 +180,25 @@ class BudgetAccount:
             )
         except ModelError as error:
             self._counters.asked_model(error.usage or NO_USAGE, began, failed=True)
-            await self._settle(held, asked, error.usage, None)
+            await self._settle(reservation, asked, error.usage, None)
             raise
         self._counters.asked_model(answer.usage, began, failed=False)
-        await self._settle(held, asked, answer.usage, answer.value)
+        await self._settle(reservation, asked, answer.usage, answer.value)
         return answer
 
     async def close(self) -> None:
         """Do nothing: :class:`ModelBudget` owns the model."""
 
     async def _settle(
-        self, held: Reservation, asked: int, usage: Usage | None, value: object
+        self, reservation: Reservation, asked: int, usage: Usage | None, value: object
     ) -> None:
         """Replace the reserved cost of a call with the actual cost."""
         if usage is None:
             return  # Usage unknown: the reservation stays, as the call may have cost all of it.
         self.usage += usage
-        told = usage.input_tokens + usage.output_tokens
-        used = {CALLS: usage.model_calls, TOKENS: told or self._estimated(asked, usage, value)}
-        await self._booking.settle(held, used)
+        reported = usage.input_tokens + usage.output_tokens
+        used = {CALLS: usage.model_calls, TOKENS: reported or self._estimated(asked, usage, value)}
+        await self._booking.settle(reservation, used)
 
     def _estimated(self, asked: int, usage: Usage, value: object) -> int:
         """Estimate the tokens charged by a provider that counts none."""
@@ -252,37 +252,36 @@ class Booking:
         # Before the first await, so that concurrent calls count each other.
         self._count(counts)
         day = day_of(self._clock.now_us())
-        held: list[_Level] = []
+        booked_on: list[_Level] = []
         try:
             for level in self._levels:
                 if not await self._store.spend(level.owner, day, counts, most=level.limits.most):
-                    raise CeilingReached(await self._which(level, day, counts))
-                held.append(level)
+                    raise CeilingReached(await self._exceeded(level, day, counts))
+                booked_on.append(level)
         except (CeilingReached, StoreError):
             self._count({name: -count for name, count in counts.items()})
-            await self._corrected(day, held, {name: -count for name, count in counts.items()})
+            await self._correct(day, booked_on, {name: -count for name, count in counts.items()})
             raise
-        return Reservation(day, counts, tuple(held))
+        return Reservation(day, counts, tuple(booked_on))
 
-    async def settle(self, held: Reservation, used: Mapping[str, int]) -> None:
+    async def settle(self, reservation: Reservation, used: Mapping[str, int]) -> None:
         """Replace the reserved amounts with the used ones. If the store fails they stay."""
-        change = {name: used.get(name, 0) - count for name, count in held.counts.items()}
+        change = {name: used.get(name, 0) - count for name, count in reservation.counts.items()}
         self._count(change)
-        await self._corrected(held.day, held.levels, change)
+        await self._correct(reservation.day, reservation.levels, change)
 
-    async def _which(self, level: _Level, day: int, counts: Mapping[str, int]) -> str:
+    async def _exceeded(self, level: _Level, day: int, counts: Mapping[str, int]) -> str:
         spent = await self._store.spent(level.owner, since=day)
-        stood = spent[0].counts if spent and spent[0].day == day else {}
+        spent_today = spent[0].counts if spent and spent[0].day == day else {}
         over = (
             name
             for name, count in counts.items()
-            if stood.get(name, 0) + count > level.limits.most.get(name, stood.get(name, 0) + count)
+            if spent_today.get(name, 0) + count
+            > level.limits.most.get(name, spent_today.get(name, 0) + count)
         )
         return f"{next(over, CALLS)}_per_{level.name}_day"
 
-    async def _corrected(
-        self, day: int, levels: Sequence[_Level], change: Mapping[str, int]
-    ) -> None:
+    async def _correct(self, day: int, levels: Sequence[_Level], change: Mapping[str, int]) -> None:
         for level in levels:
             try:
                 await self._store.spend(level.owner, day, change)

@@ -81,7 +81,7 @@ class PeriodicTask(ABC):
                 with self._working:
                     self._drive(work)
             elif loop is not None and not loop.is_closed():
-                asyncio.run_coroutine_threadsafe(work, loop).add_done_callback(_loudly)
+                asyncio.run_coroutine_threadsafe(work, loop).add_done_callback(_raise_error)
             else:
                 work.close()
         except (StoreError, RuntimeError) as error:
@@ -102,7 +102,7 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-def _loudly(work: Future[None]) -> None:
+def _raise_error(work: Future[None]) -> None:
     """Raise the error of background work, so that it is logged as faults of threads are."""
     if not work.cancelled():
         work.result()

@@ -49,17 +49,17 @@ def with_derived(
         promoted: Whether promoted copies are deleted with their originals, which they otherwise
             outlive.
     """
-    standing, gone = {memory.id: memory for memory in memories}, set(ids)
+    live, gone = {memory.id: memory for memory in memories}, set(ids)
     while True:
         more = {
             memory.id
-            for memory in standing.values()
+            for memory in live.values()
             if memory.id not in gone
             and (promoted or memory.origin.memory is None)
             and not gone.isdisjoint(memory.parents)
         }
         if not more:
-            return tuple(sorted(gone & standing.keys()))
+            return tuple(sorted(gone & live.keys()))
         gone |= more
 
 

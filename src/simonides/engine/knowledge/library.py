@@ -72,7 +72,7 @@ class Answer(NamedTuple):
     frozen: Frozen | None = None
 
 
-class Looked(NamedTuple):
+class SourceAnswers(NamedTuple):
     """Passages that the sources of a read have found.
 
     Attributes:
@@ -87,7 +87,7 @@ class Looked(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Kept:
+class RegisteredSource:
     """A registered source.
 
     Attributes:
@@ -103,13 +103,13 @@ class Kept:
     source: KnowledgeSource
     name: str
     scope: Scope
-    shelf: DocumentIndex | None
+    documents: DocumentIndex | None
     asked: list[Future[Answer]] = field(default_factory=list)
     problem: str | None = None
     skipped: tuple[Skipped, ...] = ()
 
 
-class _Recalled:
+class _ShownPassages:
     """Passages shown to the readers of one owner, the oldest first."""
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ class _Recalled:
         if len(self.by_id) > MAX_RECALLED:
             self.by_id.popitem(last=False)
 
-    def saying(self, text: str) -> Memory | None:
+    def matching(self, text: str) -> Memory | None:
         if self.filed is None:
             self.filed = Passages()
             for id, each in self.by_id.items():
@@ -173,8 +173,8 @@ class Library:
         self._location = location
         self._is_closed = False
         self._lock = threading.Lock()
-        self._kept: dict[str, Kept] = {}
-        self._recalled: OrderedDict[Scope, _Recalled] = OrderedDict()
+        self._sources: dict[str, RegisteredSource] = {}
+        self._recalled: OrderedDict[Scope, _ShownPassages] = OrderedDict()
 
     def add(self, source: KnowledgeSource, scope: Scope) -> None:
         """Register a source for the readers of a scope; the next read queries it.
@@ -189,30 +189,30 @@ class Library:
         name = check_source_name(source.name)
         if self._is_hidden and Capability.REMOTE in source.capabilities:
             raise InvalidInput("source", "incognito mode forbids sources that use a network")
-        shelf = (
+        documents = (
             DocumentIndex(self._indexes) if Capability.CATALOGUE in source.capabilities else None
         )
         with self._lock:
             self._check_open()
-            if name in self._kept:
+            if name in self._sources:
                 raise InvalidInput("source.name", f"{shown(name)} is registered already")
-            if len(self._kept) >= MAX_SOURCES:
+            if len(self._sources) >= MAX_SOURCES:
                 raise InvalidInput("source", f"{MAX_SOURCES} are registered; remove one")
-            self._kept[name] = Kept(source, name, scope, shelf)
+            self._sources[name] = RegisteredSource(source, name, scope, documents)
 
     def remove(self, name: str) -> bool:
         """Remove a source and close it; return whether it was registered."""
         with self._lock:
             self._check_open()
-            kept = self._kept.pop(name, None)
-        if kept is not None:
-            kept.source.close()
-        return kept is not None
+            entry = self._sources.pop(name, None)
+        if entry is not None:
+            entry.source.close()
+        return entry is not None
 
-    def of(self, scopes: Sequence[Scope]) -> list[Kept]:
+    def of(self, scopes: Sequence[Scope]) -> list[RegisteredSource]:
         """Return the sources of some scopes, by name."""
         with self._lock:
-            return [kept for _, kept in sorted(self._kept.items()) if kept.scope in scopes]
+            return [entry for _, entry in sorted(self._sources.items()) if entry.scope in scopes]
 
     def begin(
         self,
@@ -232,26 +232,26 @@ class Library:
         """
         self._check_open()
         left_s = self.timeout_s if within_s is None else within_s
-        wanted = [kept for kept in self.of(scopes) if remote or kept.shelf is not None]
-        asked = [(kept, self._ask(kept, query, left_s)) for kept in wanted]
+        wanted = [entry for entry in self.of(scopes) if remote or entry.documents is not None]
+        asked = [(entry, self._ask(entry, query, left_s)) for entry in wanted]
         return SourcesAsked(asked, self._clock.monotonic() + left_s)
 
-    async def end(self, begun: SourcesAsked) -> Looked:
+    async def end(self, begun: SourcesAsked) -> SourceAnswers:
         """Wait for the answers until the deadline and return those that arrived."""
         open_now = [future for _, future in begun.asked if future is not None]
         if not all(future.done() for future in open_now):
             left_s = max(begun.ends_at - self._clock.monotonic(), 0.0)
             await self._aside(partial(wait, open_now, left_s))
         indexes, frozen, lost = list[OwnerIndex](), list[Frozen](), list[str]()
-        for kept, future in begun.asked:
-            answer = self._answer(kept, future)
+        for entry, future in begun.asked:
+            answer = self._answer(entry, future)
             if answer is None:
-                lost.append(DEGRADED.format(kept.name))
+                lost.append(DEGRADED.format(entry.name))
             elif answer.catalogue is not None:
                 indexes.append(answer.catalogue)
             elif answer.frozen is not None:
                 frozen.append(answer.frozen)
-        return Looked(indexes, frozen, tuple(lost))
+        return SourceAnswers(indexes, frozen, tuple(lost))
 
     def note(self, owner: Scope, passages: Sequence[Memory]) -> None:
         """Remember passages shown to an owner's readers.
@@ -261,7 +261,7 @@ class Library:
         if not passages:
             return
         with self._lock:
-            recalled = self._recalled.setdefault(owner, _Recalled())
+            recalled = self._recalled.setdefault(owner, _ShownPassages())
             self._recalled.move_to_end(owner)
             for passage in passages:
                 recalled.add(passage)
@@ -277,7 +277,7 @@ class Library:
             filed = [each for each in self._recalled.values() if each.filed is not None]
             if recalled.filed is None and len(filed) >= MAX_FILED:
                 filed[0].filed = None
-            return recalled.saying(text)
+            return recalled.matching(text)
 
     def find(
         self, ids: Sequence[str], scopes: Sequence[Scope], reader: Scope
@@ -291,8 +291,8 @@ class Library:
             reader: Owner of the reading principal.
         """
         found = dict(self.shown(ids, scopes, reader))
-        for kept in self.of(scopes):
-            standing = {} if kept.shelf is None else kept.shelf.passages
+        for entry in self.of(scopes):
+            standing = {} if entry.documents is None else entry.documents.passages
             found |= {id: standing[id] for id in ids if id in standing}
         return found
 
@@ -300,14 +300,14 @@ class Library:
         self, ids: Sequence[str], scopes: Sequence[Scope], reader: Scope
     ) -> Mapping[str, Memory]:
         """Return passages by id as :meth:`find` does, without those of catalogues."""
-        asked_anew = {kept.name for kept in self.of(scopes) if kept.shelf is None}
+        not_catalogues = {entry.name for entry in self.of(scopes) if entry.documents is None}
         with self._lock:
             recalled = self._recalled.get(reader)
             known = {} if recalled is None else {id: recalled.by_id.get(id) for id in ids}
         return {
             id: each
             for id, each in known.items()
-            if each is not None and each.metadata.get("source") in asked_anew
+            if each is not None and each.metadata.get("source") in not_catalogues
         }
 
     def forget(self, owner: Scope) -> None:
@@ -324,58 +324,58 @@ class Library:
         """Close every source, even if one fails to close; idempotent."""
         with self._lock:
             self._is_closed = True
-            kept, self._kept = [*self._kept.values()], {}
+            entry, self._sources = [*self._sources.values()], {}
             self._recalled.clear()
         with ExitStack() as closing:
-            for each in kept:
+            for each in entry:
                 closing.callback(each.source.close)
 
     def _check_open(self) -> None:
         if self._is_closed:
             raise StoreUnavailable(self._location, "the store is closed")
 
-    def _ask(self, kept: Kept, query: str, within_s: float) -> Future[Answer] | None:
+    def _ask(self, entry: RegisteredSource, query: str, within_s: float) -> Future[Answer] | None:
         """Start to query a source; an open query of a catalogue is shared, not repeated."""
         with self._lock:
-            kept.asked = [each for each in kept.asked if not each.done()]
-            if kept.shelf is not None and kept.asked:
-                return kept.asked[0]
-            if len(kept.asked) >= MAX_ASKED:
+            entry.asked = [each for each in entry.asked if not each.done()]
+            if entry.documents is not None and entry.asked:
+                return entry.asked[0]
+            if len(entry.asked) >= MAX_ASKED:
                 return None
-            future = self._beside(partial(self._look, kept, query, within_s))
-            kept.asked.append(future)
+            future = self._beside(partial(self._look, entry, query, within_s))
+            entry.asked.append(future)
             return future
 
-    def _look(self, kept: Kept, query: str, within_s: float) -> Answer:
-        policy = self._policies.policy_for(kept.scope.org)
-        if Capability.REMOTE in kept.source.capabilities:
+    def _look(self, entry: RegisteredSource, query: str, within_s: float) -> Answer:
+        policy = self._policies.policy_for(entry.scope.org)
+        if Capability.REMOTE in entry.source.capabilities:
             query = told_to_others(query, policy)
-        found = kept.source.look(query, within_s=within_s)
-        kept.skipped = found.skipped
+        found = entry.source.look(query, within_s=within_s)
+        entry.skipped = found.skipped
         now = from_us(self._clock.now_us())
-        name, shelf = kept.name, kept.shelf
-        if shelf is None:
-            made = shown_passages(name, kept.scope, found.passages, policy, now, {})
+        name, documents = entry.name, entry.documents
+        if documents is None:
+            made = shown_passages(name, entry.scope, found.passages, policy, now, {})
             return Answer(frozen=passage_columns(made, self._indexes))
         revision = f"{found.revision} {policy.hash}"
-        if shelf.revision != revision:
-            known = shelf.passages if shelf.revision.endswith(policy.hash) else {}
-            made = shown_passages(name, kept.scope, found.passages, policy, now, known)
-            shelf.put(made, revision)
-        return Answer(shelf.index)
+        if documents.revision != revision:
+            known = documents.passages if documents.revision.endswith(policy.hash) else {}
+            made = shown_passages(name, entry.scope, found.passages, policy, now, known)
+            documents.put(made, revision)
+        return Answer(documents.index)
 
-    def _answer(self, kept: Kept, future: Future[Answer] | None) -> Answer | None:
+    def _answer(self, entry: RegisteredSource, future: Future[Answer] | None) -> Answer | None:
         """Return a source's answer; None, and record the problem, if it failed or is late."""
         if future is None or not future.done():
-            kept.problem = BUSY if future is None else LATE
+            entry.problem = BUSY if future is None else LATE
             return None
         error = future.exception()
         if error is not None:
             # Of a foreign error only the class is reported, because its text may hold anything.
             known = isinstance(error, SourceUnavailable)
-            kept.problem = str(error) if known else type(error).__name__
+            entry.problem = str(error) if known else type(error).__name__
             return None
-        kept.problem = None
+        entry.problem = None
         return future.result()
 
 
@@ -387,18 +387,18 @@ class SourcesAsked(NamedTuple):
         ends_at: Deadline on the monotonic clock, in seconds.
     """
 
-    asked: Sequence[tuple[Kept, Future[Answer] | None]]
+    asked: Sequence[tuple[RegisteredSource, Future[Answer] | None]]
     ends_at: float
 
 
-def _report(kept: Kept) -> SourceReport:
-    standing = None if kept.shelf is None else kept.shelf.passages.values()
+def _report(entry: RegisteredSource) -> SourceReport:
+    standing = None if entry.documents is None else entry.documents.passages.values()
     paths = None if standing is None else {each.metadata.get("path") for each in standing}
     return SourceReport(
-        name=kept.name,
-        scope=kept.scope.path,
+        name=entry.name,
+        scope=entry.scope.path,
         documents=None if paths is None else len(paths),
         passages=None if standing is None else len(standing),
-        problem=kept.problem,
-        skipped=kept.skipped,
+        problem=entry.problem,
+        skipped=entry.skipped,
     )

@@ -54,7 +54,7 @@ def shown_passages(
         first = passage_id(source, scope, passage)
         nth = counted[first] = counted.get(first, -1) + 1
         id = first if nth == 0 else passage_id(source, scope, passage, nth)
-        shown[id] = _again(known.get(id), passage) or _looked_through(
+        shown[id] = _cached_if_unchanged(known.get(id), passage) or _screened(
             source, scope, passage, policy, now, nth
         )
     return list(shown.values())
@@ -71,7 +71,7 @@ def _readable(passage: Passage) -> Passage:
     return replace(passage, **texts)
 
 
-def _again(known: Memory | None, passage: Passage) -> Memory | None:
+def _cached_if_unchanged(known: Memory | None, passage: Passage) -> Memory | None:
     """Return a passage from the cache if time, title and position are unchanged, else None."""
     if known is None or (passage.changed_at, passage.title) != (
         known.created_at,
@@ -83,18 +83,18 @@ def _again(known: Memory | None, passage: Passage) -> Memory | None:
     return None
 
 
-def _looked_through(
+def _screened(
     source: str, scope: Scope, passage: Passage, policy: Policy, now: datetime, nth: int
 ) -> Memory:
     rules = policy.hygiene
-    told = dict[str, None]()
+    marks_found = dict[str, None]()
     withheld = False
     clean = dict[str, Any]()
     for name in _FIELDS:
         text = getattr(passage, name)
         found = [f for f in look(text, Trust.EXTERNAL) if rules.action_on(f) is not Action.ALLOW]
-        told.update(dict.fromkeys(each.mark for each in found))
-        withheld |= any(_commands(f) and rules.action_on(f) in _WITHHELD for f in found)
+        marks_found.update(dict.fromkeys(each.mark for each in found))
+        withheld |= any(_is_command(f) and rules.action_on(f) in _WITHHELD for f in found)
         clean[name] = strike(text, [f for f in found if _is_struck(f, rules.action_on(f))])
     made = as_memory(
         source,
@@ -103,7 +103,7 @@ def _looked_through(
         content_hash=content_hash(clean["text"]),
         read_at=now,
         nth=nth,
-        marks=[*told],
+        marks=[*marks_found],
         withheld=withheld,
     )
     # The id comes from the original text, so that a citation survives a change of policy.
@@ -111,9 +111,9 @@ def _looked_through(
     return made if made.id == id else replace(made, id=id, root=id)
 
 
-def _commands(finding: Finding) -> bool:
+def _is_command(finding: Finding) -> bool:
     return finding.concern is Concern.POISON
 
 
 def _is_struck(finding: Finding, action: Action) -> bool:
-    return action is Action.REDACT or (action is Action.BLOCK and not _commands(finding))
+    return action is Action.REDACT or (action is Action.BLOCK and not _is_command(finding))

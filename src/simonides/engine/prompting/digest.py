@@ -40,7 +40,7 @@ from simonides.engine.recall.query import (
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.recall.reader import Reader
 from simonides.engine.recall.session_search import NOT_STORED
-from simonides.engine.recall.slow_models import rank_again
+from simonides.engine.recall.slow_models import rerank_best
 from simonides.hygiene.contradiction.stances import GUARD, warns
 from simonides.retrieval.index.indexer import Query
 from simonides.retrieval.query.read_view import ReadView
@@ -172,7 +172,7 @@ class DigestBuilder:
         query, lost, fusion = self._query(cue.query, rules, view)
         ranked = self._reader.rank(view, query, cue, fusion)
         below = _below(ranked)
-        ranked, lost = rank_again(self._runtime, ranked, cue, lost, view.degraded)
+        ranked, lost = rerank_best(self._runtime, ranked, cue, lost, view.degraded)
         hits = self._candidates(ranked, cue, rules, trigger)
         count = self._runtime.models.tokens.count
         home = self._principal.home

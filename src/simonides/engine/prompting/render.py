@@ -1,11 +1,15 @@
-r"""How a memory is written into a prompt: as one line of attributed, quoted data.
+r"""Renders a memory for a prompt, as one line of attributed, quoted data.
 
-What was remembered was written by others. Whatever it holds, it stays within the quotes of its own
-line: white space is folded, so that it begins no line; quotes and the brackets of the frame are
-written as JSON writes them (``\"``, ``\u003c``), so that it closes neither; what cannot be seen
-(controls, direction marks, tags) is left out, so that nothing is said that a person would not read.
-Of what came from outside nothing at all stands outside quotes: no name that it gave itself, its
-speaker or a part of its triple either.
+The text of a memory was written by others, so it must not leave the quotes of its line:
+
+* White space is folded, so that it starts no new line.
+* Quotes and the brackets of the frame are escaped as in JSON (``\"``, ``\u003c``), so that it
+  closes neither.
+* Invisible characters (controls, direction marks, tags) are dropped, so that a person reads all of
+  it.
+
+Of an external memory nothing is outside quotes, not even a name that it gave itself, its speaker or
+a part of its triple.
 """
 
 from __future__ import annotations

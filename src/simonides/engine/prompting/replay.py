@@ -56,7 +56,7 @@ class Replayer:
         """See :meth:`simonides.api.AsyncMemoryManager.replay`."""
         page = receipt.page
         if page is None:
-            raise InvalidInput("receipt", "is a recall's, which replay_recall gives again")
+            raise InvalidInput("receipt", "is the receipt of a recall; use replay_recall")
         view = await self._view(receipt)
         shown = self._shown_again(view, receipt)
         if receipt.policy == self._reader.policy.hash:
@@ -76,7 +76,7 @@ class Replayer:
         The hits are always those of the receipt; ranking again shows whether it would find them.
         """
         if receipt.page is not None:
-            raise InvalidInput("receipt", "is a digest's, which replay gives again")
+            raise InvalidInput("receipt", "is the receipt of a digest; use replay")
         view = await self._view(receipt)
         hits = tuple(self._shown_again(view, receipt))
         made = Made.RENDERED
@@ -105,11 +105,11 @@ class Replayer:
         """
         if not self.is_mine(receipt):
             raise ScopeDenied(
-                receipt.reader.path, "read", "what was read is given again to who read it"
+                receipt.reader.path, "read", "only the reader of a receipt may replay it"
             )
         owners = owners_of(await self._asker.readable(receipt.scopes, "replay"))
         if any(seen.owner not in owners for seen in receipt.seen):
-            raise InvalidInput("receipt.seen", "names an owner of none of its scopes")
+            raise InvalidInput("receipt.seen", "names an owner that has none of the cue's scopes")
         seen = {one.owner: one.known_at for one in receipt.seen}
         fresh = self._reader.fresh
         view = await fresh.past(receipt.cue, seen, receipt.at)

@@ -39,11 +39,11 @@ MANY_RANKED = 5_000
 
 T = TypeVar("T")
 
-Standing: TypeAlias = Awaitable[Sequence[Head | Snapshot | None]]
+FutureHeads: TypeAlias = Awaitable[Sequence[Head | Snapshot | None]]
 """Future answer of the store: the owners' heads, or snapshots of their rows."""
 
 
-class Asked(NamedTuple):
+class HeadsQuery(NamedTuple):
     """An open query for the heads of a cue's owners.
 
     Attributes:
@@ -68,11 +68,11 @@ class Reading:
     def __init__(self, fresh: FreshIndexes, cue: Cue) -> None:
         self._fresh = fresh
         self._cue = cue
-        self._asked: Asked | None = None
+        self._asked: HeadsQuery | None = None
 
     async def __aenter__(self) -> Reading:
         """Start the query for the owners' heads."""
-        self._asked = self._fresh.begun(self._cue) if Layer.L2 in self._cue.layers else None
+        self._asked = self._fresh.start_query(self._cue) if Layer.L2 in self._cue.layers else None
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -91,7 +91,7 @@ class Reading:
             view = fresh.expected(self._cue, asked)
             if view is not None:
                 found = work(view)
-                if await fresh.came_true(asked, view):
+                if await fresh.confirmed(asked, view):
                     return found
         view = await fresh.view(self._cue, asked and asked.standing)
         return await fresh.aside(view, partial(work, view))
@@ -117,7 +117,7 @@ class FreshIndexes:
         """The clock's time."""
         return from_us(self._runtime.clock.now_us())
 
-    async def view(self, cue: Cue, asked: Standing | None = None) -> ReadView:
+    async def view(self, cue: Cue, asked: FutureHeads | None = None) -> ReadView:
         """Return the view of a cue for a recall or a digest, each layer as fresh as its source.
 
         Statements of the principal's session override stored ones. The view is empty while the
@@ -134,25 +134,25 @@ class FreshIndexes:
             view = await self._layers(cue, asked)
         return await self.recallable(view, cue)
 
-    async def _layers(self, cue: Cue, asked: Standing | None) -> ReadView:
+    async def _layers(self, cue: Cue, asked: FutureHeads | None) -> ReadView:
         """Return the view of a cue's layers; document sources are queried in parallel."""
         if Layer.L1 in cue.layers:
             return await self._log.view()
         if cue.layers == MEMORY:
             return await self._overlaid(cue, asked)
         library = self._runtime.part(Library)
-        begun = library.begin(cue.query, cue.scopes)
+        open_queries = library.begin(cue.query, cue.scopes)
         view = self.nothing()
         if Layer.L2 in cue.layers:
             view = await self._overlaid(cue, asked)
-        looked = await library.end(begun)
+        looked = await library.end(open_queries)
         lost = await self._completed(cue, looked.indexes)
         return view._replace(
             degraded=(*view.degraded, *looked.degraded, *lost),
             documents=[*(index.freeze() for index in looked.indexes), *looked.frozen],
         )
 
-    async def _overlaid(self, cue: Cue, asked: Standing | None) -> ReadView:
+    async def _overlaid(self, cue: Cue, asked: FutureHeads | None) -> ReadView:
         return await self.overlay.over(await self.stored(cue, asked), cue)
 
     def nothing(self) -> ReadView:
@@ -172,7 +172,7 @@ class FreshIndexes:
         rows = view.rows
         return rows > MANY_RANKED or bool(rows and has_slow_model(self._runtime))
 
-    def begun(self, cue: Cue) -> Asked | None:
+    def start_query(self, cue: Cue) -> HeadsQuery | None:
         """Start the query for the heads of a cue's owners.
 
         None for a cue about the past, and with an in-process store, which answers at once.
@@ -184,9 +184,11 @@ class FreshIndexes:
         indexes = self._runtime.indexes.of_all(owners)
         # A slow model or other layers are awaited meanwhile, so the query must run on by itself.
         waits = cue.layers != MEMORY or self._runtime.indexes.indexer.is_slow
-        return Asked(owners, indexes, Prefetch(self._standing(owners, indexes), goes_on=waits))
+        return HeadsQuery(
+            owners, indexes, Prefetch(self._query_heads(owners, indexes), goes_on=waits)
+        )
 
-    async def stored(self, cue: Cue, asked: Standing | None = None) -> ReadView:
+    async def stored(self, cue: Cue, asked: FutureHeads | None = None) -> ReadView:
         """Return a view of what is stored of a cue's owners, at the times that the cue names.
 
         Args:
@@ -202,7 +204,7 @@ class FreshIndexes:
         stood = zip(owners, await self._runtime.store.heads(owners), strict=True)
         return await self.past(cue, {o: from_us(head.known_at) for o, head in stood if head}, now)
 
-    def expected(self, cue: Cue, asked: Asked) -> ReadView | None:
+    def expected(self, cue: Cue, asked: HeadsQuery) -> ReadView | None:
         """Return a cue's view from the indexes in memory, assuming no newer writes.
 
         None if other answers must be awaited, or if the ranking takes long.
@@ -215,7 +217,7 @@ class FreshIndexes:
         view = _view_of(_written(owners, indexes), self.now)
         return None if view.off or self._takes_long(view) else view
 
-    async def came_true(self, asked: Asked, view: ReadView) -> bool:
+    async def confirmed(self, asked: HeadsQuery, view: ReadView) -> bool:
         """Whether the heads confirm the :meth:`expected` view."""
         try:
             found = await asked.standing
@@ -254,7 +256,7 @@ class FreshIndexes:
             if refusals.recall_off:
                 off.add(owner)
             if refusals:
-                rows = await self._agreed(rows, owner, refusals)
+                rows = await self._unrefused(rows, owner, refusals)
             if indexes.indexer.is_slow and cue.query:
                 rows, whole = await self._completer.rows(rows)
                 degraded |= set() if whole else {VECTOR}
@@ -262,7 +264,7 @@ class FreshIndexes:
         clock = cue.known_at or now
         return ReadView([*known_at], frozen, now, clock, tuple(degraded), off=frozenset(off))
 
-    async def _agreed(
+    async def _unrefused(
         self, rows: Sequence[StoredRow], owner: Scope, refusals: Refusals
     ) -> Sequence[StoredRow]:
         """Return the rows of a past time that their owner does not refuse."""
@@ -336,9 +338,9 @@ class FreshIndexes:
         gone = [each for each in told if not index.holds(each.id)]
         if not gone:
             return hidden
-        overheard = index.overheard or StatementMatcher(owner)
+        matcher = index.overheard or StatementMatcher(owner)
         parents = await self._parents(owner, parents_of(gone))
-        work = partial(overheard.refused_since, gone, refusals, parents)
+        work = partial(matcher.refused_since, gone, refusals, parents)
         since: frozenset[str] = await self._runtime.aside(work)
         return hidden | since
 
@@ -357,41 +359,41 @@ class FreshIndexes:
         return known[0][1].refusals if known else refusals
 
     async def _known(
-        self, cue: Cue, owners: Sequence[Scope], asked: Standing | None = None
+        self, cue: Cue, owners: Sequence[Scope], asked: FutureHeads | None = None
     ) -> tuple[list[tuple[Scope, OwnerIndex]], tuple[str, ...]]:
         """Return the refreshed indexes of the owners that were ever written, and the unreachable
         parts.
         """
         indexes = self._runtime.indexes.of_all(owners)
-        standing = asked or self._standing(owners, indexes)
+        standing = asked or self._query_heads(owners, indexes)
         current, degraded = await self._refreshed(owners, indexes, standing)
         degraded += await self._completed(cue, current)
         known = _written(owners, current)
         # During the await other writes may arrive, of this owner or an earlier one.
-        while unheard := [each for each in known if each[1].unheard]:
-            for owner, index in unheard:
-                await self._read_tellings(owner, index)
+        while unparsed := [each for each in known if each[1].unheard]:
+            for owner, index in unparsed:
+                await self._parse_tellings(owner, index)
         return known, degraded
 
-    async def _read_tellings(self, owner: Scope, index: OwnerIndex) -> None:
+    async def _parse_tellings(self, owner: Scope, index: OwnerIndex) -> None:
         """Tell an index which verbatim turns and summaries mention something its owner refused.
 
         These are hidden whenever they were stored. Each is parsed once.
         """
-        unheard, rows, refusals = index.unheard, index.tellings(), index.refusals
-        if unheard is None:
+        unparsed, rows, refusals = index.unheard, index.tellings(), index.refusals
+        if unparsed is None:
             return
-        overheard = index.overheard = index.overheard or StatementMatcher(owner)
-        is_long = overheard.unread(rows) > MANY_TELLINGS or len(rows) > MANY_READ
+        matcher = index.overheard = index.overheard or StatementMatcher(owner)
+        is_long = matcher.unread(rows) > MANY_TELLINGS or len(rows) > MANY_READ
         apart = self._runtime.aside if is_long else _at_once
-        made_of = await apart(partial(overheard.made_of, rows))
+        made_of = await apart(partial(matcher.made_of, rows))
         parents = await self._parents(owner, made_of)
-        index.heed(await apart(partial(overheard.refused, rows, refusals, parents)), unheard)
+        index.heed(await apart(partial(matcher.refused, rows, refusals, parents)), unparsed)
 
     async def _parents(self, owner: Scope, ids: Sequence[str]) -> tuple[Memory, ...]:
         return decode_all(await self._runtime.store.get(owner, ids)) if ids else ()
 
-    async def _standing(
+    async def _query_heads(
         self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
     ) -> Sequence[Head | Snapshot | None]:
         """Query the owners' heads; if the first index is cold, query their rows at once."""
@@ -401,7 +403,7 @@ class FreshIndexes:
         return await self._runtime.store.heads(owners)
 
     async def _refreshed(
-        self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex], asked: Standing
+        self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex], asked: FutureHeads
     ) -> tuple[Sequence[OwnerIndex], tuple[str, ...]]:
         """Refresh the owners' indexes from the store; return the unreachable parts.
 
@@ -428,7 +430,7 @@ class FreshIndexes:
         if head != index.head:
             if not isinstance(found, Snapshot):
                 found = await self._runtime.store.snapshot(owner, since=index.head)
-            await self._built(found.rows, partial(_taken_in, index, found))
+            await self._built(found.rows, partial(_refresh_index, index, found))
         if index.stale:
             self._runtime.part(ReindexQueue).notice(owner, index)
         return index
@@ -468,6 +470,6 @@ def _is_of_now(cue: Cue) -> bool:
     return cue.known_at is None and cue.valid_at is None
 
 
-def _taken_in(index: OwnerIndex, snapshot: Snapshot) -> None:
+def _refresh_index(index: OwnerIndex, snapshot: Snapshot) -> None:
     index.refresh(snapshot)
     index.freeze()

@@ -103,7 +103,7 @@ class Lookup:
         Expired memories are included.
         """
         heard = await self._heard(ids, scopes)
-        agreed = await self.agreed([memory for memory in heard if self._is_meant(memory)])
+        agreed = await self.agreed([memory for memory in heard if self._serves_purpose(memory)])
         return (*agreed, *self.passages(ids, scopes).values())
 
     async def stored(self, ids: Sequence[str], owner: Scope) -> tuple[Memory, ...]:
@@ -129,13 +129,15 @@ class Lookup:
 
     def admits(self, memory: Memory) -> bool:
         """Whether this reader may see a memory of a readable scope."""
-        return self._is_meant(memory) and self.hears(memory) and not memory.is_expired(self.now)
+        return (
+            self._serves_purpose(memory) and self.hears(memory) and not memory.is_expired(self.now)
+        )
 
     def hears(self, said: Memory | Candidate) -> bool:
         """Whether this reader's agent belongs to the audience."""
         return said.audience is None or self._principal.agent in said.audience
 
-    def _is_meant(self, memory: Memory) -> bool:
+    def _serves_purpose(self, memory: Memory) -> bool:
         """Whether a memory was given for the reader's purpose, or for any."""
         return memory.purpose is None or memory.purpose == self._principal.purpose
 

@@ -98,9 +98,9 @@ class QueryBuilder:
 
     def _check_session(self, given: Sequence[object]) -> None:
         if self._principal.session is None:
-            raise InvalidInput("layer", "'l1' is what a session holds; name the session")
+            raise InvalidInput("layer", "'l1' searches a session; name the session")
         if any(value is not None for value in given):
-            raise InvalidInput("layer", "of 'l1' no other time or scope can be asked")
+            raise InvalidInput("layer", "'l1' accepts no known_at, valid_at or scopes")
 
     def _entry(self, scope: Scope, verb: str) -> JournalEntry:
         principal = self._principal
@@ -165,7 +165,7 @@ class QueryBuilder:
         """
         layers = MEMORY if layer == Layer.L2 else layers_of("layer", layer)
         if Layer.L3 in layers and (known_at, valid_at) != (None, None):
-            raise InvalidInput("layer", "documents have no past: of another time ask 'l2'")
+            raise InvalidInput("layer", "documents have no history; use 'l2' for another time")
         if Layer.L1 in layers:
             self._check_session(given=(known_at, valid_at, scopes))
             scopes = [self._principal.home.owner.path]
@@ -218,7 +218,7 @@ def checked_receipt(raw: object) -> Receipt:
     """
     if isinstance(raw, Receipt):
         return raw
-    told = "must be a Receipt, as digest.receipt is and Receipt.from_dict makes of plain data"
+    told = "must be a Receipt, such as digest.receipt or the result of Receipt.from_dict"
     raise InvalidInput("receipt", f"{told}, not {type(raw).__name__}")
 
 

@@ -186,7 +186,7 @@ class OwnerNotes:
         if len(self._waiting) == MAX_RECEIPTS // 2:
             self._journal.hurry()
         elif len(self._waiting) > MAX_RECEIPTS:
-            self._let_go()
+            self._drop_oldest()
 
     def show(self, session: str | None, shown: Iterable[Memory] | str, at: datetime) -> None:
         """Queue what was put into a prompt: memories, or a text made of them."""
@@ -194,7 +194,7 @@ class OwnerNotes:
         if not self.is_marked and self.showing:
             self._journal.mark(self)
 
-    def _let_go(self) -> None:
+    def _drop_oldest(self) -> None:
         with self._journal.lock:
             while len(self._waiting) > MAX_RECEIPTS:
                 self._waiting.popleft()
@@ -341,7 +341,7 @@ class ReadJournal:
         self._is_closed = True
         if self._problem is not None and self._marked:
             warnings.warn(
-                f"simonides: what readers did last is lost: {self._problem} on writing it to"
+                f"simonides: the last read notes are lost: {self._problem} while writing them to"
                 f" {self._store.location}",
                 RuntimeWarning,
                 stacklevel=2,
@@ -444,7 +444,7 @@ def _read(kind: type[T], entry: JournalEntry, location: str) -> T:
     try:
         found: T = read_value(kind, entry.kind, json.loads(entry.body))
     except (ValueError, InvalidInput) as error:
-        raise StoreCorrupt(location, f"an entry of a journal cannot be read: {error}") from error
+        raise StoreCorrupt(location, f"a journal entry cannot be read: {error}") from error
     return found
 
 

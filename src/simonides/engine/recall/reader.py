@@ -22,7 +22,7 @@ from simonides.engine.core.runtime import Runtime, ails
 from simonides.engine.knowledge.library import Library
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.recall.session_search import IN_SESSION
-from simonides.engine.recall.slow_models import EMBEDDER, VECTOR, candidates, rank_again
+from simonides.engine.recall.slow_models import EMBEDDER, VECTOR, candidates, rerank_best
 from simonides.policy.guards import CONSENT_REFUSED
 from simonides.policy.policy import Policy
 from simonides.retrieval.index.indexer import Query
@@ -83,7 +83,7 @@ class Reader:
         """Rank a view for a cue; see :meth:`query` for the last two."""
         runners_up = max(RUNNERS_UP, candidates(self._runtime) - cue.limit)
         ranked = self.rank(view, query, cue, runners_up=runners_up)
-        ranked, lost = rank_again(self._runtime, ranked, cue, lost, view.degraded)
+        ranked, lost = rerank_best(self._runtime, ranked, cue, lost, view.degraded)
         hits = ranked.hits_at(ranked.order[: cue.limit])
         grounds = self.grounds(query, reranked=bool(ranked.reranked))
         given = partial(self._cut_short, view, cue, ranked, hits, lost, grounds)

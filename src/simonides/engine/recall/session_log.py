@@ -25,7 +25,7 @@ from simonides.domain.value import from_us
 from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.warm_sessions import WarmSessions
-from simonides.engine.screening.screen import kept_clean, look
+from simonides.engine.screening.screen import cleaned_for_log, look
 from simonides.policy.policy import Policy
 
 PAGE = 1_000
@@ -161,7 +161,7 @@ class SessionLog:
         now = self._runtime.clock.now_us()
         time = now if at is None else at
         if at is None and first is not None:
-            time = await self._first_tried(cleaned, first, now)
+            time = await self._time_of_first_attempt(cleaned, first, now)
         due_at = now + self.patience_us
         written = [encode_entry(each.entry, time) for each in cleaned]
         begin = await self._runtime.sessions.append(
@@ -174,7 +174,7 @@ class SessionLog:
         self._hot.settle(self.owner)
         return begin, time
 
-    async def _first_tried(self, cleaned: Sequence[Cleaned], first: int, now: int) -> int:
+    async def _time_of_first_attempt(self, cleaned: Sequence[Cleaned], first: int, now: int) -> int:
         """Return the time of the first attempt to append entries, because the port compares times
         too.
         """
@@ -217,7 +217,7 @@ def cleaned(entry: Entry, owner: Scope, policy: Policy) -> Cleaned:
         origin=Origin(name=entry.tool),
         tags=tuple(name for name in (entry.key, entry.task) if name is not None),
     )
-    clean, reasons = kept_clean(said, policy)
+    clean, reasons = cleaned_for_log(said, policy)
     if not reasons:
         return Cleaned(entry)
     tags = iter(clean.tags)

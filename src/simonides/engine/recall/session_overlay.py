@@ -54,7 +54,7 @@ class Said(NamedTuple):
 NOTHING = Said({}, {})
 
 
-class _Laid(NamedTuple):
+class _CachedOverlay(NamedTuple):
     """A cached overlay.
 
     Attributes:
@@ -67,7 +67,7 @@ class _Laid(NamedTuple):
     said: Said
     view: ReadView
 
-    def still_fits(self, view: ReadView, said: Said) -> bool:
+    def is_current(self, view: ReadView, said: Said) -> bool:
         """Whether the cache entry is for the same columns and statements."""
         same = len(self.under) == len(view.frozen)
         return same and all(map(is_, self.under, view.frozen)) and self.said == said
@@ -99,7 +99,7 @@ class Overlay:
             said = await self.said()
             if said == NOTHING:
                 return view
-            return await self._laid(view, await self._still_meant(said), self._session)
+            return await self._overridden(view, await self._not_forgotten(said), self._session)
         except StoreError:
             return view._replace(degraded=(*view.degraded, SESSION))
 
@@ -111,7 +111,7 @@ class Overlay:
         """
         if self._session is None:
             return view
-        return await self._laid(view, await self.said(until), self._session)
+        return await self._overridden(view, await self.said(until), self._session)
 
     async def said(self, until: int | None = None) -> Said:
         """Return the session's statements on keys and slots; empty outside any session.
@@ -156,7 +156,7 @@ class Overlay:
                 names.append(slot)
         return names
 
-    async def _still_meant(self, said: Said) -> Said:
+    async def _not_forgotten(self, said: Said) -> Said:
         """Return the statements that were not forgotten since outside the session.
 
         Every physical removal raises the owner's epoch. So tombstones are read only for owners with
@@ -178,18 +178,20 @@ class Overlay:
         left = {n: s for n, s in said.facts.items() if gone.isdisjoint(marks_of(s.candidate))}
         return said._replace(facts=left)
 
-    async def _laid(self, view: ReadView, said: Said, session: str) -> ReadView:
+    async def _overridden(self, view: ReadView, said: Said, session: str) -> ReadView:
         """Return the overridden view, cached until the columns or the statements change."""
         hot = self._hot.of(self._principal.home.owner, session)
-        name = (_Laid, self._reader)
-        known: _Laid | None = hot.derived.get(name)
-        if known is None or not known.still_fits(view, said):
-            known = _Laid(tuple(view.frozen), said, await self._laid_anew(view, said, session))
+        name = (_CachedOverlay, self._reader)
+        known: _CachedOverlay | None = hot.derived.get(name)
+        if known is None or not known.is_current(view, said):
+            known = _CachedOverlay(
+                tuple(view.frozen), said, await self._override(view, said, session)
+            )
             hot.derived[name] = known
         laid = known.view
         return laid._replace(now=view.now, clock=view.clock, degraded=view.degraded)
 
-    async def _laid_anew(self, view: ReadView, said: Said, session: str) -> ReadView:
+    async def _override(self, view: ReadView, said: Said, session: str) -> ReadView:
         stored = recallable(
             view.frozen,
             [name[0] for name in (*said.facts, *said.forgotten) if len(name) == 1],
@@ -199,7 +201,7 @@ class Overlay:
         gone = {m.id for m in stored if self._is_forgotten(m, said)}
         shown: list[Memory] = []
         for stated in _distinct(said):
-            rivals = [m for m in stored if m.id not in gone and self._are_rivals(m, stated)]
+            rivals = [m for m in stored if m.id not in gone and self._conflicts(m, stated)]
             if any(self._is_newer(m, stated, session) for m in rivals):
                 continue
             same = [m for m in rivals if _says_the_same(m, stated)]
@@ -228,7 +230,7 @@ class Overlay:
     def _made(self, stated: Stated) -> Memory:
         return stated_memory(stated.candidate, stated.at, str(self._session), stated.number)
 
-    def _are_rivals(self, memory: Memory, stated: Stated) -> bool:
+    def _conflicts(self, memory: Memory, stated: Stated) -> bool:
         names = self._names(stated)
         slot = () if memory.triple is None else slot_of(memory.triple)
         return (memory.key,) in names or slot in names

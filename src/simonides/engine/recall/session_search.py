@@ -137,7 +137,7 @@ def _id(at: int, *names: str) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:]}-{low[:4]}-{low[4:]}"
 
 
-class _Filed(NamedTuple):
+class _IndexedLog(NamedTuple):
     """The indexed part of a log.
 
     Attributes:
@@ -157,19 +157,19 @@ class _Filed(NamedTuple):
         """The last entry; None for an empty log."""
         return self.entries[-1] if self.entries else None
 
-    def goes_on(self, last: Logged | None) -> bool:
+    def continues(self, last: Logged | None) -> bool:
         """Whether this is the log that had an entry, rather than another of the same name."""
         return last is None or last in self.entries[last.number :][:1]
 
 
-class _Named(NamedTuple):
+class _EntryName(NamedTuple):
     """An entry's name, given by its writer; it is a turn among turns."""
 
     key: str | None
     category: str = TURN_CATEGORY
 
 
-class _Heard(NamedTuple):
+class _ParsedLog(NamedTuple):
     """The statements of a log, as far as it was parsed.
 
     Attributes:
@@ -185,7 +185,7 @@ class _Heard(NamedTuple):
     topic: Candidate | None = None
 
 
-class _Kept(NamedTuple):
+class _FilteredLog(NamedTuple):
     """The part of a log that may be shown.
 
     Attributes:
@@ -197,8 +197,8 @@ class _Kept(NamedTuple):
     """
 
     life: tuple[bytes, int]
-    filed: _Filed
-    unwanted: Sequence[Claim]
+    indexed: _IndexedLog
+    suppressed: Sequence[Claim]
     hidden: frozenset[str]
     frozen: Frozen
 
@@ -211,7 +211,7 @@ class SessionSearch:
         self._hot = runtime.part(WarmSessions)
         self._owner = principal.home.owner
         self._session = principal.session
-        self._unwanted = SuppressionFilter(runtime, principal)
+        self._suppression = SuppressionFilter(runtime, principal)
 
     async def view(self) -> ReadView:
         """Return the current columns of the log.
@@ -220,16 +220,16 @@ class SessionSearch:
             StoreError: If the log cannot be read.
         """
         now = from_us(self._runtime.clock.now_us())
-        filed = await self._filed(str(self._session))
-        degraded = () if filed.is_whole else (VECTOR,)
-        return ReadView([self._owner], [await self._left(filed)], now, now, degraded)
+        indexed = await self._indexed(str(self._session))
+        degraded = () if indexed.is_whole else (VECTOR,)
+        return ReadView([self._owner], [await self._showable(indexed)], now, now, degraded)
 
-    async def _filed(self, session: str) -> _Filed:
+    async def _indexed(self, session: str) -> _IndexedLog:
         """Index the entries since the last search."""
         log, make = SessionLog(self._runtime, self._owner, session), self._runtime.indexes.indexer
         hot = self._hot.of(self._owner, session)
-        name = (_Filed, make.recipe)
-        known: _Filed | None = hot.derived.get(name)
+        name = (_IndexedLog, make.recipe)
+        known: _IndexedLog | None = hot.derived.get(name)
         if known is not None and not known.is_whole:
             known = None
         new = await log.newer(None if known is None else known.last)
@@ -241,52 +241,54 @@ class SessionSearch:
         before = ((), ()) if known is None else (known.entries, known.rows)
         rows = (*before[1], *await rows_of(self._runtime, memories))
         whole = all(make.is_current(row.entry) for row in rows)
-        filed = _Filed((*before[0], *new), rows, overlaid(None, rows, make.dimensions), whole)
-        hot.derived[name] = filed
-        return filed
+        indexed = _IndexedLog(
+            (*before[0], *new), rows, overlaid(None, rows, make.dimensions), whole
+        )
+        hot.derived[name] = indexed
+        return indexed
 
-    async def _left(self, filed: _Filed) -> Frozen:
+    async def _showable(self, indexed: _IndexedLog) -> Frozen:
         """Return the columns of the entries that may be shown.
 
         A refusal, and every removal, raise the owner's epoch. So the log of an owner without either
         is not parsed.
         """
         (head,) = await self._runtime.store.heads([self._owner])
-        if head is None or not head.epoch or not filed.entries:
-            return filed.frozen
+        if head is None or not head.epoch or not indexed.entries:
+            return indexed.frozen
         derived = self._hot.of(self._owner, str(self._session)).derived
-        kept: _Kept | None = derived.get(_Kept)
+        kept: _FilteredLog | None = derived.get(_FilteredLog)
         life = (head.incarnation, head.epoch)
-        if kept is not None and (kept.life != life or not filed.goes_on(kept.filed.last)):
+        if kept is not None and (kept.life != life or not indexed.continues(kept.indexed.last)):
             kept = None
         # The same entries may have been indexed again, because their vectors have arrived.
-        if kept is None or kept.filed is not filed:
-            unwanted, hidden = await self._looked_through(filed, kept)
-            left = without(filed.frozen, hidden)
-            derived[_Kept] = kept = _Kept(life, filed, unwanted, hidden, left)
+        if kept is None or kept.indexed is not indexed:
+            suppressed, hidden = await self._suppressed(indexed, kept)
+            left = without(indexed.frozen, hidden)
+            derived[_FilteredLog] = kept = _FilteredLog(life, indexed, suppressed, hidden, left)
         return kept.frozen
 
-    async def _heard(self, filed: _Filed) -> _Heard:
+    async def _parsed(self, indexed: _IndexedLog) -> _ParsedLog:
         """Parse the entries since the last call."""
         derived = self._hot.of(self._owner, str(self._session)).derived
-        known: _Heard = derived.get(_Heard, _Heard())
-        if not filed.goes_on(known.last):
-            known = _Heard()
-        new = filed.entries[len(known.texts) :]
-        work = partial(self._gone_on, known, new)
-        heard = await self._runtime.aside(work) if len(new) > MANY_TURNS else work()
-        derived[_Heard] = heard
-        return heard
+        known: _ParsedLog = derived.get(_ParsedLog, _ParsedLog())
+        if not indexed.continues(known.last):
+            known = _ParsedLog()
+        new = indexed.entries[len(known.texts) :]
+        work = partial(self._continued, known, new)
+        parsed = await self._runtime.aside(work) if len(new) > MANY_TURNS else work()
+        derived[_ParsedLog] = parsed
+        return parsed
 
-    def _gone_on(self, known: _Heard, new: Sequence[Logged]) -> _Heard:
+    def _continued(self, known: _ParsedLog, new: Sequence[Logged]) -> _ParsedLog:
         texts = (*known.texts, *(Said(each.entry.text) for each in new))
         turns = [_turn(each) for each in new if each.entry.kind is EntryKind.TURN]
         stated, topic = stated_in(turns, self._owner, known.topic)
         last = new[-1] if new else known.last
-        return _Heard(last, texts, (*known.stated, *stated), topic)
+        return _ParsedLog(last, texts, (*known.stated, *stated), topic)
 
-    async def _looked_through(
-        self, filed: _Filed, kept: _Kept | None
+    async def _suppressed(
+        self, indexed: _IndexedLog, kept: _FilteredLog | None
     ) -> tuple[Sequence[Claim], frozenset[str]]:
         """Return the suppressed statements, and the ids of entries that mention one or were logged
         under it.
@@ -294,22 +296,22 @@ class SessionSearch:
         Only new entries and new statements are compared, unless fewer statements are suppressed
         now.
         """
-        heard = await self._heard(filed)
-        unwanted = await self._unwanted.among(heard.stated)
-        refusals = await self._unwanted.refusals()
-        if kept is None or unwanted[: len(kept.unwanted)] != kept.unwanted:
-            before, hidden, added = 0, frozenset[str](), unwanted
+        parsed = await self._parsed(indexed)
+        suppressed = await self._suppression.among(parsed.stated)
+        refusals = await self._suppression.refusals()
+        if kept is None or suppressed[: len(kept.suppressed)] != kept.suppressed:
+            before, hidden, added = 0, frozenset[str](), suppressed
         else:
-            before, hidden = len(kept.filed.entries), kept.hidden
-            added = unwanted[len(kept.unwanted) :]
-        known = zip(filed.rows[:before], heard.texts[:before], strict=True) if added else ()
-        new = zip(filed.rows, heard.texts, filed.entries, strict=True)
-        return unwanted, hidden.union(
+            before, hidden = len(kept.indexed.entries), kept.hidden
+            added = suppressed[len(kept.suppressed) :]
+        known = zip(indexed.rows[:before], parsed.texts[:before], strict=True) if added else ()
+        new = zip(indexed.rows, parsed.texts, indexed.entries, strict=True)
+        return suppressed, hidden.union(
             (row.id for row, said in known if speaks_of(said, added)),
             (
                 row.id
                 for row, said, each in islice(new, before, None)
-                if refusals.against(_Named(each.entry.key)) or speaks_of(said, unwanted)
+                if refusals.against(_EntryName(each.entry.key)) or speaks_of(said, suppressed)
             ),
         )
 

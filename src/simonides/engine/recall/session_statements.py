@@ -136,7 +136,7 @@ class Statements:
         """Parse the new entries of a log."""
         if not new:
             return known
-        work = partial(self._gone_on, known, new, session)
+        work = partial(self._continued, known, new, session)
         read = await self._runtime.aside(work) if len(new) > MANY else work()
         self._derived(session)[self._name()] = read
         return read
@@ -150,19 +150,21 @@ class Statements:
     def _policy(self, scope: Scope) -> Policy:
         return self._runtime.policies.policy_for(scope.org)
 
-    def _gone_on(self, known: _Read, new: Sequence[Logged], session: str) -> _Read:
+    def _continued(self, known: _Read, new: Sequence[Logged], session: str) -> _Read:
         topic, said = known.topic, [*known.said]
         for logged in new:
             if logged.entry.kind is not EntryKind.TURN or logged.entry.role is not Role.USER:
                 continue
             turn = _turn(logged, session)
             found = examine(turn, self._principal.home, before=topic).candidates
-            said += [Stated(logged.at, logged.number, one) for one in self._meant(found, turn)]
+            said += [
+                Stated(logged.at, logged.number, one) for one in self._valid_in_session(found, turn)
+            ]
             keyed = [one for one in found if one.key and not one.retracts]
             topic = keyed[-1] if keyed else None
         return _Read(new[-1], topic, tuple(said))
 
-    def _meant(self, found: Sequence[Candidate], turn: Turn) -> Iterator[Candidate]:
+    def _valid_in_session(self, found: Sequence[Candidate], turn: Turn) -> Iterator[Candidate]:
         """Yield the candidates that hold in the session, as policy changed them."""
         for candidate in found:
             if candidate.retracts is not None:

@@ -242,7 +242,7 @@ def _read(entry: JournalEntry, location: str) -> Shown:
         terms = frozenset[int]().union(*(item.terms for item in items))
         return Shown(body["session"], entry.at, items, terms)
     except (ValueError, KeyError, TypeError, struct.error) as error:
-        raise StoreCorrupt(location, f"an entry of a journal cannot be read: {error}") from error
+        raise StoreCorrupt(location, f"a journal entry cannot be read: {error}") from error
 
 
 def _numbers(written: str) -> frozenset[int]:

@@ -104,7 +104,7 @@ def has_slow_model(runtime: Runtime) -> bool:
     return waits or runtime.indexes.indexer.is_slow
 
 
-def rank_again(
+def rerank_best(
     runtime: Runtime,
     ranked: Ranked,
     cue: Cue,

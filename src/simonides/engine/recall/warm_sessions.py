@@ -43,7 +43,7 @@ class WarmSession:
     def put(self, entries: Sequence[Logged], now: int) -> None:
         """Cache entries of the session and evict those beyond the bound.
 
-        A number that is cached already keeps its entry and its time.
+        A number that is cached already keeps its time of caching.
         """
         with self._lock:
             self._expire(now)
@@ -93,7 +93,7 @@ class WarmSession:
 
     def _shrink(self, most: int) -> None:
         while len(self._kept) > most:
-            self._let_go(next(iter(self._kept)))
+            self._evict(next(iter(self._kept)))
 
     def _expire(self, now: int) -> None:
         """Evict expired entries; a clock that was turned back evicts none."""
@@ -105,9 +105,9 @@ class WarmSession:
             number, kept = next(iter(self._kept.items()))
             if now - kept.since < self._rules.hot_us:
                 return
-            self._let_go(number)
+            self._evict(number)
 
-    def _let_go(self, number: int) -> None:
+    def _evict(self, number: int) -> None:
         del self._kept[number]
         if number == self._newest:
             self._newest = max(self._kept, default=-1)

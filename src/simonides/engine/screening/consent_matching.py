@@ -88,7 +88,7 @@ def _is_summary(told: Memory | Candidate) -> bool:
     return told.category == SUMMARY_CATEGORY
 
 
-class _Telling:
+class _ParsedText:
     """One verbatim turn or summary, with the user's statements in it.
 
     Attributes:
@@ -114,20 +114,20 @@ class _Telling:
             number=told.origin.turn,
         )
         self.said = Said(told.content)
-        self._read: tuple[Candidate | None, list[_Stated], Candidate | None] | None = None
+        self._read: tuple[Candidate | None, list[_Statement], Candidate | None] | None = None
 
     def stated(
         self, home: Scope, topic: Candidate | None
-    ) -> tuple[list[_Stated], Candidate | None]:
+    ) -> tuple[list[_Statement], Candidate | None]:
         """Return the result of :func:`stated_in`; parsed again only if the topic changes."""
         read = self._read
         if read is None or read[0] != topic:
             found, then = stated_in([self.turn], home, topic)
-            read = self._read = topic, [_Stated(each) for each in found], then
+            read = self._read = topic, [_Statement(each) for each in found], then
         return read[1:]
 
 
-class _Stated:
+class _Statement:
     def __init__(self, candidate: Candidate | Memory) -> None:
         self.candidate = candidate
 
@@ -143,11 +143,11 @@ class ConsentMatcher:
     """
 
     def __init__(self, told: Sequence[Memory | Candidate], home: Scope) -> None:
-        self._tellings = [each for each in told if is_telling(each)]
+        self._texts = [each for each in told if is_telling(each)]
         self._home = home
 
     def __len__(self) -> int:
-        return len(self._tellings)
+        return len(self._texts)
 
     def refused(self, *refusals: Refusals) -> Mapping[str, About]:
         """Return the texts that mention something refused, each with the refusal that applies.
@@ -158,19 +158,19 @@ class ConsentMatcher:
         Args:
             refusals: Of everyone who may refuse them; the first match is returned.
         """
-        if not self._tellings or not any(refusals):
+        if not self._texts or not any(refusals):
             return {}
-        claims = _refused_in(self._heard, self._home, refusals)
+        claims = _refused_in(self._parsed, self._home, refusals)
         found = dict[str, About]()
-        for each in self._heard:
-            by = _by_which(claims, each.said)
+        for each in self._parsed:
+            by = _matching_refusal(claims, each.said)
             if by is not None:
                 found.setdefault(each.turn.text, by)
         return found
 
     @cached_property
-    def _heard(self) -> list[_Telling]:
-        return [_Telling(each) for each in self._tellings]
+    def _parsed(self) -> list[_ParsedText]:
+        return [_ParsedText(each) for each in self._texts]
 
 
 class StatementMatcher:
@@ -182,23 +182,23 @@ class StatementMatcher:
 
     def __init__(self, home: Scope) -> None:
         self._home = home
-        self._heard: Mapping[str, _Telling] = {}
-        self._compared: tuple[_Claims, Mapping[str, About | None]] = [], {}
-        self._parents: Mapping[str, _Stated | None] = {}
+        self._parsed: Mapping[str, _ParsedText] = {}
+        self._verdicts: tuple[_Claims, Mapping[str, About | None]] = [], {}
+        self._parents: Mapping[str, _Statement | None] = {}
 
     @property
     def nbytes(self) -> int:
         """Memory held, roughly, in bytes."""
-        return TURN_BYTES * len(self._heard)
+        return TURN_BYTES * len(self._parsed)
 
     def unread(self, rows: Iterable[StoredRow]) -> int:
         """Return the number of rows that are not parsed yet."""
-        return sum(row.id not in self._heard for row in rows)
+        return sum(row.id not in self._parsed for row in rows)
 
     def made_of(self, rows: Iterable[StoredRow]) -> list[str]:
         """Return the ids of the rows' parents that are not known yet."""
-        self._heard = heard = self._read(rows)
-        wanted = {id for each in heard.values() for id in each.parents}
+        self._parsed = parsed = self._read(rows)
+        wanted = {id for each in parsed.values() for id in each.parents}
         return sorted(wanted - self._parents.keys())
 
     def refused(
@@ -212,20 +212,20 @@ class StatementMatcher:
             refusals: Of their owner.
             parents: The memories that :meth:`made_of` asked for, as far as they exist.
         """
-        compared, verdicts = self._compared
-        heard = self._read(rows)
-        wanted = {id for each in heard.values() for id in each.parents}
-        told = {parent.id: _Stated(parent) for parent in parents}
+        compared, verdicts = self._verdicts
+        parsed = self._read(rows)
+        wanted = {id for each in parsed.values() for id in each.parents}
+        told = {parent.id: _Statement(parent) for parent in parents}
         stated = {id: self._parents.get(id) or told.get(id) for id in wanted}
-        claims = _refused_in(heard.values(), self._home, [refusals])
+        claims = _refused_in(parsed.values(), self._home, [refusals])
         before = verdicts if claims == compared else {}
         after = dict[str, About | None]()
-        for id, each in heard.items():
-            after[id] = before[id] if id in before else _by_which(claims, each.said)
-        self._heard, self._compared, self._parents = heard, (claims, after), stated
+        for id, each in parsed.items():
+            after[id] = before[id] if id in before else _matching_refusal(claims, each.said)
+        self._parsed, self._verdicts, self._parents = parsed, (claims, after), stated
         found = {id: by for id, by in after.items() if by is not None}
-        for id, each in heard.items():
-            by = _by_which(_inherited(each, stated, [refusals]), each.said)
+        for id, each in parsed.items():
+            by = _matching_refusal(_refused_parents(each, stated, [refusals]), each.said)
             if by is not None:
                 found.setdefault(id, by)
         return found
@@ -243,49 +243,51 @@ class StatementMatcher:
             refusals: Of their owner.
             parents: Their parents, as far as they exist.
         """
-        heard = {memory.id: _Telling(memory) for memory in told}
+        parsed = {memory.id: _ParsedText(memory) for memory in told}
         # A correction may refer to a statement in a live turn.
-        everything = [*self._heard.values(), *heard.values()]
-        claims = [*self._compared[0], *_refused_in(everything, self._home, [refusals])]
-        stated = {parent.id: _Stated(parent) for parent in parents}
+        everything = [*self._parsed.values(), *parsed.values()]
+        claims = [*self._verdicts[0], *_refused_in(everything, self._home, [refusals])]
+        stated = {parent.id: _Statement(parent) for parent in parents}
         return frozenset(
             id
-            for id, each in heard.items()
-            if _by_which([*claims, *_inherited(each, stated, [refusals])], each.said)
+            for id, each in parsed.items()
+            if _matching_refusal([*claims, *_refused_parents(each, stated, [refusals])], each.said)
         )
 
-    def _read(self, rows: Iterable[StoredRow]) -> dict[str, _Telling]:
-        known = self._heard
-        return {row.id: known.get(row.id) or _Telling(decode(row)) for row in sorted(rows)}
+    def _read(self, rows: Iterable[StoredRow]) -> dict[str, _ParsedText]:
+        known = self._parsed
+        return {row.id: known.get(row.id) or _ParsedText(decode(row)) for row in sorted(rows)}
 
 
-def _refused_in(heard: Iterable[_Telling], home: Scope, refusals: Sequence[Refusals]) -> _Claims:
+def _refused_in(
+    parsed: Iterable[_ParsedText], home: Scope, refusals: Sequence[Refusals]
+) -> _Claims:
     """Return the refused statements in turns, each with the refusal that applies."""
-    runs: dict[object, list[_Telling]] = {}
-    for each in heard:
+    runs: dict[object, list[_ParsedText]] = {}
+    for each in parsed:
         runs.setdefault(each.run, []).append(each)
     claims: _Claims = []
     for run in runs.values():
         topic: Candidate | None = None
         for each in sorted(run, key=lambda one: one.turn.number or 0):
             stated, topic = each.stated(home, topic)
-            against = ((_first(refusals, one.candidate), one) for one in stated)
+            against = ((_first_refusal(refusals, one.candidate), one) for one in stated)
             claims += [(by, one.claim) for by, one in against if by is not None]
     return claims
 
 
-def _inherited(
-    telling: _Telling, stated: Mapping[str, _Stated | None], refusals: Sequence[Refusals]
+def _refused_parents(
+    text: _ParsedText, stated: Mapping[str, _Statement | None], refusals: Sequence[Refusals]
 ) -> _Claims:
     """Return the refused parents of a summary, each with the refusal that applies."""
-    parents = filter(None, map(stated.get, telling.parents))
-    against = ((_first(refusals, parent.candidate), parent) for parent in parents)
+    parents = filter(None, map(stated.get, text.parents))
+    against = ((_first_refusal(refusals, parent.candidate), parent) for parent in parents)
     return [(by, parent.claim) for by, parent in against if by is not None]
 
 
-def _by_which(claims: _Claims, said: Said) -> About | None:
+def _matching_refusal(claims: _Claims, said: Said) -> About | None:
     return next((by for by, claim in claims if mentions(claim, said)), None)
 
 
-def _first(refusals: Iterable[Refusals], stated: Candidate | Memory) -> About | None:
+def _first_refusal(refusals: Iterable[Refusals], stated: Candidate | Memory) -> About | None:
     return next((by for each in refusals if (by := each.against(stated)) is not None), None)

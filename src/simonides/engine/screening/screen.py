@@ -126,16 +126,16 @@ def screened(
     found = findings_of(candidate) if found is None else found
     rules = policy.hygiene
     minded = [f for f in found if rules.action_on(f) is not Action.ALLOW]
-    told = tuple(f for f in found if f.second is not None or f in minded)
-    if not told:
+    reported = tuple(f for f in found if f.second is not None or f in minded)
+    if not reported:
         return replace(candidate, findings=()) if candidate.findings else candidate
     marks = dict.fromkeys((*candidate.marks, *(finding.mark for finding in minded)))
-    struck = {f.mark for f in told if rules.action_on(f) in (Action.BLOCK, Action.REDACT)}
+    struck = {f.mark for f in reported if rules.action_on(f) in (Action.BLOCK, Action.REDACT)}
     label = candidate.label
-    done = {rules.action_on(f) for f in told if not _only_marks(f, candidate)}
+    done = {rules.action_on(f) for f in reported if not _only_marks(f, candidate)}
     if not done.isdisjoint(_SENSITIVE):
         label = join((label, Label(label.trust, Sensitivity.SENSITIVE, label.audience)))
-    marked = replace(candidate, marks=tuple(marks), findings=told, label=label)
+    marked = replace(candidate, marks=tuple(marks), findings=reported, label=label)
     return _Striker(marked, struck).struck() if struck else marked
 
 
@@ -149,22 +149,22 @@ def _only_marks(finding: Finding, candidate: Candidate) -> bool:
     return unsure and candidate.is_turn
 
 
-def kept_clean(candidate: Candidate, policy: Policy) -> tuple[Candidate, tuple[str, ...]]:
+def cleaned_for_log(candidate: Candidate, policy: Policy) -> tuple[Candidate, tuple[str, ...]]:
     """Return a candidate as a session's log may keep it, and the actions taken.
 
     What policy blocks or redacts is struck out. Poison is not: a log is a record, and each entry
     keeps its origin.
     """
     rules = policy.hygiene
-    told = [f for f in findings_of(candidate) if rules.action_on(f) is not Action.ALLOW]
-    if not told:
+    reported = [f for f in findings_of(candidate) if rules.action_on(f) is not Action.ALLOW]
+    if not reported:
         return candidate, ()
-    marks = tuple(dict.fromkeys((*candidate.marks, *(finding.mark for finding in told))))
+    marks = tuple(dict.fromkeys((*candidate.marks, *(finding.mark for finding in reported))))
     struck = set(blocked_in(candidate, policy))
     reasons = tuple(
         dict.fromkeys(
             f"{_REASONS[rules.action_on(f)] if f.mark in struck else FLAGGED}:{f.mark}"
-            for f in told
+            for f in reported
         )
     )
     marked = replace(candidate, marks=marks)
@@ -209,12 +209,12 @@ def note_flags(
     candidate: Candidate, memory: Memory, policy: Policy, recorder: EventRecorder
 ) -> tuple[Event, ...]:
     """Record the findings in a memory that is stored all the same."""
-    told: list[str] = []
+    reported: list[str] = []
     for finding in candidate.findings:
         done = _REASONS.get(policy.hygiene.action_on(finding))
-        told += [] if done is None else [f"{done}:{finding.mark}"]
-        told += [] if finding.second is None else [finding.second.reason(finding.mark)]
-    reasons = tuple(dict.fromkeys(told))
+        reported += [] if done is None else [f"{done}:{finding.mark}"]
+        reported += [] if finding.second is None else [finding.second.reason(finding.mark)]
+    reasons = tuple(dict.fromkeys(reported))
     event = recorder.record(
         EventType.FLAGGED,
         candidate.scope,
@@ -237,14 +237,14 @@ def scores_of(candidate: Candidate) -> Mapping[str, Any]:
         if finding.concern is Concern.POISON:
             scores[finding.mark] = max(scores.get(finding.mark, 0.0), round(finding.score, 2))
     again = {f.mark: f.second.to_dict() for f in candidate.findings if f.second is not None}
-    told = {"scores": scores} if scores else {}
-    return {**told, "second_look": again} if again else told
+    reported = {"scores": scores} if scores else {}
+    return {**reported, "second_look": again} if again else reported
 
 
 def _found_in(part: _Part, trust: Trust) -> Iterator[Finding]:
     if not part.name:
         found = look(part.text, trust)
-        yield from found if part.field == "content" else _of_field(found, part.field)
+        yield from found if part.field == "content" else _relevant(found, part.field)
         return
     head = f'{part.name} = "'
     for finding in look(f'{head}{part.text}"', trust):
@@ -256,7 +256,7 @@ def _found_in(part: _Part, trust: Trust) -> Iterator[Finding]:
         yield replace(finding, start=start, end=min(end, len(part.text)), field=part.field)
 
 
-def _of_field(found: Iterable[Finding], field: str) -> Iterator[Finding]:
+def _relevant(found: Iterable[Finding], field: str) -> Iterator[Finding]:
     for finding in found:
         # Names are ids chosen by others: an address in one says nothing about the statement.
         if field in TEXT_FIELDS or field == "key" or finding.severity is Severity.HIGH:

@@ -46,7 +46,7 @@ _FIELDS = ("content", "quote")
 """Fields of a candidate that are classified; names and numbers are not."""
 
 
-class Looked(NamedTuple):
+class Screened(NamedTuple):
     """Findings after the second opinion.
 
     Attributes:
@@ -58,7 +58,7 @@ class Looked(NamedTuple):
     usage: Usage = NO_USAGE
 
 
-async def second_looks(runtime: Runtime, asked: Sequence[tuple[Candidate, Policy]]) -> Looked:
+async def second_looks(runtime: Runtime, asked: Sequence[tuple[Candidate, Policy]]) -> Screened:
     """Screen candidates, with the finder's help, and have suspicious findings classified.
 
     After one failure, a finder or classifier is not called again for the same write.
@@ -67,14 +67,14 @@ async def second_looks(runtime: Runtime, asked: Sequence[tuple[Candidate, Policy
         runtime: With a finder or a classifier, or both.
         asked: Candidates of one write, each with the policy of its scope.
     """
-    looker = _Looker(runtime)
+    looker = _Screener(runtime)
     findings = [await looker.findings(*each) for each in asked]
-    return Looked(findings, looker.usage)
+    return Screened(findings, looker.usage)
 
 
 async def more_in(runtime: Runtime, text: str) -> Sequence[Finding]:
     """Return the finder's findings in a text; empty without a finder or if it fails."""
-    return await _Looker(runtime).found_in(text)
+    return await _Screener(runtime).found_in(text)
 
 
 def looked_at_before(candidate: Candidate, reasons: Sequence[str]) -> list[Finding]:
@@ -86,10 +86,10 @@ def looked_at_before(candidate: Candidate, reasons: Sequence[str]) -> list[Findi
         candidate: As it was held.
         reasons: Why it was held.
     """
-    return [_as_told(each, reasons) for each in findings_of(candidate)]
+    return [_with_opinion(each, reasons) for each in findings_of(candidate)]
 
 
-def _as_told(found: Finding, reasons: Sequence[str]) -> Finding:
+def _with_opinion(found: Finding, reasons: Sequence[str]) -> Finding:
     looks = (SecondLook(opinion, BEFORE) for opinion in Opinion)
     told = next((look for look in looks if look.reason(found.mark) in reasons), None)
     return found if told is None else replace(found, second=told)
@@ -102,18 +102,18 @@ def looks_again(runtime: Runtime) -> bool:
     return by_model or models.classifier is not None or models.finder is not None
 
 
-class _Looker:
+class _Screener:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._classifiers: dict[Scope, Classifier | None] = {}
-        self._known: dict[str, SecondLook] = {}
-        self._has_failed = self._is_blind = False
+        self._opinions: dict[str, SecondLook] = {}
+        self._has_classifier_failed = self._has_finder_failed = False
         self.usage = NO_USAGE
 
     async def findings(self, candidate: Candidate, policy: Policy) -> list[Finding]:
         found = (*findings_of(candidate), *await self._more(candidate))
         owner = candidate.scope.owner
-        if not found or _is_kept_to_itself(found, policy) or self._classifier(owner) is None:
+        if not found or _is_private(found, policy) or self._classifier(owner) is None:
             return [*found]
         return [await self._looked_at(each, candidate, policy) for each in found]
 
@@ -129,12 +129,12 @@ class _Looker:
 
     async def found_in(self, text: str) -> Sequence[Finding]:
         finder = self._runtime.models.finder
-        if finder is None or self._is_blind:
+        if finder is None or self._has_finder_failed:
             return ()
         try:
             seen = await self._runtime.aside(partial(finder.find, text))
         except ModelError as error:
-            self._is_blind = True
+            self._has_finder_failed = True
             ails(self._runtime, FINDER, error)
             return ()
         ails(self._runtime, FINDER, None)
@@ -144,11 +144,11 @@ class _Looker:
         text = _text_of(candidate, found)
         if text is None or not _is_due(found, policy):
             return found
-        if text not in self._known:
-            if len(self._known) >= policy.hygiene.second_looks:
+        if text not in self._opinions:
+            if len(self._opinions) >= policy.hygiene.second_looks:
                 return found
-            self._known[text] = await self._asked(text, policy, candidate.scope.owner)
-        return replace(found, second=self._known[text])
+            self._opinions[text] = await self._asked(text, policy, candidate.scope.owner)
+        return replace(found, second=self._opinions[text])
 
     def _classifier(self, owner: Scope) -> Classifier | None:
         """Return the configured classifier, or one made of the owner's language model account."""
@@ -163,12 +163,12 @@ class _Looker:
 
     async def _asked(self, text: str, policy: Policy, owner: Scope) -> SecondLook:
         classifier = self._classifier(owner)
-        if classifier is None or self._has_failed:
+        if classifier is None or self._has_classifier_failed:
             return SecondLook(Opinion.FAILED, classifier.classifier_id if classifier else "")
         try:
             said = await classifier.classify(text, deadline_s=policy.budgets.seconds)
         except ModelError as error:
-            self._has_failed = True
+            self._has_classifier_failed = True
             self.usage += error.usage or NO_USAGE
             ails(self._runtime, CLASSIFIER, error)
             return SecondLook(Opinion.FAILED, classifier.classifier_id)
@@ -183,7 +183,7 @@ def _is_due(found: Finding, policy: Policy) -> bool:
     return found.concern is Concern.POISON and found.severity in rules.second_look and is_minded
 
 
-def _is_kept_to_itself(found: Sequence[Finding], policy: Policy) -> bool:
+def _is_private(found: Sequence[Finding], policy: Policy) -> bool:
     """Whether a candidate holds a finding that policy keeps from models: a secret, for one."""
     others = (each for each in found if each.concern is not Concern.POISON)
     return any(policy.hygiene.action_on(each) is not Action.ALLOW for each in others)
