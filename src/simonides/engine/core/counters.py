@@ -152,8 +152,8 @@ class Counters:
         return gate is not None
 
     def _conflict(self, outcome: Outcome, now: float) -> None:
-        told = any(reason.startswith(_CONTRADICTS) for reason in outcome.reasons)
-        if told or outcome.kind is OutcomeKind.REVIEW:
+        contradicts = any(reason.startswith(_CONTRADICTS) for reason in outcome.reasons)
+        if contradicts or outcome.kind is OutcomeKind.REVIEW:
             self._more("contradictions", 1, now)
 
     def decided(self, types: Iterable[EventType], *, contradictions: int = 0) -> None:

@@ -6,7 +6,7 @@ and the only place that calls the model.
 
 Before a call its maximum cost is reserved against the limits of the operation, the owner's day and
 the org's day. Afterwards the actual cost replaces it. If the process dies in between, the
-reservation counts for the rest of the day: a ceiling may overcount but never overspends.
+reservation counts for the rest of the day: a ceiling overcounts rather than undercounts.
 """
 
 from __future__ import annotations

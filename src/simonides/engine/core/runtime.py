@@ -125,7 +125,7 @@ class Parts:
             ValueError: If a part of that class is registered already.
         """
         if not isinstance(part, kind):
-            raise TypeError(f"a {type(part).__name__} is not a {kind.__name__}")
+            raise TypeError(f"a {type(part).__name__} is no {kind.__name__}")
         if kind in self._parts:
             raise ValueError(f"{kind.__name__} is registered already")
         self._parts[kind] = part

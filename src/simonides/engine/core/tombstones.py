@@ -82,9 +82,9 @@ def standing_again(
         while before is not None and before.id in gone:
             before = versions.get(before.supersedes or "")
         if before is not None and not before.is_expired(moment.now):
-            stands = replace(before, status=Status.ACTIVE, superseded_by=None, valid_to=None)
-            stands = replace(stands, updated_at=moment.now, known_from=moment.now)
-            again.append(replace(stands, versions=_highest_left(stands, versions, gone)))
+            restored = replace(before, status=Status.ACTIVE, superseded_by=None, valid_to=None)
+            restored = replace(restored, updated_at=moment.now, known_from=moment.now)
+            again.append(replace(restored, versions=_highest_left(restored, versions, gone)))
     return tuple(again)
 
 
@@ -102,10 +102,10 @@ def renumbered(
     """
     roots = {versions[id].root for id in versions.keys() & gone}
     stay = (m for m in versions.values() if m.root in roots and m.id not in gone)
-    told = ((m, _highest_left(m, versions, gone)) for m in stay if m.status.is_live)
+    updated = ((m, _highest_left(m, versions, gone)) for m in stay if m.status.is_live)
     return tuple(
         replace(memory, versions=highest, known_from=moment.now)
-        for memory, highest in told
+        for memory, highest in updated
         if memory.versions != highest
     )
 

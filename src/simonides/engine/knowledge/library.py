@@ -94,7 +94,7 @@ class RegisteredSource:
         source: The source.
         name: Its name at registration.
         scope: Readers of this scope may read it.
-        shelf: Index of a catalogue; None for other sources.
+        documents: Index of a catalogue; None for other sources.
         asked: Open queries.
         problem: Why the last query failed, or None.
         skipped: Documents that it could not read.
@@ -292,8 +292,8 @@ class Library:
         """
         found = dict(self.shown(ids, scopes, reader))
         for entry in self.of(scopes):
-            standing = {} if entry.documents is None else entry.documents.passages
-            found |= {id: standing[id] for id in ids if id in standing}
+            current = {} if entry.documents is None else entry.documents.passages
+            found |= {id: current[id] for id in ids if id in current}
         return found
 
     def shown(
@@ -392,13 +392,13 @@ class SourcesAsked(NamedTuple):
 
 
 def _report(entry: RegisteredSource) -> SourceReport:
-    standing = None if entry.documents is None else entry.documents.passages.values()
-    paths = None if standing is None else {each.metadata.get("path") for each in standing}
+    current = None if entry.documents is None else entry.documents.passages.values()
+    paths = None if current is None else {each.metadata.get("path") for each in current}
     return SourceReport(
         name=entry.name,
         scope=entry.scope.path,
         documents=None if paths is None else len(paths),
-        passages=None if standing is None else len(standing),
+        passages=None if current is None else len(current),
         problem=entry.problem,
         skipped=entry.skipped,
     )

@@ -127,10 +127,10 @@ class DigestBuilder:
         self._notes.read(stored, made.receipt.at)
         self._notes.add(made.receipt)
         shown = [item.memory for item in made.items]
-        # The user's statements in this session are not recorded as shown. When repeated, they would
-        # be taken for an echo and never be stored.
-        told = [m for m in shown if m.version > NOT_STORED or m.trust is not Trust.USER]
-        self._notes.show(self._principal.session, told, made.receipt.at)
+        # The user's unstored statements of this session are not recorded as shown. When repeated,
+        # they would be taken for an echo and never be stored.
+        recorded = [m for m in shown if m.version > NOT_STORED or m.trust is not Trust.USER]
+        self._notes.show(self._principal.session, recorded, made.receipt.at)
         self._reader.note_passages(shown)
         off = not rules.enabled or RECALL_OFF in made.receipt.degraded
         counters.read("digest", began, found=bool(made.items), off=off)

@@ -212,10 +212,10 @@ def _attribution(memory: Memory, now: datetime, reader: Scope | None) -> str:
     source = f"{memory.source.value} {said.date().isoformat()} {memory.confidence:.2f}"
     # The trust differs from the source's, which alone does not show the origin.
     trust = () if memory.trust is memory.source.trust else (f"trust {memory.trust.value}",)
-    told = (memory.id, source, *trust, *memory.warnings(now))
+    parts = (memory.id, source, *trust, *memory.warnings(now))
     whose = other_user(memory, reader)
     if whose is not None:
-        told += (f"of {quoted(whose)}",)
+        parts += (f"of {quoted(whose)}",)
     if memory.is_passage:
-        told += (f"from {quoted(citation(memory), MAX_CITATION_CHARS)}",)
-    return f" ({'; '.join(told)})"
+        parts += (f"from {quoted(citation(memory), MAX_CITATION_CHARS)}",)
+    return f" ({'; '.join(parts)})"

@@ -1,6 +1,4 @@
-"""Decides when memory is read for an agent: before the first model call, around tool calls, and
-only when needed on later turns.
-"""
+"""Decides when memory is read for an agent: before model calls and around tool calls, when due."""
 
 from __future__ import annotations
 

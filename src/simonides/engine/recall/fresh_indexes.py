@@ -49,12 +49,12 @@ class HeadsQuery(NamedTuple):
     Attributes:
         owners: Owners of the cue's scopes.
         indexes: Of each owner, as in memory when the query started.
-        standing: The answer.
+        heads: The answer.
     """
 
     owners: Sequence[Scope]
     indexes: Sequence[OwnerIndex]
-    standing: Prefetch[Sequence[Head | Snapshot | None]]
+    heads: Prefetch[Sequence[Head | Snapshot | None]]
 
 
 class Reading:
@@ -78,7 +78,7 @@ class Reading:
     async def __aexit__(self, *_: object) -> None:
         """Wait for an unused answer, after a cancellation too, because it holds a connection."""
         if self._asked is not None:
-            await self._asked.standing.dismiss()
+            await self._asked.heads.dismiss()
 
     async def made(self, work: Callable[[ReadView], T]) -> T:
         """Return the result of ``work`` on the cue's view; ``work`` may run twice.
@@ -87,13 +87,13 @@ class Reading:
             StoreError: If the store cannot be read and nothing is warm.
         """
         asked, fresh = self._asked, self._fresh
-        if asked is not None and not asked.standing.has_ended:
+        if asked is not None and not asked.heads.has_ended:
             view = fresh.expected(self._cue, asked)
             if view is not None:
                 found = work(view)
                 if await fresh.confirmed(asked, view):
                     return found
-        view = await fresh.view(self._cue, asked and asked.standing)
+        view = await fresh.view(self._cue, asked and asked.heads)
         return await fresh.aside(view, partial(work, view))
 
 
@@ -201,8 +201,8 @@ class FreshIndexes:
             return _view_of(known, now, degraded)
         if cue.known_at is not None:
             return await self.past(cue, dict.fromkeys(owners, cue.known_at), now)
-        stood = zip(owners, await self._runtime.store.heads(owners), strict=True)
-        return await self.past(cue, {o: from_us(head.known_at) for o, head in stood if head}, now)
+        heads = zip(owners, await self._runtime.store.heads(owners), strict=True)
+        return await self.past(cue, {o: from_us(head.known_at) for o, head in heads if head}, now)
 
     def expected(self, cue: Cue, asked: HeadsQuery) -> ReadView | None:
         """Return a cue's view from the indexes in memory, assuming no newer writes.
@@ -220,7 +220,7 @@ class FreshIndexes:
     async def confirmed(self, asked: HeadsQuery, view: ReadView) -> bool:
         """Whether the heads confirm the :meth:`expected` view."""
         try:
-            found = await asked.standing
+            found = await asked.heads
         except StoreUnavailable:
             return False  # The next read of the store meets the same error.
         warm = self._runtime.indexes.warm
@@ -334,8 +334,8 @@ class FreshIndexes:
             return frozenset()
         hidden = frozenset(memory.id for memory in memories if refusals.against(memory))
         index = self._runtime.indexes.of(owner)
-        told = [each for each in memories if is_telling(each) and each.id not in hidden]
-        gone = [each for each in told if not index.holds(each.id)]
+        tellings = [each for each in memories if is_telling(each) and each.id not in hidden]
+        gone = [each for each in tellings if not index.holds(each.id)]
         if not gone:
             return hidden
         matcher = index.overheard or StatementMatcher(owner)
@@ -365,8 +365,8 @@ class FreshIndexes:
         parts.
         """
         indexes = self._runtime.indexes.of_all(owners)
-        standing = asked or self._query_heads(owners, indexes)
-        current, degraded = await self._refreshed(owners, indexes, standing)
+        heads = asked or self._query_heads(owners, indexes)
+        current, degraded = await self._refreshed(owners, indexes, heads)
         degraded += await self._completed(cue, current)
         known = _written(owners, current)
         # During the await other writes may arrive, of this owner or an earlier one.
@@ -413,8 +413,8 @@ class FreshIndexes:
             current = []
             for owner, index, found in zip(owners, indexes, await asked, strict=True):
                 # Nearly always nothing was written since, and there is nothing to await.
-                stands = found == index.head and not index.stale
-                current.append(index if stands else await self._current(owner, index, found))
+                is_current = found == index.head and not index.stale
+                current.append(index if is_current else await self._current(owner, index, found))
             return current, ()
         except StoreUnavailable:
             if all(index.head is None for index in indexes):

@@ -73,7 +73,7 @@ class QueryBuilder:
             return self._lineage
         named = [target_scope(s, self._principal) for s in sequence("scopes", scopes)]
         others = [scope for scope in dict.fromkeys(named) if scope not in self._lineage]
-        told: dict[Scope, list[JournalEntry]] = {}
+        entries: dict[Scope, list[JournalEntry]] = {}
         for scope in others:
             if not await self._granted(scope):
                 raise ScopeDenied(
@@ -81,9 +81,9 @@ class QueryBuilder:
                     "read",
                     "a principal reads its own scope, its ancestors and what read_user grants",
                 )
-            told.setdefault(scope.owner, []).append(self._entry(scope, verb))
-        if told:
-            await self._runtime.store.journal(told)
+            entries.setdefault(scope.owner, []).append(self._entry(scope, verb))
+        if entries:
+            await self._runtime.store.journal(entries)
         return (*filter(named.__contains__, self._lineage), *others)
 
     async def _granted(self, scope: Scope) -> bool:
@@ -104,8 +104,13 @@ class QueryBuilder:
 
     def _entry(self, scope: Scope, verb: str) -> JournalEntry:
         principal = self._principal
-        told = {"by": principal.name, "agent": principal.agent, "scope": scope.path, "verb": verb}
-        return JournalEntry(self._runtime.clock.now_us(), GRANTED_READ, canonical_json(told))
+        details = {
+            "by": principal.name,
+            "agent": principal.agent,
+            "scope": scope.path,
+            "verb": verb,
+        }
+        return JournalEntry(self._runtime.clock.now_us(), GRANTED_READ, canonical_json(details))
 
     def filter(
         self,
@@ -218,8 +223,8 @@ def checked_receipt(raw: object) -> Receipt:
     """
     if isinstance(raw, Receipt):
         return raw
-    told = "must be a Receipt, such as digest.receipt or the result of Receipt.from_dict"
-    raise InvalidInput("receipt", f"{told}, not {type(raw).__name__}")
+    expected = "must be a Receipt, such as digest.receipt or the result of Receipt.from_dict"
+    raise InvalidInput("receipt", f"{expected}, not {type(raw).__name__}")
 
 
 def _checked_query(query: object) -> str:

@@ -175,14 +175,12 @@ class SessionLog:
         return begin, time
 
     async def _time_of_first_attempt(self, cleaned: Sequence[Cleaned], first: int, now: int) -> int:
-        """Return the time of the first attempt to append entries, because the port compares times
-        too.
-        """
-        stands = await self._runtime.sessions.entries(
+        """Return the time of the first attempt to append entries; the port compares times too."""
+        stored = await self._runtime.sessions.entries(
             self.owner, self.session, after=first - 1, limit=1
         )
-        same = stands and encode_entry(cleaned[0].entry, now).body == stands[0].body
-        return stands[0].at if same else now
+        same = stored and encode_entry(cleaned[0].entry, now).body == stored[0].body
+        return stored[0].at if same else now
 
     async def _stored(self, after: int) -> tuple[Logged, ...]:
         store, found = self._runtime.sessions, list[Logged]()

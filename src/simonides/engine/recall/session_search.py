@@ -190,8 +190,8 @@ class _FilteredLog(NamedTuple):
 
     Attributes:
         life: Incarnation and epoch of the owner.
-        filed: The indexed log that was filtered.
-        unwanted: Suppressed statements that the entries were compared with.
+        indexed: The indexed log that was filtered.
+        suppressed: Suppressed statements that the entries were compared with.
         hidden: Ids of the entries that mention one, or were logged under it.
         frozen: Columns of the others.
     """

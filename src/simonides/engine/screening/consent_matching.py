@@ -74,18 +74,20 @@ def speaks_of(said: Said, claims: Iterable[Claim]) -> bool:
     return any(mentions(claim, said) for claim in claims)
 
 
-def parents_of(told: Iterable[Memory]) -> list[str]:
+def parents_of(memories: Iterable[Memory]) -> list[str]:
     """Return the ids of the parents of the summaries among some memories."""
-    return sorted({id for each in told if _is_summary(each) for id in each.parents})
+    return sorted({id for each in memories if _is_summary(each) for id in each.parents})
 
 
-def is_telling(told: Memory | Candidate) -> bool:
+def is_telling(statement: Memory | Candidate) -> bool:
     """Whether a memory is a verbatim turn or a session's summary; neither has a key."""
-    return _is_summary(told) or (told.kind is Kind.EPISODIC and told.category == TURN_CATEGORY)
+    return _is_summary(statement) or (
+        statement.kind is Kind.EPISODIC and statement.category == TURN_CATEGORY
+    )
 
 
-def _is_summary(told: Memory | Candidate) -> bool:
-    return told.category == SUMMARY_CATEGORY
+def _is_summary(statement: Memory | Candidate) -> bool:
+    return statement.category == SUMMARY_CATEGORY
 
 
 class _ParsedText:
@@ -98,22 +100,22 @@ class _ParsedText:
         parents: Ids of the memories that it was derived from.
     """
 
-    def __init__(self, told: Memory | Candidate) -> None:
-        is_summary = _is_summary(told)
-        session = None if is_summary else told.origin.session
+    def __init__(self, statement: Memory | Candidate) -> None:
+        is_summary = _is_summary(statement)
+        session = None if is_summary else statement.origin.session
         # A turn without a session has no known predecessor, so a correction in it has no topic.
-        self.run = object() if session is None else (told.scope, session)
+        self.run = object() if session is None else (statement.scope, session)
         # Without a model a summary quotes the speakers.
-        is_users = is_summary or told.source is Source.USER_STATED
-        self.parents = told.parents if is_summary else ()
+        is_users = is_summary or statement.source is Source.USER_STATED
+        self.parents = statement.parents if is_summary else ()
         self.turn = Turn(
-            text=told.content,
+            text=statement.content,
             role=Role.USER if is_users else Role.OTHER,
-            speaker=told.speaker,
+            speaker=statement.speaker,
             session=session,
-            number=told.origin.turn,
+            number=statement.origin.turn,
         )
-        self.said = Said(told.content)
+        self.said = Said(statement.content)
         self._read: tuple[Candidate | None, list[_Statement], Candidate | None] | None = None
 
     def stated(
@@ -142,8 +144,8 @@ class ConsentMatcher:
     A turn is parsed at the first use; that takes about half a millisecond.
     """
 
-    def __init__(self, told: Sequence[Memory | Candidate], home: Scope) -> None:
-        self._texts = [each for each in told if is_telling(each)]
+    def __init__(self, memories: Sequence[Memory | Candidate], home: Scope) -> None:
+        self._texts = [each for each in memories if is_telling(each)]
         self._home = home
 
     def __len__(self) -> int:
@@ -215,8 +217,8 @@ class StatementMatcher:
         compared, verdicts = self._verdicts
         parsed = self._read(rows)
         wanted = {id for each in parsed.values() for id in each.parents}
-        told = {parent.id: _Statement(parent) for parent in parents}
-        stated = {id: self._parents.get(id) or told.get(id) for id in wanted}
+        known = {parent.id: _Statement(parent) for parent in parents}
+        stated = {id: self._parents.get(id) or known.get(id) for id in wanted}
         claims = _refused_in(parsed.values(), self._home, [refusals])
         before = verdicts if claims == compared else {}
         after = dict[str, About | None]()
@@ -231,7 +233,7 @@ class StatementMatcher:
         return found
 
     def refused_since(
-        self, told: Sequence[Memory], refusals: Refusals, parents: Iterable[Memory]
+        self, memories: Sequence[Memory], refusals: Refusals, parents: Iterable[Memory]
     ) -> frozenset[str]:
         """Return the ids of memories that are not live and mention something refused.
 
@@ -239,11 +241,11 @@ class StatementMatcher:
         turns, which must be parsed already.
 
         Args:
-            told: Turns and summaries.
+            memories: Turns and summaries.
             refusals: Of their owner.
             parents: Their parents, as far as they exist.
         """
-        parsed = {memory.id: _ParsedText(memory) for memory in told}
+        parsed = {memory.id: _ParsedText(memory) for memory in memories}
         # A correction may refer to a statement in a live turn.
         everything = [*self._parsed.values(), *parsed.values()]
         claims = [*self._verdicts[0], *_refused_in(everything, self._home, [refusals])]

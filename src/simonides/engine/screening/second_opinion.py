@@ -91,8 +91,8 @@ def looked_at_before(candidate: Candidate, reasons: Sequence[str]) -> list[Findi
 
 def _with_opinion(found: Finding, reasons: Sequence[str]) -> Finding:
     looks = (SecondLook(opinion, BEFORE) for opinion in Opinion)
-    told = next((look for look in looks if look.reason(found.mark) in reasons), None)
-    return found if told is None else replace(found, second=told)
+    opinion = next((look for look in looks if look.reason(found.mark) in reasons), None)
+    return found if opinion is None else replace(found, second=opinion)
 
 
 def looks_again(runtime: Runtime) -> bool:
@@ -154,10 +154,10 @@ class _Screener:
         """Return the configured classifier, or one made of the owner's language model account."""
         if owner not in self._classifiers:
             runtime, found = self._runtime, self._runtime.models.classifier
-            made_of = runtime.models.second_look
-            account = account_of(runtime, owner) if made_of is not None else None
-            if found is None and made_of is not None and account is not None:
-                found = made_of(account)
+            make_classifier = runtime.models.second_look
+            account = account_of(runtime, owner) if make_classifier is not None else None
+            if found is None and make_classifier is not None and account is not None:
+                found = make_classifier(account)
             self._classifiers[owner] = found
         return self._classifiers[owner]
 
