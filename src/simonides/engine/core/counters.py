@@ -337,7 +337,6 @@ _OF_MODELS = {
 
 
 def _is_sensitive(outcome: Outcome, candidate: Candidate) -> bool:
-    """Whether a write was blocked for secrets or personal data in it."""
     if outcome.kind is not OutcomeKind.BLOCKED:
         return False
     found = (each for each in candidate.findings if each.concern is not Concern.POISON)
@@ -345,7 +344,6 @@ def _is_sensitive(outcome: Outcome, candidate: Candidate) -> bool:
 
 
 def _gate_of(outcome: Outcome) -> str | None:
-    """Return the gate that detected a repeated write, or None."""
     if outcome.kind not in _REPEATED:
         return None
     return next((GATES[reason] for reason in outcome.reasons if reason in GATES), None)

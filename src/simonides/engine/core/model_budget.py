@@ -192,7 +192,6 @@ class BudgetAccount:
     async def _settle(
         self, reservation: Reservation, asked: int, usage: Usage | None, value: object
     ) -> None:
-        """Replace the reserved cost of a call with the actual cost."""
         if usage is None:
             return  # Usage unknown: the reservation stays, as the call may have cost all of it.
         self.usage += usage

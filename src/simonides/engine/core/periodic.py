@@ -162,7 +162,6 @@ class PeriodicJob(PeriodicTask):
             raise Closing
 
     async def _woken(self) -> None:
-        """Run the job once, then set the alarm again."""
         if self._work is None:
             return
         self._note_task()

@@ -213,8 +213,8 @@ class DigestBuilder:
     ) -> list[Hit]:
         """Return the hits that may be shown, best first.
 
-        Pinned memories, those named by the rules, and guards (what the user does not want) that the
-        query is about come before the hits of the query. Only the budgets can drop them.
+        Pinned memories and those named by the rules come before the hits of the query. So do guards
+        (what the user does not want) that the query is about. Only the budgets can drop them.
 
         A pull returns only the hits of its query. A push for a task adds the task's own memories,
         however low they rank. A push for a session adds the summary of the previous session,
@@ -243,7 +243,6 @@ class DigestBuilder:
 
 
 def _latest_summary(ranked: Ranked, cue: Cue) -> list[Hit]:
-    """Return the latest session summary that the cue may read, if there is one."""
     every = replace(cue, limit=MAX_LIMIT)
     summaries = filtered_hits(ranked, every, OneOf("category", (SUMMARY_CATEGORY,)))
     latest = max(summaries, key=lambda hit: (hit.memory.created_at, hit.memory.id), default=None)

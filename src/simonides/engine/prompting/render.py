@@ -8,8 +8,8 @@ The text of a memory was written by others, so it must not leave the quotes of i
 * Invisible characters (controls, direction marks, tags) are dropped, so that a person reads all of
   it.
 
-Of an external memory nothing is outside quotes, not even a name that it gave itself, its speaker or
-a part of its triple.
+Nothing of an external memory is outside quotes. That includes the name that it gave itself, its
+speaker and the parts of its triple.
 """
 
 from __future__ import annotations

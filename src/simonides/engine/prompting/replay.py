@@ -30,7 +30,6 @@ from simonides.retrieval.query.read_view import ReadView
 
 
 def _unstored(receipt: Receipt) -> bool:
-    """Whether any returned memory was not stored at that time."""
     return any(shown.version == NOT_STORED for shown in receipt.returned)
 
 

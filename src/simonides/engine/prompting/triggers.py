@@ -40,9 +40,9 @@ class AsyncTriggers:
     mode does not use returns None.
 
     A push is due at the first call, after a change of state, and under another policy. It is also
-    due once one of its memories was superseded, forgotten or expired, so that the model does not
-    see outdated memories. In ``hybrid`` mode it is also due after ``push.refresh_turns`` turns of
-    the policy.
+    due once one of its memories was superseded, forgotten or expired: the model must not see
+    outdated memories. In ``hybrid`` mode it is also due after ``push.refresh_turns`` turns of the
+    policy.
     """
 
     def __init__(
@@ -145,7 +145,6 @@ class AsyncTriggers:
         return await self._supplier.around_tool(name, input, error)
 
     async def _holds(self, pushed: Digest) -> bool:
-        """Whether the pushed memories are all unchanged."""
         now = self._reader.lookup.now
         if pushed.receipt.policy != self._reader.policy.hash:
             return False

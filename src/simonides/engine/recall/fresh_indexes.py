@@ -71,7 +71,6 @@ class Reading:
         self._asked: HeadsQuery | None = None
 
     async def __aenter__(self) -> Reading:
-        """Start the query for the owners' heads."""
         self._asked = self._fresh.start_query(self._cue) if Layer.L2 in self._cue.layers else None
         return self
 
@@ -267,7 +266,6 @@ class FreshIndexes:
     async def _unrefused(
         self, rows: Sequence[StoredRow], owner: Scope, refusals: Refusals
     ) -> Sequence[StoredRow]:
-        """Return the rows of a past time that their owner does not refuse."""
         memories = await self._built(rows, partial(decode_all, rows))
         hidden = await self._refused(owner, memories, refusals)
         return [row for row in rows if row.id not in hidden]

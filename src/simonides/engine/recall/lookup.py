@@ -138,7 +138,6 @@ class Lookup:
         return said.audience is None or self._principal.agent in said.audience
 
     def _serves_purpose(self, memory: Memory) -> bool:
-        """Whether a memory was given for the reader's purpose, or for any."""
         return memory.purpose is None or memory.purpose == self._principal.purpose
 
     async def _heard(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:

@@ -203,7 +203,6 @@ class Reader:
 
 
 def _degraded(view: ReadView, lost: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the parts that the read had to do without."""
     return tuple(sorted({*view.degraded, *lost})) if view.degraded or lost else ()
 
 

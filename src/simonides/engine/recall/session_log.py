@@ -233,12 +233,10 @@ def cleaned(entry: Entry, owner: Scope, policy: Policy) -> Cleaned:
 
 
 def _is_text_alone(entry: Entry) -> bool:
-    """Whether an entry has only its text to screen."""
     named = entry.speaker, entry.tool, entry.key, entry.task
     return not entry.details and named == (None, None, None, None)
 
 
 def _differs(found: Sequence[Logged], tail: Sequence[Logged]) -> bool:
-    """Whether the known entries differ from those in the store."""
     known = {each.number: each for each in tail}
     return any(each.number in known and known[each.number] != each for each in found)

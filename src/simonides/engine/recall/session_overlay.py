@@ -264,7 +264,6 @@ def _retracted(what: str) -> tuple[Name, ...]:
 
 
 def _distinct(said: Said) -> list[Stated]:
-    """Return the statements that hold, each once, in the order of the session."""
     return sorted({id(s): s for s in said.facts.values()}.values(), key=lambda one: one[:2])
 
 

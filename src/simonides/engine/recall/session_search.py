@@ -225,7 +225,6 @@ class SessionSearch:
         return ReadView([self._owner], [await self._showable(indexed)], now, now, degraded)
 
     async def _indexed(self, session: str) -> _IndexedLog:
-        """Index the entries since the last search."""
         log, make = SessionLog(self._runtime, self._owner, session), self._runtime.indexes.indexer
         hot = self._hot.of(self._owner, session)
         name = (_IndexedLog, make.recipe)
@@ -269,7 +268,6 @@ class SessionSearch:
         return kept.frozen
 
     async def _parsed(self, indexed: _IndexedLog) -> _ParsedLog:
-        """Parse the entries since the last call."""
         derived = self._hot.of(self._owner, str(self._session)).derived
         known: _ParsedLog = derived.get(_ParsedLog, _ParsedLog())
         if not indexed.continues(known.last):

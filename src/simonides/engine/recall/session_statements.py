@@ -133,7 +133,6 @@ class Statements:
         return (_Read(), await log.entries()) if new is None else (known, new)
 
     async def _read(self, session: str, known: _Read, new: Sequence[Logged]) -> _Read:
-        """Parse the new entries of a log."""
         if not new:
             return known
         work = partial(self._continued, known, new, session)
@@ -190,7 +189,6 @@ def _turn(logged: Logged, session: str) -> Turn:
 
 
 def _holds(judgement: Judgement, turn: Turn) -> bool:
-    """Whether a judged candidate holds for the rest of the session."""
     match judgement:
         case Commit():
             return True

@@ -1,9 +1,9 @@
 """Vectors that are created after their memories: a read creates missing ones before it ranks.
 
-A slow embedder runs neither in an owner's turn nor in the refresh of an index, and its failure must
-not lose a write. Such entries are stored without vectors. A read creates them first, in batches off
-the event loop, for a limited time. Entries without a vector are ranked by their words, and the
-result says so.
+A slow embedder runs neither in an owner's turn nor in the refresh of an index. Its failure must not
+lose a write. Such entries are stored without vectors. A read creates them first, in batches off the
+event loop, for a limited time. Entries without a vector are ranked by their words, and the result
+says so.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ remembered.
 
 A turn has no key of its own. The rules extract keyed statements from what the user says. A turn
 that mentions such a statement, by any speaker, is refused with it. The same rule applies to
-verbatim turns, summaries, the searchable log of a session and the input of a new summary
-(:mod:`simonides.engine.screening.suppression`).
+summaries and to a session's searchable log (:mod:`simonides.engine.screening.suppression`). It also
+filters the input of a new summary.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ def strike(text: str, found: Iterable[Finding]) -> str:
 def blocked_in(said: Candidate | Memory, policy: Policy) -> tuple[str, ...]:
     """Return the marks of findings that policy blocks or redacts in an import or a log, each once.
 
-    Poison is not among them. An external text keeps its label wherever it is imported, and a better
+    Poison is not among them. An external text keeps its label wherever it is imported. A better
     detector must not cost a user the whole file. Findings that would be held here are not either,
     as a person may have decided about them at the source.
     """

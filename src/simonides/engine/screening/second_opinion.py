@@ -118,7 +118,6 @@ class _Screener:
         return [await self._looked_at(each, candidate, policy) for each in found]
 
     async def _more(self, candidate: Candidate) -> list[Finding]:
-        """Return the finder's findings in the texts of a candidate."""
         more: list[Finding] = []
         for field in _FIELDS:
             text = getattr(candidate, field)
