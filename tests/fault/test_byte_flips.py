@@ -56,7 +56,7 @@ def flips(raw, where):
 
 
 # What readers did may be lost with the store that it is to be written to; that is said.
-pytestmark = pytest.mark.filterwarnings("ignore:simonides. what readers did:RuntimeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:simonides. the last read notes:RuntimeWarning")
 
 
 @pytest.mark.parametrize(("ring", "faces"), [(RING, 3), (None, 2)], ids=["ring", "no ring"])

@@ -207,7 +207,7 @@ def test_a_layer_that_is_none_is_refused(ana: MemoryManager, layer: Any) -> None
 @pytest.mark.parametrize("clock", ["known_at", "valid_at"])
 def test_documents_have_no_past(ana: MemoryManager, clock: str) -> None:
     for layer in ("l3", "all"):
-        with pytest.raises(InvalidInput, match="no past"):
+        with pytest.raises(InvalidInput, match="no history"):
             ana.recall("x", layer=layer, **{clock: "2026-01-01"})
 
 

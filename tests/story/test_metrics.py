@@ -292,7 +292,7 @@ def test_a_host_notes_phases_and_sessions(world: World, ana: MemoryManager) -> N
     assert metrics["sessions"]["started"] == 1
     assert metrics["sessions"]["ended"]["call"] == 1
     assert metrics["sessions"]["entries"] == 3
-    with pytest.raises(ValueError, match="no phase"):
+    with pytest.raises(ValueError, match="not a phase"):
         counters.moved("executing", "napping")
 
 

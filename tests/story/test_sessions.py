@@ -641,7 +641,7 @@ def test_the_layer_is_named_in_every_verb_that_reads_it(ana: MemoryManager) -> N
         with pytest.raises(simonides.InvalidInput, match="name the session"):
             read("called", layer="l1")
     assert ana.call_search_tool({"query": "x", "layer": "l1"}).refused
-    with pytest.raises(simonides.InvalidInput, match="no other time"):
+    with pytest.raises(simonides.InvalidInput, match="accepts no known_at"):
         session.memory.recall("called", layer="l1", known_at="2026-01-01")
 
 

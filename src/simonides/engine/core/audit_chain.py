@@ -1,10 +1,11 @@
-"""The audit trail: proving that nobody changed, removed, reordered or moved an event.
+"""Verifies the audit trail: detects events that were changed, removed, reordered or moved.
 
-Each owner has a chain of its own. Without a key ring the codes are unkeyed: the check finds
-accidents and edits by whoever does not recompute the chain; a chain cut at its end is found by
-the head that the owner keeps. Under a ring that head is sealed, and with it the chain that leads
-there. Beside the chains it looks at whose they are and at the content of memories. It may run
-while others write: what came after it began is not looked at.
+Each owner has its own hash chain. Without a key ring the chain's MACs are unkeyed. The check then
+finds accidents, and edits that do not recompute the chain. A truncated chain is found by the head
+in the owner's row. With a key ring that head is sealed, and so is the chain that leads to it.
+
+The check also covers memory contents and rows without an owner. It may run during writes; events
+written after it started are not checked.
 """
 
 from __future__ import annotations
@@ -33,23 +34,23 @@ from simonides.domain.value import Value
 from simonides.ports import Capability, MemoryStore, MovableStore
 
 PAGE = 1000
-"""Links read at a time, so that a long chain does not fill the memory."""
+"""Links per page, so that a long chain does not fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditProblem(Value):
-    """One place where the store does not hold.
+    """One integrity problem found in the store.
 
     Attributes:
-        owner: Canonical path of the owner; of rows that are no owner's the wrong name that stands
-            with them, or nothing.
-        seq: Place in its chain, from 1; 0 where the problem has none.
-        problem: In a chain ``gap``, ``code`` or ``payload``; ``head`` if its end is not where the
-            owner stands, or that was edited under a key ring. ``content`` if a memory is not as it
-            was written, or not whole, one for each; under a ring also ``rows`` if one was removed,
-            added or put back, and ``rolled_back`` and ``uncoded`` as
-            :class:`~simonides.domain.errors.Tampered` says. ``name`` if rows stand under a name
-            that they were not written under, ``nameless`` if under none.
+        owner: Canonical path of the owner. For rows without an owner: the wrong name stored with
+            them, or empty.
+        seq: Sequence number in the chain, from 1; 0 where the problem has none.
+        problem: In a chain ``gap``, ``code`` or ``payload``; ``head`` if the chain's end differs
+            from the owner's head, or the head was edited under a key ring. ``content``, once per
+            memory, if a memory was altered or is incomplete. With a key ring also ``rows`` if a row
+            was removed, added or restored, and ``rolled_back`` and ``uncoded`` as in
+            :class:`~simonides.domain.errors.Tampered`. ``name`` if rows are stored under a name
+            other than the one they were written under; ``nameless`` if under none.
         memory: Id of the memory, where the problem is its content.
     """
 
@@ -61,13 +62,13 @@ class AuditProblem(Value):
 
 @dataclass(frozen=True, slots=True)
 class AuditReport(Value):
-    """What verification found.
+    """Result of a verification.
 
     Attributes:
-        owners: Chains looked at.
-        events: Links looked at.
+        owners: Number of chains checked.
+        events: Number of links checked.
         erased: Links whose payload was erased; their commitments still hold the chain.
-        problems: Rows of nobody first, then by owner and place.
+        problems: Rows without an owner first, then by owner and sequence number.
     """
 
     owners: int
@@ -77,13 +78,14 @@ class AuditReport(Value):
 
     @property
     def ok(self) -> bool:
-        """Whether all holds."""
+        """Whether no problem was found."""
         return not self.problems
 
 
 async def verify(store: MemoryStore) -> AuditReport:
-    """Recompute every chain of a store, those of erased owners included where it can be asked for
-    them, and look for rows that are nobody's.
+    """Recompute every chain of a store and look for rows without an owner.
+
+    Chains of erased owners are included if the store is movable.
     """
     strays = [
         AuditProblem(name, 0, "name" if name else "nameless") for name in await store.strays()
@@ -101,7 +103,7 @@ async def verify(store: MemoryStore) -> AuditReport:
 
 
 async def verify_owner(store: MemoryStore, owner: Scope) -> AuditReport:
-    """Check the chain, its end and the memories of an owner whom the store lists."""
+    """Check the chain, its head and the memories of a listed owner."""
     try:
         head = await store.chain_head(owner)
     except Tampered as tampered:
@@ -109,7 +111,7 @@ async def verify_owner(store: MemoryStore, owner: Scope) -> AuditReport:
     if head is None:
         return AuditReport(1, 0, 0, (AuditProblem(owner.path, 0, "head"),))
     digest, last_seq, last_mac = head
-    walk = _Walk(owner.path, digest)
+    walk = _ChainCheck(owner.path, digest)
     while walk.seq < last_seq:
         links = await store.links(owner, after=walk.seq, limit=min(PAGE, last_seq - walk.seq))
         known = [link for link in links if link.seq <= last_seq]
@@ -118,7 +120,7 @@ async def verify_owner(store: MemoryStore, owner: Scope) -> AuditReport:
             break
     if walk.seq < last_seq:
         walk.report(walk.seq + 1, "gap")
-    elif walk.mac != last_mac or await _outruns(store, owner, last_seq):
+    elif walk.mac != last_mac or await _has_links_past(store, owner, last_seq):
         walk.report(last_seq, "head")
     try:
         damaged = await store.damaged(owner)
@@ -130,13 +132,13 @@ async def verify_owner(store: MemoryStore, owner: Scope) -> AuditReport:
 
 
 async def _erased(store: MovableStore, named: Sequence[Scope]) -> list[AuditReport]:
-    """Check the chains of those who were erased: they are in no list of owners."""
+    """Check the chains of erased owners, which no list of owners contains."""
     known = set()
     for owner in named:
         try:
             head = await store.chain_head(owner)
         except Tampered:
-            # It has been reported, and is none of those who were erased: it is listed.
+            # Already reported. A listed owner is not an erased one.
             continue
         known |= set() if head is None else {head[0]}
     reports = []
@@ -148,11 +150,11 @@ async def _erased(store: MovableStore, named: Sequence[Scope]) -> list[AuditRepo
 
 
 async def verify_digest(store: MovableStore, owner: bytes) -> AuditReport:
-    """Check the chain of an owner by its digest: one that was erased has no name to ask by."""
+    """Check the chain of an owner by its digest, because an erased owner has no name."""
     facts = await store.facts(owner)
     if facts is None:
         return AuditReport(1, 0, 0, (AuditProblem("", 0, "head"),))
-    walk = _Walk(facts.name, owner)
+    walk = _ChainCheck(facts.name, owner)
     payloads = await _payloads(store, owner)
     after: Row | None = None
     while page := await store.page(owner, _PARTS["events"], after=after, limit=PAGE):
@@ -179,13 +181,13 @@ def _link(row: Row, payloads: Mapping[Cell, tuple[Cell, Cell]]) -> Link:
 
 
 async def verify_erasure(store: MemoryStore, receipt: ErasureReceipt) -> ReceiptCheck:
-    """Check a receipt by itself and beside the store that it should be of.
+    """Check a receipt by itself and against its store.
 
-    A store that cannot be asked by digest is not looked at, and the check says so.
+    A store that cannot be queried by digest is not checked; the result says so.
     """
     alone = check_alone(receipt)
     if Capability.MOVABLE not in store.capabilities or "code" in alone:
-        why = "this store cannot be asked by digest" if not alone else "the receipt is broken"
+        why = "this store cannot be queried by digest" if not alone else "the receipt is broken"
         return ReceiptCheck(alone, ("receipt",), (why,))
     moving, subject = cast("MovableStore", store), bytes.fromhex(receipt.subject)
     problems = [*alone]
@@ -203,7 +205,7 @@ async def verify_erasure(store: MemoryStore, receipt: ErasureReceipt) -> Receipt
     if [(n, None, bytes(c).hex(), bytes(m).hex()) for n, _, c, m in _typed(links)] != [said]:
         problems.append("link")
     if facts.erased_at is None or facts.last_known_at > facts.erased_at:
-        back = "the subject has been written again since; the rows that are there are newer"
+        back = "the subject was written again after the erasure; its rows are newer"
         return ReceiptCheck(tuple(problems), ("receipt", "seal", "chain"), (back,))
     for part in PARTS:
         if part.name not in STAYS_ERASED and await _has_older(moving, subject, part, facts):
@@ -212,7 +214,7 @@ async def verify_erasure(store: MemoryStore, receipt: ErasureReceipt) -> Receipt
 
 
 async def _has_older(store: MovableStore, owner: bytes, part: Part, facts: OwnerFacts) -> bool:
-    """Whether an owner has rows that may be of before it was erased."""
+    """Whether an owner may have rows from before its erasure."""
     place, after = _TIME_AT.get(part.name), None
     while page := await store.page(owner, part, after=after, limit=PAGE):
         after = part.key_of(page[-1])
@@ -222,8 +224,9 @@ async def _has_older(store: MovableStore, owner: bytes, part: Part, facts: Owner
 
 
 _TIME_AT = {"read_journal": 1, "sessions": 1, "turns": 2}
-"""Which cell says when a row came to be, in parts that are written without a change of the owner:
-who was erased may ask and talk, and have nothing stored."""
+"""Index of the cell with the row's creation time, for parts written without a change of the owner.
+After an erasure the user may still ask and talk without storing anything.
+"""
 
 
 def _typed(rows: Sequence[Row]) -> Sequence[tuple[int, None, bytes, bytes]]:
@@ -231,14 +234,15 @@ def _typed(rows: Sequence[Row]) -> Sequence[tuple[int, None, bytes, bytes]]:
 
 
 STAYS_ERASED = frozenset({"events", "event_payloads", "tombstones", "owner_keys"})
-"""Parts of an erased owner that may have rows: the chain with the payload of the erasure itself,
-fingerprints, and the names of destroyed keys."""
+"""Parts that may have rows after an erasure: the chain with the payload of the erasure itself,
+fingerprints, and the names of destroyed keys.
+"""
 
 _PARTS = {part.name: part for part in PARTS}
 
 
-class _Walk:
-    """How far along a chain we are, and what was found on the way."""
+class _ChainCheck:
+    """Position in a chain during the check, and the problems found so far."""
 
     def __init__(self, path: str, digest: bytes) -> None:
         self.path = path
@@ -248,11 +252,10 @@ class _Walk:
         self.problems: list[AuditProblem] = []
 
     def report(self, seq: int, problem: str) -> None:
-        """Note a problem."""
         self.problems.append(AuditProblem(self.path, seq, problem))
 
     def take(self, links: Sequence[Link]) -> None:
-        """Check the links that come next."""
+        """Check the next links."""
         for link in links:
             if link.seq != self.seq + 1:
                 self.report(self.seq + 1, "gap")
@@ -265,10 +268,10 @@ class _Walk:
             self.seq, self.mac = link.seq, link.mac
 
 
-async def _outruns(store: MemoryStore, owner: Scope, seq: int) -> bool:
-    """Whether a chain goes on where its owner, asked afterwards, does not yet stand.
+async def _has_links_past(store: MemoryStore, owner: Scope, seq: int) -> bool:
+    """Whether a chain has links past the owner's current head.
 
-    Links past a head that was read before are news; a head always comes with its links.
+    Links past an earlier head are new writes, because a head is always written with its links.
     """
     newer = await store.links(owner, after=seq, limit=1)
     head = await store.chain_head(owner) if newer else None

@@ -1,7 +1,7 @@
-"""What this process has done, counted: writes, reads, what hygiene decided, how long.
+"""Counts what this process has done: writes, reads, hygiene decisions, latencies.
 
-A count costs a microsecond on the way of a read or a write and is kept nowhere. What takes looking
-(staleness, scopes) is made when it is asked for: ``engine/operations/metrics.py``.
+A count costs a microsecond on the path of a read or a write and is not persisted. Figures that need
+a scan (staleness, scopes) are computed on request in ``engine/operations/metrics.py``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ GATES: Mapping[str, str] = MappingProxyType(
         "turn_already_stored": "turn",
     }
 )
-"""Gate by the reason that names it; see ``engine/write/rules/resolution.py``."""
+"""Gate by the reason code that names it; see ``engine/write/rules/resolution.py``."""
 
 HYGIENE = (
     EventType.BLOCKED,
@@ -51,11 +51,11 @@ HYGIENE = (
     EventType.STALE_MARKED,
     EventType.EVICTED,
 )
-"""Hygiene decisions, counted as the trail tells them."""
+"""Hygiene decisions, counted from the trail's events."""
 
 MINUTE = (1.0, 60)
 DAY = (3_600.0, 24)
-"""Windows, by the length of a span in seconds, and how many spans: a minute, and a day."""
+"""Windows as (length of a span in seconds, number of spans): a minute, and a day."""
 
 _REPEATED = frozenset(
     {OutcomeKind.REFRESHED, OutcomeKind.BUMPED, OutcomeKind.SUPERSEDED, OutcomeKind.DROPPED}
@@ -73,18 +73,18 @@ _WINDOWS = {
 
 
 SESSION_COUNTS = ("entries", "user_turns", "stored", "held", "promoted", "let_go", "tasks")
-"""What is counted of sessions that ended."""
+"""Counters of ended sessions."""
 
 
 class Counters:
-    """Counts of one process, over all its principals; safe to use from several threads.
+    """Counters of one process, over all its principals; safe to use from several threads.
 
-    They begin at zero when simonides is opened and are kept nowhere. Ratios and figures per day are
-    those of the last 24 hours of this process.
+    They start at zero when simonides is opened and are not persisted. Ratios and daily figures
+    cover the last 24 hours of this process.
     """
 
     def __init__(self, clock: Clock) -> None:
-        """Build them; ``clock`` tells how long something took, and when it is past."""
+        """Create the counters; ``clock`` measures durations and ends the windows."""
         self._clock = clock
         self._lock = threading.Lock()
         self._writes: Counter[str] = Counter()
@@ -101,18 +101,18 @@ class Counters:
         self._of_sessions: Counter[str] = Counter()
 
     def now(self) -> float:
-        """Return seconds that never go back, to be given to :meth:`took` or :meth:`read`."""
+        """Return monotonic seconds, to be given to :meth:`took` or :meth:`read`."""
         return self._clock.monotonic()
 
     # -- writes ----------------------------------------------------------------------------
 
     def wrote(self, outcomes: Sequence[Outcome], candidates: Sequence[Candidate]) -> None:
-        """Count what became of a batch that is written.
+        """Count the outcomes of a committed batch.
 
         Args:
             outcomes: One for each candidate.
-            candidates: What was to be written. Verbatim turns count apart: a transcript that is
-                imported is no storm of writes.
+            candidates: What was proposed. Verbatim turns are counted apart: importing a transcript
+                is not a storm of writes.
         """
         now = self.now()
         with self._lock:
@@ -133,7 +133,7 @@ class Counters:
                     self._more("pii_blocks", 1, now)
 
     def turned_away(self, count: int) -> None:
-        """Count writes that were too many for a quota before anything was looked at."""
+        """Count writes refused by a quota before screening."""
         with self._lock:
             self._writes[OutcomeKind.BLOCKED.value] += count
 
@@ -145,23 +145,23 @@ class Counters:
             self._windows["repeated"].add(1, now)
 
     def _gate(self, outcome: Outcome) -> bool:
-        """Count the gate that found a write to be a repetition; say whether one did."""
+        """Count the gate that detected a repeated write; return whether one did."""
         gate = _gate_of(outcome)
         if gate is not None:
             self._deduplicated[gate] += 1
         return gate is not None
 
     def _conflict(self, outcome: Outcome, now: float) -> None:
-        told = any(reason.startswith(_CONTRADICTS) for reason in outcome.reasons)
-        if told or outcome.kind is OutcomeKind.REVIEW:
+        contradicts = any(reason.startswith(_CONTRADICTS) for reason in outcome.reasons)
+        if contradicts or outcome.kind is OutcomeKind.REVIEW:
             self._more("contradictions", 1, now)
 
     def decided(self, types: Iterable[EventType], *, contradictions: int = 0) -> None:
-        """Count what collecting or a hygiene cycle has written to the trail.
+        """Count what garbage collection or a hygiene cycle has written to the trail.
 
         Args:
             types: Of its events, one for each memory that it decided about.
-            contradictions: How many of them were found.
+            contradictions: Number of contradictions found.
         """
         now = self.now()
         with self._lock:
@@ -177,13 +177,13 @@ class Counters:
     # -- reads and time --------------------------------------------------------------------
 
     def read(self, verb: str, began: float, *, found: bool, off: bool = False) -> None:
-        """Count a read that went for a prompt, and how long it took.
+        """Count a read made for a prompt, and its duration.
 
         Args:
             verb: ``recall`` or ``digest``.
-            began: What :meth:`now` said before it.
+            began: Value of :meth:`now` at the start.
             found: Whether it returned anything.
-            off: Whether recall is switched off: then nothing was looked for.
+            off: Whether recall is switched off, so that nothing was searched.
         """
         now = self.now()
         with self._lock:
@@ -199,15 +199,15 @@ class Counters:
                 self._windows["hit"].add(1, now)
 
     def took(self, verb: str, began: float) -> None:
-        """Count how long one of :data:`~simonides.domain.operations.metrics.TIMED` took, since
-        ``began``.
+        """Count the duration since ``began`` of one of
+        :data:`~simonides.domain.operations.metrics.TIMED`.
         """
         seconds = self.now() - began
         with self._lock:
             self._time(verb, seconds)
 
     def captured(self, began: float) -> None:
-        """Count a turn that was read through for what is worth remembering."""
+        """Count a turn that was searched for memories."""
         seconds = self.now() - began
         with self._lock:
             self._totals["captured_turns"] += 1
@@ -220,7 +220,7 @@ class Counters:
     # -- models, tasks, sessions -----------------------------------------------------------
 
     def asked_model(self, usage: Usage, began: float, *, failed: bool) -> None:
-        """Count what asking a language model cost, and whether it failed."""
+        """Count the cost of a language model call, and whether it failed."""
         seconds = self.now() - began
         with self._lock:
             self._time("model", seconds)
@@ -235,7 +235,7 @@ class Counters:
             self._totals["embedded_texts"] += texts
 
     def moved(self, before: str | None, after: str | None) -> None:
-        """Note that a task went from one phase to another.
+        """Count a task's move from one phase to another.
 
         Args:
             before: Phase that it leaves; None where it begins.
@@ -246,7 +246,7 @@ class Counters:
         """
         for phase in (before, after):
             if phase is not None and phase not in PHASES:
-                raise ValueError(f"{phase!r} is no phase; there are {', '.join(PHASES)}")
+                raise ValueError(f"{phase!r} is not a phase; the phases are {', '.join(PHASES)}")
         with self._lock:
             if before is not None:
                 self._phases[before] -= 1
@@ -254,12 +254,12 @@ class Counters:
                 self._phases[after] += 1
 
     def began_session(self) -> None:
-        """Note that a session has begun."""
+        """Count a session that has begun."""
         with self._lock:
             self._totals["sessions_started"] += 1
 
     def ended(self, by: str, counts: Mapping[str, int]) -> None:
-        """Count a session that has ended, by what ended it, and what came of it."""
+        """Count an ended session: by the cause of its end, and its ``SESSION_COUNTS``."""
         with self._lock:
             self._ended[by] += 1
             self._of_sessions.update(counts)
@@ -289,8 +289,10 @@ class Counters:
             }
 
     def figures(self) -> dict[str, float | None]:
-        """Return what is compared with thresholds: rates of the last minute, ratios and sums of
-        the last 24 hours; None where too little has happened for a ratio.
+        """Return the figures that are compared with thresholds.
+
+        They are rates of the last minute, and ratios and sums of the last 24 hours. A ratio is None
+        where too little has happened.
         """
         now = self.now()
         with self._lock:
@@ -335,7 +337,6 @@ _OF_MODELS = {
 
 
 def _is_sensitive(outcome: Outcome, candidate: Candidate) -> bool:
-    """Whether a write was blocked for secrets or personal data in it."""
     if outcome.kind is not OutcomeKind.BLOCKED:
         return False
     found = (each for each in candidate.findings if each.concern is not Concern.POISON)
@@ -343,39 +344,37 @@ def _is_sensitive(outcome: Outcome, candidate: Candidate) -> bool:
 
 
 def _gate_of(outcome: Outcome) -> str | None:
-    """Return the gate that found a write to be a repetition, or None."""
     if outcome.kind not in _REPEATED:
         return None
     return next((GATES[reason] for reason in outcome.reasons if reason in GATES), None)
 
 
 class Window:
-    """Counts what happened in the last while, to a span's precision.
+    """Counts events in a sliding window, to the precision of one span.
 
-    It holds as many numbers as there are spans, however much happens. Not safe to share between
-    threads by itself.
+    It stores one number per span, however many events there are. Not safe to share between threads.
     """
 
     __slots__ = ("_at", "_counts", "_span_s")
 
     def __init__(self, *, span_s: float, spans: int) -> None:
-        """Build it.
+        """Create the window.
 
         Args:
             span_s: Length of a span, seconds.
-            spans: How many of them are remembered.
+            spans: Number of spans in the window.
         """
         self._span_s = span_s
         self._counts = [0] * spans
         self._at = 0
 
     def add(self, count: int, now_s: float) -> None:
-        """Count so many more, now; the clock is one that never goes back."""
+        """Add ``count`` at the monotonic time ``now_s``."""
         self._move_to(int(now_s // self._span_s))
         self._counts[self._at % len(self._counts)] += count
 
     def total(self, now_s: float) -> int:
-        """Return how many there were within the spans up to now."""
+        """Return the count within the window that ends now."""
         self._move_to(int(now_s // self._span_s))
         return sum(self._counts)
 

@@ -1,4 +1,4 @@
-"""What an owner's audit trail says of what was forgotten: to who forgets, and to another store."""
+"""Reads an owner's audit trail for forgotten memories, for forgetting and for sync."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from simonides.engine.core.tombstones import SAID_ANEW
 from simonides.ports import MemoryStore
 
 BY_KEY = "keys"
-"""Detail of an event: whether what was forgotten may not come back under its key either."""
+"""Detail of an event: whether the key of a forgotten memory is blocked too."""
 
 
 class Told(NamedTuple):
-    """What one event says beside the ids of memories.
+    """The fields of one event, beside the ids of memories.
 
     Attributes:
-        seq: Its place in the chain.
-        scope: Path of where it happened.
-        key: That it names, or None.
+        seq: Sequence number in the chain.
+        scope: Path of its scope.
+        key: Key that it names, or None.
         subjects: Ids that it names.
     """
 
@@ -38,14 +38,14 @@ class Told(NamedTuple):
 
 
 class Trail:
-    """What was forgotten, and said anew after that, as far as it was read.
+    """Memories forgotten and stated again later, as far as the chain was read.
 
     Attributes:
-        forgotten: Whether the key is barred too, by the id of each memory that was forgotten.
-        anew: Ids of memories that a caller said anew though they had been forgotten.
-        erased: Reasons of each erasure of the owner that is told of, by its place: the last one,
-            for an erasure takes along what was told before it.
-        seq: The last place of the chain that was read.
+        forgotten: Whether the key is blocked too, by the id of each forgotten memory.
+        anew: Ids of forgotten memories that a caller stated again.
+        erased: Reasons of the owner's last erasure, by its sequence number. An erasure also erases
+            the earlier events.
+        seq: Last sequence number that was read.
     """
 
     def __init__(self, store: MemoryStore, owner: Scope, after: int = 0) -> None:

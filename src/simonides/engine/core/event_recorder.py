@@ -1,4 +1,4 @@
-"""When a turn happens and what the trail says of it: one moment, events in order."""
+"""Records the events of a turn, in order, under one system time."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class EventRecorder:
     """Records what one principal does in one turn.
 
     Attributes:
-        moment: System time of the turn, strictly rising per owner whatever the wall clocks of
-            its writers do.
+        moment: System time of the turn. It rises strictly per owner, whatever the writers' wall
+            clocks do.
     """
 
     def __init__(
@@ -28,13 +28,13 @@ class EventRecorder:
         snapshot: Snapshot,
         known_at: int | None = None,
     ) -> None:
-        """Build it.
+        """Create the recorder.
 
         Args:
             runtime: The open simonides.
-            principal: Who acts.
-            snapshot: What stands under the turn.
-            known_at: System time of the turn, where something else of it has one already.
+            principal: The actor.
+            snapshot: The rows that the turn read.
+            known_at: System time of the turn, if another part of it has one already.
         """
         if known_at is None:
             last = snapshot.head.known_at if snapshot.head is not None else 0
@@ -47,7 +47,7 @@ class EventRecorder:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What was recorded so far, in order."""
+        """The events recorded so far, in order."""
         return tuple(self._events)
 
     def record(
@@ -60,8 +60,15 @@ class EventRecorder:
         details: Mapping[str, Any] = MappingProxyType({}),
         actor: str | None = None,
     ) -> Event:
-        """Add an event; ``details`` never hold content or matched text. ``actor`` stands for
-        the principal's name where that must not be written.
+        """Add an event.
+
+        Args:
+            type: Of the event.
+            scope: Of the event.
+            subjects: Ids of the memories concerned.
+            reasons: Reason codes.
+            details: Never content or matched text.
+            actor: Replaces the principal's name where that must not be written.
         """
         event = Event(
             id=self.moment.new_id(),

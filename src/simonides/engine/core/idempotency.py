@@ -1,4 +1,4 @@
-"""What writes are known by: fingerprints that may be tombstones, and idempotency keys."""
+"""Identifies writes: by fingerprints that may be tombstones, and by idempotency keys."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from simonides.engine.core.tombstones import fingerprints, turn_mark
 from simonides.policy.guards import CONSENT_REFUSED, HYGIENE_BLOCKED
 from simonides.ports import MemoryStore
 
-_PASSING = frozenset({CONSENT_REFUSED, HYGIENE_BLOCKED, QUOTA_EXCEEDED})
+_TEMPORARY = frozenset({CONSENT_REFUSED, HYGIENE_BLOCKED, QUOTA_EXCEEDED})
 
 
 def marks_of(candidate: Candidate) -> tuple[bytes, ...]:
@@ -47,10 +47,10 @@ async def tombstoned(
 
 
 def write_name(candidate: Candidate) -> str | None:
-    """Return what a write's idempotency key is called within its owner, or None without one.
+    """Return the name of a write's idempotency record within its owner, or None without a key.
 
-    The key is the caller's own, so that two tasks or agents of one user may choose the same; the
-    names before it hold no space.
+    The caller chooses the key, so two tasks or agents of one user may choose the same one. The
+    parts before the key contain no space.
     """
     if candidate.idempotency_key is None:
         return None
@@ -65,29 +65,30 @@ def is_promotion(candidate: Candidate) -> bool:
 
 
 def request_of(candidate: Candidate) -> bytes:
-    """Return the digest that tells whether a write under a name is the same again."""
+    """Return the digest by which a repeated write is recognised."""
     if is_promotion(candidate):
-        # It copies one version, whose tags or confidence may have changed since.
+        # A promotion copies one version, whose tags or confidence may have changed since.
         return hashlib.sha256(f"promotion {write_name(candidate)}".encode()).digest()
     return hashlib.sha256(encode_candidate(candidate)).digest()
 
 
-def may_pass(candidate: Candidate, outcome: Outcome) -> bool:
-    """Whether a refusal holds for as long as its cause, and so answers no later write. Any that
-    meets a promotion does: the name of that write is not one that somebody could choose anew.
+def is_temporary_refusal(candidate: Candidate, outcome: Outcome) -> bool:
+    """Whether a refusal is temporary, and so must not answer a retry.
+
+    Every refusal of a promotion is temporary, because its caller cannot choose another key.
     """
     if is_promotion(candidate):
         return outcome.kind in (OutcomeKind.BLOCKED, OutcomeKind.DROPPED)
     return outcome.kind is OutcomeKind.BLOCKED and any(
-        reason.partition(":")[0] in _PASSING for reason in outcome.reasons
+        reason.partition(":")[0] in _TEMPORARY for reason in outcome.reasons
     )
 
 
 class Answers:
-    """What writes under idempotency keys are answered in one turn."""
+    """Answers of one turn to writes with idempotency keys."""
 
     def __init__(self, stored: Mapping[str, IdempotencyRecord]) -> None:
-        """Build it.
+        """Create the answers.
 
         Args:
             stored: The records of earlier turns, by name.
@@ -120,7 +121,7 @@ class Answers:
     def remember(self, candidate: Candidate, outcome: Outcome) -> None:
         """Keep the answer of a write that has a key."""
         name = write_name(candidate)
-        if name is None or may_pass(candidate, outcome):
+        if name is None or is_temporary_refusal(candidate, outcome):
             return
         answer = {
             "kind": outcome.kind.value,
@@ -135,7 +136,7 @@ class Answers:
 
 
 def answer_of(record: IdempotencyRecord) -> tuple[Outcome, str | None]:
-    """Return the outcome of an earlier write, and the id of the memory that it left."""
+    """Return the outcome of an earlier write, and the id of its memory."""
     answer = json.loads(record.answer)
     kind, reasons = OutcomeKind(answer["kind"]), tuple(answer["reasons"])
     return Outcome(kind, None, reasons), answer["memory"]

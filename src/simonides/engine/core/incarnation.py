@@ -1,9 +1,8 @@
-"""Detects that an owner was erased after the caller read it, by its incarnation id. A late write is
-then refused.
+"""Detects that an owner was erased after the caller read it, by its incarnation id.
 
-A store draws a new incarnation with every erasure. An owner that was never written has none to
-compare with. Its epoch tells whether it was written or erased meanwhile, or else the trail, which
-keeps the record of an erasure.
+A late write is then refused. A store draws a new incarnation with every erasure. An owner that was
+never written has no incarnation to compare. For such an owner the epoch decides, or else the record
+of an erasure in the trail.
 """
 
 from __future__ import annotations
@@ -23,26 +22,28 @@ from simonides.domain.writing.decision import Outcome, OutcomeKind
 from simonides.ports import MemoryStore
 
 PAGE = 200
-"""Links looked at in one go for the record of an erasure; chosen."""
+"""Links per page in the search for the record of an erasure; chosen."""
 
 ERASED_SINCE = Outcome(OutcomeKind.BLOCKED, reasons=("erased_since",))
-"""What comes of storing what was said before its owner was erased; nothing is written of it."""
+"""Outcome of a write that was prepared before its owner was erased; nothing of it is stored."""
 
 
 class Incarnation(NamedTuple):
-    """An owner as it was when something was said.
+    """An owner's incarnation at the time of a statement.
 
     Attributes:
-        owner: Who.
-        incarnation: Of its head; None for one never written.
+        owner: The owner.
+        incarnation: From the owner's head; None for an owner never written.
     """
 
     owner: Scope
     incarnation: bytes | None
 
     def may_be_over(self, head: Head | None) -> bool:
-        """Whether another life may have begun by ``head``. It is certain where there was an
-        incarnation; an owner that is new may have been erased if rows of it ever went.
+        """Whether the owner may have been erased by the time of ``head``.
+
+        The answer is certain if the incarnation is known. A new owner may have been erased if its
+        epoch is above 0.
         """
         if self.incarnation is None:
             return head is not None and head.epoch > 0
@@ -50,11 +51,11 @@ class Incarnation(NamedTuple):
 
 
 class LivingTurn(Protocol):
-    """A turn that belongs to one life of an owner.
+    """A turn that is bound to one incarnation of an owner.
 
     Attributes:
-        life: The life; None for any.
-        is_over: Whether the last decision found that the life is over.
+        life: The incarnation; None for any.
+        is_over: Whether the last decision found that the incarnation has ended.
     """
 
     life: Incarnation | None
@@ -62,40 +63,41 @@ class LivingTurn(Protocol):
 
     @property
     def request(self) -> TurnRequest:
-        """What the turn reads."""
+        """The rows that the turn reads."""
 
     def decide(self, snapshot: Snapshot) -> Change | None:
-        """Return what the turn writes."""
+        """Return the change that the turn writes."""
 
     def end(self) -> None:
-        """Refuse everything: the life is over."""
+        """Refuse everything: the incarnation has ended."""
 
 
 async def life_of(store: MemoryStore, owner: Scope) -> Incarnation:
-    """Return the life that an owner is in.
+    """Return the current incarnation of an owner.
 
     Raises:
-        StoreError: If the store could not.
+        StoreError: If the store failed.
     """
     (head,) = await store.heads([owner])
     return Incarnation(owner, None if head is None else head.incarnation)
 
 
 async def going_on(store: MemoryStore, life: Incarnation) -> Incarnation | None:
-    """Return a life that was not over, with the incarnation that it has now; None if it was."""
+    """Return the current incarnation if ``life`` was of a new owner that was never erased, else
+    None.
+    """
     if life.incarnation is not None:
         return None
-    # In this order: an erasure that comes in between is on record, or changes the incarnation.
+    # This order matters: an erasure in between is on record, or changes the incarnation.
     now = await life_of(store, life.owner)
     return now if await last_erasure(store, life.owner) is None else None
 
 
 async def last_erasure(store: MemoryStore, subject: Scope) -> tuple[bytes, Link] | None:
-    """Return the link that records a subject's last erasure, after the code of the one before it;
-    None if there was none.
+    """Return the MAC before the link of a subject's last erasure, and that link; None without one.
 
     Raises:
-        StoreError: If the store could not.
+        StoreError: If the store failed.
     """
     chain_head = await store.chain_head(subject)
     last = 0 if chain_head is None else chain_head[1]

@@ -1,12 +1,12 @@
-"""The only way to a language model: every question is reserved, asked and settled.
+"""The only path to a language model: every call is reserved, made and settled.
 
-An open simonides holds a :class:`ModelBudget`, which can be asked nothing. Who works for an owner
-opens
-an :class:`BudgetAccount` on it, which is a :class:`~simonides.ports.LanguageModel` and the only
-place
-that asks the model behind. Before a question its most is reserved, of the operation, of the owner's
-day and of the org's day; afterwards what was used stands instead. What dies in between stays
-reserved for the day: a ceiling errs on the side of who pays.
+An open simonides holds a :class:`ModelBudget`, which cannot be called itself. Each operation for an
+owner opens a :class:`BudgetAccount` on it. The account is a :class:`~simonides.ports.LanguageModel`
+and the only place that calls the model.
+
+Before a call its maximum cost is reserved against the limits of the operation, the owner's day and
+the org's day. Afterwards the actual cost replaces it. If the process dies in between, the
+reservation counts for the rest of the day: a ceiling overcounts rather than undercounts.
 """
 
 from __future__ import annotations
@@ -37,19 +37,20 @@ from simonides.ports import (
 )
 
 ANSWER_TOKENS = 1_500
-"""What is reserved for an answer. Chosen: six items with quotes, or verdicts on 40 pairs."""
+"""Tokens reserved for an answer. Chosen: six items with quotes, or verdicts on 40 pairs."""
 
 REPAIRED = 2
-"""How often a question and its answer may be paid: an answer off the schema is asked for once
-more."""
+"""Number of times a question and its answer may be charged: an answer that violates the schema is
+requested once more.
+"""
 
 
 class _Level(NamedTuple):
-    """What a reservation is booked on.
+    """One level on which a reservation is booked.
 
     Attributes:
         name: As a ceiling names it.
-        owner: Whose counts.
+        owner: Owner of the counts.
         limits: In force.
     """
 
@@ -59,11 +60,11 @@ class _Level(NamedTuple):
 
 
 class ModelBudget:
-    """A language model that is asked through accounts only.
+    """A language model that is called through accounts only.
 
     Attributes:
-        model_id: Of the model behind.
-        capabilities: Likewise.
+        model_id: Id of the wrapped model.
+        capabilities: Capabilities of the wrapped model.
     """
 
     def __init__(
@@ -74,14 +75,14 @@ class ModelBudget:
         tokens: TokenCounter,
         counters: Counters,
     ) -> None:
-        """Build it.
+        """Create the budget.
 
         Args:
-            model: To be asked; who calls closes it through :meth:`close`.
-            store: Where it is kept what a day has used.
-            clock: Tells the day.
-            tokens: Estimates what a question costs.
-            counters: Told of every question.
+            model: Language model; closed by :meth:`close`.
+            store: Keeps the daily usage.
+            clock: Determines the day.
+            tokens: Estimates the cost of a question.
+            counters: Count every call.
         """
         self._model = model
         self._counters = counters
@@ -91,12 +92,12 @@ class ModelBudget:
 
     @property
     def model_id(self) -> str:
-        """See the class."""
+        """Id of the wrapped model."""
         return self._model.model_id
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """See the class."""
+        """Capabilities of the wrapped model."""
         return self._model.capabilities
 
     async def close(self) -> None:
@@ -112,14 +113,14 @@ class ModelBudget:
         tokens: TokenCounter,
         counters: Counters,
     ) -> ModelBudget | None:
-        """Return the meter of a model, or None where there is none."""
+        """Return the budget of a model, or None without a model."""
         return None if model is None else cls(model, store, clock, tokens, counters)
 
     def account(self, owner: Scope, ceilings: Ceilings) -> BudgetAccount:
         """Open an account for one operation.
 
         Args:
-            owner: Whose day it goes by.
+            owner: Owner whose daily usage is charged.
             ceilings: Of the owner's org.
         """
         booking = Booking(self._store, self._clock, owner, ceilings)
@@ -127,13 +128,13 @@ class ModelBudget:
 
 
 class BudgetAccount:
-    """A language model for one operation of one owner; see :class:`simonides.ports.LanguageModel`.
+    """A language model for one operation of one owner.
 
     Attributes:
-        model_id: Of the model behind.
-        capabilities: Likewise.
-        usage: What the operation has cost so far.
-        reached: The ceilings that a question was not asked for, each once.
+        model_id: Id of the wrapped model.
+        capabilities: Capabilities of the wrapped model.
+        usage: Cost of the operation so far.
+        reached: Ceilings that prevented a call, each once.
     """
 
     def __init__(
@@ -157,18 +158,18 @@ class BudgetAccount:
         name: str,
         deadline_s: float,
     ) -> ModelAnswer:
-        """Ask, if no ceiling is in the way; see :class:`simonides.ports.LanguageModel`.
+        """Call the model if every ceiling permits it; see :class:`simonides.ports.LanguageModel`.
 
         Raises:
-            CeilingReached: If the question might pass one; nothing was asked.
+            CeilingReached: If the call might pass a ceiling; no call was made.
             ModelError: As the port says.
-            StoreError: If what is used cannot be written down; nothing was asked.
+            StoreError: If the reservation cannot be stored; no call was made.
         """
         asked = self._tokens.count(system) + self._tokens.count(user)
         requests = getattr(self._model, "most_requests", 1)
         most = {CALLS: requests, TOKENS: REPAIRED * (asked + ANSWER_TOKENS)}
         try:
-            held = await self._booking.reserve(most)
+            reservation = await self._booking.reserve(most)
         except CeilingReached as refused:
             self.reached = tuple(dict.fromkeys((*self.reached, refused.ceiling)))
             raise
@@ -179,28 +180,27 @@ class BudgetAccount:
             )
         except ModelError as error:
             self._counters.asked_model(error.usage or NO_USAGE, began, failed=True)
-            await self._settle(held, asked, error.usage, None)
+            await self._settle(reservation, asked, error.usage, None)
             raise
         self._counters.asked_model(answer.usage, began, failed=False)
-        await self._settle(held, asked, answer.usage, answer.value)
+        await self._settle(reservation, asked, answer.usage, answer.value)
         return answer
 
     async def close(self) -> None:
-        """Nothing: the meter lets go of the model."""
+        """Do nothing: :class:`ModelBudget` owns the model."""
 
     async def _settle(
-        self, held: Reservation, asked: int, usage: Usage | None, value: object
+        self, reservation: Reservation, asked: int, usage: Usage | None, value: object
     ) -> None:
-        """Book what a question has cost in the place of what it might have."""
         if usage is None:
-            return  # Nobody counted: it may have cost all of it.
+            return  # Usage unknown: the reservation stays, as the call may have cost all of it.
         self.usage += usage
-        told = usage.input_tokens + usage.output_tokens
-        used = {CALLS: usage.model_calls, TOKENS: told or self._estimated(asked, usage, value)}
-        await self._booking.settle(held, used)
+        reported = usage.input_tokens + usage.output_tokens
+        used = {CALLS: usage.model_calls, TOKENS: reported or self._estimated(asked, usage, value)}
+        await self._booking.settle(reservation, used)
 
     def _estimated(self, asked: int, usage: Usage, value: object) -> int:
-        """Return what a provider that counts no tokens may have charged."""
+        """Estimate the tokens charged by a provider that counts none."""
         if not usage.model_calls:
             return 0
         said = (
@@ -210,12 +210,12 @@ class BudgetAccount:
 
 
 class Reservation(NamedTuple):
-    """What is held for a question.
+    """Amounts reserved for one call.
 
     Attributes:
-        day: On which.
-        counts: Of each.
-        levels: On what it is booked.
+        day: Day on which they are booked.
+        counts: Amount by counter name.
+        levels: Levels on which they are booked.
     """
 
     day: int
@@ -224,9 +224,9 @@ class Reservation(NamedTuple):
 
 
 class Booking:
-    """Books what one operation of one owner uses.
+    """Books the usage of one operation of one owner.
 
-    What an operation uses is counted here, what days have used in the store.
+    The usage of the operation is counted in memory, the daily usage in the store.
     """
 
     def __init__(self, store: MemoryStore, clock: Clock, owner: Scope, ceilings: Ceilings) -> None:
@@ -238,56 +238,55 @@ class Booking:
         self._levels = (_Level("owner", owner, ceilings.owner_day), *of_org)
 
     async def reserve(self, counts: Mapping[str, int]) -> Reservation:
-        """Hold the most that something may come to.
+        """Reserve the maximum that a call may use.
 
         Raises:
-            CeilingReached: If that would pass a ceiling; nothing is held then.
-            StoreError: If the store could not.
+            CeilingReached: If that would pass a ceiling; nothing is reserved then.
+            StoreError: If the store failed.
         """
         most = self._ceilings.write.most
         for name, count in counts.items():
             if name in most and self._written.get(name, 0) + count > most[name]:
                 raise CeilingReached(f"{name}_per_write")
-        # Before the first wait, so that questions asked side by side count each other.
+        # Before the first await, so that concurrent calls count each other.
         self._count(counts)
         day = day_of(self._clock.now_us())
-        held: list[_Level] = []
+        booked_on: list[_Level] = []
         try:
             for level in self._levels:
                 if not await self._store.spend(level.owner, day, counts, most=level.limits.most):
-                    raise CeilingReached(await self._which(level, day, counts))
-                held.append(level)
+                    raise CeilingReached(await self._exceeded(level, day, counts))
+                booked_on.append(level)
         except (CeilingReached, StoreError):
             self._count({name: -count for name, count in counts.items()})
-            await self._corrected(day, held, {name: -count for name, count in counts.items()})
+            await self._correct(day, booked_on, {name: -count for name, count in counts.items()})
             raise
-        return Reservation(day, counts, tuple(held))
+        return Reservation(day, counts, tuple(booked_on))
 
-    async def settle(self, held: Reservation, used: Mapping[str, int]) -> None:
-        """Put what was used in the place of what was held; a store that fails leaves it held."""
-        change = {name: used.get(name, 0) - count for name, count in held.counts.items()}
+    async def settle(self, reservation: Reservation, used: Mapping[str, int]) -> None:
+        """Replace the reserved amounts with the used ones. If the store fails they stay."""
+        change = {name: used.get(name, 0) - count for name, count in reservation.counts.items()}
         self._count(change)
-        await self._corrected(held.day, held.levels, change)
+        await self._correct(reservation.day, reservation.levels, change)
 
-    async def _which(self, level: _Level, day: int, counts: Mapping[str, int]) -> str:
+    async def _exceeded(self, level: _Level, day: int, counts: Mapping[str, int]) -> str:
         spent = await self._store.spent(level.owner, since=day)
-        stood = spent[0].counts if spent and spent[0].day == day else {}
+        spent_today = spent[0].counts if spent and spent[0].day == day else {}
         over = (
             name
             for name, count in counts.items()
-            if stood.get(name, 0) + count > level.limits.most.get(name, stood.get(name, 0) + count)
+            if spent_today.get(name, 0) + count
+            > level.limits.most.get(name, spent_today.get(name, 0) + count)
         )
         return f"{next(over, CALLS)}_per_{level.name}_day"
 
-    async def _corrected(
-        self, day: int, levels: Sequence[_Level], change: Mapping[str, int]
-    ) -> None:
+    async def _correct(self, day: int, levels: Sequence[_Level], change: Mapping[str, int]) -> None:
         for level in levels:
             try:
                 await self._store.spend(level.owner, day, change)
             except StoreError:
-                # What the question brought is not thrown away for want of a smaller count: what
-                # was held stays held until the day is over.
+                # A failed correction must not discard the answer. The reservation stays until the
+                # day is over.
                 continue
 
     def _count(self, counts: Mapping[str, int]) -> None:
@@ -298,13 +297,13 @@ class Booking:
 async def booked(
     store: MemoryStore, clock: Clock, owner: Scope, ceilings: Ceilings, texts: int
 ) -> str | None:
-    """Book texts for an embedder outside the process.
+    """Book texts for a remote embedder.
 
     Returns:
-        The ceiling that is in the way, or None: they may be embedded.
+        The ceiling that forbids it, or None if they may be embedded.
 
     Raises:
-        StoreError: If the store could not.
+        StoreError: If the store failed.
     """
     booking = Booking(store, clock, owner, ceilings)
     try:
@@ -315,7 +314,7 @@ async def booked(
 
 
 def _shown(value: object) -> object:
-    """Return a model's JSON as canonical JSON can write it; other things by their text."""
+    """Return a model's JSON if canonical JSON can write it, otherwise its type's name."""
     try:
         canonical_json(value)
     except (ValueError, TypeError, RecursionError, OverflowError):

@@ -1,8 +1,7 @@
-"""Who is woken by an alarm to do something that nobody waits for, in a process that goes on.
+"""Base class for periodic background work in a long-running process.
 
-On a thread of the alarm's or on the event loop of whoever opened the store; not in a forked child,
-and no longer once it is closed. What is done, how often, and what is tried again is for those who
-derive from it.
+The work runs on the alarm's thread or on the event loop that opened the store. It does not run in a
+forked child or after closing. Subclasses define the work, the interval and the retries.
 """
 
 from __future__ import annotations
@@ -20,35 +19,35 @@ from simonides.domain.errors import StoreError
 from simonides.ports import Alarm
 
 Drive: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
-"""Runs a coroutine to its end for who has no event loop."""
+"""Runs a coroutine to its end where there is no event loop."""
 
 
 class PeriodicTask(ABC):
-    """One process's part in some work that comes round; safe to share between threads."""
+    """Periodic background work of one process; safe to share between threads."""
 
     def __init__(self, alarm: Alarm | None = None) -> None:
-        """Build it.
+        """Create the task.
 
         Args:
-            alarm: Tells when it is time; None: nothing is done of itself.
+            alarm: Starts the work; None: it never starts by itself.
         """
         self._alarm = alarm
         self._drive: Drive | None = None
-        # What works on an event loop at the moment, where that is to be stopped by closing.
+        # The running task on an event loop, which closing cancels.
         self._task: asyncio.Task[Any] | None = None
-        # Held by who works without an event loop, so that closing can wait for it.
+        # Held while work runs without an event loop, so that closing can wait for it.
         self._working = threading.RLock()
         self._is_closed = False
-        # What went wrong when last tried, by its name; no content, no scope.
+        # Name of the last attempt's error, if any; no content, no scope.
         self._problem: str | None = None
         self._process = os.getpid()
 
     def driven_by(self, drive: Drive) -> None:
-        """Say how to work where no event loop is running."""
+        """Set the function that runs the work where no event loop is running."""
         self._drive = drive
 
     async def close(self) -> None:
-        """Stop: what is under way ends with its turn or before it, and nothing begins any more."""
+        """Stop: running work ends with its turn or before it, and no more work starts."""
         if self._process != os.getpid():
             return  # a forked child has not inherited the threads
         self._is_closed = True
@@ -62,10 +61,10 @@ class PeriodicTask(ABC):
 
     @abstractmethod
     async def _woken(self) -> None:
-        """Do what it is time for, and have the alarm set again."""
+        """Do the due work and set the alarm again."""
 
     def _wake_in(self, seconds: float, first: Callable[[], None] | None = None) -> None:
-        """Have the alarm set; ``first`` is called when it rings, whoever works then."""
+        """Set the alarm; ``first`` is called when it rings, even if no work starts."""
         if self._alarm is not None and not self._is_closed:
             self._alarm.after(seconds, partial(self._due, first, running_loop()))
 
@@ -82,16 +81,16 @@ class PeriodicTask(ABC):
                 with self._working:
                     self._drive(work)
             elif loop is not None and not loop.is_closed():
-                asyncio.run_coroutine_threadsafe(work, loop).add_done_callback(_loudly)
+                asyncio.run_coroutine_threadsafe(work, loop).add_done_callback(_raise_error)
             else:
                 work.close()
         except (StoreError, RuntimeError) as error:
-            # Closed meanwhile; the next process does what is left.
+            # Closed meanwhile; the next process does the remaining work.
             work.close()
             self._problem = type(error).__name__
 
     def _note_task(self) -> None:
-        """Have closing stop what runs now, if it runs on an event loop."""
+        """Register the current task for cancellation by closing, if it runs on an event loop."""
         self._task = None if running_loop() is None else asyncio.current_task()
 
 
@@ -103,29 +102,29 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-def _loudly(work: Future[None]) -> None:
-    """Raise what nobody waits for: it is logged, as faults of threads are."""
+def _raise_error(work: Future[None]) -> None:
+    """Raise the error of background work, so that it is logged as faults of threads are."""
     if not work.cancelled():
         work.result()
 
 
 class Closing(Exception):
-    """The store is about to be closed: what is under way ends with its turn."""
+    """Raised inside a job when the store is closing: the job ends with its turn."""
 
 
 class PeriodicJob(PeriodicTask):
-    """One kind of such work."""
+    """A job with one function that runs at a fixed interval."""
 
     def __init__(
         self, alarm: Alarm | None = None, *, name: str, first_s: float, every_s: float
     ) -> None:
-        """Build it.
+        """Create the job.
 
         Args:
-            alarm: Tells when it is time; None: nothing is done of itself.
-            name: Of the work, as ``status`` calls it.
-            first_s: From the opening to the first round.
-            every_s: From the end of one round to the next.
+            alarm: Starts the work; None: it never starts by itself.
+            name: Of the job, as ``status`` shows it.
+            first_s: Seconds from the opening to the first run.
+            every_s: Seconds from the end of one run to the next.
         """
         super().__init__(alarm)
         self._name = name
@@ -135,35 +134,34 @@ class PeriodicJob(PeriodicTask):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What went wrong when last tried, for ``status``; no content, no scope."""
+        """Error of the last run, for ``status``; no content, no scope."""
         return () if self._problem is None else (f"{self._name}:{self._problem}",)
 
     def doing(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Say what is done in a round; it calls :meth:`go_on` between its turns."""
+        """Set the function of the job; it calls :meth:`go_on` between its turns."""
         self._work = work
 
     def driven_by(self, drive: Drive) -> None:
-        """Begin, in a process that has no event loop."""
+        """Start the job, in a process that has no event loop."""
         super().driven_by(drive)
         self.begin()
 
     def begin(self) -> None:
-        """Have the alarm set, once; returns at once."""
+        """Set the alarm for the first run, once; does not block."""
         if not self._is_armed:
             self._is_armed = True
             self._wake_in(self._first_s)
 
     def go_on(self) -> None:
-        """Return, unless the store is about to be closed.
+        """Return, unless the store is closing.
 
         Raises:
-            Closing: If it is.
+            Closing: If it is closing.
         """
         if self._is_closed:
             raise Closing
 
     async def _woken(self) -> None:
-        """Do the work once, then have the alarm set again."""
         if self._work is None:
             return
         self._note_task()

@@ -1,4 +1,4 @@
-"""A change of policy is part of the trail: noticed by the next write, recorded once."""
+"""Records a change of policy in the trail: the next write notices it and records it once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from simonides.engine.core.runtime import Runtime
 from simonides.policy.policy import DEFAULT_POLICY, Policy
 
 NOTICED_BY = "system"
-"""Actor of the event: who edited the file is not known to us."""
+"""Actor of the event, because the editor of the file is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,16 @@ class NotedPolicies:
 
 
 async def note_policy(runtime: Runtime, scope: Scope, policy: Policy) -> None:
-    """Record the policy that a write is about to go by, if the org's trail ends with another.
+    """Record the policy of a write if the org's last recorded policy differs.
 
-    Where nothing is on record the built-in policy was in force. The comparison is made under the
-    org's turn, so that of several processes that notice a change one records it. What this process
-    has seen on record it does not look up again.
+    Without a record the built-in policy counts as the last one. The comparison runs in the org's
+    turn, so exactly one of several processes records a change. A policy that this process has seen
+    on record is not looked up again.
 
     Raises:
-        StoreError: If the store could not; then nothing may be written under the policy either.
+        StoreError: If the store failed; then nothing may be written under the policy either.
     """
-    # What belongs to all orgs goes by the default org's policy.
+    # Memories of all orgs use the default org's policy.
     org = DEFAULT_ORG if scope.org is None else scope.org
     noted = runtime.part(NotedPolicies).hashes
     if noted.get(org) == policy.hash:

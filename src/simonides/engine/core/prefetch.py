@@ -1,4 +1,4 @@
-"""A call that is begun now and waited for later, with something to do in between."""
+"""Starts a store call now and awaits its result later, with other work in between."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ T = TypeVar("T")
 
 
 class Prefetch(Generic[T]):
-    """A call of a store that has begun. Await it, whatever happens; who does so again is told the
-    same.
+    """A store call that has started. The caller must await or dismiss it; awaiting again returns
+    the same result.
 
-    It runs up to where it has to wait. A store in this process has ended its call by then; one over
-    a network has sent its question and pauses for whoever asked it so.
+    The call runs up to its first pause. An in-process store has finished by then; a networked store
+    has sent its request.
 
-    Who waits for anything else before he awaits it has it go on by itself: it holds a connection,
-    or stands in a line, and what he waits for may need one. It then is a task from its first step:
-    a time-out that it set before would end the task that began it.
+    Pass ``goes_on=True`` if the caller awaits anything else first. The call may hold a connection
+    or a place in a queue that the other work needs, and would block it. It is then a task from its
+    first step, because a time-out set before would cancel the caller's task.
 
     Args:
-        call: What to begin; an error of the store is raised when it is awaited.
-        goes_on: Whether it goes on by itself; that takes a running event loop.
+        call: Coroutine to start; a store error is raised when it is awaited.
+        goes_on: Whether it runs on as a task; that takes a running event loop.
 
     Attributes:
-        has_ended: Whether there was nothing to wait for.
+        has_ended: Whether the call finished without a pause.
     """
 
     def __init__(self, call: Coroutine[Any, Any, T], *, goes_on: bool = False) -> None:
@@ -47,7 +47,7 @@ class Prefetch(Generic[T]):
             self._error, self._is_known = error, True
 
     def __await__(self) -> Generator[Any, Any, T]:
-        """Go on with the call and return its result, or raise what it raises."""
+        """Finish the call and return its result, or raise its error."""
         self._is_awaited = True
         if not self._is_known:
             try:
@@ -60,17 +60,17 @@ class Prefetch(Generic[T]):
         return self._result
 
     async def dismiss(self) -> None:
-        """Wait for the call's end and let go of what it comes to, unless somebody has waited."""
+        """Wait for the call's end and discard its result, unless it was awaited."""
         if not self._is_awaited:
-            # Whoever dismisses a call has an error of his own to tell.
+            # The caller dismisses the call because of another error, which must not be masked.
             with suppress(StoreError):
                 await self
 
 
 class _Rest(Generator[Any, Any, T]):
-    """The steps of a coroutine after its first, which may have brought something to wait for.
+    """The steps of a coroutine after its first, which may have returned an awaitable.
 
-    Whatever is thrown in while that is waited for is the coroutine's: a cancellation, say.
+    An error thrown in during that wait, such as a cancellation, goes to the coroutine.
     """
 
     def __init__(self, call: Coroutine[Any, Any, T], waits_for: Any) -> None:
@@ -78,12 +78,12 @@ class _Rest(Generator[Any, Any, T]):
         self.waits_for = waits_for
 
     def send(self, value: Any) -> Any:
-        """Take the next step. A pause at the first has been long enough."""
+        """Take the next step; the first one returns the awaitable of the started step."""
         waits_for, self.waits_for = self.waits_for, None
         return self._call.send(value) if waits_for is None else waits_for
 
     def throw(self, *error: Any) -> Any:
-        """Take the next step, with an error."""
+        """Throw an error into the coroutine."""
         return self._call.throw(*error)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What every verb works with, put together once by the composition root."""
+"""The objects that every operation uses, assembled once by the composition root."""
 
 from __future__ import annotations
 
@@ -31,46 +31,46 @@ Part = TypeVar("Part")
 
 
 class ModelHealth(Protocol):
-    """What the chosen language model reports of itself."""
+    """Status report of the chosen language model."""
 
     def report(self) -> dict[str, Any]:
-        """Return provider, model, which models are left out and why, and how it is."""
+        """Return provider, model, its health, and the skipped models with reasons."""
 
     def ailments(self) -> tuple[str, ...]:
-        """Return what is wrong with it now."""
+        """Return the current problems."""
 
 
 class ReindexQueue:
-    """Is told of index entries that are to be made anew; this one ignores them.
+    """Receives index entries that must be rebuilt; this base class ignores them.
 
-    Reads and writes tell it. The maintenance that makes the entries derives from it, so that they
-    need not import it.
+    Reads and writes call it. The maintenance package overrides it, so that they need not import
+    that package.
     """
 
     def notice(self, owner: Scope, index: OwnerIndex) -> None:
-        """Remember that an index holds stale entries; returns at once."""
+        """Queue an index with stale entries; does not block."""
 
     def wrote(self, owner: Scope, index: OwnerIndex) -> None:
-        """Take note that this process has written entries; returns at once."""
+        """Note that this process has written entries; does not block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models that a read or a write may ask, and how they are.
+    """The models that a read or a write may call, and their health.
 
-    The embedder is not among them: ``Runtime.indexes`` holds it.
+    The embedder is separate, in ``Runtime.indexes``.
 
     Attributes:
-        meter: The language model, behind the ceilings of its use; None: rules decide.
-        health: Which language model takes part, which do not and why, and how it is.
+        meter: The language model within its ceilings; None: rules decide.
+        health: Reports the language model in use, and skipped ones with reasons.
         classifier: Gives a second opinion on suspicious text, or None.
-        second_look: Makes a classifier of the language model where none was handed in, or None.
-        finder: Finds in texts what the detectors here may not know, or None.
-        reranker: Reads the best hits again, or None.
-        rerank_candidates: How many of them.
+        second_look: Makes a classifier of the language model if the caller passed none, or None.
+        finder: Finds what the built-in detectors may not know, or None.
+        reranker: Reranks the best hits, or None.
+        rerank_candidates: Number of hits to rerank.
         tokens: Counts tokens for budgets.
-        ailing: Which models failed when they were last asked, and why.
-        problems: Models that the settings name and that could not be loaded, for ``status``.
+        ailing: Error of each model whose last call failed, by name.
+        problems: Models in the settings that could not be loaded, for ``status``.
     """
 
     meter: ModelBudget | None = None
@@ -87,22 +87,22 @@ class Models:
 
 @runtime_checkable
 class HasProblems(Protocol):
-    """A part whose work can fail while nobody waits for it."""
+    """A part that works in the background and may fail there."""
 
     @property
     def problems(self) -> Sequence[str]:
-        """What went wrong when last tried; no content, no scope: every user may see ``status``."""
+        """Errors of the last attempt, without content or scope: every user may see ``status``."""
 
 
 class MissingPart(LookupError):
-    """A part was asked for that the composition root did not register."""
+    """Raised when the composition root did not register the requested part."""
 
 
 class Parts:
-    """The state objects and the rules of the packages above core, each under its class.
+    """State objects and rules of the packages above core, each registered by its class.
 
-    Core imports none of them. A package looks its own part up by class, and the type checker knows
-    what it gets.
+    Core imports none of those packages. Each package looks up its own part by class, so the type
+    checker knows the result.
     """
 
     def __init__(self) -> None:
@@ -112,17 +112,17 @@ class Parts:
         """Register parts, each under its own class.
 
         Raises:
-            ValueError: If there is one of a class already.
+            ValueError: If a part of that class is registered already.
         """
         for part in parts:
             self.add_as(type(part), part)
 
     def add_as(self, kind: type[Part], part: Part) -> None:
-        """Register a part under a base class, by which packages below its own look it up.
+        """Register a part under a base class, for packages that cannot import its own class.
 
         Raises:
-            TypeError: If it is not of that class.
-            ValueError: If there is one of that class already.
+            TypeError: If it is not an instance of that class.
+            ValueError: If a part of that class is registered already.
         """
         if not isinstance(part, kind):
             raise TypeError(f"a {type(part).__name__} is no {kind.__name__}")
@@ -131,7 +131,7 @@ class Parts:
         self._parts[kind] = part
 
     def replacing(self, kind: type[Part], part: Part) -> Parts:
-        """Return the same parts with another one under a class."""
+        """Return a copy with one part replaced."""
         found = Parts()
         found._parts = {**self._parts, kind: part}
         return found
@@ -142,7 +142,7 @@ class Parts:
         return part if isinstance(part, kind) else None
 
     def problems(self) -> list[str]:
-        """Return what went wrong in each part when last tried, for ``status``."""
+        """Return the last error of each part, for ``status``."""
         parts = {id(part): part for part in self._parts.values()}.values()
         failing = [part for part in parts if isinstance(part, HasProblems)]
         return [problem for part in failing for problem in part.problems]
@@ -153,15 +153,15 @@ class Runtime:
     """The parts of an open simonides.
 
     Attributes:
-        store: Rows.
-        sessions: What was observed in sessions, until they are finalised.
-        indexes: Warm owner indexes, with the analyser and embedder that make them.
+        store: Stored rows.
+        sessions: Entries of sessions until they are finalised.
+        indexes: Warm owner indexes, with their analyser and embedder.
         clock: Time.
         ids: Ids and salts.
         policies: Policy per org.
-        models: Models that a read or a write may ask.
-        aside: Where work of more than a millisecond is done.
-        parts: What the packages above core keep.
+        models: Models that a read or a write may call.
+        aside: Runs work of more than a millisecond off the event loop.
+        parts: State of the packages above core.
     """
 
     store: MemoryStore
@@ -195,7 +195,7 @@ class Runtime:
 
 
 def account_of(runtime: Runtime, owner: Scope) -> BudgetAccount | None:
-    """Open an account for one operation on an owner, or return None where there is no model."""
+    """Open an account for one operation on an owner, or return None without a model."""
     meter = runtime.models.meter
     if meter is None:
         return None
@@ -203,9 +203,9 @@ def account_of(runtime: Runtime, owner: Scope) -> BudgetAccount | None:
 
 
 async def may_embed(runtime: Runtime, owner: Scope, texts: int) -> str | None:
-    """Book texts for an embedder outside the process; see :func:`booked`.
+    """Book texts for a remote embedder; see :func:`booked`.
 
-    An embedder inside the process costs nothing and is not booked.
+    An in-process embedder costs nothing and is not booked.
     """
     if not texts or not runtime.indexes.indexer.is_charged:
         return None
@@ -214,12 +214,12 @@ async def may_embed(runtime: Runtime, owner: Scope, texts: int) -> str | None:
 
 
 def ails(runtime: Runtime, part: str, error: Exception | None) -> None:
-    """Record whether a model failed when it was last asked, for ``status``.
+    """Record whether a model's last call failed, for ``status``.
 
     Args:
         runtime: The open simonides.
-        part: Which model.
-        error: Why it failed, or None if it did not. Its text may name a host, never content.
+        part: Name of the model.
+        error: The error, or None. Its text may name a host, never content.
     """
     ailing = runtime.models.ailing
     if error is not None:

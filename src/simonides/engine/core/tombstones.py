@@ -1,4 +1,4 @@
-"""What forgetting leaves behind: fingerprints that block learning again, and no content."""
+"""Tombstones of forgotten memories: fingerprints without content that block learning them again."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from simonides.domain.writing.decision import TURN_CATEGORY
 from simonides.text.normalise import content_hash
 
 SAID_ANEW = "said_anew"
-"""Reason: it had been forgotten, and whoever may has said it again in knowledge of that."""
+"""Reason: it was forgotten, and an authorised caller stated it again knowingly."""
 
 
 def fingerprints(scope: Scope, content: str, key: str | None) -> tuple[bytes, ...]:
-    """Return what a statement is known by after it was forgotten.
+    """Return the fingerprints that identify a statement after it was forgotten.
 
     Returns:
-        SHA-256 over scope and normalised text, and over scope and key where there is a key. A
-        store keeps only a keyed digest of these.
+        SHA-256 over scope and normalised text, and over scope and key where there is a key. A store
+        keeps only a keyed digest of these.
     """
     return _fingerprints(scope, content_hash(content), key)
 
@@ -30,8 +30,8 @@ def tombstones(memories: Iterable[Memory], *, keys: bool) -> tuple[bytes, ...]:
     """Return the fingerprints of memories to be forgotten, each once, sorted.
 
     Args:
-        memories: Every version that goes.
-        keys: Whether their keys are to be blocked too, not only their texts.
+        memories: Every version that is deleted.
+        keys: Whether to block their keys too, not only their texts.
     """
     found = {mark for memory in memories for mark in _marks(memory, keys=keys)}
     return tuple(sorted(found))
@@ -40,41 +40,41 @@ def tombstones(memories: Iterable[Memory], *, keys: bool) -> tuple[bytes, ...]:
 def with_derived(
     memories: Iterable[Memory], ids: Collection[str], *, promoted: bool
 ) -> tuple[str, ...]:
-    """Return those of some memories that go, sorted: the named ones, and what was derived from
-    any that goes, for that dies with its evidence.
+    """Return the ids to delete among some memories, sorted: those in ``ids``, and all derived from
+    a deleted one.
 
     Args:
-        memories: Those that stand.
-        ids: Those that go, or went before.
-        promoted: Whether promoted copies go with their originals too, which they outlive
-            otherwise.
+        memories: The live memories.
+        ids: Ids that are deleted, now or earlier.
+        promoted: Whether promoted copies are deleted with their originals, which they otherwise
+            outlive.
     """
-    standing, gone = {memory.id: memory for memory in memories}, set(ids)
+    live, gone = {memory.id: memory for memory in memories}, set(ids)
     while True:
         more = {
             memory.id
-            for memory in standing.values()
+            for memory in live.values()
             if memory.id not in gone
             and (promoted or memory.origin.memory is None)
             and not gone.isdisjoint(memory.parents)
         }
         if not more:
-            return tuple(sorted(gone & standing.keys()))
+            return tuple(sorted(gone & live.keys()))
         gone |= more
 
 
 def standing_again(
     versions: Mapping[str, Memory], gone: Collection[str], moment: Moment
 ) -> tuple[Memory, ...]:
-    """Return the new states of memories that stand again when what replaced them goes.
+    """Return the new states of memories that are restored because their replacements are deleted.
 
-    What goes is taken as if it had never been: of each chain whose standing version goes, the
-    version that it had replaced stands again, unless that has expired meanwhile.
+    If the live version of a chain is deleted, the version that it replaced becomes live again,
+    unless that has expired.
 
     Args:
-        versions: Of the chains concerned, all that there are, by id.
-        gone: Ids of those that go.
-        moment: When.
+        versions: All versions of the chains concerned, by id.
+        gone: Ids to delete.
+        moment: Time of the deletion.
     """
     again = []
     for id in sorted(versions.keys() & gone):
@@ -82,29 +82,30 @@ def standing_again(
         while before is not None and before.id in gone:
             before = versions.get(before.supersedes or "")
         if before is not None and not before.is_expired(moment.now):
-            stands = replace(before, status=Status.ACTIVE, superseded_by=None, valid_to=None)
-            stands = replace(stands, updated_at=moment.now, known_from=moment.now)
-            again.append(replace(stands, versions=_highest_left(stands, versions, gone)))
+            restored = replace(before, status=Status.ACTIVE, superseded_by=None, valid_to=None)
+            restored = replace(restored, updated_at=moment.now, known_from=moment.now)
+            again.append(replace(restored, versions=_highest_left(restored, versions, gone)))
     return tuple(again)
 
 
 def renumbered(
     versions: Mapping[str, Memory], gone: Collection[str], moment: Moment
 ) -> tuple[Memory, ...]:
-    """Return the new states of standing memories whose chains lose versions that never stood: the
-    next version follows the highest that is left.
+    """Return the new states of live memories whose chains lose replaced versions.
+
+    The next version number follows the highest that is left.
 
     Args:
-        versions: As for :func:`standing_again`.
-        gone: Likewise.
-        moment: Likewise.
+        versions: All versions of the chains concerned, by id.
+        gone: Ids to delete.
+        moment: Time of the deletion.
     """
     roots = {versions[id].root for id in versions.keys() & gone}
     stay = (m for m in versions.values() if m.root in roots and m.id not in gone)
-    told = ((m, _highest_left(m, versions, gone)) for m in stay if m.status.is_live)
+    updated = ((m, _highest_left(m, versions, gone)) for m in stay if m.status.is_live)
     return tuple(
         replace(memory, versions=highest, known_from=moment.now)
-        for memory, highest in told
+        for memory, highest in updated
         if memory.versions != highest
     )
 
@@ -115,8 +116,8 @@ def _highest_left(memory: Memory, versions: Mapping[str, Memory], gone: Collecti
 
 
 def turn_mark(scope: Scope, session: str, turn: int) -> bytes:
-    """Return what a verbatim turn is known by after it was forgotten: its place, not its words,
-    which other turns may share.
+    """Return the fingerprint of a verbatim turn: of its position, as other turns may share its
+    words.
     """
     return hashlib.sha256(f"turn\0{scope.path}\0{session}\0{turn}".encode()).digest()
 

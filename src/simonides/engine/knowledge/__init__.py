@@ -1,4 +1,4 @@
-"""Documents from outside: cut into passages that can be found, shown and cited.
+"""External documents, cut into passages that can be found, shown and cited.
 
-Passages are asked for just in time. They are never stored as memories.
+Passages are fetched at the time of a read. They are never stored as memories.
 """

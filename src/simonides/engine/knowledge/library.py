@@ -1,8 +1,8 @@
-"""L3: the sources of documents that are registered, and what they answer in time.
+"""Layer L3: the registered document sources and their answers to a read.
 
-Each is asked on a thread of its own, all side by side, and nobody waits longer than a read may
-take: who is late or fails is left out of the answer by name. What a catalogue finishes later is
-there for the next question.
+All sources are queried in parallel, each on its own thread, and a read waits a limited time. A late
+or failed source is left out of the answer, which names it. An index that a catalogue finishes later
+is used by the next read.
 """
 
 from __future__ import annotations
@@ -37,45 +37,48 @@ from simonides.retrieval.index.segment import Frozen
 from simonides.text.similarity.passages import Passages
 
 TIMEOUT_S = 5.0
-"""How long a read waits for its sources together; chosen: as long as people wait for an answer."""
+"""Time in seconds that a read waits for all its sources; chosen: the time that people wait for an
+answer.
+"""
 
 MAX_SOURCES = 100
 MAX_ASKED = 8
-"""Questions that one source over a network may have open; chosen. One that lets its callers wait
-must not take a thread for each of them."""
+"""Open queries per source; chosen. A slow networked source must not take a thread for every reader.
+"""
 
 MAX_RECALLED = 100
-"""Passages that an owner's readers were shown last and that are known again in an agent's words;
-chosen: of those before them digests have left fingerprints."""
+"""Passages last shown to an owner's readers that are recognised in an agent's words; chosen. Older
+ones have left fingerprints through digests.
+"""
 MAX_READERS = 64
-"""Owners of whom that is kept, the last to read."""
+"""Owners whose shown passages are kept, by the latest read."""
 MAX_FILED = 8
-"""Owners whose passages are filed by what they say, the last to write; some 4 MB each."""
+"""Owners whose passages are indexed by their text, by the latest write; about 4 MB each."""
 
 LATE, BUSY = "late", "busy"
 DEGRADED = "l3:{}"
-"""What a read calls a source that took no part in it."""
+"""Name, in a read's ``degraded``, of a source that took no part."""
 
 
 class Answer(NamedTuple):
-    """What one source said.
+    """Answer of one source.
 
     Attributes:
         catalogue: Index of a catalogue.
-        frozen: Columns of what others found for one question.
+        frozen: Columns of the passages that another source found for one query.
     """
 
     catalogue: OwnerIndex | None = None
     frozen: Frozen | None = None
 
 
-class Looked(NamedTuple):
-    """What a read finds in the sources.
+class SourceAnswers(NamedTuple):
+    """Passages that the sources of a read have found.
 
     Attributes:
         indexes: Of catalogues.
-        frozen: Columns of what others found.
-        degraded: Names of those that took no part.
+        frozen: Columns of other sources' passages.
+        degraded: Names of the sources that took no part.
     """
 
     indexes: Sequence[OwnerIndex]
@@ -84,30 +87,30 @@ class Looked(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Kept:
-    """A source that is registered.
+class RegisteredSource:
+    """A registered source.
 
     Attributes:
         source: The source.
-        name: Its name, as it was when it was registered.
-        scope: Who reads this scope may read it.
-        shelf: What a catalogue has; None for others.
-        asked: Questions that are open.
-        problem: Why it did not answer last, or None.
-        skipped: What it could not read.
+        name: Its name at registration.
+        scope: Readers of this scope may read it.
+        documents: Index of a catalogue; None for other sources.
+        asked: Open queries.
+        problem: Why the last query failed, or None.
+        skipped: Documents that it could not read.
     """
 
     source: KnowledgeSource
     name: str
     scope: Scope
-    shelf: DocumentIndex | None
+    documents: DocumentIndex | None
     asked: list[Future[Answer]] = field(default_factory=list)
     problem: str | None = None
     skipped: tuple[Skipped, ...] = ()
 
 
-class _Recalled:
-    """Passages that the readers of one owner were shown, the oldest first."""
+class _ShownPassages:
+    """Passages shown to the readers of one owner, the oldest first."""
 
     def __init__(self) -> None:
         self.by_id: OrderedDict[str, Memory] = OrderedDict()
@@ -121,7 +124,7 @@ class _Recalled:
         if len(self.by_id) > MAX_RECALLED:
             self.by_id.popitem(last=False)
 
-    def saying(self, text: str) -> Memory | None:
+    def matching(self, text: str) -> Memory | None:
         if self.filed is None:
             self.filed = Passages()
             for id, each in self.by_id.items():
@@ -148,17 +151,17 @@ class Library:
         timeout_s: float = TIMEOUT_S,
         is_hidden: bool = False,
     ) -> None:
-        """Build an empty library.
+        """Create an empty library.
 
         Args:
-            indexes: Make indexes as those of memories are made.
-            policies: Say what is done about what passages hold.
+            indexes: Builds indexes as for memories.
+            policies: Determine what is struck out of passages.
             clock: Time.
-            aside: Where a caller waits.
-            beside: Where sources are asked.
-            location: Of the store beside which they are asked.
+            aside: Runs a blocking wait off the event loop.
+            beside: Runs a source's query on its own thread.
+            location: Of the store, for errors.
             timeout_s: How long a read waits, in seconds.
-            is_hidden: Whether nothing may go over a network.
+            is_hidden: Whether network access is forbidden.
         """
         self.timeout_s = timeout_s
         self._indexes = indexes
@@ -170,46 +173,46 @@ class Library:
         self._location = location
         self._is_closed = False
         self._lock = threading.Lock()
-        self._kept: dict[str, Kept] = {}
-        self._recalled: OrderedDict[Scope, _Recalled] = OrderedDict()
+        self._sources: dict[str, RegisteredSource] = {}
+        self._recalled: OrderedDict[Scope, _ShownPassages] = OrderedDict()
 
     def add(self, source: KnowledgeSource, scope: Scope) -> None:
-        """Register a source for who may read a scope; it is asked with the next read.
+        """Register a source for the readers of a scope; the next read queries it.
 
         Raises:
-            InvalidInput: If it is no source, its name cannot be one, is taken, or there are too
-                many; or if it asks others over a network and nothing may.
-            StoreUnavailable: If the library is closed, as for the others: nobody would close it.
+            InvalidInput: If it is no source, its name is invalid or taken, or too many are
+                registered; or if it needs a network and that is forbidden.
+            StoreUnavailable: If the library is closed, because nothing would close the source.
         """
         if not all(hasattr(source, name) for name in ("name", "capabilities", "look", "close")):
             raise InvalidInput("source", f"must be a KnowledgeSource, not {type(source).__name__}")
         name = check_source_name(source.name)
         if self._is_hidden and Capability.REMOTE in source.capabilities:
-            raise InvalidInput("source", "incognito asks nobody over a network")
-        shelf = (
+            raise InvalidInput("source", "incognito mode forbids sources that use a network")
+        documents = (
             DocumentIndex(self._indexes) if Capability.CATALOGUE in source.capabilities else None
         )
         with self._lock:
             self._check_open()
-            if name in self._kept:
+            if name in self._sources:
                 raise InvalidInput("source.name", f"{shown(name)} is registered already")
-            if len(self._kept) >= MAX_SOURCES:
+            if len(self._sources) >= MAX_SOURCES:
                 raise InvalidInput("source", f"{MAX_SOURCES} are registered; remove one")
-            self._kept[name] = Kept(source, name, scope, shelf)
+            self._sources[name] = RegisteredSource(source, name, scope, documents)
 
     def remove(self, name: str) -> bool:
-        """Take a source out and close it; returns whether there was one."""
+        """Remove a source and close it; return whether it was registered."""
         with self._lock:
             self._check_open()
-            kept = self._kept.pop(name, None)
-        if kept is not None:
-            kept.source.close()
-        return kept is not None
+            entry = self._sources.pop(name, None)
+        if entry is not None:
+            entry.source.close()
+        return entry is not None
 
-    def of(self, scopes: Sequence[Scope]) -> list[Kept]:
+    def of(self, scopes: Sequence[Scope]) -> list[RegisteredSource]:
         """Return the sources of some scopes, by name."""
         with self._lock:
-            return [kept for _, kept in sorted(self._kept.items()) if kept.scope in scopes]
+            return [entry for _, entry in sorted(self._sources.items()) if entry.scope in scopes]
 
     def begin(
         self,
@@ -219,45 +222,46 @@ class Library:
         within_s: float | None = None,
         remote: bool = True,
     ) -> SourcesAsked:
-        """Ask the sources of some scopes, and return at once.
+        """Start to query the sources of some scopes; does not block.
 
         Args:
-            query: What is asked.
+            query: Text to search for.
             scopes: To read.
-            within_s: How long the answers will be waited for; None means as long as a read waits.
-            remote: Whether those are asked that are no catalogues.
+            within_s: Seconds to wait for the answers; None means ``timeout_s``.
+            remote: Whether to query sources other than catalogues.
         """
         self._check_open()
         left_s = self.timeout_s if within_s is None else within_s
-        wanted = [kept for kept in self.of(scopes) if remote or kept.shelf is not None]
-        asked = [(kept, self._ask(kept, query, left_s)) for kept in wanted]
+        wanted = [entry for entry in self.of(scopes) if remote or entry.documents is not None]
+        asked = [(entry, self._ask(entry, query, left_s)) for entry in wanted]
         return SourcesAsked(asked, self._clock.monotonic() + left_s)
 
-    async def end(self, begun: SourcesAsked) -> Looked:
-        """Wait for what was asked, as long as agreed, and return what there is."""
+    async def end(self, begun: SourcesAsked) -> SourceAnswers:
+        """Wait for the answers until the deadline and return those that arrived."""
         open_now = [future for _, future in begun.asked if future is not None]
         if not all(future.done() for future in open_now):
             left_s = max(begun.ends_at - self._clock.monotonic(), 0.0)
             await self._aside(partial(wait, open_now, left_s))
         indexes, frozen, lost = list[OwnerIndex](), list[Frozen](), list[str]()
-        for kept, future in begun.asked:
-            answer = self._answer(kept, future)
+        for entry, future in begun.asked:
+            answer = self._answer(entry, future)
             if answer is None:
-                lost.append(DEGRADED.format(kept.name))
+                lost.append(DEGRADED.format(entry.name))
             elif answer.catalogue is not None:
                 indexes.append(answer.catalogue)
             elif answer.frozen is not None:
                 frozen.append(answer.frozen)
-        return Looked(indexes, frozen, tuple(lost))
+        return SourceAnswers(indexes, frozen, tuple(lost))
 
     def note(self, owner: Scope, passages: Sequence[Memory]) -> None:
-        """Remember what readers of an owner were shown: it can be looked up, and is known when it
-        comes back in an agent's words.
+        """Remember passages shown to an owner's readers.
+
+        They can be looked up by id, and are recognised when an agent repeats them.
         """
         if not passages:
             return
         with self._lock:
-            recalled = self._recalled.setdefault(owner, _Recalled())
+            recalled = self._recalled.setdefault(owner, _ShownPassages())
             self._recalled.move_to_end(owner)
             for passage in passages:
                 recalled.add(passage)
@@ -265,7 +269,7 @@ class Library:
                 self._recalled.popitem(last=False)
 
     def said(self, owner: Scope, text: str) -> Memory | None:
-        """Return the passage, shown to an owner's readers, that a text says again, or None."""
+        """Return the passage shown to an owner's readers that a text repeats, or None."""
         with self._lock:
             recalled = self._recalled.get(owner)
             if recalled is None:
@@ -273,128 +277,128 @@ class Library:
             filed = [each for each in self._recalled.values() if each.filed is not None]
             if recalled.filed is None and len(filed) >= MAX_FILED:
                 filed[0].filed = None
-            return recalled.saying(text)
+            return recalled.matching(text)
 
     def find(
         self, ids: Sequence[str], scopes: Sequence[Scope], reader: Scope
     ) -> Mapping[str, Memory]:
-        """Return passages by id: of catalogues as they stand, and of others what the reader's owner
-        was shown lately.
+        """Return passages by id: the current ones of catalogues, and of other sources those shown
+        lately.
 
         Args:
             ids: Wanted.
-            scopes: That may be read.
-            reader: Owner of who reads.
+            scopes: Scopes that may be read.
+            reader: Owner of the reading principal.
         """
         found = dict(self.shown(ids, scopes, reader))
-        for kept in self.of(scopes):
-            standing = {} if kept.shelf is None else kept.shelf.passages
-            found |= {id: standing[id] for id in ids if id in standing}
+        for entry in self.of(scopes):
+            current = {} if entry.documents is None else entry.documents.passages
+            found |= {id: current[id] for id in ids if id in current}
         return found
 
     def shown(
         self, ids: Sequence[str], scopes: Sequence[Scope], reader: Scope
     ) -> Mapping[str, Memory]:
-        """Return passages by id as :meth:`find` does, of those that are no catalogues only."""
-        asked_anew = {kept.name for kept in self.of(scopes) if kept.shelf is None}
+        """Return passages by id as :meth:`find` does, without those of catalogues."""
+        not_catalogues = {entry.name for entry in self.of(scopes) if entry.documents is None}
         with self._lock:
             recalled = self._recalled.get(reader)
             known = {} if recalled is None else {id: recalled.by_id.get(id) for id in ids}
         return {
             id: each
             for id, each in known.items()
-            if each is not None and each.metadata.get("source") in asked_anew
+            if each is not None and each.metadata.get("source") in not_catalogues
         }
 
     def forget(self, owner: Scope) -> None:
-        """Forget what an owner's readers were shown: the owner is erased."""
+        """Forget the passages shown to an owner's readers, because the owner is erased."""
         with self._lock:
             self._recalled.pop(owner, None)
 
     def reports(self, scopes: Sequence[Scope]) -> tuple[SourceReport, ...]:
-        """Return how the sources of some scopes stand, by name."""
+        """Return status reports of the sources of some scopes, by name."""
         self._check_open()
         return tuple(map(_report, self.of(scopes)))
 
     def close(self) -> None:
-        """Close every source, also where one fails to; twice does no harm."""
+        """Close every source, even if one fails to close; idempotent."""
         with self._lock:
             self._is_closed = True
-            kept, self._kept = [*self._kept.values()], {}
+            entry, self._sources = [*self._sources.values()], {}
             self._recalled.clear()
         with ExitStack() as closing:
-            for each in kept:
+            for each in entry:
                 closing.callback(each.source.close)
 
     def _check_open(self) -> None:
         if self._is_closed:
             raise StoreUnavailable(self._location, "the store is closed")
 
-    def _ask(self, kept: Kept, query: str, within_s: float) -> Future[Answer] | None:
-        """Begin to ask a source; a catalogue that is being asked is waited for, not asked again."""
+    def _ask(self, entry: RegisteredSource, query: str, within_s: float) -> Future[Answer] | None:
+        """Start to query a source; an open query of a catalogue is shared, not repeated."""
         with self._lock:
-            kept.asked = [each for each in kept.asked if not each.done()]
-            if kept.shelf is not None and kept.asked:
-                return kept.asked[0]
-            if len(kept.asked) >= MAX_ASKED:
+            entry.asked = [each for each in entry.asked if not each.done()]
+            if entry.documents is not None and entry.asked:
+                return entry.asked[0]
+            if len(entry.asked) >= MAX_ASKED:
                 return None
-            future = self._beside(partial(self._look, kept, query, within_s))
-            kept.asked.append(future)
+            future = self._beside(partial(self._look, entry, query, within_s))
+            entry.asked.append(future)
             return future
 
-    def _look(self, kept: Kept, query: str, within_s: float) -> Answer:
-        policy = self._policies.policy_for(kept.scope.org)
-        if Capability.REMOTE in kept.source.capabilities:
+    def _look(self, entry: RegisteredSource, query: str, within_s: float) -> Answer:
+        policy = self._policies.policy_for(entry.scope.org)
+        if Capability.REMOTE in entry.source.capabilities:
             query = told_to_others(query, policy)
-        found = kept.source.look(query, within_s=within_s)
-        kept.skipped = found.skipped
+        found = entry.source.look(query, within_s=within_s)
+        entry.skipped = found.skipped
         now = from_us(self._clock.now_us())
-        name, shelf = kept.name, kept.shelf
-        if shelf is None:
-            made = shown_passages(name, kept.scope, found.passages, policy, now, {})
+        name, documents = entry.name, entry.documents
+        if documents is None:
+            made = shown_passages(name, entry.scope, found.passages, policy, now, {})
             return Answer(frozen=passage_columns(made, self._indexes))
         revision = f"{found.revision} {policy.hash}"
-        if shelf.revision != revision:
-            known = shelf.passages if shelf.revision.endswith(policy.hash) else {}
-            made = shown_passages(name, kept.scope, found.passages, policy, now, known)
-            shelf.put(made, revision)
-        return Answer(shelf.index)
+        if documents.revision != revision:
+            known = documents.passages if documents.revision.endswith(policy.hash) else {}
+            made = shown_passages(name, entry.scope, found.passages, policy, now, known)
+            documents.put(made, revision)
+        return Answer(documents.index)
 
-    def _answer(self, kept: Kept, future: Future[Answer] | None) -> Answer | None:
-        """Return what a source said; None, with a problem noted, if it said nothing in time."""
+    def _answer(self, entry: RegisteredSource, future: Future[Answer] | None) -> Answer | None:
+        """Return a source's answer; None, and record the problem, if it failed or is late."""
         if future is None or not future.done():
-            kept.problem = BUSY if future is None else LATE
+            entry.problem = BUSY if future is None else LATE
             return None
         error = future.exception()
         if error is not None:
-            # Of an error that is none of ours the name only: others wrote its text.
+            # Of a foreign error only the class is reported, because its text may hold anything.
             known = isinstance(error, SourceUnavailable)
-            kept.problem = str(error) if known else type(error).__name__
+            entry.problem = str(error) if known else type(error).__name__
             return None
-        kept.problem = None
+        entry.problem = None
         return future.result()
 
 
 class SourcesAsked(NamedTuple):
-    """Sources that are being asked.
+    """Open queries of one read.
 
     Attributes:
-        asked: Each with its answer to come; None where it was not asked, having too much to do.
-        ends_at: Until when it is waited for, on the monotonic clock.
+        asked: Each source with its future answer; None if it had too many open queries.
+        ends_at: Deadline on the monotonic clock, in seconds.
     """
 
-    asked: Sequence[tuple[Kept, Future[Answer] | None]]
+    asked: Sequence[tuple[RegisteredSource, Future[Answer] | None]]
     ends_at: float
 
 
-def _report(kept: Kept) -> SourceReport:
-    standing = None if kept.shelf is None else kept.shelf.passages.values()
-    paths = None if standing is None else {each.metadata.get("path") for each in standing}
+def _report(entry: RegisteredSource) -> SourceReport:
+    current = None if entry.documents is None else entry.documents.passages.values()
+    paths = None if current is None else {each.metadata.get("path") for each in current}
     return SourceReport(
-        name=kept.name,
-        scope=kept.scope.path,
+        name=entry.name,
+        scope=entry.scope.path,
         documents=None if paths is None else len(paths),
-        passages=None if standing is None else len(standing),
-        problem=kept.problem,
-        skipped=kept.skipped,
+        passages=None if current is None else len(current),
+        problem=entry.problem,
+        skipped=entry.skipped,
     )

@@ -1,8 +1,8 @@
-"""Passages of documents, looked through before anybody is shown them.
+"""Screens passages of documents before a reader sees them.
 
-They are not stored, so nothing can be blocked. What policy would keep out of memory is struck out
-of a passage where it is a secret or personal data; where it is a command to whoever reads it the
-passage stays out of prompts. Whatever was found is told as a warning.
+Passages are not stored, so nothing can be blocked. Secrets and personal data that policy keeps out
+of memory are struck out. A passage with a command to its reader stays out of prompts. Every finding
+is shown as a warning.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def shown_passages(
 
     Args:
         source: Name of their source.
-        scope: For which it is registered.
-        passages: As the source gave them; blank ones are left out.
-        policy: That is in force for the scope.
-        now: The clock; stands for a change that nobody knows the time of.
-        known: Those that were looked through under the same policy before, by id.
+        scope: Scope of its registration.
+        passages: From the source; blank ones are left out.
+        policy: In force for the scope.
+        now: The clock; used where the time of a change is unknown.
+        known: Passages already screened under the same policy, by id.
     """
     shown = dict[str, Memory]()
     counted = dict[str, int]()
@@ -54,14 +54,14 @@ def shown_passages(
         first = passage_id(source, scope, passage)
         nth = counted[first] = counted.get(first, -1) + 1
         id = first if nth == 0 else passage_id(source, scope, passage, nth)
-        shown[id] = _again(known.get(id), passage) or _looked_through(
+        shown[id] = _cached_if_unchanged(known.get(id), passage) or _screened(
             source, scope, passage, policy, now, nth
         )
     return list(shown.values())
 
 
 def told_to_others(query: str, policy: Policy) -> str:
-    """Return what a source over a network is told of a query: no secret that somebody put in it."""
+    """Return a query as a networked source may see it: without secrets."""
     found = (each for each in look(query) if each.concern is Concern.SECRET)
     return strike(query, [each for each in found if policy.hygiene.action_on(each) in _STRUCK])
 
@@ -71,8 +71,8 @@ def _readable(passage: Passage) -> Passage:
     return replace(passage, **texts)
 
 
-def _again(known: Memory | None, passage: Passage) -> Memory | None:
-    """Return a passage that was looked through before, where it stands now; None if it was not."""
+def _cached_if_unchanged(known: Memory | None, passage: Passage) -> Memory | None:
+    """Return a passage from the cache if time, title and position are unchanged, else None."""
     if known is None or (passage.changed_at, passage.title) != (
         known.created_at,
         known.metadata.get("title", ""),
@@ -83,18 +83,18 @@ def _again(known: Memory | None, passage: Passage) -> Memory | None:
     return None
 
 
-def _looked_through(
+def _screened(
     source: str, scope: Scope, passage: Passage, policy: Policy, now: datetime, nth: int
 ) -> Memory:
     rules = policy.hygiene
-    told = dict[str, None]()
+    marks_found = dict[str, None]()
     withheld = False
     clean = dict[str, Any]()
     for name in _FIELDS:
         text = getattr(passage, name)
         found = [f for f in look(text, Trust.EXTERNAL) if rules.action_on(f) is not Action.ALLOW]
-        told.update(dict.fromkeys(each.mark for each in found))
-        withheld |= any(_commands(f) and rules.action_on(f) in _WITHHELD for f in found)
+        marks_found.update(dict.fromkeys(each.mark for each in found))
+        withheld |= any(_is_command(f) and rules.action_on(f) in _WITHHELD for f in found)
         clean[name] = strike(text, [f for f in found if _is_struck(f, rules.action_on(f))])
     made = as_memory(
         source,
@@ -103,17 +103,17 @@ def _looked_through(
         content_hash=content_hash(clean["text"]),
         read_at=now,
         nth=nth,
-        marks=[*told],
+        marks=[*marks_found],
         withheld=withheld,
     )
-    # Named by what it says, not by what policy leaves of it: a citation outlives a policy.
+    # The id comes from the original text, so that a citation survives a change of policy.
     id = passage_id(source, scope, passage, nth)
     return made if made.id == id else replace(made, id=id, root=id)
 
 
-def _commands(finding: Finding) -> bool:
+def _is_command(finding: Finding) -> bool:
     return finding.concern is Concern.POISON
 
 
 def _is_struck(finding: Finding, action: Action) -> bool:
-    return action is Action.REDACT or (action is Action.BLOCK and not _commands(finding))
+    return action is Action.REDACT or (action is Action.BLOCK and not _is_command(finding))

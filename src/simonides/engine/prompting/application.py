@@ -1,13 +1,12 @@
-"""Whether a memory shows in an answer, as far as rules can tell.
+"""Detects by rules whether an answer applies a memory.
 
-Two rules, and neither understands the text.
+There are two rules, and neither understands the text.
 
 * **Effects.** The value under some keys has a sign that can be checked: a channel is named in the
-  text, a concise answer has at most 80 words and 3 sentences. Where there is such a sign the rule
-  decides both ways.
-* **Words.** A memory shows where an answer holds at least half of its telling terms, and all of
-  them that have a digit. Telling are the terms that the question did not hold already. This rule
-  says only yes: what was put in other words shows nothing, and may have been applied all the same.
+  text, a concise answer has at most 80 words and 3 sentences. Such a sign decides both ways.
+* **Words.** A memory is applied where an answer holds at least half of its distinctive terms, and
+  all of those with a digit. A term is distinctive if the question does not hold it. This rule
+  only confirms: a paraphrase shows no sign, and may apply the memory all the same.
 """
 
 from __future__ import annotations
@@ -20,27 +19,32 @@ from simonides.text import patterns
 from simonides.text.analyser import analyse
 
 ENGLISH_PREFIX = "Incident update:"
-"""How an answer of the reference agent in English starts, agreed with the model, so that the
-language can be checked."""
+"""First words of the reference agent's answers in English, agreed with the model, so that the
+language can be checked.
+"""
 
 CONCISE_WORDS = 80
 CONCISE_SENTENCES = 3
-"""What counts as concise."""
+"""Bounds of a concise answer."""
 
 MAX_VALUE_WORDS = 3
-"""Longest value under a key; what is longer is a sentence about one, which no effect can read;
-chosen.
+"""Longest value under a key, in characters; chosen. A longer one is a sentence about the value,
+which no effect can parse.
 """
 
 TELLING_SHARE = 0.5
-"""Share of the telling terms that an answer must hold; chosen, to let a list be told in part."""
+"""Share of the distinctive terms that an answer must hold; chosen, to permit a partly repeated
+list.
+"""
 
 _WORDS = r"\S+"
 # An end of a sentence: a stop, then space or the end; "12.5 %" and "us-east-1.db" are none.
 _SENTENCE_END = r"[.!?。！？]+(?:[\s\"')\]]|$)"
 
 Effect: TypeAlias = Callable[[str, str], bool | None]
-"""From a memory's value and the answer to whether it shows; None where nothing can be checked."""
+"""Maps a memory's value and the answer to whether it is applied; None where no check is
+possible.
+"""
 
 
 def language_shows(value: str, answer: str) -> bool | None:
@@ -66,18 +70,18 @@ EFFECTS: Mapping[str, Effect] = {
     "response_style": style_shows,
     "update_channel": channel_shows,
 }
-"""Effects that any answer shows, by key."""
+"""Effects that can be checked in any answer, by key."""
 
 AGENT_EFFECTS: Mapping[str, Effect] = {"language": language_shows, **EFFECTS}
-"""Those, and what the reference agent has agreed with its model."""
+"""Those, and the signs that the reference agent has agreed with its model."""
 
 
 def applied(memory: Memory, question: str, answer: str) -> bool | None:
-    """Return whether a memory shows in an answer; None where no rule can tell.
+    """Return whether an answer applies a memory; None where no rule can tell.
 
     Args:
         memory: That the answer may have used.
-        question: What was asked; its words prove nothing.
+        question: Its words prove nothing.
         answer: A text.
     """
     effect = EFFECTS.get(memory.key or "")

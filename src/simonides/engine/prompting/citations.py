@@ -1,4 +1,4 @@
-"""What an answer refers to, and whether that was shown."""
+"""Finds the citations in an answer and compares them with what was shown."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from simonides.domain.reading.receipt import Receipt
 from simonides.engine.prompting.application import applied
 from simonides.text import patterns
 
-# A hexadecimal digit next to it would make it part of another, longer name.
+# An adjacent hexadecimal digit would make it part of a longer name.
 _ID = r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
 
 
 def cited_in(answer: str) -> tuple[str, ...]:
-    """Return the ids that a text names, in their order, each once, in lower case."""
-    # The engine works on UTF-8, and a model's text may hold anything.
+    """Return the ids that a text names, in order, each once, in lower case."""
+    # The engine works on UTF-8, and a model's text may hold invalid characters.
     text = answer.encode("utf-8", "replace").decode("utf-8")
     found = patterns.compile(_ID, ignore_case=True).finditer(text)
     return tuple(dict.fromkeys(str(match.group()).lower() for match in found))
 
 
 def resolved(names: Sequence[str], receipt: Receipt) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the ids that names mean, which may be keys of what was shown, and the names that
-    mean nothing of it.
+    """Return the ids that names refer to, and the names that match nothing in the receipt.
+
+    A name is an id or a key of a memory that was shown.
     """
     by_key = {shown.key: shown.id for shown in receipt.returned if shown.key is not None}
     ids = {shown.id for shown in receipt.returned}
@@ -40,15 +41,15 @@ def verified(
     found: Mapping[str, Memory],
     answer: str | None = None,
 ) -> Verification:
-    """Compare what is cited with the receipt, the receipt with what is stored, and what is stored
-    with the answer.
+    """Compare citations with the receipt, the receipt with the store, and the store with the
+    answer.
 
     Args:
         ids: Cited and shown.
         unshown: Cited and not shown.
-        receipt: What was shown.
-        found: Of those that were shown, what can still be read.
-        answer: The text; None where there is none.
+        receipt: Of what was shown.
+        found: Memories of the receipt that can still be read.
+        answer: The text; None without one.
     """
     versions = {shown.id: shown.version for shown in receipt.returned}
     there = [found[id] for id in ids if id in found]

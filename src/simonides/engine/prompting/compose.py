@@ -1,4 +1,4 @@
-"""Which memories go into a digest: in their order, as long as every budget holds."""
+"""Selects the memories of a digest, in order of preference, within every budget."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from simonides.engine.prompting.render import (
 )
 
 Count = Callable[[str], int]
-"""How many tokens a text costs."""
+"""Counts the tokens of a text."""
 
 _ORDER = tuple(Section)
 
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """What was chosen.
+    """The result of a selection.
 
     Attributes:
         text: The whole block.
         items: Its lines, in their order.
-        chosen: The same hits in the order in which they were chosen.
-        dropped: The others, in the order in which they were looked at.
+        chosen: The same hits in the order of selection.
+        dropped: The others, in the order in which they were tried.
     """
 
     text: str
@@ -58,17 +58,17 @@ def compose(
     *,
     reader: Scope | None = None,
 ) -> Composed:
-    """Take hits one after the other, each if there is room for it, cut if need be.
+    """Select hits one after the other while they fit, shortened if need be.
 
-    Those that were chosen, composed again by the same rules, give the same text: what is left out
-    uses up nothing.
+    Composing the selected hits again by the same rules gives the same text, because dropped hits
+    use no budget.
 
     Args:
         hits: In the order of preference.
         rules: Budgets and conditions.
         now: The clock, for warnings.
         count: Tokens of a text.
-        reader: Home of who reads: of another user's memories it is said whose they are.
+        reader: Home of the reader; a line names the owner of another user's memory.
     """
     draft = _Draft(rules, count, reader)
     chosen: list[Hit] = []
@@ -94,7 +94,7 @@ def compose(
 
 
 def _name_of(memory: Memory) -> str | None:
-    """What makes equal texts two statements: two keys may both hold "yes", two people say it."""
+    """Return what tells equal texts apart: two keys may both hold "yes", two people may say it."""
     return memory.speaker if is_turn(memory) else memory.key
 
 
@@ -112,7 +112,7 @@ def section_of(memory: Memory) -> Section:
 
 
 class _Draft:
-    """A digest as far as it is filled; within all budgets at any time."""
+    """A partly filled digest, within all budgets at any time."""
 
     def __init__(self, rules: DigestRules, count: Count, reader: Scope | None) -> None:
         self._rules = rules
@@ -129,7 +129,7 @@ class _Draft:
         return page([item.line for item in self.items])
 
     def add(self, hit: Hit, now: datetime) -> str | None:
-        """Take a memory in, cut as much as it must be; return the budget that leaves no room."""
+        """Add a memory, shortened as needed; return the exceeded budget if it does not fit."""
         section = section_of(hit.memory)
         mine, total = self._rules.budget(section), self._rules.total
         if len(self._parts[section]) >= mine.items:
@@ -144,7 +144,7 @@ class _Draft:
         return None
 
     def _longest(self, made: Written, section: Section) -> tuple[Line | None, str | None]:
-        """Return the longest line that fits, or the budget in whose way it is."""
+        """Return the longest line that fits, or the budget that it exceeds."""
         most = self._rules.longest(section)
         line = made.line(most)
         if self._refusal(line, section) is None:

@@ -1,4 +1,4 @@
-"""Memories that go to a model unasked, and those that it or its host asks for."""
+"""Supplies memories to a model: pushed by policy, or pulled by the model or its host."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from simonides.text.normalise import check_text
 TOOL_NAME = "search_memory"
 
 LOOKED_AT = 4
-"""Hits that are looked at for each that is wanted; chosen: some may not be shown, or say the same
-as others."""
+"""Hits that are tried for each one wanted; chosen, because some may not be shown or are
+duplicates.
+"""
 
 MAX_CALL_BYTES = 64 * 1024
-"""Longest arguments of a call that are read; a query has a few hundred characters."""
+"""Longest arguments of a call that are parsed, in characters; a query has a few hundred."""
 
 _ABOUT = (
     "Search what is remembered about the user and the work: facts, preferences, rules and past "
@@ -54,7 +55,7 @@ def _about(layers: Sequence[Layer]) -> str:
 
 
 class Supplier:
-    """Pushes and pulls for one principal; each gives a digest, since it goes into a prompt."""
+    """Pushes and pulls for one principal; each returns a digest, because it goes into a prompt."""
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class Supplier:
         )
         kinds = dict.fromkeys(push.kinds)
         if self._principal.session is not None:
-            kinds[Kind.EPISODIC] = None  # for what the session before was about
+            kinds[Kind.EPISODIC] = None  # for the summary of the previous session
         cue = await self._asker.cue(
             about, verb="push", kinds=[kind.value for kind in kinds], preference_bias=True
         )
@@ -112,12 +113,12 @@ class Supplier:
         return await self.pull(query, items, layer=layer)
 
     async def around_tool(self, name: str, given: object, error: str | None = None) -> Digest:
-        """Return what is remembered about a call of a tool.
+        """Return the memories about a tool call.
 
         Args:
             name: Of the tool.
             given: Its input: text, or data, of which the JSON is searched for.
-            error: What the tool said when it failed, which then comes first.
+            error: The tool's error message; the query begins with it.
 
         Raises:
             InvalidInput: If the name is no text, or the input neither text nor data.
@@ -171,8 +172,8 @@ class Supplier:
         names = resolve_scopes(intent, self.policy)
         if isinstance(names, Violation):
             return ToolReply(f"{TOOL_NAME} was refused: {names.reason}", refused=names.reason)
-        # Execution says whose memories a model may read. Documents are for who may read the scope
-        # that they were registered for; nobody's memories are among them.
+        # The execution policy limits whose memories a model may read. Documents are open to all
+        # readers of the scope of their registration, and hold no memories.
         reachable = paths(names, self._principal.home) if layer is Layer.L2 else None
         found = await self.pull(intent.query, intent.top_k, reachable, layer)
         return ToolReply(found.text, found)
@@ -183,14 +184,16 @@ class Supplier:
 
     @property
     def _layers(self) -> tuple[Layer, ...]:
-        """The layers that there is anything in to be searched, but for memory, which always is."""
+        """The layers that hold anything to search, besides memory, which is always searched."""
         has_documents = self._library.of(self._principal.home.lineage)
         in_session = self._principal.session is not None
         said = (Layer.L1,) if in_session else ()
         return (*MEMORY, *said, *((Layer.L3,) if has_documents else ()))
 
     def _intent(self, given: object) -> Intent | Violation:
-        """Return what a model's call asks for: hostile input, like all that models say."""
+        """Return the intent of a model's call; the arguments are hostile input, like all model
+        output.
+        """
         if not isinstance(given, Mapping):
             return Violation("invalid_retrieval_intent:not_object")
         if not given.keys() <= {"query", "layer", "top_k"}:
@@ -206,7 +209,7 @@ class Supplier:
 
 
 def _layer_of(given: object) -> Layer | None:
-    """Return the layer that a call names; None where it names none that there is."""
+    """Return the layer that a call names; None if it names no existing one."""
     named = given.get("layer", Layer.L2) if isinstance(given, Mapping) else None
     return next((layer for layer in Layer if layer == named), None)
 
@@ -223,7 +226,7 @@ def _parsed(arguments: object) -> object:
 
 
 def _text_of(field: str, given: object, chars: int) -> str:
-    """Return the beginning of a tool's input or error; it may hold anything, a file for one."""
+    """Return the beginning of a tool's input or error, which may be large, such as a file."""
     if not isinstance(given, str):
         try:
             given = json.dumps(given, ensure_ascii=False, default=str)

@@ -1,4 +1,4 @@
-"""The order of a digest: rank, choose, write, give a receipt; and what came of it."""
+"""Builds digests: rank, select, write, make a receipt; and checks how answers use them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from simonides.engine.recall.query import (
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.recall.reader import Reader
 from simonides.engine.recall.session_search import NOT_STORED
-from simonides.engine.recall.slow_models import rank_again
+from simonides.engine.recall.slow_models import rerank_best
 from simonides.hygiene.contradiction.stances import GUARD, warns
 from simonides.retrieval.index.indexer import Query
 from simonides.retrieval.query.read_view import ReadView
@@ -49,18 +49,19 @@ from simonides.retrieval.ranking.ranker import Ranked, filtered_hits
 from simonides.text.normalise import check_text
 
 MAX_ANSWER_BYTES = 1024 * 1024
-"""Longest answer that is looked through for what it cites; chosen."""
+"""Longest answer that is searched for citations, in characters; chosen."""
 
 MAX_BELOW = 5
-"""How many of those below the floor a receipt names, where the best lie there; chosen."""
+"""Number of best hits below the floor that a receipt names; chosen."""
 
 MAX_DROPPED = 50
-"""Most memories that a receipt names as left out; chosen, to bound its size."""
+"""Most dropped memories that a receipt names; chosen, to bound its size."""
 
 
 class DigestBuilder:
-    """Makes the digests of one principal and checks what answers make of them; its receipts go to
-    the journal.
+    """Builds the digests of one principal and verifies the answers to them.
+
+    Its receipts go to the journal.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class DigestBuilder:
         max_chars: int | None,
         max_tokens: int | None,
     ) -> DigestRules:
-        """Return the policy's rules, with the floor in force and what a caller asked for otherwise.
+        """Return the policy's rules, with the floor in force and the caller's overrides.
 
         Raises:
             InvalidInput: If a budget is out of range.
@@ -109,12 +110,12 @@ class DigestBuilder:
         rules: DigestRules,
         trigger: Trigger = Trigger.ASKED,
     ) -> Digest:
-        """Return the digest of what a cue reads, and leave its receipt for the journal.
+        """Return the digest of what a cue reads, and add its receipt to the journal.
 
         Args:
-            cue: What is asked; its floor and limit are those of the rules.
-            rules: What is shown.
-            trigger: What for.
+            cue: The query; its floor and limit are those of the rules.
+            rules: Budgets and conditions.
+            trigger: Purpose of the digest.
         """
         counters = self._counters
         began = counters.now()
@@ -126,10 +127,10 @@ class DigestBuilder:
         self._notes.read(stored, made.receipt.at)
         self._notes.add(made.receipt)
         shown = [item.memory for item in made.items]
-        # What the user said in this session is his own: to hold his next words against it would
-        # keep it from being stored at all.
-        told = [m for m in shown if m.version > NOT_STORED or m.trust is not Trust.USER]
-        self._notes.show(self._principal.session, told, made.receipt.at)
+        # The user's unstored statements of this session are not recorded as shown. When repeated,
+        # they would be taken for an echo and never be stored.
+        recorded = [m for m in shown if m.version > NOT_STORED or m.trust is not Trust.USER]
+        self._notes.show(self._principal.session, recorded, made.receipt.at)
         self._reader.note_passages(shown)
         off = not rules.enabled or RECALL_OFF in made.receipt.degraded
         counters.read("digest", began, found=bool(made.items), off=off)
@@ -154,10 +155,10 @@ class DigestBuilder:
     async def _count_use(
         self, ids: Sequence[str], text: str | None, receipt: Receipt, found: Mapping[str, Memory]
     ) -> None:
-        """Let the floor know what an answer made of what was shown.
+        """Report to the floor how an answer used what was shown.
 
-        A list of names is a declaration, though it be empty. A text that names nothing, and in
-        which nothing shows, tells nothing: many answers do not say what they are made from.
+        A list of names is a declaration, even if empty. A text without citations or applied
+        memories is no evidence, because many answers do not name their sources.
         """
         used = set(ids)
         if text is not None:
@@ -167,11 +168,11 @@ class DigestBuilder:
         await self._floors.learn(receipt, used)
 
     def made(self, view: ReadView, cue: Cue, rules: DigestRules, trigger: Trigger) -> Digest:
-        """Return the digest of what was looked at; leaves nothing for the journal."""
+        """Return the digest of a view; writes nothing to the journal."""
         query, lost, fusion = self._query(cue.query, rules, view)
         ranked = self._reader.rank(view, query, cue, fusion)
         below = _below(ranked)
-        ranked, lost = rank_again(self._runtime, ranked, cue, lost, view.degraded)
+        ranked, lost = rerank_best(self._runtime, ranked, cue, lost, view.degraded)
         hits = self._candidates(ranked, cue, rules, trigger)
         count = self._runtime.models.tokens.count
         home = self._principal.home
@@ -194,9 +195,10 @@ class DigestBuilder:
     def _query(
         self, text: str, rules: DigestRules, view: ReadView
     ) -> tuple[Query, Sequence[str], Fusion | None]:
-        """Return what looks for candidates: the sources that the rules allow and that there were.
+        """Return the query for candidates, by the retrievers that the rules allow and that were
+        available.
 
-        With neither there is no query: only what is a candidate whatever is asked.
+        Without any the query is empty, and finds only the hits that do not depend on it.
         """
         by_meaning = rules.by_meaning and "vector" not in view.degraded
         asked = text if rules.by_keyword or by_meaning else ""
@@ -209,14 +211,14 @@ class DigestBuilder:
     def _candidates(
         self, ranked: Ranked, cue: Cue, rules: DigestRules, trigger: Trigger
     ) -> list[Hit]:
-        """Return what may be shown, best first: what is pinned or named by the rules, and what the
-        user does not want and the query is about, before what the query finds, since nothing
-        but room decides of it.
+        """Return the hits that may be shown, best first.
 
-        A pull shows what it finds and nothing else. A push shows the task's own memories beside
-        what it finds, however little they have to do with it; one for a session also what
-        the session before was about, whenever that was, and of what else happened only what
-        policy has pushed.
+        Pinned memories and those named by the rules come before the hits of the query. So do guards
+        (what the user does not want) that the query is about. Only the budgets can drop them.
+
+        A pull returns only the hits of its query. A push for a task adds the task's own memories,
+        however low they rank. A push for a session adds the summary of the previous session,
+        whatever its age. Of the other kinds it returns those that policy pushes.
         """
         if trigger is Trigger.PULL:
             return [*ranked.hits()]
@@ -241,7 +243,6 @@ class DigestBuilder:
 
 
 def _latest_summary(ranked: Ranked, cue: Cue) -> list[Hit]:
-    """Return the latest session summary that the cue may read, if there is one."""
     every = replace(cue, limit=MAX_LIMIT)
     summaries = filtered_hits(ranked, every, OneOf("category", (SUMMARY_CATEGORY,)))
     latest = max(summaries, key=lambda hit: (hit.memory.created_at, hit.memory.id), default=None)
@@ -261,7 +262,7 @@ def _always(rules: DigestRules) -> Filter:
 
 
 def _below(ranked: Ranked) -> list[Dropped]:
-    """Return the best without a floor, by the scores that no reranker has seen."""
+    """Return the best hits below the floor, by their scores before reranking."""
     dropped = partial(Dropped, reason="below_floor")
     slots = ranked.unfloored(MAX_BELOW).tolist()
     return [dropped(ranked.pool.row(slot).id, ranked.score.item(slot)) for slot in slots]

@@ -1,4 +1,4 @@
-"""The floors in force for one principal's owner, and what is learned of them."""
+"""The relevance floors in force for one principal's owner, and how they adapt to use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simonides.policy.policy import Policy
 
 
 class Floors:
-    """Tells how relevant a memory must be to be put before a model, by what came of others.
+    """Determines how relevant a memory must be to go into a prompt, from the use of earlier ones.
 
     It is learned per owner: a user and its tasks share it.
     """
@@ -35,13 +35,13 @@ class Floors:
         return (await self._state()).floor(_base(policy, trigger), policy.feedback)
 
     async def learn(self, receipt: Receipt, used: Collection[str]) -> None:
-        """Take note of what an answer used of what one of this principal's reads showed.
+        """Record which memories shown by a read an answer used.
 
-        It counts with the next writing of the journal, once, however often it is said.
+        It takes effect when the journal is next written, and counts once, even if reported again.
         """
         policy, cue, me = self._policy, receipt.cue, self._principal
         mine = (receipt.reader, cue.agent, cue.purpose) == (me.home, me.agent, me.purpose)
-        # Where recall is off nothing was found because nothing was looked for.
+        # With recall off, nothing was searched, so an empty result is no evidence.
         if not (policy.feedback.enabled and mine) or RECALL_OFF in receipt.degraded:
             return
         trigger = Trigger.ASKED if receipt.page is None else receipt.page.trigger
@@ -50,7 +50,7 @@ class Floors:
             self._notes.add(Used(seen, policy.digest.floor, policy.feedback))
 
     async def report(self) -> dict[str, Any]:
-        """Return the floors in force and the rates that they go by, for ``status``.
+        """Return the floors in force and their use rates, for ``status``.
 
         Rates are those of the last decision, None before the first; ``reads`` count towards the
         next.
@@ -68,7 +68,7 @@ class Floors:
         try:
             return await self._journal.floors(self._notes)
         except StoreUnavailable:
-            # What is warm still answers, and says that it does, at the policy's floor.
+            # Warm indexes still answer, and report the outage; they use the policy's floor.
             return FloorState()
 
     @property

@@ -1,11 +1,15 @@
-r"""How a memory is written into a prompt: as one line of attributed, quoted data.
+r"""Renders a memory for a prompt, as one line of attributed, quoted data.
 
-What was remembered was written by others. Whatever it holds, it stays within the quotes of its own
-line: white space is folded, so that it begins no line; quotes and the brackets of the frame are
-written as JSON writes them (``\"``, ``\u003c``), so that it closes neither; what cannot be seen
-(controls, direction marks, tags) is left out, so that nothing is said that a person would not read.
-Of what came from outside nothing at all stands outside quotes: no name that it gave itself, its
-speaker or a part of its triple either.
+The text of a memory was written by others, so it must not leave the quotes of its line:
+
+* White space is folded, so that it starts no new line.
+* Quotes and the brackets of the frame are escaped as in JSON (``\"``, ``\u003c``), so that it
+  closes neither.
+* Invisible characters (controls, direction marks, tags) are dropped, so that a person reads all of
+  it.
+
+Nothing of an external memory is outside quotes. That includes the name that it gave itself, its
+speaker and the parts of its triple.
 """
 
 from __future__ import annotations
@@ -31,17 +35,19 @@ from simonides.text.visible import folded, is_hidden
 from simonides.text.visible import visible as visible
 
 FORMAT = "digest 1"
-"""Version of the rendering; raised with any change of a byte, receipts name it."""
+"""Version of the rendering, named in receipts; raised with any change of a byte."""
 
 EMPTY = f"{TITLE}\n(empty: nothing that is remembered bears on this)"
 CUT = "…"
-"""The mark of a text that was shortened."""
+"""The mark of a shortened text."""
 
 MAX_NAME_CHARS = 60
-"""Longest name of a key, speaker or part of a triple in a line; chosen."""
+"""Longest name of a key, speaker or part of a triple in a line, in characters; chosen."""
 
 MAX_CITATION_CHARS = 160
-"""Longest citation of a passage; chosen: a path of several folders, and a page or a line."""
+"""Longest citation of a passage, in characters; chosen: a path of several folders, and a page or a
+line.
+"""
 
 _FRAME = f"{TITLE}\n{NOTE}\n{OPEN}\n%s\n{CLOSE}"
 _BARE = frozenset(" _-.'/@&+,#")
@@ -67,12 +73,12 @@ def page(lines: Sequence[str]) -> str:
 
 
 def written(memory: Memory, now: datetime, reader: Scope | None = None) -> Written:
-    """Return a memory made ready to be written as long as there is room.
+    """Prepare a memory for rendering at any length.
 
     Args:
-        memory: What is told.
+        memory: The memory.
         now: The clock, for warnings.
-        reader: Who reads: of another user's memory the line says whose it is.
+        reader: The reader; the line names the owner of another user's memory.
     """
     evidence = memory.content
     name = quoted if memory.trust is Trust.EXTERNAL else named
@@ -92,10 +98,10 @@ def written(memory: Memory, now: datetime, reader: Scope | None = None) -> Writt
 
 
 class Written:
-    """A line whose content can be had at any length.
+    """A line whose content can be shortened to any length.
 
     Attributes:
-        most: Characters that the content has, or more than any line would show of it.
+        most: Length of the content in characters, or more than any line would show of it.
     """
 
     def __init__(self, lead: str, content: str, tail: str) -> None:
@@ -108,8 +114,9 @@ class Written:
         self._ended = False
 
     def line(self, chars: int) -> Line:
-        """Return the line with at most so many characters of content, as they are written; the
-        mark of what is cut is one of them.
+        """Return the line with at most ``chars`` characters of escaped content.
+
+        The mark of a cut counts as one of them.
         """
         self._read(chars + 1)
         if self._ended and self._length <= chars:
@@ -121,7 +128,7 @@ class Written:
                 break
             kept.append(piece)
             left -= len(piece)
-        # A letter without the marks that belong to it is another letter.
+        # A letter without its combining marks is a different letter.
         if len(kept) < len(self._pieces) and unicodedata.combining(self._pieces[len(kept)][0]):
             while kept and unicodedata.combining(kept.pop()[0]):
                 continue
@@ -136,8 +143,8 @@ class Written:
 
 
 def escaped(text: str) -> Iterator[str]:
-    """Return a text character by character as it may stand between quotes; see the module."""
-    # Most of what is written into prompts is plain; a digest took three times as long without this.
+    """Return a text character by character, escaped for use between quotes."""
+    # Fast path: most text is plain. Without it a digest took three times as long.
     if text.isascii() and text.isprintable() and _SPECIAL.isdisjoint(text):
         return iter(text)
     return _escaped(text)
@@ -160,14 +167,14 @@ def _escaped(text: str) -> Iterator[str]:
 
 
 def named(name: str | None) -> str:
-    """Return a name as it may stand outside quotes, or between quotes if it may not."""
+    """Return a name bare if it is safe outside quotes, otherwise quoted."""
     shown = _short(name)
     is_bare = bool(shown) and all(char.isalnum() or char in _BARE for char in shown.rstrip(CUT))
     return shown if is_bare else f'"{shown}"'
 
 
 def quoted(name: str | None, most: int = MAX_NAME_CHARS) -> str:
-    """Return a name between quotes, of so many characters at most."""
+    """Return a quoted name of at most ``most`` characters."""
     return f'"{_short(name, most)}"'
 
 
@@ -179,7 +186,7 @@ def _short(name: str | None, most: int = MAX_NAME_CHARS) -> str:
             pieces[-1] = CUT
             break
         pieces.append(piece)
-    # What is left out may have stood between blanks.
+    # Characters that were left out may have been between blanks.
     return "".join(pieces).strip()
 
 
@@ -195,7 +202,7 @@ def _stated(triple: Triple, name: Callable[[str | None], str]) -> str:
 
 
 def other_user(memory: Memory, reader: Scope | None) -> str | None:
-    """Return whose memory it is, if another user's than who reads."""
+    """Return the owner of a memory if it is another user than the reader."""
     whose = memory.scope.user
     return whose if reader is not None and whose != reader.user else None
 
@@ -203,12 +210,12 @@ def other_user(memory: Memory, reader: Scope | None) -> str | None:
 def _attribution(memory: Memory, now: datetime, reader: Scope | None) -> str:
     said = memory.valid_from or memory.created_at
     source = f"{memory.source.value} {said.date().isoformat()} {memory.confidence:.2f}"
-    # Whom it came from last does not tell where it came from.
+    # The trust differs from the source's, which alone does not show the origin.
     trust = () if memory.trust is memory.source.trust else (f"trust {memory.trust.value}",)
-    told = (memory.id, source, *trust, *memory.warnings(now))
+    parts = (memory.id, source, *trust, *memory.warnings(now))
     whose = other_user(memory, reader)
     if whose is not None:
-        told += (f"of {quoted(whose)}",)
+        parts += (f"of {quoted(whose)}",)
     if memory.is_passage:
-        told += (f"from {quoted(citation(memory), MAX_CITATION_CHARS)}",)
-    return f" ({'; '.join(told)})"
+        parts += (f"from {quoted(citation(memory), MAX_CITATION_CHARS)}",)
+    return f" ({'; '.join(parts)})"

@@ -1,4 +1,4 @@
-"""What was read is read again from its receipt, as of its clocks."""
+"""Repeats a read from its receipt, as of the times in it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ from simonides.retrieval.query.read_view import ReadView
 
 
 def _unstored(receipt: Receipt) -> bool:
-    """Whether any of what was returned was not stored when it was."""
     return any(shown.version == NOT_STORED for shown in receipt.returned)
 
 
 class Replayer:
-    """Gives one principal its reads again; writes nothing."""
+    """Repeats the reads of one principal; read-only."""
 
     def __init__(
         self,
@@ -56,7 +55,7 @@ class Replayer:
         """See :meth:`simonides.api.AsyncMemoryManager.replay`."""
         page = receipt.page
         if page is None:
-            raise InvalidInput("receipt", "is a recall's, which replay_recall gives again")
+            raise InvalidInput("receipt", "is the receipt of a recall; use replay_recall")
         view = await self._view(receipt)
         shown = self._shown_again(view, receipt)
         if receipt.policy == self._reader.policy.hash:
@@ -73,11 +72,10 @@ class Replayer:
     async def recall(self, receipt: Receipt) -> Recall:
         """See :meth:`simonides.api.AsyncMemoryManager.replay_recall`.
 
-        The hits are those of the receipt either way; ranking again tells whether it would find
-        them.
+        The hits are always those of the receipt; ranking again shows whether it would find them.
         """
         if receipt.page is not None:
-            raise InvalidInput("receipt", "is a digest's, which replay gives again")
+            raise InvalidInput("receipt", "is the receipt of a digest; use replay")
         view = await self._view(receipt)
         hits = tuple(self._shown_again(view, receipt))
         made = Made.RENDERED
@@ -93,14 +91,12 @@ class Replayer:
         return Recall(hits, receipt.degraded, receipt, made)
 
     def is_mine(self, receipt: Receipt) -> bool:
-        """Whether a receipt is this reader's: what another agent, or for another purpose, was
-        shown is not.
-        """
+        """Whether a receipt belongs to this reader, with the same agent and purpose."""
         me, cue = self._principal, receipt.cue
         return (receipt.reader, cue.agent, cue.purpose) == (me.home, me.agent, me.purpose)
 
     async def _view(self, receipt: Receipt) -> ReadView:
-        """Return what the receipt's reader looked at.
+        """Return the view that the receipt's reader had.
 
         Raises:
             ScopeDenied: If that was another reader, or may not be read any more.
@@ -108,28 +104,28 @@ class Replayer:
         """
         if not self.is_mine(receipt):
             raise ScopeDenied(
-                receipt.reader.path, "read", "what was read is given again to who read it"
+                receipt.reader.path, "read", "only the reader of a receipt may replay it"
             )
         owners = owners_of(await self._asker.readable(receipt.scopes, "replay"))
         if any(seen.owner not in owners for seen in receipt.seen):
-            raise InvalidInput("receipt.seen", "names an owner of none of its scopes")
+            raise InvalidInput("receipt.seen", "names an owner that has none of the cue's scopes")
         seen = {one.owner: one.known_at for one in receipt.seen}
         fresh = self._reader.fresh
         view = await fresh.past(receipt.cue, seen, receipt.at)
         if IN_SESSION in {one.reason for one in receipt.dropped} or _unstored(receipt):
-            # What was said in the session by then, if the session is still open to say it again.
+            # Statements of the session until then, if the session is still open.
             view = await fresh.overlay.again(view, to_us(receipt.at))
         if Layer.L3 in receipt.cue.layers:
             view = view._replace(documents=await self._documents(receipt))
-        # While recall is off what was shown is as gone as what was refused.
+        # While recall is off, what was shown is hidden like what was refused.
         return await fresh.recallable(view, receipt.cue)
 
     async def _documents(self, receipt: Receipt) -> Sequence[Frozen]:
-        """Return what can still be had of the documents that a read saw.
+        """Return the documents of a read that are still available.
 
-        They have no past here. Catalogues are read as they are now: a passage that was changed
-        since has another id. Of others the passages that this process has shown lately are left;
-        nobody is asked over a network for the sake of a replay.
+        Documents have no history. Catalogues are read in their present state: a changed passage has
+        another id. Of other sources only passages that this process has shown lately are available;
+        a replay sends no query over a network.
         """
         cue, library = receipt.cue, self._library
         looked = await library.end(library.begin(cue.query, cue.scopes, remote=False))
@@ -139,7 +135,7 @@ class Replayer:
         return [*(index.freeze() for index in looked.indexes), *kept]
 
     def _shown_again(self, view: ReadView, receipt: Receipt) -> Sequence[Hit]:
-        """Return what was shown as it was then, in the order of the receipt.
+        """Return what was shown, in its state then, in the order of the receipt.
 
         Raises:
             NotReplayable: If any of it is gone.
@@ -170,7 +166,7 @@ def _is_whole(receipt: Receipt, found: Receipt) -> bool:
 
 
 def _as_of_then(memory: Memory, receipt: Receipt) -> Memory:
-    """Return a memory without the end of its state where that came after the read."""
+    """Return a memory without the end of its state if that came after the read."""
     ended = memory.known_to
     if ended is None or (receipt.known_at is not None and ended <= receipt.at):
         return memory

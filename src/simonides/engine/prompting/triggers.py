@@ -1,6 +1,4 @@
-"""When memory is read for an agent: before the first model call, around tool calls, and not on
-every turn blindly.
-"""
+"""Decides when memory is read for an agent: before model calls and around tool calls, when due."""
 
 from __future__ import annotations
 
@@ -23,8 +21,8 @@ from simonides.engine.recall.session_search import NOT_STORED
 
 
 class TriggerMode(StrEnum):
-    """What reads memory for an agent: ``push`` before model calls, ``pull`` around tool calls, or
-    both, ``hybrid``.
+    """When memory is read for an agent: ``push`` before model calls, ``pull`` around tool calls,
+    ``hybrid`` at both.
     """
 
     PUSH = "push"
@@ -33,17 +31,17 @@ class TriggerMode(StrEnum):
 
 
 class AsyncTriggers:
-    """Decides for one conversation or task when memory is read, and keeps what was pushed.
+    """Decides for one conversation or task when memory is read, and keeps the last push.
 
     Built by :meth:`simonides.AsyncMemoryManager.triggers`; one per conversation. A host calls
-    :meth:`before_model` before each model call and gets the same digest until it is due again,
-    :meth:`turn_end` after each turn, :meth:`state_changed` when the task is about something else
-    now, :meth:`before_tool` and :meth:`after_failed_tool` around tools. What a mode does not do
-    returns None.
+    :meth:`before_model` before each model call and gets the same digest until it is due again. It
+    calls :meth:`turn_end` after each turn, :meth:`state_changed` when the subject of the task
+    changes, and :meth:`before_tool` and :meth:`after_failed_tool` around tools. A method that the
+    mode does not use returns None.
 
-    A push is due at the first call, after a change of state, under another policy, and once a
-    memory in it has given way, was forgotten or has expired: what no longer holds does not stay
-    before the model. In ``hybrid`` mode it is also due after ``push.refresh_turns`` turns of the
+    A push is due at the first call, after a change of state, and under another policy. It is also
+    due once one of its memories was superseded, forgotten or expired: the model must not see
+    outdated memories. In ``hybrid`` mode it is also due after ``push.refresh_turns`` turns of the
     policy.
     """
 
@@ -69,16 +67,16 @@ class AsyncTriggers:
 
     @property
     def mode(self) -> TriggerMode:
-        """What reads memory here."""
+        """The mode."""
         return self._mode
 
     @property
     def pinned(self) -> Digest | None:
-        """What was pushed last; None where the next model call will look for sure."""
+        """The last push; None if the next model call will read memory for certain."""
         return self._pushed
 
     async def before_model(self) -> Digest | None:
-        """Return what goes before the model now; None in ``pull`` mode.
+        """Return the digest to put before the model now; None in ``pull`` mode.
 
         Raises:
             StoreError: If the store cannot be read and nothing is warm.
@@ -100,10 +98,10 @@ class AsyncTriggers:
             self._pushed = None
 
     def state_changed(self, about: str | None = None) -> None:
-        """Have the next model call look again: the goal, the step or the subject is another.
+        """Make a push due at the next model call: the goal, the step or the subject has changed.
 
         Args:
-            about: What the task or session is about now; None leaves it.
+            about: Present subject of the task or session; None keeps the last one.
 
         Raises:
             InvalidInput: If it is no text.
@@ -113,10 +111,10 @@ class AsyncTriggers:
         self._pushed = None
 
     async def before_tool(self, name: str, input: Any) -> Digest | None:
-        """Return what is remembered about a tool call that is to be made; None in ``push`` mode.
+        """Return the memories about a planned tool call; None in ``push`` mode.
 
-        Three memories for the tool's name and the first 200 characters of its input; the policy's
-        ``pull`` says otherwise.
+        By default three memories for the tool's name and the first 200 characters of its input; the
+        policy's ``pull`` overrides this.
 
         Args:
             name: Of the tool.
@@ -131,23 +129,22 @@ class AsyncTriggers:
         return await self._supplier.around_tool(name, input)
 
     async def after_failed_tool(self, name: str, input: Any, error: str = "") -> Digest | None:
-        """Return what is remembered about a tool call that failed; None in ``push`` mode.
+        """Return the memories about a failed tool call; None in ``push`` mode.
 
         Args:
             name: As for :meth:`before_tool`.
-            input: Likewise.
-            error: What the tool said; its beginning is searched for as well.
+            input: As for :meth:`before_tool`.
+            error: The tool's error message; its beginning is part of the query.
 
         Raises:
             InvalidInput: As for :meth:`before_tool`.
-            StoreError: Likewise.
+            StoreError: As for :meth:`before_tool`.
         """
         if self._mode is TriggerMode.PUSH:
             return None
         return await self._supplier.around_tool(name, input, error)
 
     async def _holds(self, pushed: Digest) -> bool:
-        """Whether what was pushed still stands as it was."""
         now = self._reader.lookup.now
         if pushed.receipt.policy != self._reader.policy.hash:
             return False
@@ -171,14 +168,14 @@ class AsyncTriggers:
         return len(live) == len(ids)
 
     async def _said(self) -> Said | None:
-        """Return what was said in the session; None if it cannot be read."""
+        """Return the statements of the session; None if it cannot be read."""
         try:
             return await self._reader.fresh.overlay.said()
         except StoreError:
             return None
 
     async def _now(self) -> Sequence[Head | None]:
-        """Return where the owners stand; nothing if the store does not answer."""
+        """Return the heads of the owners; empty if the store does not answer."""
         try:
             return await self._store.heads(self._owners)
         except StoreUnavailable:

@@ -1,4 +1,4 @@
-"""Brings the indexes of owners up to the store, and says what one read sees of them."""
+"""Refreshes owners' indexes from the store and builds the view that one read sees."""
 
 from __future__ import annotations
 
@@ -27,80 +27,80 @@ from simonides.retrieval.index.owner_index import OwnerIndex
 from simonides.retrieval.query.read_view import ReadView
 
 MANY_READ = 1000
-"""Rows out of which columns are built in about a millisecond, measured: 1 µs a row. More work than
-that leaves the event loop; to hand it to a thread costs 0.4 ms."""
+"""Rows whose columns are built in about a millisecond, measured: 1 µs a row. More rows are built
+off the event loop; handing work to a thread costs 0.4 ms.
+"""
 
 MANY_TELLINGS = 8
-"""Turns and summaries of which a few milliseconds tell what they speak of, measured: 0.4 ms a
-turn."""
+"""Turns and summaries that are parsed in a few milliseconds, measured: 0.4 ms a turn."""
 
 MANY_RANKED = 5_000
 """Rows whose ranking takes about a millisecond, measured: 0.2 µs a row."""
 
 T = TypeVar("T")
 
-Standing: TypeAlias = Awaitable[Sequence[Head | Snapshot | None]]
-"""An answer to where owners stand, or to what they hold."""
+FutureHeads: TypeAlias = Awaitable[Sequence[Head | Snapshot | None]]
+"""Future answer of the store: the owners' heads, or snapshots of their rows."""
 
 
-class Asked(NamedTuple):
-    """A question under way: where the owners of a cue stand.
+class HeadsQuery(NamedTuple):
+    """An open query for the heads of a cue's owners.
 
     Attributes:
-        owners: Whose scopes it names.
-        indexes: Of each, as it was in memory when the question was begun.
-        standing: The answer.
+        owners: Owners of the cue's scopes.
+        indexes: Of each owner, as in memory when the query started.
+        heads: The answer.
     """
 
     owners: Sequence[Scope]
     indexes: Sequence[OwnerIndex]
-    standing: Prefetch[Sequence[Head | Snapshot | None]]
+    heads: Prefetch[Sequence[Head | Snapshot | None]]
 
 
 class Reading:
-    """One recall under way, while a store over a network says where the owners stand.
+    """One recall, which ranks while a networked store is still answering.
 
-    Nearly always nothing was written since the last read. So the work is done on the indexes in
-    memory while the answer is on its way, and done again only if the answer says otherwise.
+    Nearly always nothing was written since the last read. So the ranking runs on the indexes in
+    memory while the query for the heads is open. It runs again only if the answer shows newer
+    writes.
     """
 
     def __init__(self, fresh: FreshIndexes, cue: Cue) -> None:
         self._fresh = fresh
         self._cue = cue
-        self._asked: Asked | None = None
+        self._asked: HeadsQuery | None = None
 
     async def __aenter__(self) -> Reading:
-        """Begin to ask where the owners stand."""
-        self._asked = self._fresh.begun(self._cue) if Layer.L2 in self._cue.layers else None
+        self._asked = self._fresh.start_query(self._cue) if Layer.L2 in self._cue.layers else None
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Wait for an unused answer, after a cancellation too: it holds a connection."""
+        """Wait for an unused answer, after a cancellation too, because it holds a connection."""
         if self._asked is not None:
-            await self._asked.standing.dismiss()
+            await self._asked.heads.dismiss()
 
     async def made(self, work: Callable[[ReadView], T]) -> T:
-        """Return what the work makes of the view of the cue; it may run twice.
+        """Return the result of ``work`` on the cue's view; ``work`` may run twice.
 
         Raises:
             StoreError: If the store cannot be read and nothing is warm.
         """
         asked, fresh = self._asked, self._fresh
-        if asked is not None and not asked.standing.has_ended:
+        if asked is not None and not asked.heads.has_ended:
             view = fresh.expected(self._cue, asked)
             if view is not None:
                 found = work(view)
-                if await fresh.came_true(asked, view):
+                if await fresh.confirmed(asked, view):
                     return found
-        view = await fresh.view(self._cue, asked and asked.standing)
+        view = await fresh.view(self._cue, asked and asked.heads)
         return await fresh.aside(view, partial(work, view))
 
 
 class FreshIndexes:
-    """Brings the indexes that a principal reads up to the store; writes nothing.
+    """Refreshes the indexes that a principal reads from the store; read-only.
 
     Attributes:
-        overlay: Lays what was said in the principal's session over what is stored.
+        overlay: Overrides stored memories with statements of the principal's session.
     """
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
@@ -116,80 +116,83 @@ class FreshIndexes:
         """The clock's time."""
         return from_us(self._runtime.clock.now_us())
 
-    async def view(self, cue: Cue, asked: Standing | None = None) -> ReadView:
-        """Return what a cue reads for a recall or a digest, each layer as fresh as its source.
+    async def view(self, cue: Cue, asked: FutureHeads | None = None) -> ReadView:
+        """Return the view of a cue for a recall or a digest, each layer as fresh as its source.
 
-        Statements of the principal's session lie over what is stored. While the reader has
-        switched recall off there is nothing.
+        Statements of the principal's session override stored ones. The view is empty while the
+        reader has switched recall off.
 
         Args:
-            cue: Whose scopes and layers.
-            asked: Where its owners stand, if that is being asked already.
+            cue: Scopes and layers to read.
+            asked: Future heads of its owners, if that query is open.
         """
         if Layer.L3 in cue.layers and (await self._is_off_for(cue))[0]:
-            # Nor is a source told what was asked: its answer would be shown to nobody.
+            # Do not send the query to a source whose answer would not be shown.
             view = self.nothing() if asked is None else await self._overlaid(cue, asked)
         else:
             view = await self._layers(cue, asked)
         return await self.recallable(view, cue)
 
-    async def _layers(self, cue: Cue, asked: Standing | None) -> ReadView:
-        """Return what a cue reads in its layers; document sources are asked meanwhile."""
+    async def _layers(self, cue: Cue, asked: FutureHeads | None) -> ReadView:
+        """Return the view of a cue's layers; document sources are queried in parallel."""
         if Layer.L1 in cue.layers:
             return await self._log.view()
         if cue.layers == MEMORY:
             return await self._overlaid(cue, asked)
         library = self._runtime.part(Library)
-        begun = library.begin(cue.query, cue.scopes)
+        open_queries = library.begin(cue.query, cue.scopes)
         view = self.nothing()
         if Layer.L2 in cue.layers:
             view = await self._overlaid(cue, asked)
-        looked = await library.end(begun)
+        looked = await library.end(open_queries)
         lost = await self._completed(cue, looked.indexes)
         return view._replace(
             degraded=(*view.degraded, *looked.degraded, *lost),
             documents=[*(index.freeze() for index in looked.indexes), *looked.frozen],
         )
 
-    async def _overlaid(self, cue: Cue, asked: Standing | None) -> ReadView:
+    async def _overlaid(self, cue: Cue, asked: FutureHeads | None) -> ReadView:
         return await self.overlay.over(await self.stored(cue, asked), cue)
 
     def nothing(self) -> ReadView:
-        """Return the view in which there is nothing."""
+        """Return an empty view."""
         now = self.now
         return ReadView((), (), now, now, ())
 
     def reading(self, cue: Cue) -> Reading:
-        """Begin a recall for a cue; see :class:`Reading`."""
+        """Start a recall for a cue; see :class:`Reading`."""
         return Reading(self, cue)
 
     async def aside(self, view: ReadView, work: Callable[[], T]) -> T:
-        """Return what the work comes to; if it takes long, other tasks of the event loop go on."""
+        """Return the result of ``work``; long work runs off the event loop."""
         return await self._runtime.aside(work) if self._takes_long(view) else work()
 
     def _takes_long(self, view: ReadView) -> bool:
         rows = view.rows
         return rows > MANY_RANKED or bool(rows and has_slow_model(self._runtime))
 
-    def begun(self, cue: Cue) -> Asked | None:
-        """Begin to ask where the owners of a cue stand, if it is about what stands now and the
-        answer may take its time.
+    def start_query(self, cue: Cue) -> HeadsQuery | None:
+        """Start the query for the heads of a cue's owners.
+
+        None for a cue about the past, and with an in-process store, which answers at once.
         """
         store = self._runtime.store
         if Capability.INLINE in store.capabilities or not _is_of_now(cue):
             return None
         owners = owners_of(cue.scopes)
         indexes = self._runtime.indexes.of_all(owners)
-        # More is done meanwhile than to rank then: it is waited for a model, or for the store.
+        # A slow model or other layers are awaited meanwhile, so the query must run on by itself.
         waits = cue.layers != MEMORY or self._runtime.indexes.indexer.is_slow
-        return Asked(owners, indexes, Prefetch(self._standing(owners, indexes), goes_on=waits))
+        return HeadsQuery(
+            owners, indexes, Prefetch(self._query_heads(owners, indexes), goes_on=waits)
+        )
 
-    async def stored(self, cue: Cue, asked: Standing | None = None) -> ReadView:
-        """Return what is stored of a cue's owners, at the clocks that it names.
+    async def stored(self, cue: Cue, asked: FutureHeads | None = None) -> ReadView:
+        """Return a view of what is stored of a cue's owners, at the times that the cue names.
 
         Args:
-            cue: Whose scopes.
-            asked: Where its owners stand, if that is being asked already.
+            cue: Scopes to read.
+            asked: Future heads of its owners, if that query is open.
         """
         owners, now = owners_of(cue.scopes), self.now
         if _is_of_now(cue):
@@ -197,13 +200,13 @@ class FreshIndexes:
             return _view_of(known, now, degraded)
         if cue.known_at is not None:
             return await self.past(cue, dict.fromkeys(owners, cue.known_at), now)
-        stood = zip(owners, await self._runtime.store.heads(owners), strict=True)
-        return await self.past(cue, {o: from_us(head.known_at) for o, head in stood if head}, now)
+        heads = zip(owners, await self._runtime.store.heads(owners), strict=True)
+        return await self.past(cue, {o: from_us(head.known_at) for o, head in heads if head}, now)
 
-    def expected(self, cue: Cue, asked: Asked) -> ReadView | None:
-        """Return what a cue reads if nothing was written since the last read, as is usual.
+    def expected(self, cue: Cue, asked: HeadsQuery) -> ReadView | None:
+        """Return a cue's view from the indexes in memory, assuming no newer writes.
 
-        None if more than the answer has to be waited for, or the ranking takes long.
+        None if other answers must be awaited, or if the ranking takes long.
         """
         owners, indexes, _ = asked
         if cue.layers != MEMORY or self._session is not None or self._reader not in owners:
@@ -213,33 +216,33 @@ class FreshIndexes:
         view = _view_of(_written(owners, indexes), self.now)
         return None if view.off or self._takes_long(view) else view
 
-    async def came_true(self, asked: Asked, view: ReadView) -> bool:
-        """Whether the answer says that what was :meth:`expected` is what is read now."""
+    async def confirmed(self, asked: HeadsQuery, view: ReadView) -> bool:
+        """Whether the heads confirm the :meth:`expected` view."""
         try:
-            found = await asked.standing
+            found = await asked.heads
         except StoreUnavailable:
-            return False  # The read that follows meets the same error.
+            return False  # The next read of the store meets the same error.
         warm = self._runtime.indexes.warm
         for owner, index, head in zip(asked.owners, asked.indexes, found, strict=True):
             if head != index.head or index is not warm(owner) or not _is_settled(index):
                 return False
-        # A write of this process may have gone into an index meanwhile.
+        # A write of this process may have changed an index meanwhile.
         known = _written(asked.owners, asked.indexes)
         return len(known) == len(view.frozen) and all(
             index.freeze() is frozen for (_, index), frozen in zip(known, view.frozen, strict=True)
         )
 
     async def _completed(self, cue: Cue, indexes: Sequence[OwnerIndex]) -> tuple[str, ...]:
-        """Let entries have the vectors that they wait for; name what is missing afterwards."""
-        # Who only lists needs no vectors.
+        """Create missing vectors; return ``vector`` in a tuple if some are still missing."""
+        # Listing needs no vectors.
         waits = cue.query and any(index.bare for index in indexes)
         return (VECTOR,) if waits and not await self._completer.indexes(indexes) else ()
 
     async def past(self, cue: Cue, known_at: Mapping[Scope, datetime], now: datetime) -> ReadView:
-        """Return what a cue reads of each owner as of a system time.
+        """Return a cue's view of each owner as of a system time.
 
-        Versions that gave way are among them where another time of the world is asked for: they
-        may have been true at it. What the owner refuses now is hidden of every time.
+        A cue with a valid time includes superseded versions, which may have been true then. Current
+        refusals of the owner apply to every time.
         """
         store, indexes = self._runtime.store, self._runtime.indexes
         ever = cue.valid_at is not None
@@ -252,7 +255,7 @@ class FreshIndexes:
             if refusals.recall_off:
                 off.add(owner)
             if refusals:
-                rows = await self._agreed(rows, owner, refusals)
+                rows = await self._unrefused(rows, owner, refusals)
             if indexes.indexer.is_slow and cue.query:
                 rows, whole = await self._completer.rows(rows)
                 degraded |= set() if whole else {VECTOR}
@@ -260,29 +263,28 @@ class FreshIndexes:
         clock = cue.known_at or now
         return ReadView([*known_at], frozen, now, clock, tuple(degraded), off=frozenset(off))
 
-    async def _agreed(
+    async def _unrefused(
         self, rows: Sequence[StoredRow], owner: Scope, refusals: Refusals
     ) -> Sequence[StoredRow]:
-        """Return what its owner does not refuse of what once stood."""
         memories = await self._built(rows, partial(decode_all, rows))
         hidden = await self._refused(owner, memories, refusals)
         return [row for row in rows if row.id not in hidden]
 
     async def recallable(self, view: ReadView, cue: Cue) -> ReadView:
-        """Return what of a view may be recalled.
+        """Return the part of a view that may be recalled.
 
-        Nothing, and the view says so, if the reader has switched recall off. Owners that have
-        switched it off are left out, which is not said: their choice is theirs.
+        If the reader has switched recall off, the result is empty and says so. Other owners who
+        have switched it off are left out silently, because that choice is private.
 
         Args:
-            view: What the cue reads.
+            view: The view of the cue.
             cue: The cue; the reader need not be among its scopes.
         """
         reader = self._reader
         is_off = reader in view.off
         is_read = reader in view.owners or reader in owners_of(cue.scopes)
         if not is_read or cue.layers != MEMORY:
-            # The log of a session and documents are read past the index that would say so.
+            # The session log and documents bypass the index that holds this setting.
             is_off, lost = await self._is_off_for(cue)
             view = view._replace(degraded=(*view.degraded, *lost))
         if is_off:
@@ -294,10 +296,10 @@ class FreshIndexes:
         return view._replace(owners=[*left], frozen=[*left.values()])
 
     async def _is_off_for(self, cue: Cue) -> tuple[bool, tuple[str, ...]]:
-        """Return whether the reader has switched recall off, and what could not be reached.
+        """Return whether the reader has switched recall off, and the names of unreachable parts.
 
-        Documents are in no store. Without the store and a warm index they still answer, and the
-        answer says so. Everything else that a cue names needs the store.
+        Documents are outside the store. Without the store and a warm index they are still returned,
+        with ``store`` as degraded. All other layers need the store.
         """
         try:
             return await self.is_off(self._reader), ()
@@ -307,7 +309,9 @@ class FreshIndexes:
             return False, ("store",)
 
     async def is_off(self, owner: Scope) -> bool:
-        """Whether an owner has switched recall off, by the store; by what is warm without it."""
+        """Whether an owner has switched recall off: by the store, or by a warm index if it is
+        unreachable.
+        """
         try:
             return (await self._refusals(owner)).recall_off
         except StoreUnavailable:
@@ -317,9 +321,7 @@ class FreshIndexes:
             return index.refusals.recall_off
 
     async def refused(self, owner: Scope, memories: Sequence[Memory]) -> frozenset[str]:
-        """Return the ids of those of an owner's memories, standing or not, that the owner does not
-        want remembered.
-        """
+        """Return the ids of those of an owner's memories, live or not, that the owner refuses."""
         refusals = await self._refusals(owner, tellings=any(map(is_telling, memories)))
         return await self._refused(owner, memories, refusals)
 
@@ -330,23 +332,23 @@ class FreshIndexes:
             return frozenset()
         hidden = frozenset(memory.id for memory in memories if refusals.against(memory))
         index = self._runtime.indexes.of(owner)
-        told = [each for each in memories if is_telling(each) and each.id not in hidden]
-        gone = [each for each in told if not index.holds(each.id)]
+        tellings = [each for each in memories if is_telling(each) and each.id not in hidden]
+        gone = [each for each in tellings if not index.holds(each.id)]
         if not gone:
             return hidden
-        overheard = index.overheard or StatementMatcher(owner)
+        matcher = index.overheard or StatementMatcher(owner)
         parents = await self._parents(owner, parents_of(gone))
-        work = partial(overheard.refused_since, gone, refusals, parents)
+        work = partial(matcher.refused_since, gone, refusals, parents)
         since: frozenset[str] = await self._runtime.aside(work)
         return hidden | since
 
     async def _refusals(self, owner: Scope, *, tellings: bool = False) -> Refusals:
-        """Return what an owner does not want remembered, for reads that go past its index.
+        """Return an owner's refusals, for reads that bypass its index.
 
         Args:
             owner: Whose refusals.
-            tellings: Whether to tell by them of verbatim turns and summaries as well; that takes
-                the index.
+            tellings: Whether verbatim turns and summaries must be matched too, which needs the
+                index.
         """
         refusals = refusals_of(await self._runtime.store.consents(owner))
         if not (refusals and tellings):
@@ -355,61 +357,62 @@ class FreshIndexes:
         return known[0][1].refusals if known else refusals
 
     async def _known(
-        self, cue: Cue, owners: Sequence[Scope], asked: Standing | None = None
+        self, cue: Cue, owners: Sequence[Scope], asked: FutureHeads | None = None
     ) -> tuple[list[tuple[Scope, OwnerIndex]], tuple[str, ...]]:
-        """Return the indexes of those of some owners who were ever written to, as fresh as the
-        store is, and what could not be reached.
+        """Return the refreshed indexes of the owners that were ever written, and the unreachable
+        parts.
         """
         indexes = self._runtime.indexes.of_all(owners)
-        standing = asked or self._standing(owners, indexes)
-        current, degraded = await self._refreshed(owners, indexes, standing)
+        heads = asked or self._query_heads(owners, indexes)
+        current, degraded = await self._refreshed(owners, indexes, heads)
         degraded += await self._completed(cue, current)
         known = _written(owners, current)
-        # While one is read others may come, of this owner or of one before.
-        while unheard := [each for each in known if each[1].unheard]:
-            for owner, index in unheard:
-                await self._read_tellings(owner, index)
+        # During the await other writes may arrive, of this owner or an earlier one.
+        while unparsed := [each for each in known if each[1].unheard]:
+            for owner, index in unparsed:
+                await self._parse_tellings(owner, index)
         return known, degraded
 
-    async def _read_tellings(self, owner: Scope, index: OwnerIndex) -> None:
-        """Let an index know which verbatim turns and summaries speak of what its owner refused,
-        which is hidden whether it was kept before or not: each is read once.
+    async def _parse_tellings(self, owner: Scope, index: OwnerIndex) -> None:
+        """Tell an index which verbatim turns and summaries mention something its owner refused.
+
+        These are hidden whenever they were stored. Each is parsed once.
         """
-        unheard, rows, refusals = index.unheard, index.tellings(), index.refusals
-        if unheard is None:
+        unparsed, rows, refusals = index.unheard, index.tellings(), index.refusals
+        if unparsed is None:
             return
-        overheard = index.overheard = index.overheard or StatementMatcher(owner)
-        is_long = overheard.unread(rows) > MANY_TELLINGS or len(rows) > MANY_READ
+        matcher = index.overheard = index.overheard or StatementMatcher(owner)
+        is_long = matcher.unread(rows) > MANY_TELLINGS or len(rows) > MANY_READ
         apart = self._runtime.aside if is_long else _at_once
-        made_of = await apart(partial(overheard.made_of, rows))
+        made_of = await apart(partial(matcher.made_of, rows))
         parents = await self._parents(owner, made_of)
-        index.heed(await apart(partial(overheard.refused, rows, refusals, parents)), unheard)
+        index.heed(await apart(partial(matcher.refused, rows, refusals, parents)), unparsed)
 
     async def _parents(self, owner: Scope, ids: Sequence[str]) -> tuple[Memory, ...]:
         return decode_all(await self._runtime.store.get(owner, ids)) if ids else ()
 
-    async def _standing(
+    async def _query_heads(
         self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
     ) -> Sequence[Head | Snapshot | None]:
-        """Ask where owners stand; where the nearest is not in memory yet, for its rows at once."""
+        """Query the owners' heads; if the first index is cold, query their rows at once."""
         if indexes and indexes[0].head is None:
             heads = [index.head for index in indexes]
             return await self._runtime.store.snapshots(dict(zip(owners, heads, strict=True)))
         return await self._runtime.store.heads(owners)
 
     async def _refreshed(
-        self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex], asked: Standing
+        self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex], asked: FutureHeads
     ) -> tuple[Sequence[OwnerIndex], tuple[str, ...]]:
-        """Bring the owners' indexes up to the store; name what could not be reached.
+        """Refresh the owners' indexes from the store; return the unreachable parts.
 
-        If the store cannot be reached, warm indexes still answer, and the answer says so.
+        If the store is unreachable, warm indexes are used and the result says so.
         """
         try:
             current = []
             for owner, index, found in zip(owners, indexes, await asked, strict=True):
-                # Nearly always nobody has written since: then there is nothing to wait for.
-                stands = found == index.head and not index.stale
-                current.append(index if stands else await self._current(owner, index, found))
+                # Nearly always nothing was written since, and there is nothing to await.
+                is_current = found == index.head and not index.stale
+                current.append(index if is_current else await self._current(owner, index, found))
             return current, ()
         except StoreUnavailable:
             if all(index.head is None for index in indexes):
@@ -425,7 +428,7 @@ class FreshIndexes:
         if head != index.head:
             if not isinstance(found, Snapshot):
                 found = await self._runtime.store.snapshot(owner, since=index.head)
-            await self._built(found.rows, partial(_taken_in, index, found))
+            await self._built(found.rows, partial(_refresh_index, index, found))
         if index.stale:
             self._runtime.part(ReindexQueue).notice(owner, index)
         return index
@@ -437,7 +440,7 @@ class FreshIndexes:
 def _written(
     owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
 ) -> list[tuple[Scope, OwnerIndex]]:
-    """Return the owners who have been written to, each with its index."""
+    """Return the owners that were ever written, each with its index."""
     pairs = zip(owners, indexes, strict=True)
     return [(owner, index) for owner, index in pairs if index.head is not None]
 
@@ -445,15 +448,15 @@ def _written(
 def _view_of(
     known: Sequence[tuple[Scope, OwnerIndex]], now: datetime, degraded: tuple[str, ...] = ()
 ) -> ReadView:
-    """Return what stands now of owners who have been written to."""
+    """Return the current view of owners that were ever written."""
     frozen = [index.freeze() for _, index in known]
-    # After the columns: an owner that switches recall off in between counts already.
+    # After the columns: an owner that switches recall off in between is covered.
     off = frozenset([owner for owner, index in known if index.refusals.recall_off])
     return ReadView([owner for owner, _ in known], frozen, now, now, degraded, off=off)
 
 
 def _is_settled(index: OwnerIndex) -> bool:
-    """Whether an index waits for nothing but news of its owner."""
+    """Whether an index has no pending vectors, stale entries or unparsed turns."""
     return not (index.bare or index.stale or index.unheard)
 
 
@@ -465,6 +468,6 @@ def _is_of_now(cue: Cue) -> bool:
     return cue.known_at is None and cue.valid_at is None
 
 
-def _taken_in(index: OwnerIndex, snapshot: Snapshot) -> None:
+def _refresh_index(index: OwnerIndex, snapshot: Snapshot) -> None:
     index.refresh(snapshot)
     index.freeze()

@@ -1,4 +1,4 @@
-"""Reads by id, key or scope, without ranking, and whether a memory may be shown to this reader."""
+"""Reads memories by id, key or scope, without ranking, and checks the reader's access."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from simonides.retrieval.query.pool import gather
 
 
 class Lookup:
-    """Finds memories for one principal; writes nothing.
+    """Finds memories for one principal; read-only.
 
     Attributes:
-        fresh: Brings what is read up to the store.
+        fresh: Refreshes the indexes that are read.
     """
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
@@ -38,8 +38,9 @@ class Lookup:
         return self.fresh.now
 
     async def get(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
-        """Return a memory by id, whatever its status, if it lies in one of the scopes, is not past
-        its hard expiry, and this reader may see it.
+        """Return a memory by id, whatever its status.
+
+        None unless it is in one of the scopes, has not expired, and this reader may see it.
         """
         memory = await self.known(id, scopes)
         if memory is None or not self.admits(memory):
@@ -55,7 +56,7 @@ class Lookup:
         )
 
     async def keyed(self, scope: Scope) -> tuple[Memory, ...]:
-        """Return what stands under keys in one scope, by key."""
+        """Return the keyed memories of one scope, by key."""
         principal = self._principal
         cue = Cue("", 1, (scope,), agent=principal.agent, purpose=principal.purpose)
         view = await self.fresh.stored(cue)
@@ -65,12 +66,12 @@ class Lookup:
     async def history(
         self, which: str, look_in: Sequence[Scope], readable: Sequence[Scope]
     ) -> tuple[Memory, ...]:
-        """Return every version, oldest first.
+        """Return every version of a memory, oldest first.
 
         Args:
             which: A key, or else an id.
-            look_in: Scopes where it is looked up as a key; the first that has it counts.
-            readable: Scopes where it is looked up as an id.
+            look_in: Scopes in which it is looked up as a key; the first with a match counts.
+            readable: Scopes in which it is looked up as an id.
         """
         rows: Sequence[StoredRow] = ()
         for scope in look_in:
@@ -85,9 +86,10 @@ class Lookup:
         return tuple(sorted(seen, key=lambda m: (to_us(m.created_at), m.version)))
 
     async def known(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
-        """Return a memory as :meth:`get` does, even if it is expired, refused, or given for another
-        purpose, so that the reason can be told. Statements of the principal's session are found
-        too.
+        """Return a memory like :meth:`get`, even if expired, refused, or given for another purpose.
+
+        So the caller can explain why it is not shown. Statements of the principal's session are
+        found too.
         """
         found = await self._heard([id], scopes)
         if not found and self._principal.session is not None:
@@ -96,24 +98,25 @@ class Lookup:
         return found[0] if found else None
 
     async def all_known(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:
-        """Return those of several memories that :meth:`get` returns, expired ones included, and
-        passages of documents; each once.
+        """Return several memories like :meth:`get`, and passages of documents; each once.
+
+        Expired memories are included.
         """
         heard = await self._heard(ids, scopes)
-        agreed = await self.agreed([memory for memory in heard if self._is_meant(memory)])
+        agreed = await self.agreed([memory for memory in heard if self._serves_purpose(memory)])
         return (*agreed, *self.passages(ids, scopes).values())
 
     async def stored(self, ids: Sequence[str], owner: Scope) -> tuple[Memory, ...]:
-        """Return memories with the status that is stored, of an owner that may be read."""
+        """Return memories of a readable owner with their stored status."""
         return decode_all(await self._runtime.store.get(owner, ids))
 
     def passages(self, ids: Sequence[str], scopes: Sequence[Scope]) -> Mapping[str, Memory]:
-        """Return passages of documents by id, as far as they can be looked up."""
+        """Return passages of documents by id, as far as they are available."""
         reader = self._principal.home.owner
         return self._runtime.part(Library).find(ids, scopes, reader)
 
     async def agreed(self, memories: Sequence[Memory]) -> tuple[Memory, ...]:
-        """Return the memories that their owners do not refuse to have remembered, in order."""
+        """Return the memories that their owners do not refuse, in order."""
         hidden: set[str] = set()
         for owner in {memory.scope.owner for memory in memories}:
             of_owner = [memory for memory in memories if memory.scope.owner == owner]
@@ -125,15 +128,16 @@ class Lookup:
         return await self.fresh.is_off(self._principal.home.owner)
 
     def admits(self, memory: Memory) -> bool:
-        """Whether this reader may see a memory of a readable scope at all."""
-        return self._is_meant(memory) and self.hears(memory) and not memory.is_expired(self.now)
+        """Whether this reader may see a memory of a readable scope."""
+        return (
+            self._serves_purpose(memory) and self.hears(memory) and not memory.is_expired(self.now)
+        )
 
     def hears(self, said: Memory | Candidate) -> bool:
-        """Whether this reader's agent belongs to the audience of what was said."""
+        """Whether this reader's agent belongs to the audience."""
         return said.audience is None or self._principal.agent in said.audience
 
-    def _is_meant(self, memory: Memory) -> bool:
-        """Whether a memory was given for the reader's purpose, or for any."""
+    def _serves_purpose(self, memory: Memory) -> bool:
         return memory.purpose is None or memory.purpose == self._principal.purpose
 
     async def _heard(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:
@@ -146,7 +150,9 @@ class Lookup:
         return tuple(found.values())
 
     async def _as_seen(self, memory: Memory) -> Memory:
-        """Return a memory with the status it has now; only a session summary depends on others."""
+        """Return a memory with its present status; only that of a session summary depends on
+        others.
+        """
         seen = seen_at(memory, self.now)
         if seen is memory or memory.category != SUMMARY_CATEGORY:
             return seen

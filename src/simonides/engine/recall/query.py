@@ -1,4 +1,4 @@
-"""Questions, checked at the edge: which scopes, which fields, how many (RE)."""
+"""Validates queries: which scopes, which fields, how many results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from simonides.text.normalise import check_text
 T = TypeVar("T")
 
 MAX_LIMIT = 1_000
-"""Most hits of one recall; from the study of denial of service, ten times its page size."""
+"""Most hits of one recall; chosen against denial of service, ten times its page size."""
 
 MAX_LISTED = 1_000_000
 """Most memories of one list; chosen, beyond any quota of a scope."""
@@ -44,7 +44,7 @@ GRANTED_READ = "granted_read"
 
 
 class QueryBuilder:
-    """Makes cues of one principal's questions."""
+    """Builds cues from the queries of one principal."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
@@ -52,15 +52,17 @@ class QueryBuilder:
         self._lineage = principal.home.lineage
 
     async def readable(self, scopes: Sequence[str] | None, verb: str) -> tuple[Scope, ...]:
-        """Return the scopes to read, each once: the principal's own and their ancestors, nearest
-        first, then those of users it was granted to read, in their order.
+        """Return the scopes to read, each once.
 
-        A read of another user's memories is first noted in that user's journal: the reader and the
-        verb, not the question. A read that cannot be noted is not made.
+        The principal's own scopes and their ancestors come first, nearest first. Then follow those
+        of users who granted access, in the given order.
+
+        A read of another user's memories is first recorded in that user's journal: the reader and
+        the verb, not the query. If that fails, the read fails.
 
         Args:
             scopes: Names or paths; None means the principal's own and their ancestors.
-            verb: What the journal is told that this is for.
+            verb: Name of the operation in the journal.
 
         Raises:
             InvalidInput: If a scope is malformed.
@@ -71,7 +73,7 @@ class QueryBuilder:
             return self._lineage
         named = [target_scope(s, self._principal) for s in sequence("scopes", scopes)]
         others = [scope for scope in dict.fromkeys(named) if scope not in self._lineage]
-        told: dict[Scope, list[JournalEntry]] = {}
+        entries: dict[Scope, list[JournalEntry]] = {}
         for scope in others:
             if not await self._granted(scope):
                 raise ScopeDenied(
@@ -79,9 +81,9 @@ class QueryBuilder:
                     "read",
                     "a principal reads its own scope, its ancestors and what read_user grants",
                 )
-            told.setdefault(scope.owner, []).append(self._entry(scope, verb))
-        if told:
-            await self._runtime.store.journal(told)
+            entries.setdefault(scope.owner, []).append(self._entry(scope, verb))
+        if entries:
+            await self._runtime.store.journal(entries)
         return (*filter(named.__contains__, self._lineage), *others)
 
     async def _granted(self, scope: Scope) -> bool:
@@ -96,14 +98,19 @@ class QueryBuilder:
 
     def _check_session(self, given: Sequence[object]) -> None:
         if self._principal.session is None:
-            raise InvalidInput("layer", "'l1' is what a session holds; name the session")
+            raise InvalidInput("layer", "'l1' searches a session; name the session")
         if any(value is not None for value in given):
-            raise InvalidInput("layer", "of 'l1' no other time or scope can be asked")
+            raise InvalidInput("layer", "'l1' accepts no known_at, valid_at or scopes")
 
     def _entry(self, scope: Scope, verb: str) -> JournalEntry:
         principal = self._principal
-        told = {"by": principal.name, "agent": principal.agent, "scope": scope.path, "verb": verb}
-        return JournalEntry(self._runtime.clock.now_us(), GRANTED_READ, canonical_json(told))
+        details = {
+            "by": principal.name,
+            "agent": principal.agent,
+            "scope": scope.path,
+            "verb": verb,
+        }
+        return JournalEntry(self._runtime.clock.now_us(), GRANTED_READ, canonical_json(details))
 
     def filter(
         self,
@@ -112,15 +119,15 @@ class QueryBuilder:
         source: str | None = None,
         origin: str | None = None,
     ) -> Filter | None:
-        """Return a filter as a tree, None where nothing is asked; scopes may go by their names.
+        """Return a filter as a tree, or None without one; scopes may be given by name.
 
         Args:
             raw: The filter as data.
-            source: What the source must be besides.
-            origin: What it must have been read from besides.
+            source: Additional condition on the source.
+            origin: Additional condition on the origin.
 
         Raises:
-            InvalidInput: Saying where in the filter, and what is allowed.
+            InvalidInput: Names the place in the filter and the allowed values.
         """
         wanted = parse_filter(raw, lambda named: target_scope(named, self._principal))
         if source is not None:
@@ -142,20 +149,20 @@ class QueryBuilder:
         preference_bias: bool = False,
         layer: object = Layer.L2,
     ) -> Cue:
-        """Check a question and make it a cue; see :meth:`AsyncMemoryManager.recall`.
+        """Validate a query and return it as a cue; see :meth:`AsyncMemoryManager.recall`.
 
         Args:
-            query: Text; white space alone asks nothing.
-            verb: What the journal of another user is told that this is for.
+            query: Text; white space alone is an empty query.
+            verb: Name of the operation in another user's journal.
             limit: Most hits.
-            filter: What must hold of a memory.
+            filter: Condition on the memories.
             kinds: Only these.
-            known_at: What was believed then.
-            valid_at: What was true then.
+            known_at: System time: what was believed then.
+            valid_at: Valid time: what was true then.
             floor: Least relevance.
             scopes: Only these.
             preference_bias: Whether preference keys get a bonus.
-            layer: Where to look: ``l1``, ``l2``, ``l3``, ``all``, or several of them.
+            layer: Layers to search: ``l1``, ``l2``, ``l3``, ``all``, or several of them.
 
         Raises:
             InvalidInput: Naming the argument.
@@ -163,7 +170,7 @@ class QueryBuilder:
         """
         layers = MEMORY if layer == Layer.L2 else layers_of("layer", layer)
         if Layer.L3 in layers and (known_at, valid_at) != (None, None):
-            raise InvalidInput("layer", "documents have no past: of another time ask 'l2'")
+            raise InvalidInput("layer", "documents have no history; use 'l2' for another time")
         if Layer.L1 in layers:
             self._check_session(given=(known_at, valid_at, scopes))
             scopes = [self._principal.home.owner.path]
@@ -197,27 +204,27 @@ def _kinds(raw: Sequence[str]) -> frozenset[Kind]:
 
 
 def sequence(field: str, raw: Sequence[T]) -> tuple[T, ...]:
-    """Return what was given as a sequence, which a text is not.
+    """Return a sequence as a tuple; text is not a sequence here.
 
     Raises:
         InvalidInput: Naming the field.
     """
-    # Asked of tuples and lists first: whether something else is a sequence takes ten times as long.
+    # Tuples and lists are checked first, because the check for Sequence takes ten times as long.
     if isinstance(raw, (str, bytes)) or not isinstance(raw, (tuple, list, Sequence)):
         raise InvalidInput(field, f"must be a sequence, not {type(raw).__name__}")
     return tuple(raw)
 
 
 def checked_receipt(raw: object) -> Receipt:
-    """Return what was given as a receipt.
+    """Return ``raw`` if it is a receipt.
 
     Raises:
-        InvalidInput: If it is none, as plain data and digests are.
+        InvalidInput: If it is none; plain data and digests are not.
     """
     if isinstance(raw, Receipt):
         return raw
-    told = "must be a Receipt, as digest.receipt is and Receipt.from_dict makes of plain data"
-    raise InvalidInput("receipt", f"{told}, not {type(raw).__name__}")
+    expected = "must be a Receipt, such as digest.receipt or the result of Receipt.from_dict"
+    raise InvalidInput("receipt", f"{expected}, not {type(raw).__name__}")
 
 
 def _checked_query(query: object) -> str:

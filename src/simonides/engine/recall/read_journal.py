@@ -1,10 +1,11 @@
-"""What readers did, kept off the path of their reads.
+"""Records reads in a journal, outside the path of the reads.
 
-A read leaves what it returned in a queue and goes. Within :data:`FLUSH_S` seconds, before a capture
-and on close the queue is written to the journal of the reader's own owner: how often each memory
-was read, the receipts of digests, and what answers made of them. Nothing of it raises a revision,
-stands in the chain, or is read by ranking. What belongs to an owner is sealed and erased with it,
-since the store keeps it with the owner's rows.
+A read leaves its result in a queue. The queue is written to the journal of the reader's owner
+within :data:`FLUSH_S` seconds, before a capture and on close. The journal holds how often each
+memory was read, the receipts of digests, and how answers used them.
+
+Journal entries raise no revision, are not part of the audit chain, and do not affect ranking. The
+store keeps them with the owner's rows, so they are sealed and erased with the owner.
 """
 
 from __future__ import annotations
@@ -43,39 +44,40 @@ from simonides.ports import Alarm, MemoryStore
 T = TypeVar("T")
 
 FLUSH_S = 5.0
-"""Longest that an entry waits where there is an alarm."""
+"""Longest wait of an entry in seconds, where there is an alarm."""
 
 MAX_RECEIPTS = 2_000
-"""Receipts of one owner that wait: from half of it on they are written at once, and where nothing
-can be written the oldest go first. Chosen: about 20 MB.
+"""Most queued receipts of one owner. From half of it on they are written at once. If writing fails,
+the oldest are dropped. Chosen: about 20 MB.
 """
 
 AT_ONCE = 256
-"""Owners whose notes are written in one transaction. Chosen: what a few commits cost, while nobody
-waits for its turn longer than some milliseconds.
+"""Owners whose notes are written in one transaction. Chosen: it costs a few commits, and delays
+other writers by some milliseconds at most.
 """
 
 ACCESS = "access"
-"""Kind of the entry that says which memories were read, how often, and when last: ``memories`` has
-counts by id, by the path of the memory's owner."""
+"""Kind of the entry with read counts and the time of the last read: ``memories`` has counts by id,
+by the path of the memory's owner.
+"""
 
 DIGEST = "digest"
-"""Kind of the entry that is a digest's receipt."""
+"""Kind of the entry with a digest's receipt."""
 
 FEEDBACK = "feedback"
-"""Kind of the entry that says how far the floor has moved; the newest stands."""
+"""Kind of the entry with the learned shift of the floor; the newest one counts."""
 
 Drive: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
-"""Runs a coroutine to its end for who has no event loop."""
+"""Runs a coroutine to its end where there is no event loop."""
 
 
 class Used(NamedTuple):
-    """What an answer made of one read.
+    """How an answer used one read.
 
     Attributes:
-        served: What became of what was shown.
+        served: The outcome of the memories shown.
         base: The policy's floor of the digest.
-        rules: How the floor follows.
+        rules: How the floor adapts.
     """
 
     served: Served
@@ -87,12 +89,12 @@ Note: TypeAlias = Receipt | Used
 
 
 class Taken(NamedTuple):
-    """What was waiting.
+    """The queued notes of one owner.
 
     Attributes:
         last: Time of the last read.
         counts: Scope and number of reads of each memory, by id.
-        notes: Receipts, and what answers used, in their order.
+        notes: Receipts, and uses by answers, in order.
         shown: What went into prompts.
     """
 
@@ -103,13 +105,11 @@ class Taken(NamedTuple):
 
     @property
     def used(self) -> list[Used]:
-        """What answers made of reads, in their order."""
+        """Uses by answers, in order."""
         return [note for note in self.notes if isinstance(note, Used)]
 
     def entries(self, floors: FloorState | None) -> list[JournalEntry]:
-        """Return the journal's entries of the reads, the receipts, and how far the floor has
-        moved.
-        """
+        """Return the journal entries of the reads, the receipts and the shift of the floor."""
         receipts = [note for note in self.notes if isinstance(note, Receipt)]
         found = [
             JournalEntry(to_us(each.at), DIGEST, canonical_json(each.to_dict()))
@@ -128,12 +128,12 @@ class Taken(NamedTuple):
 
 
 class OwnerNotes:
-    """What the readers of one owner did and nobody has written down yet; see :class:`ReadJournal`.
+    """Unwritten notes on the reads of one owner; see :class:`ReadJournal`.
 
     Attributes:
-        owner: Whose readers.
-        floors: How far the owner's floor has moved, as last read or written; None if not known.
-        is_marked: Whether the journal knows that something waits.
+        owner: Owner of the readers.
+        floors: Shift of the owner's floor, as last read or written; None if unknown.
+        is_marked: Whether the journal knows that notes are queued.
         showing: What was put into prompts, for recognising it when it comes back.
     """
 
@@ -156,15 +156,15 @@ class OwnerNotes:
         self.showing = Showing()
         self._journal = journal
         self._last = EPOCH
-        # Only ids, numbers and scopes that live anyhow: a read's hits do not outlive it here.
+        # Only ids, numbers and scopes, so that a read's hits are not kept alive here.
         self._counts: dict[str, tuple[Scope, int]] = {}
         self._waiting: deque[Note] = deque()
 
     def read(self, shown: Iterable[Hit | DigestItem], at: datetime) -> None:
-        """Count what a read returned; about a microsecond, and on any thread.
+        """Count the memories that a read returned; about a microsecond, on any thread.
 
-        No lock is taken: of what several threads count in the very same moment, or while it is
-        being taken away, something may be missed. Nothing is counted twice.
+        No lock is taken. Counts of concurrent threads, or during :meth:`taken`, may be lost.
+        Nothing is counted twice.
         """
         counts = self._counts
         for one in shown:
@@ -174,45 +174,45 @@ class OwnerNotes:
             known = counts.get(memory.id)
             counts[memory.id] = (memory.scope, 1 if known is None else known[1] + 1)
         self._last = at
-        # Looked at last: who takes the mark off takes what waits afterwards.
+        # Checked last: the mark is always cleared before the counts are taken.
         if not self.is_marked and counts:
             self._journal.mark(self)
 
     def add(self, note: Note) -> None:
-        """Leave something to be written; returns at once, and may be called on any thread."""
+        """Queue a note; does not block, and is safe on any thread."""
         self._waiting.append(note)
         if not self.is_marked:
             self._journal.mark(self)
         if len(self._waiting) == MAX_RECEIPTS // 2:
             self._journal.hurry()
         elif len(self._waiting) > MAX_RECEIPTS:
-            self._let_go()
+            self._drop_oldest()
 
     def show(self, session: str | None, shown: Iterable[Memory] | str, at: datetime) -> None:
-        """Remember what was put into a prompt: memories, or a text that others made of them."""
+        """Queue what was put into a prompt: memories, or a text made of them."""
         self.showing.add(session, shown, self.owner, to_us(at))
         if not self.is_marked and self.showing:
             self._journal.mark(self)
 
-    def _let_go(self) -> None:
+    def _drop_oldest(self) -> None:
         with self._journal.lock:
             while len(self._waiting) > MAX_RECEIPTS:
                 self._waiting.popleft()
                 self._journal.lost += 1
 
     def taken(self) -> Taken:
-        """Return what waits, and wait for nothing any more."""
+        """Return the queued notes and empty the queue."""
         notes = list[Note]()
         with self._journal.lock:
             self.is_marked = False
             counts, self._counts = self._counts, {}
             while self._waiting:
                 notes.append(self._waiting.popleft())
-        # Who is still counting has the old ones in hand.
+        # A concurrent reader may still count in the old dictionary, hence the copy.
         return Taken(self._last, counts.copy(), notes, self.showing.taken())
 
     def put_back(self, taken: Taken) -> None:
-        """Let what was taken wait on."""
+        """Queue taken notes again."""
         with self._journal.lock:
             for id, (scope, count) in taken.counts.items():
                 _, more = self._counts.get(id, (scope, 0))
@@ -223,7 +223,7 @@ class OwnerNotes:
 
 
 class _Mute(OwnerNotes):
-    """Of readers whose reads are nobody's business, such as a comparison of two stores."""
+    """Drops all notes, for reads that must leave no record, such as a comparison of two stores."""
 
     __slots__ = ()
 
@@ -238,22 +238,22 @@ class _Mute(OwnerNotes):
 
 
 class ReadJournal:
-    """Writes down what readers did, some time after they did it.
+    """Writes the queued notes of readers to the store.
 
-    Safe to share between threads. Of one owner there is one :class:`OwnerNotes`, for as long as
-    anybody has it or anything waits in it.
+    Safe to share between threads. There is one :class:`OwnerNotes` per owner while it is referenced
+    or holds queued notes.
 
     Attributes:
-        lost: Notes that were let go because nothing could be written.
-        lock: Held while what waits is moved, never while it is written.
+        lost: Notes dropped because they could not be written.
+        lock: Held while notes are moved, never while they are written.
     """
 
     def __init__(self, store: MemoryStore, alarm: Alarm | None = None) -> None:
-        """Build a journal.
+        """Create a journal.
 
         Args:
             store: Where it is written.
-            alarm: Tells when it is time; None: only captures and the end do.
+            alarm: Starts the writing; None: only captures and closing do.
         """
         self.lost = 0
         self._store = store
@@ -269,26 +269,26 @@ class ReadJournal:
         self._problem: str | None = None
 
     def mute(self) -> None:
-        """Write nothing of who begins to read from now on: for measurements, which are no use."""
+        """Record no further reads: measurements are not uses of memory."""
         self._kind = _Mute
         self._notes.clear()
 
     def driven_by(self, drive: Drive) -> None:
-        """Say how to write where no event loop is running at the time of the read."""
+        """Set the function that writes where no event loop is running at the time of the read."""
         self._drive = drive
 
     def of(self, owner: Scope) -> OwnerNotes:
-        """Return where the reads of an owner are left."""
+        """Return the notes of an owner."""
         with self.lock:
             return self._notes.setdefault(owner, self._kind(self, owner))
 
     def check_open(self) -> None:
-        """Raise :class:`StoreUnavailable` if what is left here would be written no more."""
+        """Raise :class:`StoreUnavailable` if the journal is closed and would not write a note."""
         if self._is_closed:
             raise StoreUnavailable(self._store.location, "the store is closed")
 
     def mark(self, notes: OwnerNotes) -> None:
-        """Remember that something waits there, and have the alarm set."""
+        """Register queued notes and set the alarm."""
         with self.lock:
             notes.is_marked = True
             self._marked[notes.owner] = notes
@@ -297,7 +297,7 @@ class ReadJournal:
             self._wake_in(FLUSH_S)
 
     def hurry(self) -> None:
-        """Have what waits written as soon as may be: there is much of it."""
+        """Write the queue as soon as possible, because it is long."""
         self._wake_in(0.0)
 
     def _wake_in(self, seconds: float) -> None:
@@ -306,15 +306,15 @@ class ReadJournal:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What could not be written when last tried, for ``status``; no content, no scope."""
+        """Errors of the last write, for ``status``; no content, no scope."""
         unwritten = () if self._problem is None else (f"journal_unwritten:{self._problem}",)
         return (*unwritten, *(("receipts_lost",) if self.lost else ()))
 
     async def flush(self, owner: Scope | None = None) -> None:
-        """Write down what readers of an owner did, or of all.
+        """Write the queued notes of an owner, or of all.
 
-        What cannot be written waits on, and :attr:`problems` says so: no read or capture fails
-        for the sake of the journal.
+        Notes that cannot be written stay queued, and :attr:`problems` says so. No read or capture
+        fails because of the journal.
         """
         with self.lock:
             wanted = [*self._marked] if owner is None else [owner]
@@ -323,8 +323,8 @@ class ReadJournal:
             await self._write(marked[first : first + AT_ONCE])
 
     def discard(self, owner: Scope) -> None:
-        """Forget what readers of an owner did that is not written yet, and how far its floor has
-        moved: the owner is being erased.
+        """Drop an owner's queued notes and the shift of its floor, because the owner is being
+        erased.
         """
         with self.lock:
             self._marked.pop(owner, None)
@@ -334,14 +334,14 @@ class ReadJournal:
             notes.floors, notes.showing.ledger = None, None
 
     async def close(self) -> None:
-        """Write down what waits, for the last time; what cannot be written is warned of."""
+        """Write the queue for the last time; warn if that fails."""
         if self._is_closed or self._process != os.getpid():
-            return  # a forked child: what waits is the parent's to write
+            return  # a forked child: the parent writes the queue
         await self.flush()
         self._is_closed = True
         if self._problem is not None and self._marked:
             warnings.warn(
-                f"simonides: what readers did last is lost: {self._problem} on writing it to"
+                f"simonides: the last read notes are lost: {self._problem} while writing them to"
                 f" {self._store.location}",
                 RuntimeWarning,
                 stacklevel=2,
@@ -349,7 +349,7 @@ class ReadJournal:
             self._marked.clear()
 
     async def floors(self, notes: OwnerNotes) -> FloorState:
-        """Return how far an owner's floor has moved.
+        """Return the shift of an owner's floor.
 
         Raises:
             StoreError: If it is not known and cannot be read.
@@ -366,7 +366,7 @@ class ReadJournal:
         return _read(FloorState, found[0], self._store.location)
 
     async def receipts(self, owner: Scope, limit: int) -> tuple[Receipt, ...]:
-        """Return the receipts of an owner's digests, the newest of them, oldest first."""
+        """Return the newest ``limit`` receipts of an owner's digests, oldest first."""
         await self.flush(owner)
         found = await self._store.journaled(owner, limit=limit, kind=DIGEST)
         return tuple(_read(Receipt, entry, self._store.location) for entry in found)
@@ -380,7 +380,7 @@ class ReadJournal:
             try:
                 floors[notes] = await self._moved_floors(notes.owner, what)
             except StoreError as error:
-                # One owner's broken entry keeps no other's from being written.
+                # A broken entry of one owner must not prevent the writes of others.
                 self._put_back(notes, what, error)
                 continue
             written[notes] = what.entries(floors[notes])
@@ -393,14 +393,15 @@ class ReadJournal:
                 self._put_back(notes, taken[notes], error)
             return
         for notes in written:
-            # Where nothing was decided here, another process may have; the next digest looks.
+            # None if nothing was decided here. Another process may have, so the next digest reads
+            # it.
             notes.floors = floors[notes]
         try:
             for notes in written:
                 if taken[notes].shown:
                     await notes.showing.trimmed(self._store, notes.owner)
         except StoreError as error:
-            # What was to be written is; there is more of it than need be until the next time.
+            # The notes are written. The ledger stays too long until the next time.
             self._problem = type(error).__name__
 
     def _put_back(self, notes: OwnerNotes, taken: Taken, error: StoreError) -> None:
@@ -408,10 +409,11 @@ class ReadJournal:
         notes.put_back(taken)
 
     async def _moved_floors(self, owner: Scope, taken: Taken) -> FloorState | None:
-        """Return how far a floor has moved after what was taken; None if nothing bears on it."""
+        """Return the shift of a floor after the taken notes; None if none affects it."""
         if not taken.used:
             return None
-        # Others may have moved it meanwhile. Two processes at the very same moment may lose
+        # Another process may have moved it meanwhile. Two processes at the same moment may lose a
+        # read of each other's. That is acceptable, because these are rates, not accounts.
         # a read of each other's; these are rates, not accounts.
         state = await self._stored_floors(owner)
         for one in taken.used:
@@ -433,7 +435,7 @@ class ReadJournal:
             else:
                 work.close()
         except (StoreError, RuntimeError) as error:
-            # The loop was closed meanwhile; what waits is written when the store is closed.
+            # The loop was closed meanwhile; closing the store writes the queue.
             work.close()
             self._problem = type(error).__name__
 
@@ -442,7 +444,7 @@ def _read(kind: type[T], entry: JournalEntry, location: str) -> T:
     try:
         found: T = read_value(kind, entry.kind, json.loads(entry.body))
     except (ValueError, InvalidInput) as error:
-        raise StoreCorrupt(location, f"an entry of a journal cannot be read: {error}") from error
+        raise StoreCorrupt(location, f"a journal entry cannot be read: {error}") from error
     return found
 
 

@@ -1,4 +1,4 @@
-"""A ranked read: the question as a query, fresh indexes, ranking, receipt."""
+"""A ranked read: validates the query, refreshes indexes, ranks, and writes the receipt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from simonides.engine.core.runtime import Runtime, ails
 from simonides.engine.knowledge.library import Library
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.recall.session_search import IN_SESSION
-from simonides.engine.recall.slow_models import EMBEDDER, VECTOR, candidates, rank_again
+from simonides.engine.recall.slow_models import EMBEDDER, VECTOR, candidates, rerank_best
 from simonides.policy.guards import CONSENT_REFUSED
 from simonides.policy.policy import Policy
 from simonides.retrieval.index.indexer import Query
@@ -33,14 +33,14 @@ from simonides.retrieval.ranking.identity import ranking, with_reranker
 from simonides.retrieval.ranking.ranker import Ranked, explain, rank
 
 RUNNERS_UP = 3
-"""How many of those that the limit of a recall cuts off its receipt names; chosen."""
+"""Number of hits beyond the limit that the receipt of a recall names; chosen."""
 
 
 class Grounds(NamedTuple):
-    """On what grounds a read answers.
+    """Versions that determine the answer of a read.
 
     Attributes:
-        ranking: What ranks, by name.
+        ranking: Name and version of each ranking component.
         policy: Hash of the policy in force.
     """
 
@@ -49,11 +49,11 @@ class Grounds(NamedTuple):
 
 
 class Reader:
-    """Ranks memories for the questions of one principal; writes nothing.
+    """Ranks memories for the queries of one principal; read-only.
 
     Attributes:
         lookup: Finds memories without ranking.
-        fresh: Brings what is read up to the store.
+        fresh: Refreshes the indexes that are read.
     """
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
@@ -62,7 +62,7 @@ class Reader:
         self._principal = principal
         self.lookup = Lookup(runtime, principal)
         self.fresh = self.lookup.fresh
-        # What ranks changes with the process only.
+        # The ranking components are fixed for the life of the process.
         self._rankings: dict[bool, Ranking] = {}
 
     async def recall(self, cue: Cue) -> Recall:
@@ -83,7 +83,7 @@ class Reader:
         """Rank a view for a cue; see :meth:`query` for the last two."""
         runners_up = max(RUNNERS_UP, candidates(self._runtime) - cue.limit)
         ranked = self.rank(view, query, cue, runners_up=runners_up)
-        ranked, lost = rank_again(self._runtime, ranked, cue, lost, view.degraded)
+        ranked, lost = rerank_best(self._runtime, ranked, cue, lost, view.degraded)
         hits = ranked.hits_at(ranked.order[: cue.limit])
         grounds = self.grounds(query, reranked=bool(ranked.reranked))
         given = partial(self._cut_short, view, cue, ranked, hits, lost, grounds)
@@ -106,7 +106,7 @@ class Reader:
         return self.receipt(view, cue, ranked, hits, dropped, lost, grounds)
 
     async def explain(self, memory: Memory, cue: Cue) -> Explanation:
-        """Say why a memory is or is not recalled for a cue."""
+        """Explain why a memory is or is not recalled for a cue."""
         if not await self.lookup.agreed([memory]):
             return Explanation(memory.id, excluded=(CONSENT_REFUSED,))
         view = await self.fresh.view(cue)
@@ -119,9 +119,7 @@ class Reader:
         return explain(memory, view.frozen, ranked, query, cue, view.clock)
 
     def query(self, text: str, *, has_vector: bool = True) -> tuple[Query, tuple[str, ...]]:
-        """Return a text as the index sees it, and ``vector`` where its vector is missing against
-        the wish.
-        """
+        """Return a text as an index query, and ``vector`` in a tuple if the embedder failed."""
         indexer = self._runtime.indexes.indexer
         if not has_vector:
             return indexer.lexical_query(text), ()
@@ -135,7 +133,7 @@ class Reader:
         return query, ()
 
     async def asked(self, text: str, *, has_vector: bool = True) -> tuple[Query, tuple[str, ...]]:
-        """Return what :meth:`query` does; others on the event loop go on where that takes time."""
+        """Return the result of :meth:`query`; a slow embedder runs off the event loop."""
         if not (has_vector and self._runtime.indexes.indexer.is_slow):
             return self.query(text, has_vector=has_vector)
         return await self._runtime.aside(partial(self.query, text))
@@ -149,7 +147,7 @@ class Reader:
         *,
         runners_up: int = 0,
     ) -> Ranked:
-        """Rank what a cue reads, and order so many more than it asks for."""
+        """Rank what a cue reads, and order ``runners_up`` more than its limit."""
         pool = gather(view.columns, cue, view.clock, self._principal.home)
         bonus, chosen = self.policy.recall.preference_bonus, fusion or self._fusion
         return rank(pool, query, cue, chosen, view.clock, bonus, runners_up=runners_up)
@@ -181,7 +179,7 @@ class Reader:
     def grounds(
         self, query: Query, fusion: Fusion | None = None, *, reranked: bool = False
     ) -> Grounds:
-        """Return on what grounds a query is answered now."""
+        """Return the versions by which a query is answered now."""
         ranked_by = self._ranking(query, fusion)
         models = self._runtime.models
         if reranked and models.reranker is not None:
@@ -205,7 +203,6 @@ class Reader:
 
 
 def _degraded(view: ReadView, lost: Sequence[str]) -> tuple[str, ...]:
-    """Return what the read had to do without, by name."""
     return tuple(sorted({*view.degraded, *lost})) if view.degraded or lost else ()
 
 

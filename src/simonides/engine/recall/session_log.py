@@ -1,9 +1,8 @@
-"""The log of one session: what was observed, kept before all else.
+"""The log of one session: every entry, written before any processing.
 
-An entry is looked through on its way in, once: what policy keeps out of memory is struck out here
-too, so no reader of a log has to. What was appended and read lately stays in memory
-(:mod:`simonides.session`); what else there is comes from the store, so that a log that somebody
-else goes on with, or has ended, is read as it is.
+An entry is screened once, when it is appended. What policy keeps out of memory is struck out, so
+readers need not screen it. Recent entries stay in memory (:mod:`simonides.session`). All others
+come from the store, so a log that another process continued or ended is read correctly.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ from simonides.domain.value import from_us
 from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.warm_sessions import WarmSessions
-from simonides.engine.screening.screen import kept_clean, look
+from simonides.engine.screening.screen import cleaned_for_log, look
 from simonides.policy.policy import Policy
 
 PAGE = 1_000
-"""Entries read at a time; what the port gives of itself."""
+"""Entries per page; the port's own limit."""
 
 
 class Cleaned(NamedTuple):
-    """An entry as it may be kept.
+    """A screened entry.
 
     Attributes:
-        entry: Without what policy keeps out, and with marks of what was found.
-        reasons: What was done about each.
+        entry: Without what policy keeps out, and with marks of the findings.
+        reasons: The action taken on each finding.
     """
 
     entry: Entry
@@ -49,19 +48,19 @@ class SessionLog:
     """Appends to the log of one session and reads it.
 
     Attributes:
-        owner: Whose session it is.
+        owner: Owner of the session.
         session: Its name.
     """
 
     def __init__(
         self, runtime: Runtime, owner: Scope, session: str, rules: SessionRules | None = None
     ) -> None:
-        """Build it.
+        """Open the log.
 
         Args:
             runtime: The open simonides.
-            owner: See the class.
-            session: See the class.
+            owner: Owner of the session.
+            session: Name of the session.
             rules: None for those of the settings.
         """
         self._runtime = runtime
@@ -72,7 +71,7 @@ class SessionLog:
 
     @property
     def patience_us(self) -> int:
-        """So long after an entry the session counts as left, µs."""
+        """Microseconds after the last entry until the session counts as abandoned."""
         return self._rules.idle_us
 
     async def append(
@@ -81,7 +80,7 @@ class SessionLog:
         """Append entries, all or none; they are durable when it returns.
 
         Args:
-            entries: In order, as they were observed; see :meth:`add` for how they are kept.
+            entries: In order, as observed; see :meth:`add` for how they are kept.
             at: When they were observed, µs; None for now.
             first: As for the port.
 
@@ -89,7 +88,7 @@ class SessionLog:
             The number of the first.
 
         Raises:
-            StoreError: If the store could not; nothing was written.
+            StoreError: If the store failed; nothing was written.
         """
         begin, _ = await self._append([self._cleaned(entry) for entry in entries], at, first)
         return begin
@@ -97,10 +96,10 @@ class SessionLog:
     async def add(
         self, entry: Entry, *, at: int | None = None, first: int | None = None
     ) -> LoggedEntry:
-        """Append one entry and return it as it is kept, with what was done about it.
+        """Append one entry and return it as stored, with the actions taken on it.
 
         Raises:
-            StoreError: If the store could not; nothing was written.
+            StoreError: If the store failed; nothing was written.
         """
         cleaned = self._cleaned(entry)
         number, now = await self._append([cleaned], at, first)
@@ -111,19 +110,19 @@ class SessionLog:
 
         Raises:
             StoreCorrupt: If one cannot be read.
-            StoreError: If the store could not.
+            StoreError: If the store failed.
         """
         hot, now = self._hot.of(self.owner, self.session), self._runtime.clock.now_us()
         tail = hot.tail(now, after)
         if not tail or tail[0].number > after + 1:
-            # The store says what lies before the tail, and at once whether the tail is still so.
+            # One query returns the entries before the tail and confirms the tail.
             found = await self._stored(after)
             if tail and (not found or found[-1].number < tail[-1].number or _differs(found, tail)):
                 hot.clear()
             hot.put(found, now)
         else:
-            # The last one that is known is read again: it is another's where the session has ended
-            # meanwhile and begun anew.
+            # The last known entry is read again: it differs if the session has ended and a new one
+            # of the same name has begun.
             last = tail[-1]
             newer = await self._stored(last.number - 1)
             if not newer or newer[0] != last:
@@ -136,14 +135,13 @@ class SessionLog:
         return found
 
     async def newer(self, last: Logged | None) -> tuple[Logged, ...] | None:
-        """Return what came after an entry that is known, by number rising; None where the log is
-        not the one of which it was: another session has its name now.
+        """Return the entries after a known one, by number rising.
 
-        Of what is known only that entry is looked at again: a log may be long, and who reads on
-        asks often.
+        None if that entry is of an earlier session of the same name. Only this entry is checked,
+        because logs are long and polled often.
 
         Args:
-            last: The last one that is known; None for nothing, behind which all of it comes.
+            last: The last known entry; None for the whole log.
 
         Raises:
             StoreError: As for :meth:`entries`.
@@ -154,7 +152,7 @@ class SessionLog:
         return again[1:] if again and again[0] == last else None
 
     def forget(self) -> None:
-        """Let go of what is in memory of it: it has ended."""
+        """Drop the cached entries, because the session has ended."""
         self._hot.forget(self.owner, self.session)
 
     async def _append(
@@ -163,7 +161,7 @@ class SessionLog:
         now = self._runtime.clock.now_us()
         time = now if at is None else at
         if at is None and first is not None:
-            time = await self._first_tried(cleaned, first, now)
+            time = await self._time_of_first_attempt(cleaned, first, now)
         due_at = now + self.patience_us
         written = [encode_entry(each.entry, time) for each in cleaned]
         begin = await self._runtime.sessions.append(
@@ -171,18 +169,18 @@ class SessionLog:
         )
         hot = self._hot.of(self.owner, self.session)
         if first is None and begin <= hot.newest:
-            hot.clear()  # Somebody has ended it, and this is another session of its name.
+            hot.clear()  # The session was ended elsewhere; this is a new one of the same name.
         hot.put([Logged(begin + n, time, each.entry) for n, each in enumerate(cleaned)], now)
         self._hot.settle(self.owner)
         return begin, time
 
-    async def _first_tried(self, cleaned: Sequence[Cleaned], first: int, now: int) -> int:
-        """Return when entries were appended that are tried again; the port compares times too."""
-        stands = await self._runtime.sessions.entries(
+    async def _time_of_first_attempt(self, cleaned: Sequence[Cleaned], first: int, now: int) -> int:
+        """Return the time of the first attempt to append entries; the port compares times too."""
+        stored = await self._runtime.sessions.entries(
             self.owner, self.session, after=first - 1, limit=1
         )
-        same = stands and encode_entry(cleaned[0].entry, now).body == stands[0].body
-        return stands[0].at if same else now
+        same = stored and encode_entry(cleaned[0].entry, now).body == stored[0].body
+        return stored[0].at if same else now
 
     async def _stored(self, after: int) -> tuple[Logged, ...]:
         store, found = self._runtime.sessions, list[Logged]()
@@ -198,14 +196,14 @@ class SessionLog:
 
 
 def cleaned(entry: Entry, owner: Scope, policy: Policy) -> Cleaned:
-    """Return an entry without what policy keeps out of memory, whoever said it.
+    """Return an entry without what policy keeps out of memory, whoever the speaker is.
 
-    What a tool said that looks like an attack stays, marked: it is a record, and its label has it
-    quoted as data.
+    A tool's output that looks like an attack is kept and marked. The log is a record, and the
+    entry's label has it quoted as data.
     """
     source = entry.role.source
     if _is_text_alone(entry) and not look(entry.text, source.trust):
-        return Cleaned(entry)  # Most of what is said; what follows would find no more.
+        return Cleaned(entry)  # The usual case; the full screening would find no more.
     said = Candidate(
         content=entry.text,
         scope=owner,
@@ -217,7 +215,7 @@ def cleaned(entry: Entry, owner: Scope, policy: Policy) -> Cleaned:
         origin=Origin(name=entry.tool),
         tags=tuple(name for name in (entry.key, entry.task) if name is not None),
     )
-    clean, reasons = kept_clean(said, policy)
+    clean, reasons = cleaned_for_log(said, policy)
     if not reasons:
         return Cleaned(entry)
     tags = iter(clean.tags)
@@ -235,12 +233,10 @@ def cleaned(entry: Entry, owner: Scope, policy: Policy) -> Cleaned:
 
 
 def _is_text_alone(entry: Entry) -> bool:
-    """Whether nothing of an entry but its text is to be looked through."""
     named = entry.speaker, entry.tool, entry.key, entry.task
     return not entry.details and named == (None, None, None, None)
 
 
 def _differs(found: Sequence[Logged], tail: Sequence[Logged]) -> bool:
-    """Whether what is known of a log is not what the store says."""
     known = {each.number: each for each in tail}
     return any(each.number in known and known[each.number] != each for each in found)

@@ -1,11 +1,11 @@
-"""Statements of a session override what is stored, for reads within that session.
+"""Statements of a session override stored memories, for reads within that session.
 
-A keyed fact, or the value of a functional slot, that the user stated in this session and that is
-not stored yet counts at once, and what is stored of the same key or slot is not shown beside it.
-What he asked to have forgotten is not shown. Readers outside the session see what is stored.
+The user may state a keyed fact, or the value of a functional slot, that is not stored yet. It
+counts at once, and stored memories of the same key or slot are hidden. Memories that the user asked
+to forget are hidden too. Readers outside the session see the stored state.
 
-Once a statement is stored, what is stored says the same and stands for itself; and what was
-recorded after it was said, a correction for one, is newer and stands.
+Once a statement is stored, the stored memory takes its place. A memory recorded after the
+statement, such as a correction, is newer and stays visible.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from simonides.retrieval.query.read_view import ReadView
 from simonides.text.normalise import content_hash
 
 SESSION = "session"
-"""What is degraded where a session cannot be read: what is stored is shown as it is."""
+"""Name in ``degraded`` if a session cannot be read and the stored state is shown unchanged."""
 
 Name = tuple[str, ...]
 """A key, or subject and predicate of a functional slot, or the hash of a text to be forgotten."""
 
 
 class Said(NamedTuple):
-    """The last word of a session on each key and slot.
+    """A session's last statement on each key and slot.
 
     Attributes:
-        facts: Statements that hold, by what they are about.
-        forgotten: When something was asked to be forgotten, µs, by what.
+        facts: Statements that hold, by key or slot.
+        forgotten: Time of a request to forget, µs, by key, slot or text hash.
     """
 
     facts: Mapping[Name, Stated]
@@ -54,29 +54,29 @@ class Said(NamedTuple):
 NOTHING = Said({}, {})
 
 
-class _Laid(NamedTuple):
-    """What was laid over what.
+class _CachedOverlay(NamedTuple):
+    """A cached overlay.
 
     Attributes:
-        under: Columns of what is stored; the same objects until an owner changes.
-        said: What was laid over them.
-        view: What came of it.
+        under: Columns of the stored memories; the same objects until an owner changes.
+        said: Statements of the session.
+        view: The resulting view.
     """
 
     under: tuple[Frozen, ...]
     said: Said
     view: ReadView
 
-    def still_fits(self, view: ReadView, said: Said) -> bool:
-        """Whether the same is to be laid over the same."""
+    def is_current(self, view: ReadView, said: Said) -> bool:
+        """Whether the cache entry is for the same columns and statements."""
         same = len(self.under) == len(view.frozen)
         return same and all(map(is_, self.under, view.frozen)) and self.said == said
 
 
 class Overlay:
-    """Lays what was said in the session of one principal over what it reads.
+    """Overrides what one principal reads with the statements of its session.
 
-    What the user says is the user's: a task within the session reads it as he does.
+    The user's statements belong to the user: a task within the session reads them too.
     """
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
@@ -88,9 +88,9 @@ class Overlay:
         self._statements = Statements(runtime, self._principal)
 
     async def over(self, view: ReadView, cue: Cue) -> ReadView:
-        """Return a view with the statements of this session laid over it.
+        """Return a view overridden with the statements of this session.
 
-        If the session cannot be read, the view is returned as it is, marked as degraded.
+        If the session cannot be read, the view is returned unchanged, marked as degraded.
         """
         is_of_now = cue.known_at is None and cue.valid_at is None
         if self._session is None or not is_of_now or self._principal.home not in cue.scopes:
@@ -99,22 +99,22 @@ class Overlay:
             said = await self.said()
             if said == NOTHING:
                 return view
-            return await self._laid(view, await self._still_meant(said), self._session)
+            return await self._overridden(view, await self._not_forgotten(said), self._session)
         except StoreError:
             return view._replace(degraded=(*view.degraded, SESSION))
 
     async def again(self, view: ReadView, until: int) -> ReadView:
-        """Return what was read before with what had been said by then laid over it.
+        """Return an earlier read's view overridden with the statements made until then.
 
         Raises:
             StoreError: If the session cannot be read.
         """
         if self._session is None:
             return view
-        return await self._laid(view, await self.said(until), self._session)
+        return await self._overridden(view, await self.said(until), self._session)
 
     async def said(self, until: int | None = None) -> Said:
-        """Return what this session says of keys and slots; nothing outside any session.
+        """Return the session's statements on keys and slots; empty outside any session.
 
         Raises:
             StoreError: If a store cannot be read.
@@ -137,7 +137,7 @@ class Overlay:
         return Said(facts, forgotten) if facts or forgotten else NOTHING
 
     async def memories(self, until: int) -> tuple[Memory, ...]:
-        """Return what this session had said of keys and slots by some time, in its order.
+        """Return the session's statements on keys and slots until some time, in order.
 
         Raises:
             StoreError: If a store cannot be read.
@@ -146,7 +146,7 @@ class Overlay:
         return tuple(self._made(stated) for stated in _distinct(said))
 
     def _names(self, stated: Stated) -> list[Name]:
-        """Return what a statement is about: its key, its functional slot, or neither."""
+        """Return the names of a statement: its key, its functional slot, or neither."""
         candidate = stated.candidate
         names: list[Name] = [] if candidate.key is None else [(candidate.key,)]
         if candidate.triple is not None:
@@ -156,11 +156,11 @@ class Overlay:
                 names.append(slot)
         return names
 
-    async def _still_meant(self, said: Said) -> Said:
-        """Return what was said without what was forgotten since outside the session.
+    async def _not_forgotten(self, said: Said) -> Said:
+        """Return the statements that were not forgotten since outside the session.
 
-        Tombstones come with the physical removal of something, which raises the owner's epoch: who
-        never had anything removed is not asked.
+        Every physical removal raises the owner's epoch. So tombstones are read only for owners with
+        a raised epoch.
         """
         owner = self._principal.home.owner
         index = self._runtime.indexes.warm(owner)
@@ -178,18 +178,20 @@ class Overlay:
         left = {n: s for n, s in said.facts.items() if gone.isdisjoint(marks_of(s.candidate))}
         return said._replace(facts=left)
 
-    async def _laid(self, view: ReadView, said: Said, session: str) -> ReadView:
-        """Lay what was said over what is stored; the same again until either changes."""
+    async def _overridden(self, view: ReadView, said: Said, session: str) -> ReadView:
+        """Return the overridden view, cached until the columns or the statements change."""
         hot = self._hot.of(self._principal.home.owner, session)
-        name = (_Laid, self._reader)
-        known: _Laid | None = hot.derived.get(name)
-        if known is None or not known.still_fits(view, said):
-            known = _Laid(tuple(view.frozen), said, await self._laid_anew(view, said, session))
+        name = (_CachedOverlay, self._reader)
+        known: _CachedOverlay | None = hot.derived.get(name)
+        if known is None or not known.is_current(view, said):
+            known = _CachedOverlay(
+                tuple(view.frozen), said, await self._override(view, said, session)
+            )
             hot.derived[name] = known
         laid = known.view
         return laid._replace(now=view.now, clock=view.clock, degraded=view.degraded)
 
-    async def _laid_anew(self, view: ReadView, said: Said, session: str) -> ReadView:
+    async def _override(self, view: ReadView, said: Said, session: str) -> ReadView:
         stored = recallable(
             view.frozen,
             [name[0] for name in (*said.facts, *said.forgotten) if len(name) == 1],
@@ -199,7 +201,7 @@ class Overlay:
         gone = {m.id for m in stored if self._is_forgotten(m, said)}
         shown: list[Memory] = []
         for stated in _distinct(said):
-            rivals = [m for m in stored if m.id not in gone and self._are_rivals(m, stated)]
+            rivals = [m for m in stored if m.id not in gone and self._conflicts(m, stated)]
             if any(self._is_newer(m, stated, session) for m in rivals):
                 continue
             same = [m for m in rivals if _says_the_same(m, stated)]
@@ -228,20 +230,20 @@ class Overlay:
     def _made(self, stated: Stated) -> Memory:
         return stated_memory(stated.candidate, stated.at, str(self._session), stated.number)
 
-    def _are_rivals(self, memory: Memory, stated: Stated) -> bool:
+    def _conflicts(self, memory: Memory, stated: Stated) -> bool:
         names = self._names(stated)
         slot = () if memory.triple is None else slot_of(memory.triple)
         return (memory.key,) in names or slot in names
 
     def _is_newer(self, memory: Memory, stated: Stated, session: str) -> bool:
-        """Whether what is stored was said after the statement, or is what became of it."""
+        """Whether a stored memory is newer than the statement, or was made from it."""
         own = memory.scope in (self._principal.home, self._reader.home)
         if not own or _says_the_same(memory, stated):
             return False
         origin, updated_at = memory.origin, to_us(memory.updated_at)
         if updated_at != stated.at or origin.session != session:
             return updated_at > stated.at
-        # At the very same moment: a correction through the verbs has no turn.
+        # At the same moment: a correction through the API has no turn.
         return memory.source.is_correction if origin.turn is None else origin.turn > stated.number
 
     def _is_forgotten(self, memory: Memory, said: Said) -> bool:
@@ -257,12 +259,11 @@ class Overlay:
 
 
 def _retracted(what: str) -> tuple[Name, ...]:
-    """Return what "forget …" may name: a key, or else a statement as it was said."""
+    """Return what "forget …" may name: a key, or else a statement's text."""
     return (what,), ("", content_hash(what))
 
 
 def _distinct(said: Said) -> list[Stated]:
-    """Return the statements that hold, each once, in the order of the session."""
     return sorted({id(s): s for s in said.facts.values()}.values(), key=lambda one: one[:2])
 
 

@@ -1,6 +1,6 @@
-"""The log of a session as columns, so that it is searched as memories are.
+"""Turns the log of a session into columns, so that it is searched like memories.
 
-Each entry is analysed and embedded once, at the first search, and kept while its session is hot.
+Each entry is analysed and embedded once, at the first search, and cached while its session is hot.
 Entries that the user refuses, or that were forgotten since, are left out.
 """
 
@@ -39,7 +39,9 @@ NOT_STORED = 0
 """Version of a record of a session; those of memories begin at 1."""
 
 IN_SESSION = "in_session"
-"""What its metadata say of it, and reason for which a stored memory gives way to it."""
+"""Mark in the metadata of a session's record, and reason code for a stored memory that it
+overrides.
+"""
 
 
 def entry_memory(logged: Logged, owner: Scope, session: str) -> Memory:
@@ -67,14 +69,14 @@ def entry_memory(logged: Logged, owner: Scope, session: str) -> Memory:
         speaker=entry.speaker,
         confidence=source.default_confidence,
         importance=entry.importance,
-        # What looks like an attack is for people to read, not for prompts.
+        # Text that looks like an attack may be read by people, but not put into prompts.
         sensitivity=Sensitivity.SENSITIVE if sensitive else Sensitivity.PRIVATE,
         metadata=MappingProxyType({IN_SESSION: entry.kind.value}),
     )
 
 
 def stated_memory(candidate: Candidate, at: int, session: str, number: int) -> Memory:
-    """Return what a user stated in a session as a record that holds in it alone."""
+    """Return a user's statement in a session as a record that is valid in that session only."""
     scope, hash = candidate.scope, content_hash(candidate.content)
     id = _id(at, scope.path, session, str(number), candidate.key or hash)
     said_at = from_us(at)
@@ -109,8 +111,9 @@ def stated_memory(candidate: Candidate, at: int, session: str, number: int) -> M
 
 
 async def rows_of(runtime: Runtime, memories: Sequence[Memory]) -> list[StoredRow]:
-    """Return records as rows with entries of the current recipe, in their order; without vectors
-    where the embedder fails. One that takes its time is asked beside the event loop.
+    """Return records as rows with entries of the current recipe, in order.
+
+    Entries have no vectors if the embedder fails. A slow embedder runs off the event loop.
     """
     make = runtime.indexes.indexer
     work = partial(make.finished, memories)
@@ -127,21 +130,21 @@ MANY = 30
 
 
 def _id(at: int, *names: str) -> str:
-    """Return an id in the form of a memory's, always the same for the same things."""
+    """Return a deterministic id in the form of a memory's."""
     random = int.from_bytes(blake2b("\0".join(names).encode(), digest_size=10).digest())
     low = f"{0b10 << 62 | random >> 18:016x}"
     text = f"{at // 1000 & (1 << 48) - 1:012x}7{random & 0xFFF:03x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:]}-{low[:4]}-{low[4:]}"
 
 
-class _Filed(NamedTuple):
-    """A log as far as it was filed.
+class _IndexedLog(NamedTuple):
+    """The indexed part of a log.
 
     Attributes:
         entries: All of it.
-        rows: Of each.
+        rows: One for each entry.
         frozen: Their columns.
-        is_whole: Whether each has its vector, where there are any.
+        is_whole: Whether each row has its vector, if an embedder is used.
     """
 
     entries: tuple[Logged, ...]
@@ -154,26 +157,26 @@ class _Filed(NamedTuple):
         """The last entry; None for an empty log."""
         return self.entries[-1] if self.entries else None
 
-    def goes_on(self, last: Logged | None) -> bool:
-        """Whether it is the log that had an entry, rather than another of the same name."""
+    def continues(self, last: Logged | None) -> bool:
+        """Whether this is the log that had an entry, rather than another of the same name."""
         return last is None or last in self.entries[last.number :][:1]
 
 
-class _Named(NamedTuple):
-    """What an entry is called by who logged it; it is a turn among turns."""
+class _EntryName(NamedTuple):
+    """An entry's name, given by its writer; it is a turn among turns."""
 
     key: str | None
     category: str = TURN_CATEGORY
 
 
-class _Heard(NamedTuple):
-    """What a log speaks of, as far as it was read.
+class _ParsedLog(NamedTuple):
+    """The statements of a log, as far as it was parsed.
 
     Attributes:
-        last: The last entry that was; None for nothing.
+        last: The last parsed entry; None for nothing.
         texts: Of its entries.
-        stated: What its user states in them.
-        topic: What a repair in the next turn would be about.
+        stated: The user's statements in them.
+        topic: Statement that a correction in the next turn would refer to.
     """
 
     last: Logged | None = None
@@ -182,51 +185,50 @@ class _Heard(NamedTuple):
     topic: Candidate | None = None
 
 
-class _Kept(NamedTuple):
-    """What of a log may be told.
+class _FilteredLog(NamedTuple):
+    """The part of a log that may be shown.
 
     Attributes:
-        life: In which the owner was: incarnation and epoch.
-        filed: The log as it was looked at.
-        unwanted: What is not to be told again, as entries were compared with it.
-        hidden: Ids of those that speak of it, or were logged under it.
+        life: Incarnation and epoch of the owner.
+        indexed: The indexed log that was filtered.
+        suppressed: Suppressed statements that the entries were compared with.
+        hidden: Ids of the entries that mention one, or were logged under it.
         frozen: Columns of the others.
     """
 
     life: tuple[bytes, int]
-    filed: _Filed
-    unwanted: Sequence[Claim]
+    indexed: _IndexedLog
+    suppressed: Sequence[Claim]
     hidden: frozenset[str]
     frozen: Frozen
 
 
 class SessionSearch:
-    """Makes the log of the principal's session searchable; writes nothing."""
+    """Makes the log of the principal's session searchable; read-only."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
         self._hot = runtime.part(WarmSessions)
         self._owner = principal.home.owner
         self._session = principal.session
-        self._unwanted = SuppressionFilter(runtime, principal)
+        self._suppression = SuppressionFilter(runtime, principal)
 
     async def view(self) -> ReadView:
-        """Return the log's columns as they stand now.
+        """Return the current columns of the log.
 
         Raises:
             StoreError: If the log cannot be read.
         """
         now = from_us(self._runtime.clock.now_us())
-        filed = await self._filed(str(self._session))
-        degraded = () if filed.is_whole else (VECTOR,)
-        return ReadView([self._owner], [await self._left(filed)], now, now, degraded)
+        indexed = await self._indexed(str(self._session))
+        degraded = () if indexed.is_whole else (VECTOR,)
+        return ReadView([self._owner], [await self._showable(indexed)], now, now, degraded)
 
-    async def _filed(self, session: str) -> _Filed:
-        """File what has come since the last search."""
+    async def _indexed(self, session: str) -> _IndexedLog:
         log, make = SessionLog(self._runtime, self._owner, session), self._runtime.indexes.indexer
         hot = self._hot.of(self._owner, session)
-        name = (_Filed, make.recipe)
-        known: _Filed | None = hot.derived.get(name)
+        name = (_IndexedLog, make.recipe)
+        known: _IndexedLog | None = hot.derived.get(name)
         if known is not None and not known.is_whole:
             known = None
         new = await log.newer(None if known is None else known.last)
@@ -238,73 +240,76 @@ class SessionSearch:
         before = ((), ()) if known is None else (known.entries, known.rows)
         rows = (*before[1], *await rows_of(self._runtime, memories))
         whole = all(make.is_current(row.entry) for row in rows)
-        filed = _Filed((*before[0], *new), rows, overlaid(None, rows, make.dimensions), whole)
-        hot.derived[name] = filed
-        return filed
+        indexed = _IndexedLog(
+            (*before[0], *new), rows, overlaid(None, rows, make.dimensions), whole
+        )
+        hot.derived[name] = indexed
+        return indexed
 
-    async def _left(self, filed: _Filed) -> Frozen:
-        """Return the columns of what of a log may be told again.
+    async def _showable(self, indexed: _IndexedLog) -> Frozen:
+        """Return the columns of the entries that may be shown.
 
-        A refusal, and the removal of anything, raise the owner's epoch: the log of who never did
-        either is not read for it.
+        A refusal, and every removal, raise the owner's epoch. So the log of an owner without either
+        is not parsed.
         """
         (head,) = await self._runtime.store.heads([self._owner])
-        if head is None or not head.epoch or not filed.entries:
-            return filed.frozen
+        if head is None or not head.epoch or not indexed.entries:
+            return indexed.frozen
         derived = self._hot.of(self._owner, str(self._session)).derived
-        kept: _Kept | None = derived.get(_Kept)
+        kept: _FilteredLog | None = derived.get(_FilteredLog)
         life = (head.incarnation, head.epoch)
-        if kept is not None and (kept.life != life or not filed.goes_on(kept.filed.last)):
+        if kept is not None and (kept.life != life or not indexed.continues(kept.indexed.last)):
             kept = None
-        # The same entries may have been filed again: their vectors are there now.
-        if kept is None or kept.filed is not filed:
-            unwanted, hidden = await self._looked_through(filed, kept)
-            left = without(filed.frozen, hidden)
-            derived[_Kept] = kept = _Kept(life, filed, unwanted, hidden, left)
+        # The same entries may have been indexed again, because their vectors have arrived.
+        if kept is None or kept.indexed is not indexed:
+            suppressed, hidden = await self._suppressed(indexed, kept)
+            left = without(indexed.frozen, hidden)
+            derived[_FilteredLog] = kept = _FilteredLog(life, indexed, suppressed, hidden, left)
         return kept.frozen
 
-    async def _heard(self, filed: _Filed) -> _Heard:
-        """Read what has come since the last time."""
+    async def _parsed(self, indexed: _IndexedLog) -> _ParsedLog:
         derived = self._hot.of(self._owner, str(self._session)).derived
-        known: _Heard = derived.get(_Heard, _Heard())
-        if not filed.goes_on(known.last):
-            known = _Heard()
-        new = filed.entries[len(known.texts) :]
-        work = partial(self._gone_on, known, new)
-        heard = await self._runtime.aside(work) if len(new) > MANY_TURNS else work()
-        derived[_Heard] = heard
-        return heard
+        known: _ParsedLog = derived.get(_ParsedLog, _ParsedLog())
+        if not indexed.continues(known.last):
+            known = _ParsedLog()
+        new = indexed.entries[len(known.texts) :]
+        work = partial(self._continued, known, new)
+        parsed = await self._runtime.aside(work) if len(new) > MANY_TURNS else work()
+        derived[_ParsedLog] = parsed
+        return parsed
 
-    def _gone_on(self, known: _Heard, new: Sequence[Logged]) -> _Heard:
+    def _continued(self, known: _ParsedLog, new: Sequence[Logged]) -> _ParsedLog:
         texts = (*known.texts, *(Said(each.entry.text) for each in new))
         turns = [_turn(each) for each in new if each.entry.kind is EntryKind.TURN]
         stated, topic = stated_in(turns, self._owner, known.topic)
         last = new[-1] if new else known.last
-        return _Heard(last, texts, (*known.stated, *stated), topic)
+        return _ParsedLog(last, texts, (*known.stated, *stated), topic)
 
-    async def _looked_through(
-        self, filed: _Filed, kept: _Kept | None
+    async def _suppressed(
+        self, indexed: _IndexedLog, kept: _FilteredLog | None
     ) -> tuple[Sequence[Claim], frozenset[str]]:
-        """Return what is unwanted, and the ids of entries that speak of it or were logged under it.
+        """Return the suppressed statements, and the ids of entries that mention one or were logged
+        under it.
 
-        What was looked at is compared with nothing twice, unless what is unwanted is less now.
+        Only new entries and new statements are compared, unless fewer statements are suppressed
+        now.
         """
-        heard = await self._heard(filed)
-        unwanted = await self._unwanted.among(heard.stated)
-        refusals = await self._unwanted.refusals()
-        if kept is None or unwanted[: len(kept.unwanted)] != kept.unwanted:
-            before, hidden, added = 0, frozenset[str](), unwanted
+        parsed = await self._parsed(indexed)
+        suppressed = await self._suppression.among(parsed.stated)
+        refusals = await self._suppression.refusals()
+        if kept is None or suppressed[: len(kept.suppressed)] != kept.suppressed:
+            before, hidden, added = 0, frozenset[str](), suppressed
         else:
-            before, hidden = len(kept.filed.entries), kept.hidden
-            added = unwanted[len(kept.unwanted) :]
-        known = zip(filed.rows[:before], heard.texts[:before], strict=True) if added else ()
-        new = zip(filed.rows, heard.texts, filed.entries, strict=True)
-        return unwanted, hidden.union(
+            before, hidden = len(kept.indexed.entries), kept.hidden
+            added = suppressed[len(kept.suppressed) :]
+        known = zip(indexed.rows[:before], parsed.texts[:before], strict=True) if added else ()
+        new = zip(indexed.rows, parsed.texts, indexed.entries, strict=True)
+        return suppressed, hidden.union(
             (row.id for row, said in known if speaks_of(said, added)),
             (
                 row.id
                 for row, said, each in islice(new, before, None)
-                if refusals.against(_Named(each.entry.key)) or speaks_of(said, unwanted)
+                if refusals.against(_EntryName(each.entry.key)) or speaks_of(said, suppressed)
             ),
         )
 

@@ -1,7 +1,7 @@
-"""What the user has stated in a session, read by the rules, whether or not it is stored.
+"""The user's statements in a session, extracted by the rules, whether or not they are stored.
 
-Each turn is read once and stays read for as long as its session is hot. What waits for the end of
-the session counts too, whoever read it.
+Each turn is parsed once and cached while its session is hot. Candidates held until the end of the
+session count too, whoever proposed them.
 """
 
 from __future__ import annotations
@@ -40,26 +40,29 @@ from simonides.policy.policy import Policy
 from simonides.ports import Capability
 
 FOR_THE_SESSION = frozenset({"session_only_category", "implicit_preference"})
-"""Why the judge keeps something for the end of a session, though it holds within it; what waits for
-proof, for repetition or for a person's decision does not."""
+"""Reasons for which the judge holds a candidate until the session ends, while it is valid in the
+session. Candidates held for evidence, repetition or a person's decision are not.
+"""
 
 _CONDITIONAL = frozenset({LIKED_IN_PASSING, ENDING})
-"""Marks of what is kept only for what it changes in the store, which a session does not tell."""
+"""Marks of candidates that only change stored memories and so have no effect in a session."""
 
 MANY = 10
-"""Turns that are read in some ten milliseconds, measured: 1 ms a turn; more are read aside."""
+"""Turns that are parsed in some ten milliseconds, measured: 1 ms a turn. More are parsed off the
+event loop.
+"""
 
 _HELD = 2**31
-"""Where a held candidate without a turn stands among those of its time: last."""
+"""Sort position of a held candidate without a turn among those of its time: last."""
 
 
 class Stated(NamedTuple):
-    """One statement of the user's, or that one is not to be remembered any more.
+    """One statement of the user, or a request to forget one.
 
     Attributes:
-        at: When it was said, µs.
+        at: When it was made, µs.
         number: Of the entry.
-        candidate: As policy has it; ``retracts`` names what is forgotten.
+        candidate: As policy changed it; ``retracts`` names what is forgotten.
     """
 
     at: int
@@ -68,12 +71,12 @@ class Stated(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """How far a log was read.
+    """The parsed part of a log.
 
     Attributes:
-        last: The last entry that was; None for nothing.
-        topic: What a repair in the next turn would be about.
-        said: What was found.
+        last: The last parsed entry; None for nothing.
+        topic: Statement that a correction in the next turn would refer to.
+        said: The statements found.
     """
 
     last: Logged | None = None
@@ -82,7 +85,7 @@ class _Read(NamedTuple):
 
 
 class Statements:
-    """Reads the sessions of one principal."""
+    """Extracts the statements of one principal's sessions."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
@@ -90,7 +93,7 @@ class Statements:
         self._principal = principal
 
     async def of(self, session: str) -> tuple[Stated, ...]:
-        """Return what was stated in a session, by when it was said, then by place.
+        """Return the statements in a session, by time, then by entry number.
 
         Raises:
             StoreError: If a store cannot be read.
@@ -100,7 +103,7 @@ class Statements:
         waits = Capability.INLINE not in store.capabilities
         asked = Prefetch(store.held(owner, session=session), goes_on=waits)
         try:
-            # While a store over a network says what is held back.
+            # This runs while a networked store returns the held candidates.
             unread = await self._unread(session)
         finally:
             if unread is None:
@@ -109,8 +112,8 @@ class Statements:
         found = [*(await self._read(session, *unread)).said]
         for each in map(decode_held, held):
             candidate = each.candidate
-            # The user's word alone overrides: what a tool, a page or the agent said is held back
-            # for the same reasons, and is no correction of his.
+            # Only the user's own statements override. Those of a tool, a page or the agent may be
+            # held for the same reasons, but they do not correct the user.
             is_his = candidate.label.trust is Trust.USER and candidate.source.trust is Trust.USER
             is_here = candidate.scope == self._principal.home
             if is_his and is_here and FOR_THE_SESSION & {*each.reasons}:
@@ -120,8 +123,9 @@ class Statements:
         return tuple(sorted(found, key=lambda one: one[:2]))
 
     async def _unread(self, session: str) -> tuple[_Read, Sequence[Logged]]:
-        """Return what was read of a log, and what has come since; nothing read, and all of it,
-        where another session has its name now.
+        """Return the parsed part of a log and the new entries.
+
+        If another session has the name now, nothing counts as parsed and all entries are new.
         """
         log = SessionLog(self._runtime, self._principal.home.owner, session)
         known: _Read = self._derived(session).get(self._name(), _Read())
@@ -129,10 +133,9 @@ class Statements:
         return (_Read(), await log.entries()) if new is None else (known, new)
 
     async def _read(self, session: str, known: _Read, new: Sequence[Logged]) -> _Read:
-        """Read what has not been read yet of a log."""
         if not new:
             return known
-        work = partial(self._gone_on, known, new, session)
+        work = partial(self._continued, known, new, session)
         read = await self._runtime.aside(work) if len(new) > MANY else work()
         self._derived(session)[self._name()] = read
         return read
@@ -146,20 +149,22 @@ class Statements:
     def _policy(self, scope: Scope) -> Policy:
         return self._runtime.policies.policy_for(scope.org)
 
-    def _gone_on(self, known: _Read, new: Sequence[Logged], session: str) -> _Read:
+    def _continued(self, known: _Read, new: Sequence[Logged], session: str) -> _Read:
         topic, said = known.topic, [*known.said]
         for logged in new:
             if logged.entry.kind is not EntryKind.TURN or logged.entry.role is not Role.USER:
                 continue
             turn = _turn(logged, session)
             found = examine(turn, self._principal.home, before=topic).candidates
-            said += [Stated(logged.at, logged.number, one) for one in self._meant(found, turn)]
+            said += [
+                Stated(logged.at, logged.number, one) for one in self._valid_in_session(found, turn)
+            ]
             keyed = [one for one in found if one.key and not one.retracts]
             topic = keyed[-1] if keyed else None
         return _Read(new[-1], topic, tuple(said))
 
-    def _meant(self, found: Sequence[Candidate], turn: Turn) -> Iterator[Candidate]:
-        """Yield what holds in the session as policy has it."""
+    def _valid_in_session(self, found: Sequence[Candidate], turn: Turn) -> Iterator[Candidate]:
+        """Yield the candidates that hold in the session, as policy changed them."""
         for candidate in found:
             if candidate.retracts is not None:
                 yield candidate
@@ -184,7 +189,6 @@ def _turn(logged: Logged, session: str) -> Turn:
 
 
 def _holds(judgement: Judgement, turn: Turn) -> bool:
-    """Whether what was judged holds for the rest of the session."""
     match judgement:
         case Commit():
             return True

@@ -1,7 +1,7 @@
-"""What was put into prompts, kept as fingerprints in the journal of the reader's own owner.
+"""Records what was put into prompts, as fingerprints in the journal of the reader's owner.
 
-A read leaves what it showed in a dictionary and goes; the journal writes it with its other notes.
-The ledger is bounded: the newest entries are looked at, and the oldest of too many let go.
+A read leaves the memories it showed in a dictionary; the journal writes them with its other notes.
+The ledger is bounded: the newest entries are searched, and the oldest are deleted.
 """
 
 from __future__ import annotations
@@ -22,33 +22,35 @@ from simonides.ports import MemoryStore
 from simonides.text.similarity.fingerprint import fingerprint, terms_of, whole_text_id
 
 ECHO = "echo"
-"""Kind of the journal entry that says what was shown in a session."""
+"""Kind of the journal entry with what was shown in a session."""
 
 LEDGER = 256
-"""Entries of an owner that are looked at, the newest, and about as many as are kept; chosen: each
-is what one session was shown in five seconds, so a few hundred digests."""
+"""Newest entries of an owner that are searched, and about the number that is kept; chosen. Each
+covers five seconds of one session, so this is a few hundred digests.
+"""
 
 MAX_WAITING = 4_096
-"""Memories that wait to be written down where nothing can be; chosen: some MB."""
+"""Most queued memories while writing fails; chosen: some MB."""
 
 FEW = 8
-"""Entries that are read where the ones before them are known; chosen."""
+"""Entries that are read if the earlier ones are known; chosen."""
 
 TRIMMED_AFTER = 64
-"""Entries that a process writes for an owner before it looks whether there are too many; chosen."""
+"""Writes by a process for an owner between two checks of the ledger's length; chosen."""
 
 Said: TypeAlias = Mapping[tuple[str | None, str], tuple[str | None, str, int]]
-"""What was shown: by session and the memory's id (a text that is none behind a space), its key, its
-text and when, in µs."""
+"""Shown memories: by session and id (a text without a memory behind a space), the key, the text and
+the time in µs.
+"""
 
 
 class Item(NamedTuple):
-    """One thing that was shown.
+    """One memory or text that was shown.
 
     Attributes:
-        id: Of the memory; empty for one of another owner, and for a text that is none.
+        id: Of the memory; empty for one of another owner, and for a text without a memory.
         key: Of the memory.
-        terms: Numbers of its words; see :mod:`simonides.text.similarity.fingerprint`.
+        terms: Hashes of its words; see :mod:`simonides.text.similarity.fingerprint`.
     """
 
     id: str
@@ -62,8 +64,8 @@ class Shown(NamedTuple):
     Attributes:
         session: In which it was shown, or None.
         at: When it was shown last, µs.
-        items: What.
-        terms: Numbers of all items.
+        items: The memories and texts.
+        terms: Hashes of the words of all items.
     """
 
     session: str | None
@@ -73,13 +75,13 @@ class Shown(NamedTuple):
 
 
 class Ledger:
-    """What an owner's readers were shown, as far as it was written and is looked at.
+    """The written and searchable entries of what an owner's readers were shown.
 
-    Two threads that bring it up to date at once may file an entry twice; that changes no answer.
+    If two threads update it at once, an entry may be indexed twice; that changes no result.
 
     Attributes:
         read_at: When it was read, µs.
-        last: The newest entry, as it stands in the journal; None if there is none.
+        last: The newest entry, as in the journal; None if there is none.
     """
 
     __slots__ = ("_count", "_filed", "last", "read_at")
@@ -92,11 +94,11 @@ class Ledger:
 
     @property
     def is_full(self) -> bool:
-        """Whether it is time to read it anew, without the oldest."""
+        """Whether the ledger is due to be read again, without the oldest entries."""
         return self._count >= 2 * LEDGER
 
     def add(self, entries: Iterable[JournalEntry], location: str) -> None:
-        """File newer entries by the words of what they say was shown.
+        """Index newer entries by the words of their items.
 
         Raises:
             StoreCorrupt: If one cannot be read.
@@ -109,7 +111,7 @@ class Ledger:
             self.last = entry
 
     def near(self, terms: Iterable[int], enough: int) -> list[Shown]:
-        """Return the entries that have so many of some words."""
+        """Return the entries that have at least ``enough`` of some words."""
         hits: dict[int, int] = {}
         found: dict[int, Shown] = {}
         for term in terms:
@@ -122,11 +124,11 @@ class Ledger:
 
 
 class Showing:
-    """What the readers of one owner were shown and nobody has written down yet.
+    """Unwritten records of what the readers of one owner were shown.
 
     Attributes:
-        ledger: What was written, as last read; None if nobody has looked.
-        written: How often something was written.
+        ledger: The written entries, as last read; None before the first search.
+        written: Number of writes.
     """
 
     __slots__ = ("_said", "ledger", "written")
@@ -142,9 +144,9 @@ class Showing:
     def add(
         self, session: str | None, shown: Iterable[Memory] | str, owner: Scope, at: int
     ) -> None:
-        """Leave what was shown; a microsecond for each, and on any thread.
+        """Queue what was shown; a microsecond for each memory, on any thread.
 
-        Of another user's memories nothing is left: it would outlive their erasure.
+        Memories of another user are not recorded, because the record would outlive their erasure.
         """
         if isinstance(shown, str):
             self._said[session, f" {shown}"] = (None, shown, at)
@@ -157,20 +159,20 @@ class Showing:
                 self._said[session, name] = (memory.key, memory.content, at)
 
     def taken(self) -> Said:
-        """Return what waits, and wait for nothing any more."""
+        """Return the queued records and empty the queue."""
         said, self._said = self._said, {}
         return said
 
     def put_back(self, said: Said) -> None:
-        """Let what was taken wait on; where nothing can be written the oldest go first."""
+        """Queue taken records again; beyond ``MAX_WAITING`` the oldest are dropped."""
         waiting = {**said, **self._said}
         self._said = dict(list(waiting.items())[-MAX_WAITING:])
 
     async def trimmed(self, store: MemoryStore, owner: Scope) -> None:
-        """Now and then, let the oldest go of what an owner's readers were shown.
+        """Delete an owner's oldest entries, on every ``TRIMMED_AFTER``-th call.
 
         Raises:
-            StoreError: If the store could not.
+            StoreError: If the store failed.
         """
         self.written += 1
         if self.written % TRIMMED_AFTER:
@@ -181,7 +183,7 @@ class Showing:
 
 
 def entries_of(said: Said) -> list[JournalEntry]:
-    """Return the journal's entries of what was shown, one for each session."""
+    """Return the journal entries of what was shown, one for each session."""
     sessions: dict[str | None, list[dict[str, Any]]] = {}
     last: dict[str | None, int] = {}
     for (session, name), (key, text, at) in said.items():
@@ -195,10 +197,10 @@ def entries_of(said: Said) -> list[JournalEntry]:
     ]
 
 
-# The same memories are shown again and again.
+# Cached because the same memories are shown again and again.
 @lru_cache(maxsize=4096)
 def _written(key: str | None, text: str) -> str:
-    """Return the numbers of a statement and its key, each in four bytes, as Base64."""
+    """Return the word hashes of a statement and its key, each in four bytes, as Base64."""
     terms = terms_of(fingerprint(text)) | terms_of(fingerprint(key or ""))
     number = whole_text_id(text)
     terms |= frozenset() if number is None else {number}
@@ -206,14 +208,14 @@ def _written(key: str | None, text: str) -> str:
 
 
 async def ledger(store: MemoryStore, owner: Scope, known: Ledger | None, now: int) -> Ledger:
-    """Return what an owner's readers were shown, as far as it is written.
+    """Return the ledger of what an owner's readers were shown, up to date with the journal.
 
-    What is known already is not read again: of a conversation that goes on a few entries are.
+    Known entries are not read again, so a running conversation reads only a few.
 
     Args:
         store: Where the journal is.
-        owner: Whose.
-        known: What was read before.
+        owner: Owner of the readers.
+        known: The ledger of an earlier call.
         now: The clock, µs.
 
     Raises:
@@ -240,7 +242,7 @@ def _read(entry: JournalEntry, location: str) -> Shown:
         terms = frozenset[int]().union(*(item.terms for item in items))
         return Shown(body["session"], entry.at, items, terms)
     except (ValueError, KeyError, TypeError, struct.error) as error:
-        raise StoreCorrupt(location, f"an entry of a journal cannot be read: {error}") from error
+        raise StoreCorrupt(location, f"a journal entry cannot be read: {error}") from error
 
 
 def _numbers(written: str) -> frozenset[int]:

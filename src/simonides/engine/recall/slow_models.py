@@ -1,9 +1,9 @@
-"""Vectors that come after their memories: what waits for one gets it before it is ranked.
+"""Vectors that are created after their memories: a read creates missing ones before it ranks.
 
-An embedder that takes its time is asked neither under an owner's turn nor where an index follows
-its store, and one that fails must not lose what was said. Such entries are held without vectors;
-a read has them made first, in batches off the event loop, for a moment at most. What still waits
-then is ranked by its words, and the answer says so.
+A slow embedder runs neither in an owner's turn nor in the refresh of an index. Its failure must not
+lose a write. Such entries are stored without vectors. A read creates them first, in batches off the
+event loop, for a limited time. Entries without a vector are ranked by their words, and the result
+says so.
 """
 
 from __future__ import annotations
@@ -26,25 +26,27 @@ EMBEDDER = "embedder"
 RERANKER = "reranker"
 
 VECTOR = "vector"
-"""What is degraded where the query, or any memory that was read, is without its vector."""
+"""Name in ``degraded`` if the query, or any memory that was read, has no vector."""
 
 BATCH = 64
-"""Texts that are embedded in one go; chosen: half a second of a model on one core."""
+"""Texts in one batch; chosen: half a second of a model on one core."""
 LONGEST_S = 2.0
-"""How long a read lets vectors be made, after its first batch; chosen: as long as people wait."""
+"""Seconds that a read spends on vectors after its first batch; chosen: the time people wait for an
+answer.
+"""
 
 
 class VectorBackfill:
-    """Has vectors made for the reads of one open simonides."""
+    """Creates missing vectors for the reads of one open simonides."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._indexer = runtime.indexes.indexer
 
     async def indexes(self, indexes: Iterable[OwnerIndex]) -> bool:
-        """Let entries of indexes have their vectors; return whether none waits any more.
+        """Create missing vectors of indexes; return whether none is missing any more.
 
-        A model that has just failed, at this read's question most likely, is not asked again.
+        A model that failed just before, usually on this read's query, is not called again.
         """
         ends_at: float | None = None
         for index in indexes:
@@ -60,7 +62,7 @@ class VectorBackfill:
         return True
 
     async def rows(self, rows: Sequence[StoredRow]) -> tuple[Sequence[StoredRow], bool]:
-        """Return rows with entries that have their vectors, and whether none waits any more."""
+        """Return rows with their vectors created, and whether none is missing any more."""
         current = self._indexer.recipe.to_bytes(8, "little")
         done = {row.id: row for row in rows if row.entry.startswith(current)}
         waiting = [row for row in rows if row.id not in done]
@@ -90,36 +92,36 @@ class VectorBackfill:
 
 
 def candidates(runtime: Runtime) -> int:
-    """Return how many of the best memories are read again; 0 without a reranker."""
+    """Return how many of the best memories are reranked; 0 without a reranker."""
     return 0 if runtime.models.reranker is None else runtime.models.rerank_candidates
 
 
 def has_slow_model(runtime: Runtime) -> bool:
-    """Whether a read may have to wait for a model, and so must leave an event loop to others."""
+    """Whether a read may wait for a model, and so must not block the event loop."""
     reranker = runtime.models.reranker
     able = getattr(reranker, "capabilities", ())
     waits = reranker is not None and Capability.INLINE not in able
     return waits or runtime.indexes.indexer.is_slow
 
 
-def rank_again(
+def rerank_best(
     runtime: Runtime,
     ranked: Ranked,
     cue: Cue,
     lost: Sequence[str],
     missing: Sequence[str],
 ) -> tuple[Ranked, Sequence[str]]:
-    """Return a ranking as the reranker orders it, and what could not take part.
+    """Return a ranking reordered by the reranker, and the parts that failed.
 
-    One that fails leaves the order as it was and is named. It is not asked without a query, nor
-    where there is nothing to order.
+    If the reranker fails, the order stays and its name is returned. It is not called without a
+    query, nor if there is nothing to order.
 
     Args:
         runtime: The open simonides.
-        ranked: What was found.
-        cue: What was asked.
-        lost: What could not take part already.
-        missing: What is not to take part: a replay does without what its read had to do without.
+        ranked: The ranking.
+        cue: The query.
+        lost: Parts that failed already.
+        missing: Parts to leave out: a replay leaves out what its read had to do without.
     """
     reranker = runtime.models.reranker
     if reranker is None or RERANKER in missing or not cue.query.strip():

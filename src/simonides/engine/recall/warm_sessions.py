@@ -1,7 +1,7 @@
-"""The entries of sessions that stay in memory: how many, how long, and what gives way.
+"""Bounded cache of session entries, with expiry and least-recently-used eviction.
 
-A hot session holds entries by their numbers. Of use to a reader is its *tail*, the run without a
-gap up to the newest: what lies before it is read from the store.
+A hot session holds entries by number. A reader uses its *tail*, the run without a gap up to the
+newest entry. Earlier entries are read from the store.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ class _Kept(NamedTuple):
 
 
 class WarmSession:
-    """What of one session is in memory; safe to share between threads.
+    """Cached entries of one session; safe to share between threads.
 
     Attributes:
-        derived: What others made of its entries; gone once the session is another's under the same
-            name, or went cold.
+        derived: Results that callers computed from the entries. Dropped when the session goes cold
+            or another session takes its name.
     """
 
     def __init__(self, rules: SessionRules) -> None:
         self._rules = rules
         self._lock = threading.Lock()
-        # In the order in which they give way, the first first.
+        # In the order of eviction, the first first.
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._newest = -1
         self._used_at = 0
@@ -41,9 +41,9 @@ class WarmSession:
         return len(self._kept)
 
     def put(self, entries: Sequence[Logged], now: int) -> None:
-        """Take in entries of the session, and let go of what there is no room for.
+        """Cache entries of the session and evict those beyond the bound.
 
-        What stands under a number already counts as written when it was first.
+        A number that is cached already keeps its time of caching.
         """
         with self._lock:
             self._expire(now)
@@ -58,7 +58,7 @@ class WarmSession:
             self._shrink(self._rules.hot_entries)
 
     def tail(self, now: int, after: int = -1) -> tuple[Logged, ...]:
-        """Return the run of entries up to the newest, without those up to a number; a use of it."""
+        """Return the tail after a number; counts as a use."""
         with self._lock:
             self._expire(now)
             number = first = self._newest + 1
@@ -76,14 +76,14 @@ class WarmSession:
         return self._newest
 
     def spare(self, count: int) -> int:
-        """Let go of so many entries, or of all; return how many went."""
+        """Evict up to ``count`` entries; return how many were evicted."""
         with self._lock:
             before = len(self._kept)
             self._shrink(max(before - count, 0))
             return before - len(self._kept)
 
     def clear(self) -> None:
-        """Let go of everything: the session is gone, or another one has its name."""
+        """Drop all entries, because the session has ended or another one has its name."""
         with self._lock:
             self._empty()
 
@@ -93,10 +93,10 @@ class WarmSession:
 
     def _shrink(self, most: int) -> None:
         while len(self._kept) > most:
-            self._let_go(next(iter(self._kept)))
+            self._evict(next(iter(self._kept)))
 
     def _expire(self, now: int) -> None:
-        """Let go of what has had its time; a clock that was turned back keeps it."""
+        """Evict expired entries; a clock that was turned back evicts none."""
         if self._rules.eviction is not Eviction.TTL:
             if now - self._used_at >= self._rules.hot_us:
                 self._empty()
@@ -105,9 +105,9 @@ class WarmSession:
             number, kept = next(iter(self._kept.items()))
             if now - kept.since < self._rules.hot_us:
                 return
-            self._let_go(number)
+            self._evict(number)
 
-    def _let_go(self, number: int) -> None:
+    def _evict(self, number: int) -> None:
         del self._kept[number]
         if number == self._newest:
             self._newest = max(self._kept, default=-1)
@@ -119,7 +119,8 @@ class WarmSession:
 
 
 class WarmSessions:
-    """The hot sessions of a process, least recently used out first; safe to share between threads.
+    """The hot sessions of a process, evicted least recently used first; safe to share between
+    threads.
 
     Args:
         rules: The bounds.
@@ -129,14 +130,14 @@ class WarmSessions:
         self._rules = rules
         self._lock = threading.Lock()
         self._hot: OrderedDict[tuple[Scope, str], WarmSession] = OrderedDict()
-        # The same by user, so that an append need not look at everybody's.
+        # The same by user, so that an append need not scan all users.
         self._of_user: dict[Scope, OrderedDict[str, WarmSession]] = {}
 
     def __len__(self) -> int:
         return len(self._hot)
 
     def of(self, owner: Scope, session: str) -> WarmSession:
-        """Return what of a session is in memory; a use of it."""
+        """Return the cached entries of a session, creating the cache if needed; counts as a use."""
         name = owner, session
         with self._lock:
             hot = self._hot.get(name)
@@ -151,7 +152,7 @@ class WarmSessions:
             return hot
 
     def settle(self, owner: Scope) -> None:
-        """See to it that one user has no more than the bound; what was used last stays."""
+        """Evict one user's entries beyond the bound; the sessions used last stay."""
         most = self._rules.hot_entries_per_user
         with self._lock:
             of_user = self._of_user.get(owner, OrderedDict())
@@ -165,7 +166,7 @@ class WarmSessions:
             over -= hot.spare(over)
 
     def forget(self, owner: Scope, session: str | None = None) -> None:
-        """Let go of a session, or of all of an owner."""
+        """Drop a session, or all sessions of an owner."""
         with self._lock:
             of_user = self._of_user.get(owner, OrderedDict())
             names = [name for name in of_user if session in (None, name)]
@@ -174,14 +175,14 @@ class WarmSessions:
             hot.clear()
 
     def clear(self) -> None:
-        """Let go of all."""
+        """Drop all sessions."""
         with self._lock:
             dropped, self._hot, self._of_user = [*self._hot.values()], OrderedDict(), {}
         for hot in dropped:
             hot.clear()
 
     def _drop(self, name: tuple[Scope, str]) -> WarmSession:
-        """Let go of a session by owner and name, which is there; the lock is held."""
+        """Remove a cached session by owner and name; the caller holds the lock."""
         owner, session = name
         of_user = self._of_user[owner]
         del of_user[session]

@@ -1,9 +1,10 @@
-"""What turns speak of, as far as the rules tell.
+"""Finds the verbatim turns and summaries that mention a statement the user refuses to have
+remembered.
 
-A turn has no key. What the rules read out of what its user says has one, and a category; and a turn
-that speaks of the same, whoever says it, goes with that. Turns that are kept as they were said are
-refused by it, and so are summaries, what a session's log shows and what a new summary is made of
-(:mod:`simonides.engine.screening.suppression`).
+A turn has no key of its own. The rules extract keyed statements from what the user says. A turn
+that mentions such a statement, by any speaker, is refused with it. The same rule applies to
+summaries and to a session's searchable log (:mod:`simonides.engine.screening.suppression`). It also
+filters the input of a new summary.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from simonides.text.similarity.support import (
 )
 
 TURN_BYTES = 2_000
-"""Memory that a turn of twenty words takes once it was read, measured."""
+"""Memory of a parsed turn of twenty words, in bytes; measured."""
 
 _Claims: TypeAlias = list[tuple[About, Claim]]
 
@@ -39,16 +40,16 @@ _Claims: TypeAlias = list[tuple[About, Claim]]
 def stated_in(
     turns: Iterable[Turn], home: Scope, topic: Candidate | None = None
 ) -> tuple[list[Candidate], Candidate | None]:
-    """Return what the rules find that the user states in turns, in order.
+    """Return the user's statements that the rules find in turns, in order.
 
     Args:
         turns: Of one session, oldest first.
-        home: Whose they are.
-        topic: What a repair in the first of them would be about.
+        home: Scope of the turns.
+        topic: Statement that a correction in the first turn would refer to.
 
     Returns:
-        The statements, without what is to be forgotten; and what a repair in the next turn would
-        be about.
+        The statements, without retractions; and the statement that a correction in the next turn
+        would refer to.
     """
     stated: list[Candidate] = []
     for turn in turns:
@@ -69,67 +70,66 @@ def stated_in(
 
 
 def speaks_of(said: Said, claims: Iterable[Claim]) -> bool:
-    """Whether a text speaks of any of some statements."""
+    """Whether a text mentions any of the statements."""
     return any(mentions(claim, said) for claim in claims)
 
 
-def parents_of(told: Iterable[Memory]) -> list[str]:
-    """Return the ids of the memories that the summaries among some were made of."""
-    return sorted({id for each in told if _is_summary(each) for id in each.parents})
+def parents_of(memories: Iterable[Memory]) -> list[str]:
+    """Return the ids of the parents of the summaries among some memories."""
+    return sorted({id for each in memories if _is_summary(each) for id in each.parents})
 
 
-def is_telling(told: Memory | Candidate) -> bool:
-    """Whether something tells, under no key, what was said: a turn that is kept as it was said, or
-    a session's summary.
-    """
-    return _is_summary(told) or (told.kind is Kind.EPISODIC and told.category == TURN_CATEGORY)
+def is_telling(statement: Memory | Candidate) -> bool:
+    """Whether a memory is a verbatim turn or a session's summary; neither has a key."""
+    return _is_summary(statement) or (
+        statement.kind is Kind.EPISODIC and statement.category == TURN_CATEGORY
+    )
 
 
-def _is_summary(told: Memory | Candidate) -> bool:
-    return told.category == SUMMARY_CATEGORY
+def _is_summary(statement: Memory | Candidate) -> bool:
+    return statement.category == SUMMARY_CATEGORY
 
 
-class _Telling:
-    """One verbatim turn, and what its user states in it; or a summary, and what it says that the
-    user stated.
+class _ParsedText:
+    """One verbatim turn or summary, with the user's statements in it.
 
     Attributes:
-        run: What it belongs to with the turns of its session.
-        turn: As it was said.
+        run: Groups the turns of one session.
+        turn: The turn; a summary counts as one.
         said: Its text.
-        parents: Ids of the memories that it was made of.
+        parents: Ids of the memories that it was derived from.
     """
 
-    def __init__(self, told: Memory | Candidate) -> None:
-        is_summary = _is_summary(told)
-        session = None if is_summary else told.origin.session
-        # Nothing tells what goes before a turn without a session, and so what it would repair.
-        self.run = object() if session is None else (told.scope, session)
-        # Without a model a summary is in the words of who spoke.
-        is_users = is_summary or told.source is Source.USER_STATED
-        self.parents = told.parents if is_summary else ()
+    def __init__(self, statement: Memory | Candidate) -> None:
+        is_summary = _is_summary(statement)
+        session = None if is_summary else statement.origin.session
+        # A turn without a session has no known predecessor, so a correction in it has no topic.
+        self.run = object() if session is None else (statement.scope, session)
+        # Without a model a summary quotes the speakers.
+        is_users = is_summary or statement.source is Source.USER_STATED
+        self.parents = statement.parents if is_summary else ()
         self.turn = Turn(
-            text=told.content,
+            text=statement.content,
             role=Role.USER if is_users else Role.OTHER,
-            speaker=told.speaker,
+            speaker=statement.speaker,
             session=session,
-            number=told.origin.turn,
+            number=statement.origin.turn,
         )
-        self.said = Said(told.content)
-        self._read: tuple[Candidate | None, list[_Stated], Candidate | None] | None = None
+        self.said = Said(statement.content)
+        self._read: tuple[Candidate | None, list[_Statement], Candidate | None] | None = None
 
     def stated(
         self, home: Scope, topic: Candidate | None
-    ) -> tuple[list[_Stated], Candidate | None]:
-        """Return what :func:`stated_in` does of it; read once for as long as the topic is one."""
+    ) -> tuple[list[_Statement], Candidate | None]:
+        """Return the result of :func:`stated_in`; parsed again only if the topic changes."""
         read = self._read
         if read is None or read[0] != topic:
             found, then = stated_in([self.turn], home, topic)
-            read = self._read = topic, [_Stated(each) for each in found], then
+            read = self._read = topic, [_Statement(each) for each in found], then
         return read[1:]
 
 
-class _Stated:
+class _Statement:
     def __init__(self, candidate: Candidate | Memory) -> None:
         self.candidate = candidate
 
@@ -139,153 +139,157 @@ class _Stated:
 
 
 class ConsentMatcher:
-    """What the verbatim turns and summaries among some memories, or candidates for them, speak of.
+    """Matches the verbatim turns and summaries among some memories or candidates against refusals.
 
-    Reading takes about half a millisecond a turn, and is done when it is first asked for.
+    A turn is parsed at the first use; that takes about half a millisecond.
     """
 
-    def __init__(self, told: Sequence[Memory | Candidate], home: Scope) -> None:
-        self._tellings = [each for each in told if is_telling(each)]
+    def __init__(self, memories: Sequence[Memory | Candidate], home: Scope) -> None:
+        self._texts = [each for each in memories if is_telling(each)]
         self._home = home
 
     def __len__(self) -> int:
-        return len(self._tellings)
+        return len(self._texts)
 
     def refused(self, *refusals: Refusals) -> Mapping[str, About]:
-        """Return the texts of those that speak of something refused, and by what it is.
+        """Return the texts that mention something refused, each with the refusal that applies.
 
-        What a turn speaks of is a matter of its text: places do not tell turns apart, for many
-        have none, and those of two scopes can be the same.
+        Turns are identified by text. Many have no position, and positions in two scopes can be
+        equal.
 
         Args:
-            refusals: Of everybody who may refuse them; the first that does is told of.
+            refusals: Of everyone who may refuse them; the first match is returned.
         """
-        if not self._tellings or not any(refusals):
+        if not self._texts or not any(refusals):
             return {}
-        claims = _refused_in(self._heard, self._home, refusals)
+        claims = _refused_in(self._parsed, self._home, refusals)
         found = dict[str, About]()
-        for each in self._heard:
-            by = _by_which(claims, each.said)
+        for each in self._parsed:
+            by = _matching_refusal(claims, each.said)
             if by is not None:
                 found.setdefault(each.turn.text, by)
         return found
 
     @cached_property
-    def _heard(self) -> list[_Telling]:
-        return [_Telling(each) for each in self._tellings]
+    def _parsed(self) -> list[_ParsedText]:
+        return [_ParsedText(each) for each in self._texts]
 
 
 class StatementMatcher:
-    """What the verbatim turns and summaries that stand of one owner speak of: each is read once,
-    and one that comes is compared with what those before it state.
+    """Matches the live verbatim turns and summaries of one owner against refusals.
 
-    Of those that stand no more nothing is left once it is asked again.
+    Each one is parsed once and a new one is compared with the statements of those before it.
+    Entries that are not live any more are dropped at the next call.
     """
 
     def __init__(self, home: Scope) -> None:
         self._home = home
-        self._heard: Mapping[str, _Telling] = {}
-        self._compared: tuple[_Claims, Mapping[str, About | None]] = [], {}
-        self._parents: Mapping[str, _Stated | None] = {}
+        self._parsed: Mapping[str, _ParsedText] = {}
+        self._verdicts: tuple[_Claims, Mapping[str, About | None]] = [], {}
+        self._parents: Mapping[str, _Statement | None] = {}
 
     @property
     def nbytes(self) -> int:
         """Memory held, roughly, in bytes."""
-        return TURN_BYTES * len(self._heard)
+        return TURN_BYTES * len(self._parsed)
 
     def unread(self, rows: Iterable[StoredRow]) -> int:
-        """Return how many of some of them were not read yet."""
-        return sum(row.id not in self._heard for row in rows)
+        """Return the number of rows that are not parsed yet."""
+        return sum(row.id not in self._parsed for row in rows)
 
     def made_of(self, rows: Iterable[StoredRow]) -> list[str]:
-        """Return the ids of what some of them were made of, as far as that was not told yet."""
-        self._heard = heard = self._read(rows)
-        wanted = {id for each in heard.values() for id in each.parents}
+        """Return the ids of the rows' parents that are not known yet."""
+        self._parsed = parsed = self._read(rows)
+        wanted = {id for each in parsed.values() for id in each.parents}
         return sorted(wanted - self._parents.keys())
 
     def refused(
         self, rows: Sequence[StoredRow], refusals: Refusals, parents: Iterable[Memory] = ()
     ) -> Mapping[str, About]:
-        """Return the ids of those that speak of something refused, and by what it is.
+        """Return the ids of the rows that mention something refused, each with the refusal that
+        applies.
 
         Args:
-            rows: All of them that stand.
+            rows: All live turns and summaries.
             refusals: Of their owner.
-            parents: What :meth:`made_of` wanted, as far as it is there.
+            parents: The memories that :meth:`made_of` asked for, as far as they exist.
         """
-        compared, verdicts = self._compared
-        heard = self._read(rows)
-        wanted = {id for each in heard.values() for id in each.parents}
-        told = {parent.id: _Stated(parent) for parent in parents}
-        stated = {id: self._parents.get(id) or told.get(id) for id in wanted}
-        claims = _refused_in(heard.values(), self._home, [refusals])
+        compared, verdicts = self._verdicts
+        parsed = self._read(rows)
+        wanted = {id for each in parsed.values() for id in each.parents}
+        known = {parent.id: _Statement(parent) for parent in parents}
+        stated = {id: self._parents.get(id) or known.get(id) for id in wanted}
+        claims = _refused_in(parsed.values(), self._home, [refusals])
         before = verdicts if claims == compared else {}
         after = dict[str, About | None]()
-        for id, each in heard.items():
-            after[id] = before[id] if id in before else _by_which(claims, each.said)
-        self._heard, self._compared, self._parents = heard, (claims, after), stated
+        for id, each in parsed.items():
+            after[id] = before[id] if id in before else _matching_refusal(claims, each.said)
+        self._parsed, self._verdicts, self._parents = parsed, (claims, after), stated
         found = {id: by for id, by in after.items() if by is not None}
-        for id, each in heard.items():
-            by = _by_which(_inherited(each, stated, [refusals]), each.said)
+        for id, each in parsed.items():
+            by = _matching_refusal(_refused_parents(each, stated, [refusals]), each.said)
             if by is not None:
                 found.setdefault(id, by)
         return found
 
     def refused_since(
-        self, told: Sequence[Memory], refusals: Refusals, parents: Iterable[Memory]
+        self, memories: Sequence[Memory], refusals: Refusals, parents: Iterable[Memory]
     ) -> frozenset[str]:
-        """Return the ids of those that stand no more and speak of something refused: by what the
-        standing ones state, which were read before, by what they state themselves, and by what
-        they were made of.
+        """Return the ids of memories that are not live and mention something refused.
+
+        They are compared with their own statements, their parents, and the statements of the live
+        turns, which must be parsed already.
 
         Args:
-            told: Turns and summaries.
+            memories: Turns and summaries.
             refusals: Of their owner.
-            parents: What they were made of, as far as it is there.
+            parents: Their parents, as far as they exist.
         """
-        heard = {memory.id: _Telling(memory) for memory in told}
-        # What a repair is about may stand.
-        everything = [*self._heard.values(), *heard.values()]
-        claims = [*self._compared[0], *_refused_in(everything, self._home, [refusals])]
-        stated = {parent.id: _Stated(parent) for parent in parents}
+        parsed = {memory.id: _ParsedText(memory) for memory in memories}
+        # A correction may refer to a statement in a live turn.
+        everything = [*self._parsed.values(), *parsed.values()]
+        claims = [*self._verdicts[0], *_refused_in(everything, self._home, [refusals])]
+        stated = {parent.id: _Statement(parent) for parent in parents}
         return frozenset(
             id
-            for id, each in heard.items()
-            if _by_which([*claims, *_inherited(each, stated, [refusals])], each.said)
+            for id, each in parsed.items()
+            if _matching_refusal([*claims, *_refused_parents(each, stated, [refusals])], each.said)
         )
 
-    def _read(self, rows: Iterable[StoredRow]) -> dict[str, _Telling]:
-        known = self._heard
-        return {row.id: known.get(row.id) or _Telling(decode(row)) for row in sorted(rows)}
+    def _read(self, rows: Iterable[StoredRow]) -> dict[str, _ParsedText]:
+        known = self._parsed
+        return {row.id: known.get(row.id) or _ParsedText(decode(row)) for row in sorted(rows)}
 
 
-def _refused_in(heard: Iterable[_Telling], home: Scope, refusals: Sequence[Refusals]) -> _Claims:
-    """Return what is stated in turns and refused, and by what it is."""
-    runs: dict[object, list[_Telling]] = {}
-    for each in heard:
+def _refused_in(
+    parsed: Iterable[_ParsedText], home: Scope, refusals: Sequence[Refusals]
+) -> _Claims:
+    """Return the refused statements in turns, each with the refusal that applies."""
+    runs: dict[object, list[_ParsedText]] = {}
+    for each in parsed:
         runs.setdefault(each.run, []).append(each)
     claims: _Claims = []
     for run in runs.values():
         topic: Candidate | None = None
         for each in sorted(run, key=lambda one: one.turn.number or 0):
             stated, topic = each.stated(home, topic)
-            against = ((_first(refusals, one.candidate), one) for one in stated)
+            against = ((_first_refusal(refusals, one.candidate), one) for one in stated)
             claims += [(by, one.claim) for by, one in against if by is not None]
     return claims
 
 
-def _inherited(
-    telling: _Telling, stated: Mapping[str, _Stated | None], refusals: Sequence[Refusals]
+def _refused_parents(
+    text: _ParsedText, stated: Mapping[str, _Statement | None], refusals: Sequence[Refusals]
 ) -> _Claims:
-    """Return what is refused of what a summary was made of, and by what it is."""
-    parents = filter(None, map(stated.get, telling.parents))
-    against = ((_first(refusals, parent.candidate), parent) for parent in parents)
+    """Return the refused parents of a summary, each with the refusal that applies."""
+    parents = filter(None, map(stated.get, text.parents))
+    against = ((_first_refusal(refusals, parent.candidate), parent) for parent in parents)
     return [(by, parent.claim) for by, parent in against if by is not None]
 
 
-def _by_which(claims: _Claims, said: Said) -> About | None:
+def _matching_refusal(claims: _Claims, said: Said) -> About | None:
     return next((by for by, claim in claims if mentions(claim, said)), None)
 
 
-def _first(refusals: Iterable[Refusals], stated: Candidate | Memory) -> About | None:
+def _first_refusal(refusals: Iterable[Refusals], stated: Candidate | Memory) -> About | None:
     return next((by for each in refusals if (by := each.against(stated)) is not None), None)

@@ -1,4 +1,4 @@
-"""What policy says to a candidate before any turn: the edge, the boundaries, the judge."""
+"""Judges a candidate before any turn: screening, the policy's boundaries, the policy's verdict."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from simonides.policy.judge import judge
 from simonides.policy.policy import Policy
 
 _UNPROVEN = (*UNPROVEN, NOT_THE_USER)
-"""Marks of what the user's own words do not bear out: held, never stored at once."""
+"""Marks of statements that the user's own words do not support: held, never stored at once."""
 
 UNPROVEN_MARKS = frozenset(_UNPROVEN)
-"""The same, for who asks whether what is held waits for words at all."""
+"""The same as a set, for callers that ask whether a held candidate waits for evidence."""
 
 EXTRACTED = (Proposer.RULES, Proposer.MODEL)
-"""Who reads candidates out of a conversation; what nobody asked for outright is never an error."""
+"""Proposers that extract candidates from a conversation; a refused extraction is never an error."""
 
 TOO_MANY = "invalid_memory_candidates:too_many_items"
 
@@ -45,7 +45,7 @@ _SCOPE_NAMES = {
 
 
 def rules_of(policy: Policy) -> DraftRules:
-    """Return what a policy says of callers' drafts."""
+    """Return a policy's rules for callers' drafts."""
     return DraftRules(
         content_bytes=policy.callers.max_content_bytes,
         metadata_bytes=policy.callers.max_metadata_bytes,
@@ -59,19 +59,19 @@ def judge_one(
     """Screen a candidate, then judge it.
 
     Args:
-        candidate: What is proposed.
+        candidate: The proposal.
         policy: Of its scope.
-        found: What was found in it already; None to look through it here.
+        found: Findings in it, if known; None to screen it here.
     """
     return judged_under(screened(candidate, policy, found), policy)
 
 
 def judged_under(candidate: Candidate, policy: Policy) -> Judgement:
-    """Judge a candidate: by execution where it was extracted, then by policy.
+    """Judge a candidate: an extracted one by execution rules first, then any by policy.
 
-    What execution denies binds proposals of rules and models, not what a caller writes. What its
-    quote does not bear out is held, whoever gives the quote, and so is what policy has wait for
-    what hygiene found in it.
+    Execution denials bind proposals of rules and models, not a caller's writes. A candidate that
+    its quote does not support is held, whoever gives the quote. So is one that policy holds because
+    of a hygiene finding.
     """
     judgement = _judged(candidate, policy)
     held = hygiene_held(candidate, policy)
@@ -94,10 +94,10 @@ def _judged(candidate: Candidate, policy: Policy) -> Judgement:
 
 
 def _beyond_boundaries(candidate: Candidate, policy: Policy) -> str | None:
-    """Return why policy or execution refuses what was extracted, or None.
+    """Return why policy or execution refuses an extracted candidate, or None.
 
-    A model's proposal has met these limits as JSON already; the rules' meets them here, and so does
-    what is looked at again under another policy.
+    A model's proposal was checked against these limits as JSON. Proposals of the rules, and
+    candidates judged again under another policy, are checked here.
     """
     key, name = candidate.key, _SCOPE_NAMES.get(candidate.scope.level)
     if key is not None:

@@ -1,10 +1,10 @@
-"""Hygiene on the way in: each candidate is looked through before it is judged.
+"""Screens each candidate for hygiene findings before it is judged.
 
 ``candidate → findings → (policy) → candidate with marks, a joined label, struck-out places``. What
-policy blocks is struck out as well: its words are then in no event, error, report or file, whoever
-writes those later. Refusing is left to ``policy/guards.py``, under the owner's turn.
+policy blocks is struck out as well, so its words reach no event, error, report or file.
+``policy/guards.py`` refuses the candidate, under the owner's turn.
 
-A detector is added in one place, :data:`DETECTORS`.
+To add a detector, add it to :data:`DETECTORS`.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ _REASONS = {
     Action.ENCRYPT: "hygiene_encrypted",
     Action.FLAG: FLAGGED,
 }
-"""What an event says was done, before the mark; what is allowed leaves no trace."""
+"""Action names in events, written before the mark; an allowed finding leaves no trace."""
 
 _SENSITIVE = (Action.HOLD, Action.ENCRYPT, Action.FLAG)
-"""Actions under which a text may be stored as it is, and no digest shows it."""
+"""Actions under which a text may be stored unchanged, but appears in no digest."""
 
 
 class Detector(NamedTuple):
-    """A look at one text for one concern.
+    """A detector of one concern.
 
     Attributes:
-        find: Pure, in time linear in the text; findings by place, without overlap.
-        binds: Whether it is asked about a statement of this trust; None for any. Labels decide:
-            what a user says himself is legitimate whatever a detector of poison would say.
+        find: Pure, in time linear in the text; findings by position, without overlap.
+        binds: Whether it applies to a statement of this trust; None for any. The label decides: a
+            user's own statement is legitimate, whatever a detector of poison reports.
     """
 
     find: Callable[[str], tuple[Finding, ...]]
@@ -64,7 +64,7 @@ class Detector(NamedTuple):
 
 
 def is_from_outside(trust: Trust) -> bool:
-    """Whether a statement of this trust was not made by a user, nor by who runs the system."""
+    """Whether a statement of this trust is neither from a user nor from the operator."""
     return trust.rank < Trust.USER.rank
 
 
@@ -72,27 +72,27 @@ DETECTORS: tuple[Detector, ...] = (
     Detector(sensitive.find),
     Detector(poison.find, binds=is_from_outside),
 )
-"""Every detector, in the order in which their findings are told."""
+"""Every detector, in the order of their findings."""
 
 SHORTEST = 5
-"""Characters of the shortest text that any detector could say something about."""
+"""Length of the shortest text that any detector could match, in characters."""
 
 
 _WHOLE = ("content", "quote")
-"""Fields of one text each, in which places are places of that text."""
+"""Fields of one text each, in which positions are those of that text."""
 
 NAMES = "names"
-"""Field of findings in ids, in the name of a session, an agent, a model, a document (its URL)."""
+"""Field of findings in ids and in the names of a session, agent, model or document (its URL)."""
 
 
 SHORTEST_NAME = 12
-"""Characters of the shortest id that is looked at: no token is shorter, and each turn has ids."""
+"""Length of the shortest screened id, in characters: no token is shorter, and each turn has ids."""
 
 
 class _Part(NamedTuple):
     """A text of a candidate, and where in it the field begins.
 
-    A name stands before its value as in ``password = "…"``, for either alone may say nothing.
+    A name precedes its value as in ``password = "…"``, because neither alone may match.
     """
 
     field: str
@@ -101,7 +101,7 @@ class _Part(NamedTuple):
 
 
 def look(text: str, trust: Trust = Trust.USER) -> tuple[Finding, ...]:
-    """Return what every detector finds in a text, by detector, then place."""
+    """Return the findings of every detector in a text, by detector, then position."""
     found: tuple[Finding, ...] = ()
     if len(text) >= SHORTEST:
         for detector in DETECTORS:
@@ -113,57 +113,58 @@ def look(text: str, trust: Trust = Trust.USER) -> tuple[Finding, ...]:
 def screened(
     candidate: Candidate, policy: Policy, found: Sequence[Finding] | None = None
 ) -> Candidate:
-    """Look a candidate through and return it as policy has it go on.
+    """Screen a candidate and return it as policy lets it continue.
 
-    What of its findings policy allows is left out, but for what a second look has cleared, which
-    the trail tells. If none is left the candidate comes back as it is.
+    Findings that policy allows are left out, except those that a second opinion cleared, which go
+    to the trail. If none is left the candidate is returned unchanged.
 
     Args:
-        candidate: What is proposed.
+        candidate: The proposal.
         policy: In force for its scope.
-        found: What was found in it, looked at a second time; None has it looked through here.
+        found: Findings in it, with second opinions; None to screen it here.
     """
     found = findings_of(candidate) if found is None else found
     rules = policy.hygiene
     minded = [f for f in found if rules.action_on(f) is not Action.ALLOW]
-    told = tuple(f for f in found if f.second is not None or f in minded)
-    if not told:
+    reported = tuple(f for f in found if f.second is not None or f in minded)
+    if not reported:
         return replace(candidate, findings=()) if candidate.findings else candidate
     marks = dict.fromkeys((*candidate.marks, *(finding.mark for finding in minded)))
-    struck = {f.mark for f in told if rules.action_on(f) in (Action.BLOCK, Action.REDACT)}
+    struck = {f.mark for f in reported if rules.action_on(f) in (Action.BLOCK, Action.REDACT)}
     label = candidate.label
-    done = {rules.action_on(f) for f in told if not _only_marks(f, candidate)}
+    done = {rules.action_on(f) for f in reported if not _only_marks(f, candidate)}
     if not done.isdisjoint(_SENSITIVE):
         label = join((label, Label(label.trust, Sensitivity.SENSITIVE, label.audience)))
-    marked = replace(candidate, marks=tuple(marks), findings=told, label=label)
+    marked = replace(candidate, marks=tuple(marks), findings=reported, label=label)
     return _Striker(marked, struck).struck() if struck else marked
 
 
 def _only_marks(finding: Finding, candidate: Candidate) -> bool:
-    """Whether it leaves the sensitivity alone: a verbatim turn that merely may be planted.
+    """Whether a finding leaves the sensitivity unchanged: possible poison in a verbatim turn.
 
-    Its label already has it quoted as data; as sensitive, a transcript would have holes.
+    The turn's label already has it quoted as data. Marked as sensitive, a transcript would have
+    gaps.
     """
     unsure = finding.concern is Concern.POISON and finding.severity is Severity.SUSPICIOUS
     return unsure and candidate.is_turn
 
 
-def kept_clean(candidate: Candidate, policy: Policy) -> tuple[Candidate, tuple[str, ...]]:
-    """Return what was observed as it may be kept in a log, and what was done about it.
+def cleaned_for_log(candidate: Candidate, policy: Policy) -> tuple[Candidate, tuple[str, ...]]:
+    """Return a candidate as a session's log may keep it, and the actions taken.
 
-    Struck out is what policy blocks or redacts; poison is not, for a log is a record of what was
-    observed, and where it came from goes with it.
+    What policy blocks or redacts is struck out. Poison is not: a log is a record, and each entry
+    keeps its origin.
     """
     rules = policy.hygiene
-    told = [f for f in findings_of(candidate) if rules.action_on(f) is not Action.ALLOW]
-    if not told:
+    reported = [f for f in findings_of(candidate) if rules.action_on(f) is not Action.ALLOW]
+    if not reported:
         return candidate, ()
-    marks = tuple(dict.fromkeys((*candidate.marks, *(finding.mark for finding in told))))
+    marks = tuple(dict.fromkeys((*candidate.marks, *(finding.mark for finding in reported))))
     struck = set(blocked_in(candidate, policy))
     reasons = tuple(
         dict.fromkeys(
             f"{_REASONS[rules.action_on(f)] if f.mark in struck else FLAGGED}:{f.mark}"
-            for f in told
+            for f in reported
         )
     )
     marked = replace(candidate, marks=marks)
@@ -171,9 +172,9 @@ def kept_clean(candidate: Candidate, policy: Policy) -> tuple[Candidate, tuple[s
 
 
 def findings_of(said: Candidate | Memory) -> tuple[Finding, ...]:
-    """Return what hygiene finds in any part of what is said; places count within their field."""
+    """Return the hygiene findings in a candidate or memory; positions count per field."""
     trust = said.label.trust
-    # Most of what is said is a text and no more.
+    # Most candidates and memories are a single text.
     found = look(said.content, trust) if said.key is None else ()
     for part in _parts(said):
         found += tuple(_found_in(part, trust))
@@ -181,7 +182,7 @@ def findings_of(said: Candidate | Memory) -> tuple[Finding, ...]:
 
 
 def strike(text: str, found: Iterable[Finding]) -> str:
-    """Return a text with the places of findings struck out; places that overlap as one."""
+    """Return a text with the places of findings struck out; overlapping places count as one."""
     kept: list[str] = []
     at = 0
     for finding in sorted(found, key=lambda each: (each.start, -each.end)):
@@ -192,11 +193,11 @@ def strike(text: str, found: Iterable[Finding]) -> str:
 
 
 def blocked_in(said: Candidate | Memory, policy: Policy) -> tuple[str, ...]:
-    """Return the marks of what policy would not have stored as it is said elsewhere, each once.
+    """Return the marks of findings that policy blocks or redacts in an import or a log, each once.
 
-    Poison is not among them: what comes from outside stays labelled so wherever it is brought, and
-    a better detector must not cost a person all of a file. Nor is what would have to wait here:
-    where it comes from somebody may have decided about it.
+    Poison is not among them. An external text keeps its label wherever it is imported. A better
+    detector must not cost a user the whole file. Findings that would be held here are not either,
+    as a person may have decided about them at the source.
     """
     kept_out = (Action.BLOCK, Action.REDACT)
     found = (f for f in findings_of(said) if policy.hygiene.action_on(f) in kept_out)
@@ -207,13 +208,13 @@ def blocked_in(said: Candidate | Memory, policy: Policy) -> tuple[str, ...]:
 def note_flags(
     candidate: Candidate, memory: Memory, policy: Policy, recorder: EventRecorder
 ) -> tuple[Event, ...]:
-    """Record what was found in what is stored all the same."""
-    told: list[str] = []
+    """Record the findings in a memory that is stored all the same."""
+    reported: list[str] = []
     for finding in candidate.findings:
         done = _REASONS.get(policy.hygiene.action_on(finding))
-        told += [] if done is None else [f"{done}:{finding.mark}"]
-        told += [] if finding.second is None else [finding.second.reason(finding.mark)]
-    reasons = tuple(dict.fromkeys(told))
+        reported += [] if done is None else [f"{done}:{finding.mark}"]
+        reported += [] if finding.second is None else [finding.second.reason(finding.mark)]
+    reasons = tuple(dict.fromkeys(reported))
     event = recorder.record(
         EventType.FLAGGED,
         candidate.scope,
@@ -225,42 +226,45 @@ def note_flags(
 
 
 def scores_of(candidate: Candidate) -> Mapping[str, Any]:
-    """Return how sure the detectors of poison were, as details of an event: ``scores`` by mark, the
-    highest of each, to two places; and who has looked a second time. Nothing where none was found.
+    """Return the scores of the poison detectors as details of an event; empty without such a
+    finding.
+
+    ``scores`` has the highest score of each mark, to two places. The details also name the
+    classifier of the second opinion.
     """
     scores: dict[str, float] = {}
     for finding in candidate.findings:
         if finding.concern is Concern.POISON:
             scores[finding.mark] = max(scores.get(finding.mark, 0.0), round(finding.score, 2))
     again = {f.mark: f.second.to_dict() for f in candidate.findings if f.second is not None}
-    told = {"scores": scores} if scores else {}
-    return {**told, "second_look": again} if again else told
+    reported = {"scores": scores} if scores else {}
+    return {**reported, "second_look": again} if again else reported
 
 
 def _found_in(part: _Part, trust: Trust) -> Iterator[Finding]:
     if not part.name:
         found = look(part.text, trust)
-        yield from found if part.field == "content" else _of_field(found, part.field)
+        yield from found if part.field == "content" else _relevant(found, part.field)
         return
     head = f'{part.name} = "'
     for finding in look(f'{head}{part.text}"', trust):
         if finding.end <= len(head):
-            # The name itself: of a key a place in it, of metadata no more than that.
+            # The finding is in the name: for a key it has a position, for metadata it has none.
             yield replace(finding, field="key" if part.field == "content" else part.field)
             continue
         start, end = max(finding.start - len(head), 0), finding.end - len(head)
         yield replace(finding, start=start, end=min(end, len(part.text)), field=part.field)
 
 
-def _of_field(found: Iterable[Finding], field: str) -> Iterator[Finding]:
+def _relevant(found: Iterable[Finding], field: str) -> Iterator[Finding]:
     for finding in found:
-        # Names are ids of others' making: an address in one says nothing about the statement.
+        # Names are ids chosen by others: an address in one says nothing about the statement.
         if field in TEXT_FIELDS or field == "key" or finding.severity is Severity.HIGH:
             yield replace(finding, field=field)
 
 
 def _parts(said: Candidate | Memory) -> Iterator[_Part]:
-    """Yield every text that would be kept, but for a content without a key."""
+    """Yield every text that would be kept, except a content without a key."""
     if said.key is not None:
         yield _Part("content", said.content, said.key)
     if said.quote is not None and said.quote != said.content:
@@ -308,7 +312,7 @@ def _named(name: str, value: Any) -> Iterator[_Part]:
 
 
 class _Striker:
-    """Rebuilds a candidate without the places that some marks name."""
+    """Rebuilds a candidate without the text of the given marks."""
 
     def __init__(self, candidate: Candidate, marks: Collection[str]) -> None:
         self._candidate = candidate
@@ -351,7 +355,7 @@ class _Striker:
     def _found(self, part: _Part, field: str) -> list[Finding]:
         found = [*_found_in(part, self._candidate.label.trust)]
         if field in _WHOLE:
-            # Others may have found more in it.
+            # External checkers may have found more in it.
             found += self._candidate.findings
         return [each for each in found if each.field == field and each.mark in self._marks]
 
@@ -381,10 +385,10 @@ class _Striker:
 
 
 def masked(text: str, policy: Policy) -> str:
-    """Return a text as a model is shown it: pasted digests blank, and what policy blocks or
-    redacts struck out.
+    """Return a text for a model: pasted digests blanked, and what policy blocks or redacts struck
+    out.
 
-    Everything else keeps its place and its characters, so that a quote of it can be found.
+    All other text keeps its position and characters, so that a quote of it can be found.
     """
     plain = without_digests(text)
     found = (

@@ -1,9 +1,12 @@
-"""Looks of others at what is to be written, before anything is judged: a finder's for
-more, then a second, dearer one at what is suspicious.
+"""Asks external checkers about candidates before they are judged: a finder, then a classifier.
 
-Outside every turn. Only poison is looked at again: what policy names by severity, in texts that are
-whole, few and hold nothing that policy keeps to itself. An opinion is a part of the finding from
-then on; what follows from it is policy's, and the text's label is what it was.
+The finder adds findings. The slower classifier gives a second opinion on suspicious text. Both run
+outside every turn.
+
+The classifier sees poison findings only, at the severities that policy names. Their texts must be
+whole and short, and must hold nothing that policy keeps private; their number is limited. The
+opinion becomes part of the finding. Policy decides what follows from it, and the text's label does
+not change.
 """
 
 from __future__ import annotations
@@ -29,92 +32,92 @@ from simonides.policy.policy import Policy
 from simonides.ports import Classifier
 
 CLASSIFIER, FINDER = "classifier", "finder"
-"""Names of classifier and finder among what ails, for ``status``."""
+"""Names of classifier and finder in the model errors of ``status``."""
 
 BEFORE = "before it waited"
-"""Stands for the classifier where only what it said is known."""
+"""Replaces the classifier's id where only its opinion is known."""
 
 MAX_CHARS = 4_000
-"""Longest text that is looked at again; chosen: of a part of a text nobody could say what the whole
-is for."""
+"""Longest text that is classified, in characters; chosen. A part of a longer text would not show
+the intent of the whole.
+"""
 
 _FIELDS = ("content", "quote")
-"""Parts of a candidate that are texts of their own; names and numbers are not asked about."""
+"""Fields of a candidate that are classified; names and numbers are not."""
 
 
-class Looked(NamedTuple):
-    """Findings after the second look.
+class Screened(NamedTuple):
+    """Findings after the second opinion.
 
     Attributes:
         findings: Of each candidate, in their order.
-        usage: What asking has cost.
+        usage: Cost of the model calls.
     """
 
     findings: Sequence[Sequence[Finding]]
     usage: Usage = NO_USAGE
 
 
-async def second_looks(runtime: Runtime, asked: Sequence[tuple[Candidate, Policy]]) -> Looked:
-    """Look candidates through, with the finder's help, and have what is suspicious looked at again.
+async def second_looks(runtime: Runtime, asked: Sequence[tuple[Candidate, Policy]]) -> Screened:
+    """Screen candidates, with the finder's help, and have suspicious findings classified.
 
-    A finder or a classifier that fails once is not asked again for the same write.
+    After one failure, a finder or classifier is not called again for the same write.
 
     Args:
         runtime: With a finder or a classifier, or both.
         asked: Candidates of one write, each with the policy of its scope.
     """
-    looker = _Looker(runtime)
+    looker = _Screener(runtime)
     findings = [await looker.findings(*each) for each in asked]
-    return Looked(findings, looker.usage)
+    return Screened(findings, looker.usage)
 
 
 async def more_in(runtime: Runtime, text: str) -> Sequence[Finding]:
-    """Return what the finder sees in a text; nothing where there is none, or it fails."""
-    return await _Looker(runtime).found_in(text)
+    """Return the finder's findings in a text; empty without a finder or if it fails."""
+    return await _Screener(runtime).found_in(text)
 
 
 def looked_at_before(candidate: Candidate, reasons: Sequence[str]) -> list[Finding]:
-    """Return what is found in a candidate that waited, with the opinions for which it did.
+    """Return the findings in a held candidate, with the opinions that were given before.
 
-    Nobody looks again when a person decides; the first look alone might say otherwise.
+    A person's decision triggers no new classification, and the detectors alone might differ.
 
     Args:
-        candidate: As it waited.
-        reasons: Why it did.
+        candidate: As it was held.
+        reasons: Why it was held.
     """
-    return [_as_told(each, reasons) for each in findings_of(candidate)]
+    return [_with_opinion(each, reasons) for each in findings_of(candidate)]
 
 
-def _as_told(found: Finding, reasons: Sequence[str]) -> Finding:
+def _with_opinion(found: Finding, reasons: Sequence[str]) -> Finding:
     looks = (SecondLook(opinion, BEFORE) for opinion in Opinion)
-    told = next((look for look in looks if look.reason(found.mark) in reasons), None)
-    return found if told is None else replace(found, second=told)
+    opinion = next((look for look in looks if look.reason(found.mark) in reasons), None)
+    return found if opinion is None else replace(found, second=opinion)
 
 
 def looks_again(runtime: Runtime) -> bool:
-    """Whether anybody else looks at what is to be written."""
+    """Whether any external checker is configured."""
     models = runtime.models
     by_model = models.second_look is not None and models.meter is not None
     return by_model or models.classifier is not None or models.finder is not None
 
 
-class _Looker:
+class _Screener:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._classifiers: dict[Scope, Classifier | None] = {}
-        self._known: dict[str, SecondLook] = {}
-        self._has_failed = self._is_blind = False
+        self._opinions: dict[str, SecondLook] = {}
+        self._has_classifier_failed = self._has_finder_failed = False
         self.usage = NO_USAGE
 
     async def findings(self, candidate: Candidate, policy: Policy) -> list[Finding]:
         found = (*findings_of(candidate), *await self._more(candidate))
         owner = candidate.scope.owner
-        if not found or _is_kept_to_itself(found, policy) or self._classifier(owner) is None:
+        if not found or _is_private(found, policy) or self._classifier(owner) is None:
             return [*found]
         return [await self._looked_at(each, candidate, policy) for each in found]
 
     async def _more(self, candidate: Candidate) -> list[Finding]:
-        """Return what the finder sees in the texts of a candidate."""
         more: list[Finding] = []
         for field in _FIELDS:
             text = getattr(candidate, field)
@@ -125,12 +128,12 @@ class _Looker:
 
     async def found_in(self, text: str) -> Sequence[Finding]:
         finder = self._runtime.models.finder
-        if finder is None or self._is_blind:
+        if finder is None or self._has_finder_failed:
             return ()
         try:
             seen = await self._runtime.aside(partial(finder.find, text))
         except ModelError as error:
-            self._is_blind = True
+            self._has_finder_failed = True
             ails(self._runtime, FINDER, error)
             return ()
         ails(self._runtime, FINDER, None)
@@ -140,31 +143,31 @@ class _Looker:
         text = _text_of(candidate, found)
         if text is None or not _is_due(found, policy):
             return found
-        if text not in self._known:
-            if len(self._known) >= policy.hygiene.second_looks:
+        if text not in self._opinions:
+            if len(self._opinions) >= policy.hygiene.second_looks:
                 return found
-            self._known[text] = await self._asked(text, policy, candidate.scope.owner)
-        return replace(found, second=self._known[text])
+            self._opinions[text] = await self._asked(text, policy, candidate.scope.owner)
+        return replace(found, second=self._opinions[text])
 
     def _classifier(self, owner: Scope) -> Classifier | None:
-        """Return who looks again: whoever was handed in, or the model at the owner's expense."""
+        """Return the configured classifier, or one made of the owner's language model account."""
         if owner not in self._classifiers:
             runtime, found = self._runtime, self._runtime.models.classifier
-            made_of = runtime.models.second_look
-            account = account_of(runtime, owner) if made_of is not None else None
-            if found is None and made_of is not None and account is not None:
-                found = made_of(account)
+            make_classifier = runtime.models.second_look
+            account = account_of(runtime, owner) if make_classifier is not None else None
+            if found is None and make_classifier is not None and account is not None:
+                found = make_classifier(account)
             self._classifiers[owner] = found
         return self._classifiers[owner]
 
     async def _asked(self, text: str, policy: Policy, owner: Scope) -> SecondLook:
         classifier = self._classifier(owner)
-        if classifier is None or self._has_failed:
+        if classifier is None or self._has_classifier_failed:
             return SecondLook(Opinion.FAILED, classifier.classifier_id if classifier else "")
         try:
             said = await classifier.classify(text, deadline_s=policy.budgets.seconds)
         except ModelError as error:
-            self._has_failed = True
+            self._has_classifier_failed = True
             self.usage += error.usage or NO_USAGE
             ails(self._runtime, CLASSIFIER, error)
             return SecondLook(Opinion.FAILED, classifier.classifier_id)
@@ -179,13 +182,13 @@ def _is_due(found: Finding, policy: Policy) -> bool:
     return found.concern is Concern.POISON and found.severity in rules.second_look and is_minded
 
 
-def _is_kept_to_itself(found: Sequence[Finding], policy: Policy) -> bool:
-    """Whether there is something in a candidate that policy lets nobody read: a secret for one."""
+def _is_private(found: Sequence[Finding], policy: Policy) -> bool:
+    """Whether a candidate holds a finding that policy keeps from models: a secret, for one."""
     others = (each for each in found if each.concern is not Concern.POISON)
     return any(policy.hygiene.action_on(each) is not Action.ALLOW for each in others)
 
 
 def _text_of(candidate: Candidate, found: Finding) -> str | None:
-    """Return the whole text that a finding is in, if it can be looked at again."""
+    """Return the whole text of a finding, if it can be classified."""
     text = getattr(candidate, found.field) if found.field in _FIELDS else None
     return text if isinstance(text, str) and len(text) <= MAX_CHARS else None

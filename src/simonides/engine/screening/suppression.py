@@ -1,8 +1,7 @@
-"""Finds statements that must not be shown again: they were forgotten since, or the user does not
-want them remembered.
+"""Finds statements that must not be shown again, because they were forgotten or are refused.
 
 The summary of a session and the search of its log share this decision. The log itself keeps every
-entry while the session is open, because the conversation goes on in it.
+entry while the session is open, because the conversation continues in it.
 """
 
 from __future__ import annotations
@@ -19,16 +18,15 @@ from simonides.text.similarity.support import Claim, claim_of
 
 
 class SuppressionFilter:
-    """Tells what of one principal's statements is not to be told again."""
+    """Finds the suppressed statements of one principal."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
-        # What the user says is the user's, in a task too.
+        # The user's statements belong to the user, in a task too.
         self._principal = replace(principal, home=principal.home.owner)
 
     async def among(self, stated: Sequence[Candidate]) -> list[Claim]:
-        """Return those of some statements that were forgotten since or are refused, ready to be
-        looked for in what was said.
+        """Return the forgotten or refused ones of some statements, ready for matching against text.
 
         Raises:
             StoreError: If the store cannot be read.
@@ -45,7 +43,7 @@ class SuppressionFilter:
         ]
 
     async def refusals(self) -> Refusals:
-        """Return what the principal does not want remembered.
+        """Return what the principal refuses to have remembered.
 
         Raises:
             StoreError: If the store cannot be read.
