@@ -23,7 +23,7 @@ MAX_ID_CHARS = 128
 MAX_SESSION_BYTES = 512
 """Longest session name of a principal with a user, in bytes; the same limit as for keys."""
 
-# Reserved ids have a meaning in paths or in the wildcard syntax of other systems.
+# These characters and reserved ids have a meaning in paths or in wildcard syntaxes elsewhere.
 FORBIDDEN_CHARS = frozenset("/%*,;:{}\"'\\")
 # Invisible characters whose category is a letter, mark or symbol: fillers of Hangul, Khmer and
 # Mongolian, the grapheme joiner, the empty Braille pattern, and the variation selectors.
