@@ -29,7 +29,7 @@ def is_drawn(text: str) -> bool:
     return (digits >= 2 and turns >= _FEWEST_TURNS) or (digits >= 1 and cases >= 6 and turns >= 2)
 
 
-def told(text: str) -> str:
+def without_secrets(text: str) -> str:
     """Return the text for an error message; a possible secret is replaced by its length."""
     words = (word for word in text.split() if len(word) >= _SHORTEST)
     if any(is_drawn(word) and not _is_uuid(word) for word in words):

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simonides.domain.entropy import told
+from simonides.domain.entropy import without_secrets
 from simonides.domain.extras import install_command
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class SessionEnded(SimonidesError):
     def __init__(self, session: str) -> None:
         self.session = session
         super().__init__(
-            f"session {session!r} has ended; memory.session({session!r}) begins it anew"
+            f"session {session!r} has ended; memory.session({session!r}) opens it again"
         )
 
 
@@ -198,7 +198,7 @@ class UndoRefused(SimonidesError):
     """
 
     def __init__(self, event: str, reason: str, advice: str) -> None:
-        self.event = told(event)
+        self.event = without_secrets(event)
         self.reason = reason
         super().__init__(f"event {self.event} is not undone ({reason}): {advice}")
 

@@ -13,7 +13,7 @@ from enum import Enum, StrEnum
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from simonides.domain.entropy import told
+from simonides.domain.entropy import without_secrets
 from simonides.domain.errors import InvalidInput
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -63,7 +63,7 @@ def shown(raw: object) -> str:
     """
     if not isinstance(raw, str):
         return type(raw).__name__
-    return repr(raw[:60]) if told(raw) is raw else told(raw)
+    return repr(raw[:60]) if without_secrets(raw) is raw else without_secrets(raw)
 
 
 def to_us(moment: datetime) -> int:
@@ -96,7 +96,7 @@ def enum_member(kind: type[E], field: str, raw: object) -> E:
 
 
 def moment(field: str, raw: object) -> datetime | None:
-    """Parse a datetime or ISO 8601 text to an aware datetime; a naive time is taken as UTC.
+    """Parse a datetime or ISO 8601 text to an aware UTC datetime; a naive time is taken as UTC.
 
     Raises:
         InvalidInput: If it is neither, or outside the calendar.

@@ -264,7 +264,7 @@ def read_carried(said: Mapping[str, Any]) -> Carried:
     if fields is None:
         raise ValueError(f"type {said['type']!r} is unknown")
     if len(said) != len(fields) + 1:
-        raise ValueError(f"a {said['type']} has {len(fields)} fields beside its type")
+        raise ValueError(f"a {said['type']} has {len(fields)} fields and its type")
     return Carried(said["type"], tuple(_cell(field, said) for field in fields))
 
 

@@ -79,11 +79,11 @@ class DreamItem(Value):
         }
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> DreamItem:
+    def of(cls, details: Mapping[str, Any]) -> DreamItem:
         """Read an item from its details in the audit trail."""
         names = ("before", "after", "reasons", "evidence")
-        named: dict[str, Any] = {name: tuple(told[name]) for name in names}
-        return cls(step=DreamStep(told["step"]), **named)
+        named: dict[str, Any] = {name: tuple(details[name]) for name in names}
+        return cls(step=DreamStep(details["step"]), **named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

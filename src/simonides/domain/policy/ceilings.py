@@ -131,18 +131,18 @@ def day_of(us: int) -> int:
 
 
 def spent_after(
-    stood: Mapping[str, int], counts: Mapping[str, int], most: Mapping[str, int]
+    before: Mapping[str, int], counts: Mapping[str, int], most: Mapping[str, int]
 ) -> Mapping[str, int] | None:
     """Return the usage after an addition, or None if it exceeds a limit.
 
     Args:
-        stood: Usage before.
+        before: Usage before.
         counts: Addition to each counter; no counter falls below 0.
         most: Limits by name, checked for counters that grow.
     """
-    after = {**stood}
+    after = {**before}
     for name, count in counts.items():
-        after[name] = max(stood.get(name, 0) + count, 0)
+        after[name] = max(before.get(name, 0) + count, 0)
         if count > 0 and name in most and after[name] > most[name]:
             return None
     return MappingProxyType({name: count for name, count in sorted(after.items()) if count})
