@@ -207,7 +207,7 @@ def with_status(state: bytes, status: Status) -> bytes:
     """Return a packed state with another status.
 
     Raises:
-        ValueError: If it is not as it was written.
+        ValueError: If the checksum is wrong.
     """
     return with_check(bytes((code_of(STATUS_CODES, status),)) + without_check(state)[1:])
 

@@ -344,7 +344,7 @@ class Change:
 
 _SINGLE = frozenset({"known_at", "erased", "policy"})
 
-BESIDE_ERASURE = frozenset({"known_at", "erased", "events", "tombstones", "outbox"})
+ALLOWED_WITH_ERASURE = frozenset({"known_at", "erased", "events", "tombstones", "outbox"})
 """Fields that a change with ``erased`` may set."""
 
 _WRITTEN = attrgetter(*(each.name for each in fields(Change) if each.name != "known_at"))
