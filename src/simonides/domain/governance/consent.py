@@ -106,7 +106,7 @@ class Refusals(Value):
         return bool(self.keys or self.categories)
 
     def against(self, said: Named) -> About | None:
-        """Return whether the key or the category is refused, or None."""
+        """Return the kind of the refusal that applies (key or category), or None."""
         if said.key is not None and said.key in self.keys:
             return About.KEY
         if said.key is not None and said.key in self.spared:
