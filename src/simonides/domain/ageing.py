@@ -1,8 +1,8 @@
-"""How a memory ages: what of it a reader sees at a given time.
+"""Ageing: a memory's confidence, status and staleness at a given time.
 
-All of it follows from the clock and from what the state says; nothing is stored. So looking
-twice ages once, and a read at an earlier clock sees what was seen then. ``retrieval.ageing`` has
-the same formulas over columns; a test compares the two.
+All values are computed from the clock and the state; nothing is stored. So a repeated read changes
+nothing, and a read at an earlier clock returns the values of that time. ``retrieval`` has the same
+formulas over columns; a test compares the two.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from simonides.domain.value import Value, from_us, to_us
 DAY_US = 86_400_000_000
 MONTH_US = 30 * DAY_US
 YEAR_US = 365 * DAY_US
-"""What age is against where there is no hard expiry."""
+"""Full lifetime for the computation of age without a hard expiry."""
 
 LOSSES = 10_000
 LOSS_US = MONTH_US // 500
-"""An unverified inference loses 0.05 of confidence in 30 days: counted in ten-thousandths,
-so that one just made is what it was, and readers of the same minutes see the same."""
+"""An unverified inference loses 0.05 of confidence in 30 days. The loss is counted in
+ten-thousandths, so that a new memory loses nothing and reads within minutes agree."""
 
 DIGITS = 1e6
-"""What is left is rounded to a millionth: 0.7 less 0.4 is 0.3, and so not below it."""
+"""Confidence is rounded to a millionth, so that 0.7 - 0.4 is 0.3 and not below it."""
 
 AGE_WEIGHT, ACCESS_WEIGHT, CONFLICT_WEIGHT = 0.4, 0.3, 0.3
-"""What staleness is made of."""
+"""Weights of the parts of staleness."""
 
 STALE_AT = 0.7
-"""Staleness from which a memory counts half."""
+"""Staleness from which a memory's score is halved."""
 
 SUMMARY_CATEGORY = "session_summary"
-"""Category of which the latest of a user does not expire."""
+"""Category whose latest memory of a user does not expire."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access(Value):
-    """How often a memory was read, as the journal tells.
+    """Reads of a memory, from the read journal.
 
     Attributes:
         reads: Reads so far.
-        last: The last of them; None for never.
+        last: Time of the last read; None for never.
         month: Reads in the last 30 days.
     """
 
@@ -60,17 +60,17 @@ UNREAD = Access()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ageing(Value):
-    """What time has made of a memory.
+    """Effect of time on a memory.
 
     Attributes:
         memory: As readers see it now.
-        recorded_confidence: Before any of it was lost.
-        age: How much of its life is over, 0 to 1.
-        staleness: 0 to 1; from 0.7 on it counts half, above 0.9 it is queued for eviction.
-        stale_from: When ranking begins to count it half, unless it is read, said or confirmed
+        recorded_confidence: Confidence before decay.
+        age: Used share of its lifetime, 0 to 1.
+        staleness: 0 to 1; from 0.7 on its score is halved, above 0.9 it is queued for eviction.
+        stale_from: When ranking starts to halve its score, unless it is read, said or confirmed
             again; None for never.
-        access: How it was read.
-        asks_to_be_verified: Whether somebody should be asked about it now.
+        access: Its reads.
+        asks_to_be_verified: Whether to ask the user about it now.
     """
 
     memory: Memory
@@ -83,11 +83,11 @@ class Ageing(Value):
 
 
 class Reach(NamedTuple):
-    """From which age on a staleness is reached, 0 to 1; above 1 it never is.
+    """Ages at which a staleness level is reached, 0 to 1; above 1 it is never reached.
 
     Attributes:
-        unread: By a memory that nobody has read for 30 days.
-        read: By one that somebody has.
+        unread: Age for a memory without reads in the last 30 days.
+        read: Age for a memory with reads.
     """
 
     unread: float
@@ -95,36 +95,38 @@ class Reach(NamedTuple):
 
 
 def reach(level: float, *, contradicted: bool) -> Reach:
-    """Return from which age on a memory is as stale as ``level``.
+    """Return the ages at which a memory reaches the staleness ``level``.
 
-    Staleness is ``0.4·age + 0.3·unread + 0.3·contradicted``; where nothing contradicts, the other
-    two weights make up the whole.
+    Staleness is ``0.4·age + 0.3·unread + 0.3·contradicted``. Without a contradiction the other two
+    weights are normalised to 1.
     """
     whole = 1.0 if contradicted else AGE_WEIGHT + ACCESS_WEIGHT
     wanted = level * whole - (CONFLICT_WEIGHT if contradicted else 0.0)
-    # Rounded, so that the last bit of a sum does not put an age of exactly 1 out of reach.
+    # Rounded, because the last bit of a sum could make an age of exactly 1 unreachable.
     return Reach(round((wanted - ACCESS_WEIGHT) / AGE_WEIGHT, 9), round(wanted / AGE_WEIGHT, 9))
 
 
 STALE = {contradicted: reach(STALE_AT, contradicted=contradicted) for contradicted in (False, True)}
-"""By whether a contradiction is open, from which age on a memory is stale."""
+"""Ages at which a memory is stale, by whether a contradiction is open."""
 
 
 def is_contradicted(memory: Memory) -> bool:
-    """Whether a contradiction waits for a person: that is what puts a memory in review for good;
-    a soft expiry does so by the clock alone.
+    """Whether an open contradiction waits for a person.
+
+    Only that stores the status ``review``; a soft expiry sets it at read time.
     """
     return memory.status is Status.REVIEW
 
 
 def decays(memory: Memory) -> bool:
-    """Whether it loses confidence with time: an inference that nobody has confirmed."""
+    """Whether it loses confidence with time: an unconfirmed inference."""
     return memory.trust is Trust.AGENT and memory.verified_at is None
 
 
 def confidence_at(memory: Memory, now: datetime) -> float:
-    """Return what is left of a memory's confidence: 0.05 go in 30 days, and never more than there
-    is. Counted from when it was recorded; what somebody confirms has its own again.
+    """Return a memory's confidence after decay: 0.05 less per 30 days since recording, at least 0.
+
+    A confirmed memory has its full confidence again.
     """
     if not decays(memory):
         return memory.confidence
@@ -134,8 +136,10 @@ def confidence_at(memory: Memory, now: datetime) -> float:
 
 
 def age(memory: Memory, now: datetime) -> float:
-    """Return how much of its life is over, 0 to 1: since it was last said, confirmed or changed,
-    against its hard expiry or else a year. What is timeless does not age.
+    """Return the used share of its lifetime, 0 to 1.
+
+    The lifetime runs from when it was last said, confirmed or changed to its hard expiry, or for a
+    year. A timeless memory does not age.
     """
     if memory.timeless:
         return 0.0
@@ -167,10 +171,9 @@ def staleness(memory: Memory, now: datetime, access: Access) -> float:
 
 
 def stale_from(memory: Memory) -> int | None:
-    """Return from when on it counts as stale, µs; None for never.
+    """Return the time from which it counts as stale, µs; None for never.
 
-    By what the state says: of reads that is the last one that was folded into it, since ranking
-    looks at no journal.
+    Only the last read folded into the state counts, because ranking does not read the journal.
     """
     if memory.timeless:
         return None
@@ -186,12 +189,12 @@ def stale_from(memory: Memory) -> int | None:
 def seen_at(memory: Memory, now: datetime, *, endures: bool = False) -> Memory:
     """Return a memory as readers see it at a time.
 
-    Its confidence is what is left of it; past its soft expiry it is in review, and stale where
-    by definition. A conflict that waits for a person goes before both. What does not stand (any
-    more) is seen as it was left.
+    Its confidence is decayed. Its status is ``review`` past its soft expiry, else ``stale`` from
+    :func:`stale_from` on. A stored ``review`` or ``stale`` takes precedence. A memory that is not
+    live is returned unchanged.
 
     Args:
-        memory: The record, as its state says.
+        memory: The stored record.
         now: The clock.
         endures: Whether it is the latest session summary, which does not expire.
     """
@@ -216,11 +219,11 @@ def _status_at(memory: Memory, now: datetime) -> Status:
 
 
 def access_noted(memory: Memory, now: datetime) -> Access:
-    """Return what a memory's state says of how it was read: the last read that was noted."""
+    """Return the reads known from a memory's state: only the last recorded one."""
     last = memory.last_accessed_at
     return Access(0, last, int(last is not None and to_us(now) < to_us(last) + MONTH_US))
 
 
 def last_read(access: Access) -> datetime | None:
-    """Return the last read as a state keeps it: to the minute (``domain.codec``)."""
+    """Return the last read cut to the minute, as states store it (``domain.codecs.memory``)."""
     return None if access.last is None else from_us(to_us(access.last) // MINUTE_US * MINUTE_US)

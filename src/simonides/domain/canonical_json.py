@@ -1,4 +1,4 @@
-"""The one JSON text of a value: what is hashed, chained and compared has no other."""
+"""Canonical JSON: one text per value, for hashes, chains and comparisons."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ _ENCODER = json.JSONEncoder(
 )
 
 
-# What JSON does not show as it is (RFC 8259, 7), but for what texts of people have: the stroke that
-# escapes comes first.
+# The JSON escapes (RFC 8259, section 7) that are frequent in prose; the backslash must come first.
 _ESCAPES = ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\n", b"\\n"))
 _WITHOUT_CONTROLS = bytes(
     ord(" ") if code < 0x20 and code != ord("\n") else code for code in range(256)
@@ -28,7 +27,7 @@ def canonical_json(value: object) -> bytes:
 
 
 def quoted(text: str) -> bytes:
-    """Return the canonical JSON of a text, a long one in a third of the time.
+    """Return the canonical JSON of a text; for a long one in a third of the encoder's time.
 
     Raises:
         ValueError: If it holds a lone surrogate.
@@ -45,12 +44,12 @@ _read_json = json.JSONDecoder().raw_decode
 
 
 def parsed(text: str) -> Any:
-    """Read back what :func:`canonical_json` wrote.
+    """Decode the output of :func:`canonical_json`.
 
     Raises:
         ValueError: If it is not JSON, or has blanks around it.
     """
-    # What encoders here wrote has no blanks around it, which others look for before and behind.
+    # `json.loads` also skips blanks around the text, which canonical JSON never has.
     found, end = _read_json(text)
     if end != len(text):
         raise ValueError(f"more follows at character {end}")

@@ -1,37 +1,36 @@
-"""Everything simonides raises, as one tree, named by what the caller can do about it.
+"""Every error that simonides raises, as one tree; each entry says what the caller can do.
 
 ```
 SimonidesError
 ├── InvalidInput            fix the value: what, where, what is allowed
 │   ├── InvalidScope        fix the identity or the scope path
 │   └── IdempotencyMismatch use another key: this one already names a different write
-├── OwnerRequired           say whose memory is meant: user or session
-├── ScopeDenied             ask for a grant, or use the scope that is yours
-├── PhaseError              make one of the calls that it names: this one is not for now
-├── NotReplayable           give up: part of what was shown is erased
-├── UndoRefused             do what the message says instead: it cannot be taken back as it is
-├── QuotaExceeded           make room, or wait: what, how many, for how long
-├── NotReplayable           give up: part of what was shown is erased or refused
+├── OwnerRequired           name a user or a session
+├── ScopeDenied             ask for a grant, or use your own scope
+├── PhaseError              make one of the calls that the message names
+├── UndoRefused             follow the advice in the message
+├── QuotaExceeded           free space or wait; the message says what and how long
+├── NotReplayable           give up: part of the digest is erased, purged or refused
 ├── SessionEnded            open the session again: this handle has ended it
 ├── PolicyInvalid           fix the policy file: line, key, nearest right name
 ├── ConfigurationError      fix the settings or the installation
 │   ├── MissingExtra        install the packages that the message names
-│   └── KeyUnavailable      give the key ring, or the key of it, that is named
-├── CarryRefused            name another file or store, or mend the file; nothing was changed
-├── MoveRefused             move elsewhere, or let the stores come to rest; nothing overwritten
-├── StoreError              the store could not do it; nothing was half-written
+│   └── KeyUnavailable      provide the key ring or the key that the message names
+├── CarryRefused            name another file or store, or repair the file; nothing was changed
+├── MoveRefused             move elsewhere, or stop writers; nothing was overwritten
+├── StoreError              the store failed; no partial write remains
 │   ├── StoreUnavailable    retry later: locked, unreachable, closed, forked
 │   ├── StoreFull           free space, then retry
 │   ├── StoreReadOnly       make the place writable
 │   ├── StoreCorrupt        restore: this is not, or no longer, a simonides store
-│   │   └── Tampered        somebody edited what the store keeps: look, then restore
-│   └── KeyDestroyed        the owner was erased; remove what an old copy holds of it
-├── SourceUnavailable       retry later, or look at what the source of documents says
-└── ModelError              the language model did not give a usable answer
+│   │   └── Tampered        stored data was edited: investigate, then restore
+│   └── KeyDestroyed        the owner was erased; remove the remains from the old copy
+├── SourceUnavailable       retry later, or check the document source
+└── ModelError              the language model gave no usable answer
     ├── ModelUnavailable    configure a model or its credentials
-    │   └── CeilingReached  wait for tomorrow, or raise the ceiling that is named
+    │   └── CeilingReached  wait for tomorrow, or raise the named ceiling
     ├── ModelTimeout        retry later: time-out, connection, 429, 5xx
-    └── ModelGarbled        the answer was empty, not JSON, or off its schema
+    └── ModelGarbled        the answer was empty, not JSON, or did not match its schema
 ```
 
 Expected outcomes are values, not errors: a refused write is an ``Outcome`` with reasons.
@@ -41,7 +40,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simonides.domain.entropy import told
+from simonides.domain.entropy import without_secrets
 from simonides.domain.extras import install_command
 
 if TYPE_CHECKING:
@@ -53,10 +52,10 @@ class SimonidesError(Exception):
 
 
 class InvalidInput(SimonidesError):
-    """A value is outside what is accepted; nothing was changed.
+    """A value is not accepted; nothing was changed.
 
     Attributes:
-        field: Where the value stood, dotted (``metadata.a.b``).
+        field: Dotted path of the value (``metadata.a.b``).
     """
 
     def __init__(self, field: str, problem: str) -> None:
@@ -80,8 +79,8 @@ class ScopeDenied(SimonidesError):
     """The principal has no right to this scope.
 
     Attributes:
-        scope: Canonical path that was asked for.
-        right: The right that is missing, for example ``org_write``.
+        scope: Canonical path of the requested scope.
+        right: The missing right, for example ``org_write``.
     """
 
     def __init__(self, scope: str, right: str, advice: str) -> None:
@@ -91,13 +90,13 @@ class ScopeDenied(SimonidesError):
 
 
 class QuotaExceeded(SimonidesError):
-    """A write finds no room, or comes too soon; nothing was written.
+    """A write exceeds a quota or a rate limit; nothing was written.
 
     Attributes:
         what: ``memories`` or ``turns`` of a scope, ``writes_per_minute`` of an owner, or
             ``org_bytes``.
-        limit: How many the policy allows.
-        retry_after_s: Seconds after which it may fit; None where only making room helps.
+        limit: Limit in the policy.
+        retry_after_s: Seconds to wait before a retry; None if only freeing space helps.
     """
 
     def __init__(self, what: str, limit: int, retry_after_s: float | None = None) -> None:
@@ -114,9 +113,9 @@ class PhaseError(SimonidesError):
     """A task was called out of order; nothing was changed.
 
     Attributes:
-        call: What was called.
-        phase: Where the task is.
-        legal: What may be called now; empty once it is over.
+        call: The refused call.
+        phase: Current phase of the task.
+        legal: Calls allowed now; empty once the task is over.
     """
 
     def __init__(self, call: str, phase: str, legal: tuple[str, ...]) -> None:
@@ -128,24 +127,25 @@ class PhaseError(SimonidesError):
 
 
 class TaskUnderWay(InvalidInput):
-    """A task of this name is under way, here or in another session.
+    """A task of this name is running, here or in another session.
 
-    Nothing was written, but for one call: the first of a run after its session was ended, or its
-    user erased. That finds out by writing, so what it said is in the log that the session began.
+    Nothing was written, with one exception: the first call of a run after its session ended or
+    its user was erased. That call detects the conflict by writing, so its entry stays in the log
+    of the new session.
 
     Attributes:
-        task: Its name.
-        session: The session that has it.
+        task: Name of the task.
+        session: Session that runs the task.
     """
 
     def __init__(self, task: str, session: str, *, elsewhere: bool, has_own: bool = False) -> None:
-        """Build it.
+        """Build the error.
 
         Args:
-            task: Its name.
-            session: The session that has it.
-            elsewhere: Whether that is another one.
-            has_own: Whether it is the task's own, which managers that name no session share.
+            task: Name of the task.
+            session: Session that runs the task.
+            elsewhere: Whether that is another session than the caller's.
+            has_own: Whether it is the task's own session, shared by managers without a session.
         """
         self.task = task
         self.session = session
@@ -161,21 +161,21 @@ class SessionEnded(SimonidesError):
     """A call on a session that this handle has ended; nothing was written.
 
     Attributes:
-        session: Its name.
+        session: Name of the session.
     """
 
     def __init__(self, session: str) -> None:
         self.session = session
         super().__init__(
-            f"session {session!r} has ended; memory.session({session!r}) begins it anew"
+            f"session {session!r} has ended; memory.session({session!r}) opens it again"
         )
 
 
 class NotReplayable(SimonidesError):
-    """A digest cannot be given again: some of what it showed is erased, purged or refused.
+    """A digest cannot be replayed: some of its memories are erased, purged or refused.
 
     Attributes:
-        ids: Of the memories that are gone, in the order of the receipt.
+        ids: Ids of the missing memories, in the order of the receipt.
     """
 
     def __init__(self, ids: tuple[str, ...]) -> None:
@@ -187,18 +187,18 @@ class NotReplayable(SimonidesError):
 
 
 class UndoRefused(SimonidesError):
-    """What an event did cannot be taken back; nothing was changed.
+    """An event cannot be undone; nothing was changed.
 
     Attributes:
         event: Id of the event.
-        reason: ``unknown_event``: none of this id is on record for who asks. ``not_undoable``: it
-            replaced and changed nothing. ``already_undone``. ``changed_since``: something has come
-            of its result. ``place_taken``: something else stands where the former would.
-            ``forgotten``, ``expired``: there is nothing to go back to.
+        reason: ``unknown_event``: the caller has no event with this id. ``not_undoable``: the
+            event replaced and changed nothing. ``already_undone``. ``changed_since``: a later
+            change builds on its result. ``place_taken``: another memory occupies the place of the
+            previous version. ``forgotten``, ``expired``: the previous version is gone.
     """
 
     def __init__(self, event: str, reason: str, advice: str) -> None:
-        self.event = told(event)
+        self.event = without_secrets(event)
         self.reason = reason
         super().__init__(f"event {self.event} is not undone ({reason}): {advice}")
 
@@ -208,7 +208,7 @@ class PolicyInvalid(SimonidesError):
 
     Attributes:
         path: The file.
-        line: Line of the problem, from 1; 0 where the file as a whole is meant.
+        line: Line of the problem, from 1; 0 for the file as a whole.
     """
 
     def __init__(self, path: str, line: int, problem: str) -> None:
@@ -218,14 +218,14 @@ class PolicyInvalid(SimonidesError):
 
 
 class ConfigurationError(SimonidesError):
-    """Settings or installation do not allow what was asked."""
+    """Settings or installation do not allow the request."""
 
 
 class MissingExtra(ConfigurationError):
     """An optional dependency is not installed.
 
     Attributes:
-        extra: Its name in ``pyproject.toml``, for example ``openai``.
+        extra: Name of the extra in ``pyproject.toml``, for example ``openai``.
     """
 
     def __init__(self, extra: str, purpose: str) -> None:
@@ -234,12 +234,12 @@ class MissingExtra(ConfigurationError):
 
 
 class KeyUnavailable(ConfigurationError):
-    """A master key cannot be had: no ring, not in it, or the ring cannot be read.
+    """A master key is not available: no key ring, an unreadable one, or the key is not in it.
 
-    No message, attribute or cause of it holds key material.
+    Message, attributes and cause hold no key material.
 
     Attributes:
-        key_id: Of the key that is wanted, or None where the ring as a whole is.
+        key_id: Id of the missing key, or None if the whole ring is missing.
     """
 
     def __init__(self, problem: str, key_id: str | None = None) -> None:
@@ -248,14 +248,14 @@ class KeyUnavailable(ConfigurationError):
 
 
 class MoveRefused(SimonidesError):
-    """A store cannot be moved as asked; nothing that stood at the target was changed.
+    """A store cannot be moved; existing data at the target was not changed.
 
     Attributes:
-        reason: ``exists``: the target has such an owner, with other content. ``other_store``: the
-            target holds another store's rows. ``damaged``: the source does not hold by itself.
-            ``written``: the source would not stand still. ``differs``: what arrived is not what
-            left. ``unsupported``: one of the stores does not know how.
-        owner: Canonical path of the owner concerned, or None.
+        reason: ``exists``: the target has this owner with other content. ``other_store``: the
+            target holds another store's rows. ``damaged``: the source fails its own checks.
+            ``written``: the source was written during the move. ``differs``: the copy is not
+            equal to the source. ``unsupported``: one of the stores cannot be moved.
+        owner: Canonical path of the affected owner, or None.
     """
 
     def __init__(self, reason: str, where: str, problem: str, owner: str | None = None) -> None:
@@ -265,17 +265,17 @@ class MoveRefused(SimonidesError):
 
 
 class CarryRefused(SimonidesError):
-    """An export, a restore or a backup cannot be done as asked; nothing was changed.
+    """An export, a restore or a backup is refused; nothing was changed.
 
     Attributes:
-        reason: ``exists``: a file is there already, or an owner with a life of its own.
-            ``damaged``: the file is not, or no longer, what was written. ``version``: another
-            program wrote it. ``other_owner``: it is somebody else's. ``other_store``: it is the
-            backup of a store with other keys. ``file``: the system does not let it be read or
-            written. ``unsupported``: this kind of store does not know how. ``hygiene``: it holds
-            what policy blocks.
+        reason: ``exists``: the file exists, or the owner exists with other content. ``damaged``:
+            the file does not pass its checks. ``version``: another program version wrote the
+            file. ``other_owner``: the file belongs to another owner. ``other_store``: the backup
+            comes from a store with other keys. ``file``: the system cannot read or write the
+            file. ``unsupported``: this kind of store has no such operation. ``hygiene``: the
+            content is blocked by policy.
         path: The file.
-        line: Where in it, from 1; 0 where the file as a whole is meant.
+        line: Line of the problem, from 1; 0 for the file as a whole.
     """
 
     def __init__(self, reason: str, path: str, problem: str, line: int = 0) -> None:
@@ -286,7 +286,7 @@ class CarryRefused(SimonidesError):
 
 
 class StoreError(SimonidesError):
-    """The store could not carry out the call; no part of it took effect.
+    """The store could not complete the call; no part of it took effect.
 
     Attributes:
         location: The file or address, without credentials.
@@ -298,7 +298,7 @@ class StoreError(SimonidesError):
 
 
 class StoreUnavailable(StoreError):
-    """Locked, unreachable, closed, or opened in another process before a fork."""
+    """The store is locked, unreachable, closed, or was opened before a fork."""
 
 
 class StoreFull(StoreError):
@@ -306,23 +306,23 @@ class StoreFull(StoreError):
 
 
 class StoreReadOnly(StoreError):
-    """The place cannot be written."""
+    """The store's location is not writable."""
 
 
 class StoreCorrupt(StoreError):
-    """Not a simonides store, a damaged one, or one of a newer format."""
+    """The store is damaged, has a newer format, or is not a simonides store."""
 
 
 class Tampered(StoreCorrupt):
-    """What a store keeps is not what was written there under the key ring; it is not served.
+    """Stored data fails authentication under the key ring; it is not served.
 
     Attributes:
-        kind: ``content`` (a memory, or one of its states), ``entry`` (what it is found by),
-            ``head`` (where the owner stands, or the end of its audit chain), ``rows`` (a memory was
-            removed, added or put back), ``rolled_back`` (the owner stands where it stood before),
-            ``uncoded`` (it has no codes: from before the ring, or stripped of them).
+        kind: ``content`` (a memory, or one of its states), ``entry`` (its index entry), ``head``
+            (the owner's head, or the end of its audit chain), ``rows`` (a memory was removed,
+            added or put back), ``rolled_back`` (the owner is at an earlier revision), ``uncoded``
+            (the MACs are missing: written before the ring, or removed).
         owner: Canonical path of the owner.
-        memory: Id of the memory, where it is one.
+        memory: Id of the memory, or None if no single memory is affected.
     """
 
     def __init__(
@@ -336,15 +336,15 @@ class Tampered(StoreCorrupt):
 
 
 class KeyDestroyed(StoreError):
-    """What is kept of an owner was encrypted by a key that was destroyed at its erasure.
+    """The owner's data is encrypted by a key that was destroyed when the owner was erased.
 
-    Nobody can read it any more. It is there because an older copy of the store was put back; what
-    is left of such owners is removed by ``simonides keys sweep``.
+    The data cannot be decrypted. It exists because an older copy of the store was restored. Run
+    ``simonides keys sweep`` to remove it.
     """
 
 
 class SourceUnavailable(SimonidesError):
-    """A source of documents cannot answer; a read goes on without it and says so.
+    """A document source cannot answer; a read continues without it and reports that.
 
     Attributes:
         source: Name of the source.
@@ -359,7 +359,7 @@ class ModelError(SimonidesError):
     """The language model gave no usable answer.
 
     Attributes:
-        usage: What asking has cost all the same, or None where nobody counted.
+        usage: Cost of the failed request, or None if unknown.
     """
 
     def __init__(self, problem: str = "", *, usage: Usage | None = None) -> None:
@@ -372,10 +372,10 @@ class ModelUnavailable(ModelError):
 
 
 class CeilingReached(ModelUnavailable):
-    """Policy allows no more questions for now; rules decide instead.
+    """Policy allows no more model requests for now; rules decide instead.
 
     Attributes:
-        ceiling: Which, ``calls_per_owner_day``.
+        ceiling: Name of the ceiling, for example ``calls_per_owner_day``.
     """
 
     def __init__(self, ceiling: str) -> None:
@@ -386,7 +386,7 @@ class CeilingReached(ModelUnavailable):
 
     @property
     def reason(self) -> str:
-        """What diagnostics and outcomes say, ``ceiling:calls_per_owner_day``."""
+        """Reason code in diagnostics and outcomes, ``ceiling:calls_per_owner_day``."""
         return f"ceiling:{self.ceiling}"
 
 

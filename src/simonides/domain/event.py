@@ -1,7 +1,7 @@
 """Audit events and the chain that makes their log tamper-evident.
 
-The chain covers a salted commitment to each payload, and payloads lie apart: erasing content
-leaves the chain verifiable.
+The chain covers a salted commitment to each payload; payloads are stored separately. So the chain
+stays verifiable when content is erased.
 
 ``commitment = SHA-256(salt ‖ payload)`` and
 ``mac(n) = SHA-256("simonides/chain/1" ‖ owner ‖ n ‖ mac(n-1) ‖ commitment)``, unkeyed until a
@@ -26,8 +26,8 @@ _DOMAIN = b"simonides/chain/1"
 
 
 class EventType(StrEnum):
-    """What happened; one per outcome of a write, plus what collecting and administrators do,
-    policies, and sessions that ended.
+    """Type of an event: an outcome of a write, garbage collection, an administrator's action, a
+    policy change, or the end of a session.
     """
 
     CREATED = "created"
@@ -71,13 +71,13 @@ class EventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event(Value):
-    """One audited happening, written in the transaction that made it true.
+    """One audit event, written in the transaction of its change.
 
     Attributes:
         id: UUIDv7.
-        type: What happened.
-        at: On the owner's system clock.
-        scope: Where.
+        type: Type of the event.
+        at: Time on the owner's system clock.
+        scope: Affected scope.
         actor: Canonical name of the principal.
         subjects: Ids of the memories concerned; erased with them.
         reasons: Machine-readable.
@@ -96,7 +96,7 @@ class Event(Value):
     salt: bytes = bytes(16)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON-ready data; every write makes one, so it is spelled out."""
+        """Return the fields as JSON-ready data; written out for speed, as every write needs it."""
         return {
             "id": self.id,
             "type": self.type.value,
@@ -112,10 +112,10 @@ class Event(Value):
 
 @dataclass(frozen=True, slots=True)
 class Link(Value):
-    """One place in an owner's chain.
+    """One link of an owner's chain.
 
     Attributes:
-        seq: Place, from 1, without gaps.
+        seq: Sequence number, from 1, without gaps.
         commitment: SHA-256 of salt and payload, 32 bytes.
         mac: Code over this link and all before it, 32 bytes.
         salt: None once the payload is erased.
@@ -140,8 +140,8 @@ def chain(previous: bytes, owner: bytes, seq: int, commitment: bytes) -> bytes:
     Args:
         previous: Code of link ``seq - 1``, or :data:`CHAIN_START` for the first.
         owner: The owner's 16-byte digest, so that a link cannot be moved to another owner.
-        seq: Place, from 1.
-        commitment: What :func:`commit_to` returned.
+        seq: Sequence number, from 1.
+        commitment: Result of :func:`commit_to`.
     """
     body = owner + seq.to_bytes(8, "big") + previous + commitment
     return hashlib.sha256(_DOMAIN + body).digest()

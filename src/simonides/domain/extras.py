@@ -6,10 +6,10 @@ from __future__ import annotations
 def install_command(extra: str, *options: str) -> str:
     """Return the command that installs the packages of an extra.
 
-    The packages themselves are named, because simonides is not on a package registry.
+    It names the packages themselves, because simonides is not on a package registry.
 
     Args:
-        extra: Its name in ``pyproject.toml``, for example ``openai``.
+        extra: Name of the extra in ``pyproject.toml``, for example ``openai``.
         options: Options of ``pip install``.
     """
     words = ["pip install", *options]
@@ -21,7 +21,7 @@ def install_command(extra: str, *options: str) -> str:
 
 def requirements(extra: str) -> tuple[str, ...]:
     """Return the requirements of an extra; empty if simonides runs without being installed."""
-    # An error message needs this, nothing else: the import would cost every process 20 ms.
+    # Imported here, because it costs 20 ms and only an error message needs it.
     from importlib import metadata
 
     try:

@@ -1,8 +1,7 @@
-"""The memory record: one immutable content version and the state that is in force for it (ME).
+"""The memory record: one immutable content version with its state at one moment.
 
 A *version* never changes once written: content, scope, origin, quote. A *state* is every
 attribute that may change without new content: status, confidence, expiry and so on.
-``Memory`` shows both together, as of one moment.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ NEEDS_VERIFICATION_BELOW = 0.7
 
 
 VERIFY_WITHIN = timedelta(hours=1)
-"""How long after it was recorded somebody is asked to verify an unverified memory."""
+"""Time after recording in which the user is asked to verify an unverified memory."""
 
 STALE_AFTER = timedelta(days=7)
 STALE_BELOW = 0.8
@@ -51,8 +50,9 @@ space in their names."""
 
 
 def is_id(name: str) -> bool:
-    """Whether a name has the form of the id of a memory, or of a passage of a document (version 8),
-    and so can be no key that is made anew.
+    """Whether a name is an id of a memory (UUIDv7) or of a document passage (UUIDv8).
+
+    Such a name cannot be the key of a new memory.
     """
     try:
         id = UUID(name)
@@ -70,12 +70,12 @@ class Kind(StrEnum):
 
 
 class Status(StrEnum):
-    """Where a memory is in its life.
+    """Status of a memory in its life cycle.
 
     ``active`` and ``review`` are recalled. ``held`` waits for the end of its session.
-    ``superseded`` gave way to a newer version. ``archived`` is a rule beyond the cap. ``stale``
-    aged out of use. ``evicted`` was collected. ``tombstoned`` was deleted by the user: id and
-    time stay, the content is gone.
+    ``superseded`` was replaced by a newer version. ``archived`` is a rule beyond the cap. ``stale``
+    aged out of use. ``evicted`` was garbage-collected. ``tombstoned`` was deleted by the user: id
+    and time stay, the content is gone.
     """
 
     ACTIVE = "active"
@@ -117,15 +117,15 @@ class Triple(Value):
 
 @dataclass(frozen=True, slots=True)
 class Origin(Value):
-    """Where exactly a memory came from.
+    """Origin of a memory.
 
     Attributes:
         session: Conversation.
-        turn: Place of the turn in its session, from 0.
+        turn: Number of the turn in its session, from 0.
         tool_call: Id of the tool call.
         model: Model that proposed it.
         memory: Id of the memory that it was promoted from.
-        name: What it was read from: the URL of a page, the name of a document or of a tool.
+        name: URL of a page, or name of a document or of a tool.
     """
 
     session: str | None = None
@@ -137,12 +137,12 @@ class Origin(Value):
 
 
 class Place(NamedTuple):
-    """Within what gates compare: memories for different readers never meet.
+    """The group in which gates compare memories: those for different readers never mix.
 
     Attributes:
-        scope: Where a memory belongs.
-        audience: Agents that may see it.
-        purpose: What it was given for.
+        scope: Scope of the memories.
+        audience: Agents that may see them.
+        purpose: Purpose that they were given for.
     """
 
     scope: Scope
@@ -154,8 +154,8 @@ class Place(NamedTuple):
 class Memory(Value):
     """One stored record as of one moment.
 
-    Without slots on purpose: what is read back from a row (``domain.codec``) is the instance's
-    dictionary, a tenth of the time that 40 frozen fields take one by one.
+    It has no slots on purpose: the decoder (``domain.codecs.memory``) sets the instance's
+    dictionary, which takes a tenth of the time of setting 40 frozen fields.
 
     Attributes:
         id: UUIDv7 of this version; a new version gets an id of its own.
@@ -169,7 +169,7 @@ class Memory(Value):
         source: Where it came from, with the trust label that follows from it.
         trust: Label of the lattice.
         created_at: When it was recorded.
-        updated_at: When it was last said, confirmed or changed; ageing and what is collected do
+        updated_at: When it was last said, confirmed or changed; ageing and garbage collection do
             not count.
         known_from: Start of this state on the system clock, strictly increasing per owner.
         key: Name of the fact within its scope, or None for free text.
@@ -185,25 +185,25 @@ class Memory(Value):
         sensitivity: ``public``, ``private`` or ``sensitive``.
         tags: Sorted, without repetition.
         metadata: JSON-ready, at most 16 KiB.
-        pinned: Never evicted for lack of room before the unpinned.
+        pinned: A full quota evicts it only after all unpinned memories.
         timeless: Does not age.
-        status: Place in its life.
+        status: Status in its life cycle.
         supersedes: Id of the version that it replaced.
         superseded_by: Id of the version that replaced it.
         versions: Highest version of its chain that is known to this state.
-        last_accessed_at: Last recall that ranking knows of, to the minute: folded in from the read
-            journal where a memory would count as stale without it.
-        access_count: Recalls so far. Here and in ``reads_30d`` 0: the journal has them, for who
-            asks for a memory's ``ageing``.
-        reads_30d: Recalls in the last 30 days.
+        last_accessed_at: Last recall known to ranking, to the minute. It is folded in from the read
+            journal only where the memory would otherwise count as stale.
+        access_count: Recalls so far; 0 in the record itself, because only the journal counts. Ask
+            for the memory's ``ageing`` to get it.
+        reads_30d: Recalls in the last 30 days; 0 in the record itself, like ``access_count``.
         verified_at: When it was last confirmed.
         valid_from: Since when the fact is true in the world.
         valid_to: Until when the fact is true in the world, exclusive.
-        soft_expires_at: From here on it is down-weighted and due for review.
+        soft_expires_at: From this instant on it is down-weighted and due for review.
         hard_expires_at: From this instant on it is never returned.
         known_to: End of this state on the system clock; None while it is in force.
-        embedding_model: Embedder in force when it was written, or None. Its vector may have been
-            made anew since; the index entry says by what.
+        embedding_model: Embedder in force when it was written, or None. The vector may have been
+            recomputed since; the index entry names its embedder.
     """
 
     id: str
@@ -251,16 +251,15 @@ class Memory(Value):
 
     @classmethod
     def of(cls, **given: Any) -> Memory:
-        """Return a memory with fields by their names, the others at their defaults."""
+        """Return a memory with the given fields, the others at their defaults."""
         return cls.over(given)
 
     @classmethod
     def over(cls, fields: dict[str, Any]) -> Memory:
-        """Return a memory whose attributes are a dictionary, which is the memory's from then on.
+        """Return a memory that takes over a dictionary as its attributes, unchecked.
 
-        For who makes one with every write and with every hit: the constructor of a frozen class
-        takes its forty fields one by one, which costs ten times as much. Nothing is checked. What
-        is left out is found where the class keeps its defaults.
+        Every write and every hit makes one. The constructor of a frozen class sets its forty fields
+        one by one, which costs ten times as much. Missing fields take the class's defaults.
         """
         fields.setdefault("origin", _NOWHERE)
         fields.setdefault("metadata", NO_METADATA)
@@ -270,12 +269,12 @@ class Memory(Value):
 
     @property
     def place(self) -> Place:
-        """Within what it is compared with others."""
+        """The group of memories that it is compared with."""
         return Place(self.scope, self.audience, self.purpose)
 
     @property
     def label(self) -> Label:
-        """What a derivation from it inherits."""
+        """The label that its derivations inherit."""
         return Label(self.trust, self.sensitivity, self.audience)
 
     @property
@@ -285,17 +284,18 @@ class Memory(Value):
 
     @property
     def is_passage(self) -> bool:
-        """Whether it is a passage of a document, shown as memories are and never stored."""
+        """Whether it is a passage of a document, shown like a memory and never stored."""
         return self.category == PASSAGE_CATEGORY
 
     def asks_to_be_verified(self, now: datetime) -> bool:
-        """Whether somebody should be asked now: the flag stays, the asking ends after an hour."""
+        """Whether to ask the user now; the flag stays, but asking ends after an hour."""
         return self.needs_verification and now < self.created_at + VERIFY_WITHIN
 
     def warnings(self, now: datetime) -> tuple[str, ...]:
-        """Return what a reader should know before relying on it: ``unverified``, ``stale?`` and
-        ``in review``, of which any may be missing. A passage of a document
-        is read anew each time and so never stale; what hygiene has found in it is told here.
+        """Return the warnings of ``unverified``, ``stale?`` and ``in review`` that apply.
+
+        A document passage is read again each time and so never stale. Its warnings are
+        ``unverified`` and the marks of hygiene findings.
         """
         if self.is_passage:
             return ("unverified", *filter(None, str(self.metadata.get("marks", "")).split(", ")))
@@ -310,7 +310,7 @@ class Memory(Value):
         return tuple(name for name, holds in found.items() if holds)
 
     def is_expired(self, now: datetime) -> bool:
-        """Whether its hard expiry has passed; at the very instant it has."""
+        """Whether its hard expiry has passed; True from that instant on."""
         return self.hard_expires_at is not None and now >= self.hard_expires_at
 
 
@@ -319,7 +319,7 @@ _NOWHERE = Origin()
 
 @dataclass(frozen=True, slots=True)
 class Draft(Value):
-    """What a caller asks to have remembered; everything but the content has a default.
+    """A caller's request to remember a text; every other field has a default.
 
     Attributes:
         content: The text, 1 character to 64 KiB.
@@ -333,14 +333,14 @@ class Draft(Value):
         tags: Free words.
         metadata: JSON-ready, at most 16 KiB.
         scope: None for the principal's own scope; ``"org"``, ``"global"`` or a path otherwise.
-        at: When it was said or happened; the time of record is always the clock's.
+        at: When it was said or happened; the time of recording is always the clock's.
         valid_from: Since when the fact is true in the world; None takes ``at``.
         ttl_days: Days until hard expiry; None takes the category's.
-        pinned: Keep before the unpinned.
+        pinned: A full quota evicts it only after all unpinned memories.
         quote: Evidence, verbatim.
-        idempotency_key: Writing twice under one key writes once. The second time answers as the
-            first, with the memory as it is now; if that was forgotten since, ``forgotten`` with
-            ``forgotten_since`` and ``was:created`` (or whatever it was) among the reasons.
+        idempotency_key: Two writes with one key write once. The second returns the first outcome
+            with the memory as it is now. If that was forgotten since, the outcome is ``forgotten``
+            with the reasons ``forgotten_since`` and ``was:created`` (or the first outcome's kind).
         speaker: Who said it.
         session: Conversation; None takes the principal's.
         turn: Place in the session, from 0. With ``session`` it makes a verbatim turn.
@@ -348,8 +348,8 @@ class Draft(Value):
         audience: Agents that may see it.
         purpose: What it was given for.
         parents: Ids of memories it was derived from.
-        timeless: Does not age: it is never stale. Its expiry is its category's all the same.
-        origin: What it was read from: the URL of a page, the name of a document or of a tool.
+        timeless: Does not age: it is never stale. The category's expiry still applies.
+        origin: URL of a page, or name of a document or of a tool.
     """
 
     content: str

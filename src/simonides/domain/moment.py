@@ -18,10 +18,10 @@ class NewIds(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When and with which ids a turn writes.
+    """System time and id source of a write turn.
 
     Attributes:
-        known_at: System time of the change, µs; what every new state begins at.
+        known_at: System time of the change, µs; every new state begins at it.
         ids: Source of ids.
         embedder: Model that embeds new content, or None.
     """

@@ -1,7 +1,7 @@
-"""Answers about things that were shown by number: one word for each, and nothing else.
+"""Parser of model answers that give one word for each numbered item.
 
-What is wrong in an answer is left out and named; no input raises, and none can name anything that
-was not shown.
+Invalid parts of an answer are left out and reported; no input raises. An answer cannot refer to an
+item that was not shown.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ def schema_of(listed: str, number: str, said: str, words: type[StrEnum]) -> Mapp
 def words_by_number(
     raw: object, count: int, *, listed: str, number: str, said: str, words: type[Word]
 ) -> tuple[dict[int, Word], tuple[str, ...]]:
-    """Check an answer about ``count`` things numbered from 0.
+    """Check an answer about ``count`` items numbered from 0.
 
     Args:
         raw: Parsed JSON of any shape.
-        count: How many were shown; of a longer list no more is read.
+        count: Number of shown items; the rest of a longer list is ignored.
         listed: Name of the list.
         number: Name of the number.
         said: Name of the word.
-        words: Those allowed.
+        words: Allowed words.
 
     Returns:
-        The word for each thing that has one, and what was wrong, each once, from a closed list. A
-        thing that is answered twice and differently is left out.
+        The word for each answered item, and the problems, each once, from a closed list. An item
+        with two different words is left out.
     """
     items = raw.get(listed) if isinstance(raw, Mapping) else None
     if not isinstance(items, (list, tuple)):

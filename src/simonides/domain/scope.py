@@ -1,8 +1,8 @@
-"""Where a memory belongs and who asks: the tenancy tree, parsed once into values.
+"""Scopes and principals: the tenancy tree, parsed once into values.
 
-The tree is global → org → user → task; ``/session/{id}/`` under an org is the place of a
-principal known only by its session. A scope is compared as a tuple, never by prefix:
-``/user/42`` has nothing to do with ``/user/421``.
+The tree is global → org → user → task. ``/session/{id}/`` under an org is the scope of a principal
+known only by its session. Scopes are compared as tuples, never by prefix: ``/user/42`` does not
+match ``/user/421``.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from simonides.domain.value import Value
 
 DEFAULT_ORG = "default"
 SYNC_ACTOR = "sync"
-"""Name in the audit trail of what an exchange of two stores does."""
+"""Actor in the audit trail for the synchronisation of two stores."""
 MAX_ID_CHARS = 128
 MAX_SESSION_BYTES = 512
-"""Longest name of a conversation beside a user; as for keys."""
+"""Longest session name of a principal with a user, in bytes; the same limit as for keys."""
 
-# The names are those that a path or a wildcard syntax elsewhere gives a meaning to.
+# These characters and reserved ids have a meaning in paths or in wildcard syntaxes elsewhere.
 FORBIDDEN_CHARS = frozenset("/%*,;:{}\"'\\")
-# Letters, marks and signs by category that show as nothing: fillers of Hangul, Khmer and
+# Invisible characters whose category is a letter, mark or symbol: fillers of Hangul, Khmer and
 # Mongolian, the grapheme joiner, the empty Braille pattern, and the variation selectors.
 _BLANK_LETTERS = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
@@ -34,7 +34,7 @@ RESERVED_IDS = frozenset({".", "..", "global", "org", "user", "task", "session",
 
 
 class ScopeLevel(StrEnum):
-    """How far down the tree a scope lies."""
+    """Level of a scope in the tree."""
 
     GLOBAL = "global"
     ORG = "org"
@@ -51,8 +51,8 @@ def checked_id(field: str, raw: object) -> str:
             bidirectional or zero-width characters or one of ``/ % * , ; : { } " ' \``, or is a
             reserved name.
 
-    A text that is not NFC is refused rather than silently changed: two
-    spellings of one id must not reach the same memories unnoticed.
+    A text that is not NFC is refused, not silently changed: two spellings of one id must not reach
+    the same memories unnoticed.
     """
     if not isinstance(raw, str):
         raise InvalidScope(field, f"must be text, not {type(raw).__name__}")
@@ -70,14 +70,14 @@ def checked_id(field: str, raw: object) -> str:
 
 
 def checked_session(raw: object) -> str:
-    r"""Return ``raw`` as the name of a conversation beside a user: an attribute of what was said,
-    and no part of a path, so that most texts will do, ``2023/05/08: call`` for one.
+    r"""Return ``raw`` as a valid session name of a principal with a user.
 
-    Where nobody but a session is named it is a scope, and :func:`checked_id` holds.
+    The name is not part of a path, so most texts are valid, for example ``2023/05/08: call``. A
+    principal with only a session uses it as a scope; then :func:`checked_id` applies.
 
     Raises:
-        InvalidScope: If it is not text, blank, longer than 512 bytes, not NFC, or holds a
-            character that shows as nothing, but for plain spaces within it.
+        InvalidScope: If it is not text, blank, longer than 512 bytes, not NFC, or holds an
+            invisible character other than inner spaces.
     """
     if not isinstance(raw, str):
         raise InvalidScope("session", f"must be text, not {type(raw).__name__}")
@@ -93,14 +93,14 @@ def checked_session(raw: object) -> str:
 
 
 def _is_invisible(char: str) -> bool:
-    # Z* separators, C* control, format (bidi and zero-width live here), surrogate, private,
+    # Z* separators, C* control, format (bidi and zero-width characters), surrogate, private,
     # unassigned.
     return unicodedata.category(char)[0] in "ZC" or char in _BLANK_LETTERS
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Scope(Value):
-    """One place in the tree; build it with the named constructors or :meth:`parse`.
+    """One node of the tree; build it with the named constructors or :meth:`parse`.
 
     Attributes:
         org: None for the global scope only.
@@ -115,10 +115,10 @@ class Scope(Value):
     session: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what could show itself as another place.
+        """Refuse parts that could be displayed as another scope.
 
         Raises:
-            InvalidScope: If an id is malformed or a level stands without the one above it.
+            InvalidScope: If an id is malformed or the level above a given level is missing.
         """
         _check_parts(self.org, self.user, self.task, self.session)
 
@@ -190,7 +190,7 @@ class Scope(Value):
 
     @property
     def level(self) -> ScopeLevel:
-        """How far down the tree this is."""
+        """Its level in the tree."""
         if self.session is not None:
             return ScopeLevel.SESSION
         if self.task is not None:
@@ -206,12 +206,12 @@ class Scope(Value):
 
     @property
     def owner(self) -> Scope:
-        """The unit of consistency it lives in: itself, or for a task its user."""
+        """Its unit of consistency: itself, or for a task its user."""
         return self if self.task is None else Scope(self.org, self.user)
 
     @property
     def lineage(self) -> tuple[Scope, ...]:
-        """Itself and its ancestors, nearest first; what a reader at home here may read."""
+        """Itself and its ancestors, nearest first; a reader whose home it is may read them."""
         return _lineage(self)
 
     def plain(self) -> str:
@@ -227,7 +227,7 @@ def owners_of(scopes: Iterable[Scope]) -> tuple[Scope, ...]:
     return tuple(dict.fromkeys(scope.owner for scope in scopes))
 
 
-# A few principals make their scopes again and again; refusals are not remembered.
+# A few principals build their scopes repeatedly; errors are not cached.
 @lru_cache(maxsize=4096)
 def _check_parts(org: str | None, user: str | None, task: str | None, session: str | None) -> None:
     for level, name in (("org", org), ("user", user), ("task", task), ("session", session)):
@@ -239,7 +239,7 @@ def _check_parts(org: str | None, user: str | None, task: str | None, session: s
         raise InvalidScope("scope", "levels come as org, user, task or org, session")
 
 
-# Every read asks for it again.
+# Every read needs it.
 @lru_cache(maxsize=4096)
 def _lineage(scope: Scope) -> tuple[Scope, ...]:
     chain = [scope]
@@ -252,7 +252,7 @@ def _lineage(scope: Scope) -> tuple[Scope, ...]:
     return tuple(chain)
 
 
-# Every row, event and statement asks for it again.
+# Every row, event and statement needs it.
 @lru_cache(maxsize=4096)
 def _path(org: str | None, user: str | None, task: str | None, session: str | None) -> str:
     named = (("org", org), ("user", user), ("task", task), ("session", session))
@@ -267,7 +267,7 @@ def _pairs(parts: list[str]) -> list[tuple[str, str]]:
 
 
 class Right(StrEnum):
-    """What an administrator may grant."""
+    """A right that an administrator may grant."""
 
     ORG_WRITE = "org_write"
     ADMIN = "admin"
@@ -280,9 +280,9 @@ class Grant(Value):
 
     Attributes:
         grantee: User id, within the org that owns the grant.
-        right: What is allowed.
-        subject: For ``read_user`` the user who may be read; else None.
-        by: Who gave it.
+        right: The granted right.
+        subject: For ``read_user`` the user whose memories may be read; else None.
+        by: Name of the granting administrator.
     """
 
     grantee: str
@@ -298,13 +298,13 @@ class Grant(Value):
 
 @dataclass(frozen=True, slots=True)
 class Principal(Value):
-    """Who asks: an identity with a home in the tree.
+    """The identity of a caller, with a home in the tree.
 
     Attributes:
-        home: The only scope it writes without a grant.
+        home: The only scope that it may write without a grant.
         session: Conversation identity; switching it keeps the memories.
-        agent: The agent that acts, or None.
-        purpose: What recall is for, or None.
+        agent: The acting agent, or None.
+        purpose: Purpose of recalls, or None.
         by: Set for administrators: the name in the audit trail.
     """
 
@@ -327,8 +327,8 @@ class Principal(Value):
     ) -> Principal:
         """Build the principal of the given ids.
 
-        A session beside a user names a conversation and may be any visible text
-        (:func:`checked_session`); alone it is an id.
+        With a user, a session names a conversation and may be any visible text
+        (:func:`checked_session`). Without one it is an id.
 
         Raises:
             OwnerRequired: If neither a user nor a session is named.
@@ -353,17 +353,15 @@ class Principal(Value):
 
     @property
     def name(self) -> str:
-        """How the audit trail calls it."""
+        """Its name in the audit trail."""
         return self.by if self.by is not None else self.home.path
 
     @property
     def acting(self) -> str:
-        """Who it is that acts: the name, and the agent that acts in it; no id holds a space."""
+        """Name and acting agent, separated by a space, which no id contains."""
         return self.name if self.agent is None else f"{self.name} {self.agent}"
 
     @property
     def is_person(self) -> bool:
-        """Whether it is the user himself, whose memories these are: no agent acts, and nobody
-        administers.
-        """
+        """Whether it is the owner of the memories: neither an agent nor an administrator acts."""
         return self.agent is None and self.by is None

@@ -1,6 +1,6 @@
-"""Trust as a lattice carried by the data: what is derived is never more than its parts.
+"""Trust labels as a lattice: a derived memory is never more trusted than its parents.
 
-Labels decide; detectors, which come later, only flag.
+Labels decide; detectors run later and only flag.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Audience = frozenset[str] | None
 
 
 class Trust(StrEnum):
-    """Where a statement got its authority from, strongest first."""
+    """Authority behind a statement, strongest first."""
 
     SYSTEM = "system"
     USER = "user"
@@ -34,7 +34,7 @@ _TRUST_RANK = {trust: len(Trust) - 1 - place for place, trust in enumerate(Trust
 
 
 class Sensitivity(StrEnum):
-    """Who may see a memory in a prompt, mildest first."""
+    """How far a memory may appear in prompts, least strict first."""
 
     PUBLIC = "public"
     PRIVATE = "private"
@@ -42,7 +42,7 @@ class Sensitivity(StrEnum):
 
 
 class Source(StrEnum):
-    """Where a memory came from."""
+    """Source of a memory."""
 
     USER_STATED = "user_stated"
     USER_CORRECTION = "user_correction"
@@ -105,12 +105,12 @@ _TRUST = {
 
 @dataclass(frozen=True, slots=True)
 class Label(Value):
-    """What travels with a memory through every derivation.
+    """The label that a memory passes to every derivation.
 
     Attributes:
-        trust: Least of the parts.
-        sensitivity: Strictest of the parts.
-        audience: Narrowest of the parts.
+        trust: Least trust of the parents.
+        sensitivity: Strictest sensitivity of the parents.
+        audience: Intersection of the parents' audiences.
     """
 
     trust: Trust
@@ -125,7 +125,7 @@ def join(labels: Iterable[Label]) -> Label:
     audiences. It does not depend on order or repetition.
 
     Raises:
-        ValueError: If there is no label: what has no origin has no trust.
+        ValueError: If there is no label: without a parent there is no trust.
     """
     parts: Sequence[Label] = list(labels)
     if not parts:
@@ -139,6 +139,6 @@ def join(labels: Iterable[Label]) -> Label:
 
 
 def narrowest(audiences: Iterable[Audience]) -> Audience:
-    """Return the agents that every audience admits; None where none restricts."""
+    """Return the agents in every audience; None if no audience restricts."""
     restricted = [audience for audience in audiences if audience is not None]
     return frozenset.intersection(*restricted) if restricted else None

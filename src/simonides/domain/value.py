@@ -1,7 +1,7 @@
-"""What every returned value can do: show itself as plain data.
+"""Base class of returned values, with conversion to plain data, and conversions of time.
 
-Times are timezone-aware ``datetime`` in the public record and integer microseconds UTC
-everywhere else; the two conversions live here so that there is one rounding rule.
+Times are timezone-aware ``datetime`` in the public record and integer microseconds UTC everywhere
+else. Both conversions are in this module, so that there is one rounding rule.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import Enum, StrEnum
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from simonides.domain.entropy import told
+from simonides.domain.entropy import without_secrets
 from simonides.domain.errors import InvalidInput
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,7 +33,7 @@ class Value:
         }
 
     def plain(self) -> Any:
-        """Return what stands for this value inside another's plain data."""
+        """Return the form of this value inside another value's plain data."""
         return self.to_dict()
 
 
@@ -57,13 +57,13 @@ def plain(value: Any) -> Any:
 
 
 def shown(raw: object) -> str:
-    """Return how an error names a value that it refuses: a text quoted and cut, else by type.
+    """Return the form of a refused value in an error: a quoted text of 60 characters, or a type.
 
-    What may be a secret is told by its length.
+    A possible secret is replaced by its length.
     """
     if not isinstance(raw, str):
         return type(raw).__name__
-    return repr(raw[:60]) if told(raw) is raw else told(raw)
+    return repr(raw[:60]) if without_secrets(raw) is raw else without_secrets(raw)
 
 
 def to_us(moment: datetime) -> int:
@@ -72,7 +72,7 @@ def to_us(moment: datetime) -> int:
     return (aware - EPOCH) // _MICROSECOND
 
 
-# What was written in one go has one time in all its fields.
+# Cached, because fields written together have the same time.
 @lru_cache(maxsize=4096)
 def from_us(microseconds: int) -> datetime:
     """Return the aware UTC time of microseconds since 1970."""
@@ -86,7 +86,7 @@ def enum_member(kind: type[E], field: str, raw: object) -> E:
     """Return the member of an enumeration by value.
 
     Raises:
-        InvalidInput: Naming the values allowed.
+        InvalidInput: Names the allowed values.
     """
     member = kind._value2member_map_.get(raw) if isinstance(raw, str) else None
     if isinstance(member, kind):
@@ -96,11 +96,10 @@ def enum_member(kind: type[E], field: str, raw: object) -> E:
 
 
 def moment(field: str, raw: object) -> datetime | None:
-    """Return a time given as datetime or ISO 8601 text as an aware datetime in UTC; a naive one
-    is taken as UTC.
+    """Parse a datetime or ISO 8601 text to an aware UTC datetime; a naive time is taken as UTC.
 
     Raises:
-        InvalidInput: If it is neither.
+        InvalidInput: If it is neither, or outside the calendar.
     """
     if raw is None:
         return None

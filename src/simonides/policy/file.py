@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from simonides.domain.entropy import told
+from simonides.domain.entropy import without_secrets
 from simonides.domain.errors import PolicyInvalid
 from simonides.domain.policy.budgets import (
     Budget,
@@ -145,7 +145,7 @@ def _merged_over(
 
 def _described(details: ErrorDetails, defaults: Mapping[str, Any]) -> tuple[yamltree.Path, str]:
     path = tuple(part for part in details["loc"] if part != "[key]")
-    dotted = told(".".join(map(str, path))) or "the file"
+    dotted = without_secrets(".".join(map(str, path))) or "the file"
     message = details["msg"].removeprefix("Value error, ")
     problem = _MESSAGES.get(details["type"], message[:1].lower() + message[1:])
     if details["type"] != "extra_forbidden":

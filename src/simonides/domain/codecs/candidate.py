@@ -1,4 +1,4 @@
-"""How a candidate is written down while it waits: held back, or on its way to another owner."""
+"""Codec of waiting candidates: held, or in the outbox to another owner."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _PLAIN = (
 
 
 def encode_candidate(candidate: Candidate) -> bytes:
-    """Write a candidate as canonical JSON."""
+    """Encode a candidate as canonical JSON."""
     fields = candidate.to_dict()
-    del fields["findings"]  # whoever lets it go looks again
+    del fields["findings"]  # a release scans the text again
     return canonical_json(fields)
 
 
@@ -60,41 +60,41 @@ def encode_held(
     proposed_by: str,
     support: Sequence[Support] = (),
 ) -> bytes:
-    """Write a candidate that is held back, with why, who brought it, and what bears it out."""
-    told = {
+    """Encode a held candidate with its reasons, its proposer and its support."""
+    held = {
         "reasons": list(reasons),
         "proposed_by": proposed_by,
         "support": {each.session: list(each.turns) for each in support},
     }
-    return canonical_json(json.loads(encode_candidate(candidate)) | {"held": told})
+    return canonical_json(json.loads(encode_candidate(candidate)) | {"held": held})
 
 
 def decode_held(row: HeldCandidate) -> Held:
-    """Read a held candidate.
+    """Decode a held candidate.
 
     Raises:
         StoreCorrupt: If the row is not what :func:`encode_held` wrote.
     """
     candidate = decode_candidate(row.body)
     try:
-        told = json.loads(row.body)["held"]
+        held = json.loads(row.body)["held"]
         return Held(
             id=row.id,
             candidate=candidate,
-            reasons=tuple(told["reasons"]),
+            reasons=tuple(held["reasons"]),
             held_at=from_us(row.held_at),
-            proposed_by=told["proposed_by"],
-            support=_support(told["support"]),
+            proposed_by=held["proposed_by"],
+            support=_support(held["support"]),
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise StoreCorrupt("candidate", f"cannot be read: {error}") from error
 
 
 def decode_candidate(body: bytes) -> Candidate:
-    """Read a candidate back.
+    """Decode a candidate.
 
     Raises:
-        StoreCorrupt: If the text is not what :func:`encode_candidate` writes.
+        StoreCorrupt: If :func:`encode_candidate` did not write the text.
     """
     try:
         fields = json.loads(body)

@@ -1,6 +1,7 @@
-"""Check sums: a bit that turned over on a disk is noticed where it is read.
+"""CRC-32 checksums, which detect bit errors of a disk when data is read.
 
-They find accidents. Who edits a store makes them anew; codes under a key ring are for that.
+They detect accidents only. An attacker who edits a store can recompute them; MACs under a key ring
+detect that.
 """
 
 from __future__ import annotations
@@ -12,34 +13,34 @@ from zlib import crc32
 CHECK_BYTES: Final = 4
 
 _WHOLE: Final = 0x2144DF1C
-"""What CRC-32 makes of any bytes with their own CRC-32 behind them: its residue (ISO 3309)."""
+"""Residue of CRC-32: its value for any bytes followed by their own CRC-32 (ISO 3309)."""
 
 _AGAIN: Final = (_WHOLE ^ 0x6DD90A9D).to_bytes(4, "little")
-"""What takes CRC-32 from its residue back to where it begins. The number is 0xFFFFFFFF exclusive or
-what takes its register from 0 to its first value, likewise by four bytes."""
+"""Four bytes that reset CRC-32 from its residue to its initial state. The constant is 0xFFFFFFFF
+XOR the four bytes that take its register from 0 to its initial value."""
 
 _AT_ONCE: Final = 4096
-"""How many are joined to be looked at; chosen: some megabytes of index entries."""
+"""Blobs joined for one check; chosen: some megabytes of index entries."""
 
 _JSON = b'{"":"'
 _JSON_BYTES = len(_JSON) + 8 + len(b'",')
 
 
 def with_check(packed: bytes, of: str = "") -> bytes:
-    """Return bytes with their check sum behind them; ``of`` is the id that they stand under."""
+    """Return bytes followed by their checksum; ``of`` is the id of their row."""
     return packed + crc32(packed, _seed(of)).to_bytes(CHECK_BYTES, "little")
 
 
 def is_whole(checked: bytes, of: str = "") -> bool:
-    """Whether bytes are what :func:`with_check` returned."""
+    """Whether the checksum of bytes from :func:`with_check` is correct."""
     return crc32(checked, _seed(of)) == _WHOLE
 
 
 def are_whole(checked: Sequence[bytes], of: Sequence[str] | None = None) -> bool:
-    """Whether all of many are, in half the time that one by one takes.
+    """Whether all checksums are correct, in half the time of single checks.
 
-    They are one text to CRC-32, in which it begins anew before each: whatever is changed in one of
-    them shows at the end, and changes in two cancel each other out as seldom as two in one.
+    The blobs are joined into one text that resets CRC-32 before each blob. An error in one of them
+    shows at the end. Errors in two of them cancel each other as rarely as two errors in one.
     """
     found, step = _WHOLE, 2 if of is None else 3
     for first in range(0, len(checked), _AT_ONCE):
@@ -53,8 +54,9 @@ def are_whole(checked: Sequence[bytes], of: Sequence[str] | None = None) -> bool
 
 
 def json_with_check(text: bytes, of: str) -> bytes:
-    """Return a JSON object, not empty, that tells its check sum first, by the empty name; ``of`` is
-    the id that it stands under.
+    """Return a JSON object with its checksum as the first field, under the empty name.
+
+    The object must not be empty; ``of`` is the id of its row.
     """
     return b'%s%08x",%s' % (_JSON, crc32(text, _seed(of)), text[1:])
 
@@ -63,7 +65,7 @@ def json_without_check(checked: bytes, of: str) -> bytes:
     """Undo :func:`json_with_check`.
 
     Raises:
-        ValueError: If the check sum is missing, or not the object's.
+        ValueError: If the checksum is missing or wrong.
     """
     text = b"{" + checked[_JSON_BYTES:]
     if checked != json_with_check(text, of):
@@ -72,8 +74,9 @@ def json_without_check(checked: bytes, of: str) -> bytes:
 
 
 def json_vouched(checked: bytes, of: str) -> bytes:
-    """Return an object with a check sum that fits it. Call it for an object that was edited and
-    whose code under a key ring is right.
+    """Return an object with a recomputed checksum.
+
+    Call it for an edited object whose MAC under a key ring is correct.
     """
     return json_with_check(b"{" + checked[_JSON_BYTES:], of)
 

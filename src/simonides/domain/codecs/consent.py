@@ -1,4 +1,4 @@
-"""How a consent is written down, beside its time."""
+"""Codec of consents; the time is stored separately."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from simonides.domain.value import from_us
 
 
 def encode_consent(consent: Consent) -> bytes:
-    """Return what is kept of a consent beside its time, as canonical JSON."""
+    """Encode a consent without its time, as canonical JSON."""
     named = {"about": consent.about.value, "name": consent.name}
     return canonical_json({**named, "allowed": consent.allowed, "by": consent.by})
 
 
 def decode_consent(at: int, body: bytes) -> Consent:
-    """Return the consent that was kept.
+    """Decode a stored consent.
 
     Raises:
-        ValueError: If that is none; or ``LookupError``, ``TypeError``.
+        ValueError: If it is not a consent; also ``LookupError`` or ``TypeError``.
     """
     said = json.loads(body)
     name, allowed, by = said["name"], said["allowed"], said["by"]

@@ -1,4 +1,4 @@
-"""Values read back from the plain data that they gave (``Value.to_dict``), checked on the way."""
+"""Decoder for the plain data of values (``Value.to_dict``), with validation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simonides.domain.reading.filters import MAX_DEPTH, OneOf, parse_filter
 from simonides.domain.scope import Scope
 from simonides.domain.value import Value, enum_member, moment, shown
 
-# What a filter leaves unsaid is written out: each level may have become two or three.
+# `spelled` writes out implied operators, so each level may have become two or three.
 _FILTER_DEPTH = 4 * MAX_DEPTH
 
 _PLAIN: Mapping[type, tuple[type, ...]] = {str: (str,), int: (int,), float: (int, float)}
@@ -28,8 +28,8 @@ def read_value(kind: type, at: str, raw: object) -> Any:
     Args:
         kind: The class; its fields may be values, enumerations, times, scopes, filters, plain
             types, and tuples, sets or mappings of them.
-        at: How errors name the whole.
-        raw: What ``to_dict`` gave.
+        at: Name of the value in errors.
+        raw: Output of ``to_dict``.
 
     Raises:
         InvalidInput: Naming the field that is missing, unknown or of the wrong type.

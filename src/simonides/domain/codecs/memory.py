@@ -1,8 +1,8 @@
-"""How a memory is written down: a canonical JSON body and a packed state.
+"""Codec of memories: a canonical JSON body and a packed state.
 
-The body holds the content version and never changes. The state holds every attribute that
-ranking reads and that may change; its fixed part is laid out as :data:`STATE` so that thousands
-of states can be read at once as columns.
+The body holds the content version and never changes. The state holds every attribute that ranking
+reads and that may change. Its fixed part has the layout :data:`STATE`, so that thousands of states
+can be read at once as columns.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from simonides.domain.value import from_us, to_us
 from simonides.domain.writing.change import StoredRow
 
 NEVER = -(2**63)
-"""Stands for an absent time in packed columns; no clock reaches it."""
+"""Absent time in packed columns; no clock reaches it."""
 
 STATE = struct.Struct("<6B2xIIdqqqqq")
 """status, source, trust, importance, pinned, timeless, versions, the last read in whole minutes
 since 1970 (0 for none), confidence, then the times updated, soft expiry, hard expiry, verified and
-valid_to in µs; 64 bytes. A JSON tail with tags and superseded_by follows where there are any, and
-a check sum (:mod:`simonides.domain.codecs.checksums`)."""
+valid_to in µs; 64 bytes. An optional JSON tail with tags and superseded_by follows, then a checksum
+(:mod:`simonides.domain.codecs.checksums`)."""
 
 _STATE_OF = itemgetter(StoredRow._fields.index("state"))
 _READ = 7  # place of the last read among those fields
@@ -113,9 +113,7 @@ def encode_time(moment: datetime | None) -> int:
 
 
 def encode_body(memory: Memory) -> bytes:
-    """Write the content version of a memory as canonical JSON with its check sum; absent fields are
-    left out.
-    """
+    """Encode the content version as canonical JSON with its checksum, without absent fields."""
     fields: dict[str, Any] = {
         "root": memory.root,
         "version": memory.version,
@@ -140,19 +138,19 @@ def encode_body(memory: Memory) -> bytes:
         "valid_from": None if memory.valid_from is None else to_us(memory.valid_from),
         "embedder": memory.embedding_model,
     }
-    told = {name: value for name, value in fields.items() if value is not None}
-    return json_with_check(canonical_json(told), memory.id)
+    present = {name: value for name, value in fields.items() if value is not None}
+    return json_with_check(canonical_json(present), memory.id)
 
 
 def encode_state(memory: Memory) -> bytes:
-    """Write the state of a memory: :data:`STATE`, a JSON tail where there is one, a check sum."""
+    """Encode the state of a memory: :data:`STATE`, an optional JSON tail, a checksum."""
     fixed = STATE.pack(
         code_of(STATUS_CODES, memory.status),
         code_of(SOURCE_CODES, memory.source),
         code_of(TRUST_CODES, memory.trust),
         code_of(IMPORTANCE_CODES, memory.importance),
         memory.pinned,
-        # Of the content version, and here as well, for columns that say how memories age.
+        # Part of the content version, but ageing needs it as a column too.
         memory.timeless,
         memory.versions,
         0 if memory.last_accessed_at is None else to_us(memory.last_accessed_at) // MINUTE_US,
@@ -172,10 +170,10 @@ def encode_state(memory: Memory) -> bytes:
 
 
 def without_check(state: bytes) -> bytes:
-    """Return a packed state without its check sum.
+    """Return a packed state without its checksum.
 
     Raises:
-        ValueError: If the check sum is not the state's.
+        ValueError: If the checksum is wrong.
     """
     if not is_whole(state):
         raise ValueError("its state is not as it was written")
@@ -183,17 +181,18 @@ def without_check(state: bytes) -> bytes:
 
 
 def state_vouched(state: bytes) -> bytes:
-    """Return a packed state with a check sum that fits it. Call it for a state that was edited and
-    whose code under a key ring is right.
+    """Return a packed state with a correct checksum.
+
+    Call it for an edited state whose MAC under a key ring is correct.
     """
     return state if is_whole(state) else with_check(state[:-CHECK_BYTES])
 
 
 def check_states(rows: Sequence[StoredRow]) -> None:
-    """Look at the check sums of many states.
+    """Verify the checksums of many states.
 
     Raises:
-        StoreCorrupt: Naming the first memory whose state is not as it was written.
+        StoreCorrupt: Names the first memory whose state has a wrong checksum.
     """
     if are_whole(list(map(_STATE_OF, rows))):
         return
@@ -208,13 +207,13 @@ def with_status(state: bytes, status: Status) -> bytes:
     """Return a packed state with another status.
 
     Raises:
-        ValueError: If it is not as it was written.
+        ValueError: If the checksum is wrong.
     """
     return with_check(bytes((code_of(STATUS_CODES, status),)) + without_check(state)[1:])
 
 
 def with_read(state: bytes, at: datetime | None) -> bytes:
-    """Return a packed state whose last read is not before a time, cut to the minute."""
+    """Return a packed state whose last read is at least a time, cut to the minute."""
     plain = without_check(state)
     fixed = list(STATE.unpack_from(plain))
     fixed[_READ] = max(fixed[_READ], 0 if at is None else to_us(at) // MINUTE_US)
@@ -226,12 +225,12 @@ def first_end(state: bytes) -> int | None:
     ends: tuple[int, int] = _ENDS.unpack_from(state)
     if NEVER not in ends:
         return min(ends)
-    # It is the least of all times.
+    # NEVER is less than every time.
     return None if max(ends) == NEVER else max(ends)
 
 
 _NO_STATE = with_check(STATE.pack(*[0] * 10, *[NEVER] * 4))
-"""A state for a memory that has lost its own."""
+"""Placeholder for an unreadable state."""
 
 UNREADABLE = (
     ValueError,
@@ -242,14 +241,14 @@ UNREADABLE = (
     InvalidScope,
     struct.error,
 )
-"""What parsers raise of a blob that no encoder here wrote."""
+"""Errors of the parsers for a blob that the encoders did not write."""
 
 
 def decode(row: StoredRow) -> Memory:
-    """Read a memory back from its row.
+    """Decode a memory from its row.
 
     Raises:
-        StoreCorrupt: If a blob is not what the encoders write.
+        StoreCorrupt: If the encoders did not write a blob.
     """
     try:
         fields: dict[str, Any] = {"id": row.id}
@@ -264,11 +263,11 @@ def decode(row: StoredRow) -> Memory:
 
 
 def salvage(row: StoredRow) -> Memory | None:
-    """Read what can be read of a memory that is to go, for whom nothing but its content counts.
+    """Decode the content of a possibly damaged memory that is to be deleted.
 
     Returns:
-        The memory; with a state that says nothing, where its own is damaged; None where its body
-        is. Nothing of it may be written back or shown.
+        The memory, with a placeholder state if its state is damaged; None if its body is damaged.
+        The result must not be written back or shown.
     """
     for readable in (row, row._replace(state=_NO_STATE)):
         with suppress(StoreCorrupt):
@@ -277,9 +276,7 @@ def salvage(row: StoredRow) -> Memory | None:
 
 
 def by_creation(rows: Iterable[StoredRow]) -> tuple[StoredRow, ...]:
-    """Sort rows by when their memories were made, then by id; those whose bodies cannot be read
-    come last, for whoever decodes them to refuse or to remove.
-    """
+    """Sort rows by creation time, then id; rows with unreadable bodies come last."""
 
     def place(row: StoredRow) -> tuple[bool, float, str]:
         memory = salvage(row)
@@ -294,7 +291,7 @@ def _unreadable(row: StoredRow, error: Exception) -> StoreCorrupt:
 
 
 def decode_all(rows: Iterable[StoredRow]) -> tuple[Memory, ...]:
-    """Read memories back, in the order of the rows."""
+    """Decode memories in the order of the rows."""
     return tuple(decode(row) for row in rows)
 
 
@@ -308,10 +305,10 @@ def trust_of(state: bytes) -> Trust:
     return TRUST_CODES[state[2]]
 
 
-# Hits of one principal lie in a handful of scopes; parsing checks every character of every id.
+# Hits of one principal share a few scopes, and parsing checks every character of every id.
 _scope = lru_cache(maxsize=4096)(Scope.parse)
 
-# Name in the body: field, and what makes its value; None where JSON's is the value itself.
+# Name in the body: field and converter; None if the JSON value is used as it is.
 _BODY: Mapping[str, tuple[str, Callable[[Any], Any] | None]] = {
     "root": ("root", None),
     "version": ("version", None),

@@ -1,7 +1,7 @@
-"""What an owner's rows look like between two stores: parts, rows of plain cells, digests of both.
+"""The exchange form of an owner's rows between two stores: parts, rows of plain cells, digests.
 
 A part is one table of the schema without its ``owner`` column. Its leading columns are its key, so
-that every part can be read in pages and written in the order in which it was read.
+that every part can be read in pages and written in the order of reading.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ class Part(NamedTuple):
     """One table of an owner.
 
     Attributes:
-        name: Of the table.
-        columns: All but ``owner``, in the order of a row's cells. An owner named by a column
-            (``child_owner``) is its 16-byte digest, whatever the store itself keeps.
-        key: How many of the leading columns tell the owner's rows apart. Rows come by them:
+        name: Name of the table.
+        columns: All except ``owner``, in the order of a row's cells. A column that names an owner
+            (``child_owner``) holds its 16-byte digest, even if the store keeps another form.
+        key: Number of leading columns that form the key within the owner. Rows are sorted by it:
             numbers by size, texts by code point, bytes by value.
     """
 
@@ -30,7 +30,7 @@ class Part(NamedTuple):
     key: int
 
     def key_of(self, row: Row) -> Row:
-        """Return the cells of a row that tell it from the owner's others."""
+        """Return the key cells of a row."""
         return row[: self.key]
 
 
@@ -66,12 +66,12 @@ PARTS: tuple[Part, ...] = (
     _part("usage", "day body"),
     _part("owner_keys", "key_id wrapped destroyed_at"),
 )
-"""Every table of an owner that moves. ``owners`` is :class:`OwnerFacts`; ``leases`` stay behind:
-they say what a process is doing where it is doing it."""
+"""Every table that moves with an owner. The row of ``owners`` moves as :class:`OwnerFacts`.
+``leases`` do not move, because they belong to processes on the source store."""
 
 
 class StoreKeys(NamedTuple):
-    """What a store's digests are made with; whoever keeps its rows must keep these.
+    """Secrets of a store's digests; a copy of its rows needs the same ones.
 
     Attributes:
         salt: 16 bytes, for the digests of owners.
@@ -83,23 +83,23 @@ class StoreKeys(NamedTuple):
 
 
 class OwnerFacts(NamedTuple):
-    """The row of ``owners``, without the digest: it says that an owner is there, and whole.
+    """The row of ``owners``, without the digest; it marks the owner as present and complete.
 
     Attributes:
-        incarnation: As in :class:`simonides.domain.writing.change.Head`, like the next three.
-        epoch: See there.
-        revision: See there.
-        last_known_at: Its ``known_at``.
-        head_seq: Its ``seq``.
+        incarnation: As in :class:`simonides.domain.writing.change.Head`.
+        epoch: As in ``Head``.
+        revision: As in ``Head``.
+        last_known_at: ``Head.known_at``.
+        head_seq: ``Head.seq``.
         head_mac: Code of the last link.
         set_sum: None until sync counts it.
         rows: None until quotas count them.
         stored_bytes: None until quotas count them; the column ``bytes``.
         key_id: Key that the owner is sealed with, or None.
-        embedder: Model of its vectors, where recorded.
-        analyser: Version that made its terms, where recorded.
+        embedder: Model of its vectors, if recorded.
+        analyser: Version that made its terms, if recorded.
         erased_at: µs; None for an owner that is not erased.
-        name: Canonical path; empty for one that was erased and not written since.
+        name: Canonical path; empty for an owner that was erased and not written since.
     """
 
     incarnation: bytes
@@ -127,7 +127,7 @@ class Tally:
     """Counts rows and digests them; equal for two stores that hold the same rows.
 
     Attributes:
-        rows: How many were added.
+        rows: Number of added rows.
     """
 
     def __init__(self) -> None:
@@ -135,26 +135,26 @@ class Tally:
         self._hash = hashlib.blake2b(digest_size=32)
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Take in the rows that come next."""
+        """Add the next rows."""
         for row in rows:
             self._hash.update(_encoded(row))
             self.rows += 1
 
     @property
     def digest(self) -> bytes:
-        """32 bytes over every cell so far and its place."""
+        """32 bytes over every cell so far and its position."""
         return self._hash.digest()
 
 
 def fingerprint(facts: OwnerFacts | None, *more: Cell) -> bytes:
-    """Return 32 bytes that say where an owner stood, and whatever else is to be told apart."""
+    """Return a 32-byte digest of an owner's row and of further cells."""
     tally = Tally()
     tally.add([() if facts is None else tuple(facts), more])
     return tally.digest
 
 
 def _encoded(row: Row) -> bytes:
-    # The number of cells, then kind, length and bytes of each: no two rows read the same.
+    # The number of cells, then kind, length and bytes of each: an injective encoding.
     parts = [len(row).to_bytes(2, "big")]
     for cell in row:
         if cell is None:

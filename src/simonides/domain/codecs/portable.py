@@ -1,13 +1,13 @@
-"""An owner as a file that people and other systems can read: what its lines say, and their codec.
+"""Codec of the export file of an owner, which people and other systems can read.
 
-The file is JSON Lines in UTF-8: a header, one line for each thing that is kept, and an end that
-counts them and digests every byte before it (docs/export.md lists every field). Each line is
-the one canonical JSON text of its value, so what is read can be compared with what was written.
+The file is JSON Lines in UTF-8: a header, one line for each record, and an end line with counts and
+a digest of every byte before it (docs/export.md lists every field). Each line is the canonical JSON
+text of its value, so a reader can compare it with what was written.
 
-A line carries what means the same in every store. What a store makes with keys of its own (digests
-of owners, most tags, codes of the chain) is left out and made anew where the file is restored; two
-kinds of tags cannot be, of what was forgotten and of idempotency keys, for nobody knows what they
-were made of: they are carried as they are, and bind in the store that made them.
+A line holds data that is valid in every store. Values made with a store's own keys (digests of
+owners, most tags, codes of the chain) are left out and recomputed at restore. Tombstone tags and
+idempotency tags cannot be recomputed, because their inputs are unknown. They are copied unchanged
+and take effect only in the store that made them.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from simonides.domain.value import Value
 
 FORMAT = "simonides-export"
 VERSION = 1
-"""Raised when an older program could not restore a newer file."""
+"""Increased when an older program cannot restore a newer file."""
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
-"""Longest line that is written or read. Chosen: ten times what the longest content and its metadata
-take when every character is escaped, and little enough to be held."""
+"""Longest line, written or read. Chosen: ten times the longest content with its metadata when every
+character is escaped, and small enough for memory."""
 
 
 class Carried(NamedTuple):
-    """One thing that an owner has, as a file carries it.
+    """One record of an owner in an export file.
 
     Attributes:
         type: One of :data:`TYPES`.
-        cells: Its fields, in the order of the type; bytes as a store keeps them.
-        made: Of a memory to be restored: analyser, embedder and index entry. Files carry none:
-            a vector is made of the text by whoever has the model.
+        cells: Its fields, in the order of the type; bytes as stored.
+        made: Analyser, embedder and index entry of a memory to be restored. Files hold no index
+            entries; the restoring process computes the vector from the text.
     """
 
     type: str
@@ -59,7 +59,7 @@ class Carried(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Where a carried owner stood; see :class:`simonides.domain.writing.change.Head`."""
+    """Head of an exported owner; see :class:`simonides.domain.writing.change.Head`."""
 
     epoch: int
     revision: int
@@ -71,9 +71,9 @@ class CarriedField(NamedTuple):
     """One field of a type.
 
     Attributes:
-        name: In the line.
+        name: Name in the line.
         kind: ``int``, ``text``, ``hex`` (bytes), ``json`` (bytes that are JSON), ``body`` (JSON
-            that tells its check sum, which the line leaves out) or ``state``.
+            with a checksum, which the line leaves out) or ``state``.
         optional: Whether it may be null.
     """
 
@@ -108,11 +108,11 @@ TYPES: Mapping[str, tuple[CarriedField, ...]] = MappingProxyType(
         "usage": _fields("day:int body:json"),
     }
 )
-"""What a file carries, in the order in which it does, but that the earlier states of a memory, the
-newest first, follow it, and the turns of a session its line.
+"""Record types, in the order of the file. Two types are nested: the earlier states of a memory
+follow it, newest first, and the turns of a session follow its line.
 
-Work for other owners that is on its way is not carried: it is done where it began, and a file that
-could bring some would be a way to write in anybody's name.
+The outbox is not exported: its work is done in the source store, and a file with outbox items could
+write in the name of any owner.
 """
 
 _LARGEST = 2**63
@@ -123,13 +123,13 @@ class Header(Value):
     """The first line.
 
     Attributes:
-        exported_at: By the clock of who exported it, µs.
+        exported_at: Clock of the exporting process, µs.
         owner: Canonical path.
-        standing: Where the owner stood.
-        chain_owner: The owner's digest in the store that it was exported from, 16 bytes.
-        chain_code: Last code of its audit chain there, 32 bytes.
-        chain_key: Key that the codes were made under, or None where they were made without.
-        memories: How many versions follow; what a progress bar goes by.
+        standing: Head of the owner.
+        chain_owner: The owner's digest in the source store, 16 bytes.
+        chain_code: Last code of its audit chain in the source store, 32 bytes.
+        chain_key: Key of the chain's codes, or None for unkeyed codes.
+        memories: Number of versions that follow, for a progress bar.
     """
 
     exported_at: int
@@ -146,8 +146,8 @@ class End(Value):
     """The last line.
 
     Attributes:
-        counts: Lines by type, of those that have any.
-        sha256: 64 hexadecimal digits over every byte of the lines before, their ends included.
+        counts: Lines by type, without zeros.
+        sha256: 64 hexadecimal digits over every byte of the earlier lines, line ends included.
     """
 
     counts: Mapping[str, int]
@@ -155,7 +155,7 @@ class End(Value):
 
 
 def header_line(header: Header) -> bytes:
-    """Return the header as a line, its end included."""
+    """Return the header as a line with its line end."""
     said = {
         "type": "header",
         "format": FORMAT,
@@ -174,15 +174,15 @@ def header_line(header: Header) -> bytes:
 
 
 def end_line(end: End) -> bytes:
-    """Return the end as a line, its end included."""
+    """Return the end as a line with its line end."""
     return canonical_json({"type": "end", **end.to_dict()}) + b"\n"
 
 
 def line_of(carried: Carried) -> bytes:
-    """Return a carried thing as a line, its end included.
+    """Return a record as a line with its line end.
 
     Raises:
-        ValueError: If a cell is not what the type says.
+        ValueError: If a cell does not fit its type.
     """
     said: dict[str, Any] = {"type": carried.type}
     for field, cell in zip(TYPES[carried.type], carried.cells, strict=True):
@@ -192,7 +192,7 @@ def line_of(carried: Carried) -> bytes:
 
 
 def parsed(line: bytes) -> dict[str, Any]:
-    """Return the object of a line.
+    """Decode a line to its object.
 
     Raises:
         ValueError: If it is not the canonical JSON text of an object with a type.
@@ -214,10 +214,10 @@ def parsed(line: bytes) -> dict[str, Any]:
 
 
 def read_header(said: Mapping[str, Any]) -> Header:
-    """Return the header that a first line says.
+    """Return the header from a first line.
 
     Raises:
-        ValueError: If it is none, or of another format or version.
+        ValueError: If it is not a header, or has another format or version.
     """
     if said["type"] != "header" or said.get("format") != FORMAT:
         raise ValueError(f"it is not the header of a {FORMAT}")
@@ -243,10 +243,10 @@ def read_header(said: Mapping[str, Any]) -> Header:
 
 
 def read_end(said: Mapping[str, Any]) -> End:
-    """Return the end that a last line says.
+    """Return the end from a last line.
 
     Raises:
-        ValueError: If it is not one.
+        ValueError: If it is not an end line.
     """
     counts = _object(said, "counts")
     if len(said) != 3 or set(counts) - set(TYPES):  # as end_line writes it
@@ -255,7 +255,7 @@ def read_end(said: Mapping[str, Any]) -> End:
 
 
 def read_carried(said: Mapping[str, Any]) -> Carried:
-    """Return what a line between header and end carries.
+    """Return the record of a line between header and end.
 
     Raises:
         ValueError: If its type is unknown, or a field is missing, unknown or of another kind.
@@ -264,7 +264,7 @@ def read_carried(said: Mapping[str, Any]) -> Carried:
     if fields is None:
         raise ValueError(f"type {said['type']!r} is unknown")
     if len(said) != len(fields) + 1:
-        raise ValueError(f"a {said['type']} has {len(fields)} fields beside its type")
+        raise ValueError(f"a {said['type']} has {len(fields)} fields and its type")
     return Carried(said["type"], tuple(_cell(field, said) for field in fields))
 
 
@@ -283,7 +283,7 @@ def _said(field: CarriedField, cell: Cell, id: str) -> tuple[str, Any]:
             if canonical_json(value) == cell:
                 return field.name, value
         except (ValueError, RecursionError):
-            pass  # bytes that are no canonical JSON are carried as bytes
+            pass  # bytes that are not canonical JSON are exported as hexadecimal text
         return f"{field.name}_hex", cell.hex()
     return field.name, state_fields(cell) if field.kind == "state" else cell.hex()
 
@@ -356,7 +356,7 @@ def state_fields(state: bytes) -> dict[str, Any]:
     """Return a packed state as JSON-ready data: names for codes, µs for times, null for none.
 
     Raises:
-        ValueError: If it is not what ``domain.codec`` packs.
+        ValueError: If ``domain.codecs.memory`` did not pack it.
     """
     try:
         plain = without_check(state)

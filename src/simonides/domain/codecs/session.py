@@ -1,4 +1,4 @@
-"""How entries of a session, and where it stands, are written down."""
+"""Codec of session entries and session steps."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _PLAIN = ("text", "tool", "failed", *_NAMES)
 
 
 def encode_entry(entry: Entry, at: int) -> Observation:
-    """Write an entry as canonical JSON, without what says nothing."""
-    # Field by field, not by the entry's plain data: every turn that is said waits for this.
+    """Encode an entry as canonical JSON, without defaults."""
+    # Field by field, not through `to_dict`, for speed: every turn waits for this.
     fields: dict[str, Any] = {}
     for name in _NAMES:
         value = getattr(entry, name)
@@ -51,15 +51,15 @@ def encode_entry(entry: Entry, at: int) -> Observation:
 
 @cache
 def _head(kind: EntryKind, role: Role) -> bytes:
-    """Return how most entries begin: with nothing but these two."""
+    """Return the beginning of an entry without other fields, the usual case."""
     return canonical_json({"kind": kind, "role": role})[:-1]
 
 
 def decode_entry(row: SessionEntry, location: str) -> Logged:
-    """Read an entry in its place.
+    """Decode an entry with its number.
 
     Raises:
-        StoreCorrupt: If it is not what :func:`encode_entry` writes; it names the place.
+        StoreCorrupt: If :func:`encode_entry` did not write it; names the location.
     """
     try:
         return Logged(row.number, row.at, _entry(json.loads(row.body)))
@@ -69,20 +69,20 @@ def decode_entry(row: SessionEntry, location: str) -> Logged:
 
 
 def step_body(step: SessionStep) -> bytes:
-    """Write where a session stands, with its name, which is a tag beside it in some stores."""
+    """Encode a session step with its session's name, because some stores keep only a tag of it."""
     return canonical_json({"session": step.session, "told": json.loads(step.body)})
 
 
 def step_of(step: str, at: int, body: bytes) -> SessionStep:
-    """Read it back.
+    """Decode a session step.
 
     Raises:
-        ValueError: If the body is not what :func:`step_body` writes.
+        ValueError: If :func:`step_body` did not write the body.
     """
-    told = json.loads(body)
-    if not isinstance(told, dict) or not isinstance(told.get("session"), str):
+    fields = json.loads(body)
+    if not isinstance(fields, dict) or not isinstance(fields.get("session"), str):
         raise ValueError("the step of a session names no session")
-    return SessionStep(told["session"], step, at, canonical_json(told.get("told")))
+    return SessionStep(fields["session"], step, at, canonical_json(fields.get("told")))
 
 
 def _entry(fields: dict[str, Any]) -> Entry:

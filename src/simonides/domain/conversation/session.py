@@ -1,4 +1,4 @@
-"""What a session store keeps: what was observed in one conversation, in order."""
+"""Sessions: the ordered log of one conversation, and the session's progress through its end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Observation(NamedTuple):
 
 
 class SessionEntry(NamedTuple):
-    """An observation in its place.
+    """A stored observation with its number.
 
     Attributes:
         number: Place in the session, from 0, without gaps.
@@ -45,13 +45,13 @@ class SessionEntry(NamedTuple):
 
 
 class SessionRecord(NamedTuple):
-    """A session that is kept.
+    """A stored session.
 
     Attributes:
-        id: As its principal names it.
+        id: The principal's name for it.
         started_at: Time of its first append, µs.
-        due_at: When it counts as left, µs; None for never.
-        entries: How many entries it has.
+        due_at: Idle deadline, µs; None for never.
+        entries: Number of entries.
     """
 
     id: str
@@ -61,7 +61,7 @@ class SessionRecord(NamedTuple):
 
 
 class EntryKind(StrEnum):
-    """What was observed: a turn of the talk, what a tool gave, or what was decided."""
+    """Kind of observation: a turn of the conversation, a tool result, or a decision."""
 
     TURN = "turn"
     TOOL = "tool"
@@ -70,21 +70,20 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry(Value):
-    """An observation as the rooms know it; a store keeps it as the body of an entry.
+    """A decoded observation; a store keeps it as the body of an entry.
 
     Attributes:
-        kind: A turn, a tool's result, or a decision of the agent.
-        text: Verbatim but for what policy strikes out.
-        role: Who spoke, for a turn; ``tool`` for a tool's result.
-        speaker: Name of who spoke, where known.
+        kind: A turn, a tool result, or a decision of the agent.
+        text: Verbatim, except for policy's redactions.
+        role: Speaker of a turn; ``tool`` for a tool result.
+        speaker: Name of the speaker, if known.
         tool: Name of the tool, for its result.
         failed: Whether the tool failed.
         importance: How much it matters beyond the session.
-        key: Under which it is to be kept should it be promoted, or None.
-        task: Task that it was observed in, or None.
-        details: Whatever else the host noted; JSON.
-        marks: What hygiene noticed in it, each a short name; what policy has kept out is struck
-            out of the text.
+        key: Key of the memory if the entry is promoted, or None.
+        task: Task in which it was observed, or None.
+        details: Other data of the host; JSON.
+        marks: Short names of hygiene findings; text that policy forbids is redacted.
     """
 
     kind: EntryKind
@@ -101,7 +100,7 @@ class Entry(Value):
 
 
 class Logged(NamedTuple):
-    """An entry in its place.
+    """A decoded entry with its number.
 
     Attributes:
         number: Place in the session, from 0, without gaps.
@@ -116,14 +115,14 @@ class Logged(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LoggedEntry(Value):
-    """An entry of a session's log as who wrote it, or reads it, sees it.
+    """An entry of a session's log, as returned to the caller.
 
     Attributes:
         number: Place in the session, from 0, without gaps.
         at: When it was observed.
-        entry: What, as it is kept.
-        reasons: What hygiene found in it and what was done, ``hygiene_blocked:secret:openai_key``:
-            told when it is added, and empty when it is read again, as ``entry.marks`` say what.
+        entry: The stored observation.
+        reasons: Hygiene findings and actions, ``hygiene_blocked:secret:openai_key``. Set when the
+            entry is added; empty when it is read later, when ``entry.marks`` has the findings.
     """
 
     number: int
@@ -133,12 +132,12 @@ class LoggedEntry(Value):
 
     @property
     def text(self) -> str:
-        """What was said, or given, or decided."""
+        """Text of the turn, the tool result or the decision."""
         return self.entry.text
 
     @property
     def role(self) -> Role:
-        """Who spoke."""
+        """Role of the speaker."""
         return self.entry.role
 
     @property
@@ -152,10 +151,10 @@ class OpenSession(Value):
     """A session that has not ended.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         started_at: When it was opened.
-        due_at: When it counts as left; None for never.
-        entries: How many its log has.
+        due_at: Idle deadline; None for never.
+        entries: Number of log entries.
     """
 
     name: str
@@ -165,11 +164,11 @@ class OpenSession(Value):
 
 
 class Eviction(StrEnum):
-    """What of a full hot set gives way.
+    """Eviction order of a full in-memory cache.
 
-    ``lru``: what was read or written longest ago. ``fifo``: what was written longest ago. With
-    both, a session that nobody has used for its time goes cold as a whole. ``ttl``: each entry goes
-    when its own time since it was written is up, and the first to go where there is no room.
+    ``lru``: least recently read or written first. ``fifo``: oldest write first. With both, an idle
+    session leaves memory as a whole after ``hot_minutes``. ``ttl``: each entry leaves
+    ``hot_minutes`` after its write; a full cache evicts the entry with the least time left.
     """
 
     LRU = "lru"
@@ -179,15 +178,15 @@ class Eviction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRules(Value):
-    """By what sessions are kept.
+    """Idle time of sessions, and limits of the in-memory cache.
 
     Attributes:
-        idle_minutes: So long after its last entry a session counts as left.
-        hot_entries: Entries of one session that stay in memory.
-        hot_entries_per_user: Entries of all sessions of one user that do.
-        hot_minutes: So long they do without being used; see :class:`Eviction`.
-        eviction: What gives way.
-        hot_sessions: Sessions of all users of which any entry does, in one process.
+        idle_minutes: Time after the last entry at which a session counts as abandoned.
+        hot_entries: Most entries of one session in memory.
+        hot_entries_per_user: Most entries of one user's sessions in memory.
+        hot_minutes: Time that unused entries stay in memory; see :class:`Eviction`.
+        eviction: Eviction order.
+        hot_sessions: Most sessions with entries in memory, of all users, in one process.
     """
 
     idle_minutes: float = 20.0
@@ -209,7 +208,7 @@ class SessionRules(Value):
 
 
 class EndedBy(StrEnum):
-    """What ended a session."""
+    """Cause of the end of a session."""
 
     CALL = "call"
     IDLE = "idle"
@@ -218,12 +217,12 @@ class EndedBy(StrEnum):
 
 
 class EndStep(StrEnum):
-    """How far a session has come on its way out; each is taken once, in this order.
+    """Steps of a session's end; each is taken once, in this order.
 
-    ``open``: it goes on, and ``extracted`` of its entries have been looked at. ``extracted``: all
-    have. ``summarised``: its arc is written, if it was worth one. ``promoted``: what was held back
-    is stored, kept on as evidence, or let go. ``cleaned``: its task scopes are gone. ``done``:
-    its log is dropped.
+    ``open``: the session continues; entries up to ``Progress.extracted`` are processed.
+    ``extracted``: all entries are processed. ``summarised``: the summary is written, if the session
+    deserved one. ``promoted``: each held candidate is stored, kept as evidence, or deleted.
+    ``cleaned``: the task scopes are removed. ``done``: the log is dropped.
     """
 
     OPEN = "open"
@@ -235,13 +234,13 @@ class EndStep(StrEnum):
 
 
 class SessionStep(NamedTuple):
-    """Where a session stands, as the memory store keeps it.
+    """Progress of a session, as stored in the memory store.
 
     Attributes:
-        session: Its name.
-        step: Taken last.
-        at: When, µs.
-        body: Canonical JSON: what later steps need.
+        session: Name of the session.
+        step: The last step taken.
+        at: Time of that step, µs.
+        body: Canonical JSON with the input of later steps.
     """
 
     session: str
@@ -252,22 +251,22 @@ class SessionStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEndReport(Value):
-    """What came of a session that ended.
+    """Result of ending a session.
 
     Attributes:
-        session: Its name.
-        ended_by: What ended it.
-        entries: How many entries its log had.
-        already: True if it had been finalised before; then nothing was done.
-        resumed_after: The step that somebody else had come to, or None.
-        summary: What became of the session's arc, or None where it was worth none.
-        promoted: What became of what was held back and found support, and of what a task left.
+        session: Name of the session.
+        ended_by: Cause of the end.
+        entries: Number of log entries.
+        already: True if it was finalised before; then nothing was done.
+        resumed_after: The last step of another worker that this end continued from, or None.
+        summary: Outcome of the session summary, or None without one.
+        promoted: Outcomes of supported held candidates and of task leftovers.
         kept: Held candidates that wait for another session.
-        let_go: Held candidates that found no support.
+        let_go: Held candidates deleted without support.
         tasks: Task scopes that were cleaned.
-        counts: What is counted of the session, by name.
-        usage: Model calls and tokens of it all.
-        diagnostics: What could not be done as wished, each a short name.
+        counts: Counters of the session, by name.
+        usage: Total model calls and tokens.
+        diagnostics: Short names of what failed.
     """
 
     session: str
@@ -286,33 +285,33 @@ class SessionEndReport(Value):
 
 
 MOST_MEMORIES = 500
-"""Ids of memories that a session's step keeps, the latest; chosen: a summary says less."""
+"""Latest memory ids kept in a session's step; chosen: a summary covers fewer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress(Value):
-    """How far one session has come; numbers and ids, no content.
+    """Progress of one session; numbers and ids, no content.
 
-    A session may be taken up again under its name: then another run of it begins. Entries are
-    counted in a log, which goes when a run has ended; turns are counted over all runs, for they are
-    known by session and place for ever.
+    Reopening an ended session under its name starts a new run. Entry numbers refer to a log, which
+    is dropped when its run ends. Turn numbers continue over all runs, because a turn is identified
+    by session and number for ever.
 
     Attributes:
-        session: Its name.
-        step: Taken last.
-        run: Which time it is, from 0.
-        started_at: When the log began that ``first`` and ``extracted`` count in, µs; None for one
-            without a log.
-        base: Number that the log's first entry has among the turns of all runs.
-        first: Number in the log of the run's first entry.
-        extracted: Number in the log of the last entry that was looked at; -1 for none.
-        asked: Number in the log of the last entry that a model's lanes looked at; -1 for none.
-        part: How much of the next entry was done: it may hold several things to be forgotten.
-        unheard: Numbers in the log of turns that asked not to be remembered.
-        memories: Ids of what was stored of it.
+        session: Name of the session.
+        step: The last step taken.
+        run: Number of the run, from 0.
+        started_at: Start of the log that ``first`` and ``extracted`` refer to, µs; None without a
+            log.
+        base: Turn number, over all runs, of the log's first entry.
+        first: Log number of the run's first entry.
+        extracted: Log number of the last processed entry; -1 for none.
+        asked: Log number of the last entry processed by model extraction; -1 for none.
+        part: Finished parts of the next entry, which may hold several requests to forget.
+        unheard: Log numbers of turns that asked not to be remembered.
+        memories: Ids of memories stored from it.
         summary: Id of the run's summary.
-        counts: What is counted of the run, by name.
-        is_dropped: Whether the log of the run that ended is gone.
+        counts: Counters of the run, by name.
+        is_dropped: Whether the log of the ended run is dropped.
     """
 
     session: str
@@ -332,11 +331,11 @@ class Progress(Value):
 
     @property
     def next_turn(self) -> int:
-        """Number of the turn that would come after all that were looked at."""
+        """Number of the first turn that is not processed."""
         return self.base + self.extracted + 1
 
     def counting(self, **more: int) -> Progress:
-        """Return it with more of what is counted."""
+        """Return it with ``more`` added to its counters."""
         counts = dict(self.counts)
         for name, count in more.items():
             counts[name] = counts.get(name, 0) + count
@@ -345,26 +344,26 @@ class Progress(Value):
 
     def recorded(self, at: int) -> SessionStep:
         """Return it as a step, taken at a time in µs."""
-        told = {name: value for name, value in self.to_dict().items() if name not in _APART}
-        told["memories"] = told["memories"][-MOST_MEMORIES:]
-        return SessionStep(self.session, self.step.value, at, canonical_json(told))
+        body = {name: value for name, value in self.to_dict().items() if name not in _COLUMNS}
+        body["memories"] = body["memories"][-MOST_MEMORIES:]
+        return SessionStep(self.session, self.step.value, at, canonical_json(body))
 
 
-_APART = {"session", "step"}
-_TOLD = {each.name for each in fields(Progress)} - _APART
+_COLUMNS = {"session", "step"}
+_BODY = {each.name for each in fields(Progress)} - _COLUMNS
 
 
 def progress_of(step: SessionStep, location: str) -> Progress:
-    """Read where a session stands.
+    """Decode the progress of a session.
 
     Raises:
-        StoreCorrupt: If it is not what :meth:`Progress.recorded` writes; it names the place.
+        StoreCorrupt: If :meth:`Progress.recorded` did not write the step; names the location.
     """
     try:
-        told: dict[str, Any] = json.loads(step.body)
-        if told.keys() != _TOLD:
-            raise ValueError(f"its fields are {sorted(told)}")
-        read = {name: _tuples(value) for name, value in told.items()}
+        body: dict[str, Any] = json.loads(step.body)
+        if body.keys() != _BODY:
+            raise ValueError(f"its fields are {sorted(body)}")
+        read = {name: _tuples(value) for name, value in body.items()}
         return Progress(session=step.session, step=EndStep(step.step), **read)
     except (ValueError, TypeError, AttributeError) as error:
         raise StoreCorrupt(location, f"the step of a session cannot be read: {error}") from error

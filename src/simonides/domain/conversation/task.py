@@ -1,8 +1,8 @@
-"""A task's life: its phases, what its session's log says of it, and what came of it.
+"""Tasks: phases, log events, name locks and reports.
 
-The log is the truth: working memory is what its entries add up to, so a task that stopped goes on
-from them. Entries of a task bear its name; what they decide stands in their details, under
-``event``, as :class:`TaskEvent` names it.
+The session log is authoritative: working memory is rebuilt from its entries, so a stopped task can
+be resumed. Each entry of a task has the task's name. A decision has its :class:`TaskEvent` in its
+details, under ``event``.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ from simonides.domain.value import Value
 from simonides.domain.writing.decision import Outcome
 
 EVENT = "event"
-"""Under this name the details of a task's entry say which event it is."""
+"""Name of the event in the details of a task's entry."""
 
 
 class TaskEvent(StrEnum):
-    """What a decision in a task's log decides.
+    """Event of a decision in a task's log.
 
     ``started``: the text is the goal; details have ``run``, ``plan``, ``constraints``, ``mode``.
     ``noted``: the text is a note; details may have ``resolved`` and ``resolves``, numbers of
     entries. ``step_done``: the current step is done; the text may say how. ``constrained``: the
     text is one more constraint. ``turn_ended``. ``flushed``: the text is the summary of all turns
-    up to the first ``turns`` of those that were not summarised. ``completing``: the text is the
-    learning, details have ``by``, who said it; what is to be kept is being written. ``completed``:
-    it is. ``abandoned``: nothing of it is kept; details have ``by``. ``stopped``: its process went
-    on to something else, or an error ended it; it may be
-    resumed. ``resumed``: it was.
+    up to and including the first ``turns`` unsummarised ones. ``completing``: the text is the
+    learning, details have its author as ``by``; memories are being written. ``completed``: they
+    are written. ``abandoned``: nothing is kept; details have ``by``. ``stopped``: its process left
+    it, or an error ended it; it may be resumed. ``resumed``.
     """
 
     STARTED = "started"
@@ -53,13 +52,13 @@ class TaskEvent(StrEnum):
 
 
 OVER = (TaskEvent.COMPLETED, TaskEvent.ABANDONED)
-"""After these a run is over; what a handle that does not know it still logs begins no other."""
+"""These end a run; later entries of an outdated handle do not start another one."""
 
 
 def left_open(entries: Iterable[Logged]) -> tuple[str, ...]:
-    """Return the tasks of which entries tell, in their order, and not that they are over. One that
-    is over is clean: what is in the scope of its name since is another run's, maybe in another
-    session.
+    """Return the tasks in the log that are not over, in their order.
+
+    A finished task needs no cleaning: its scope may belong to a later run in another session.
     """
     is_open: dict[str, bool] = {}
     for each in entries:
@@ -72,16 +71,16 @@ def left_open(entries: Iterable[Logged]) -> tuple[str, ...]:
             is_open[task] = True
         else:
             is_open.setdefault(task, True)
-    return tuple(task for task, stands in is_open.items() if stands)
+    return tuple(task for task, unfinished in is_open.items() if unfinished)
 
 
 def run_of(entries: Sequence[Logged], run: str | None) -> tuple[Logged, ...]:
-    """Return the entries of one run of a task, without that which began it.
+    """Return the entries of one run of a task, without its ``started`` entry.
 
     Args:
-        entries: All of the task.
-        run: Id of the run. If its beginning is in the log no more, what stands before the next
-            run's is its: it went on in a log that was begun anew.
+        entries: All entries of the task.
+        run: Id of the run. If its ``started`` entry is missing, the run continued in a new log;
+            all entries before the next ``started`` are its own.
     """
     begins = [n for n, each in enumerate(entries) if each.entry.details.get("run") == run]
     own = entries[begins[0] + 1 if begins else 0 :]
@@ -90,11 +89,11 @@ def run_of(entries: Sequence[Logged], run: str | None) -> tuple[Logged, ...]:
 
 
 class TaskPhase(StrEnum):
-    """Where a task is.
+    """Phase of a task.
 
-    ``startup`` until it is started. ``executing`` between the calls of a turn. ``tool_call`` while
-    a tool runs whose result was not observed. ``turn_end`` until the next call begins a turn.
-    ``complete`` for good, however it ended.
+    ``startup`` until it is started. ``executing`` between the calls of a turn. ``tool_call`` from a
+    tool call until its result is observed. ``turn_end`` until the next call begins a turn.
+    ``complete`` after every kind of end.
     """
 
     STARTUP = "startup"
@@ -111,29 +110,28 @@ LEGAL: Mapping[TaskPhase, tuple[str, ...]] = MappingProxyType(
     {
         TaskPhase.STARTUP: ("start",),
         TaskPhase.EXECUTING: (*_BETWEEN, "turn_end"),
-        # A model that is asked, a step that is done or a turn that ends before a tool's result is
-        # known would leave the result out.
+        # A model request, a finished step or a turn's end before the tool's result would miss it.
         TaskPhase.TOOL_CALL: (*_ALWAYS, "abandon"),
         TaskPhase.TURN_END: _BETWEEN,
         TaskPhase.COMPLETE: (),
     }
 )
-"""Which calls are possible in which phase."""
+"""Legal calls of each phase."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReport(Value):
-    """What came of a task.
+    """Result of a task.
 
     Attributes:
-        task: Its name.
+        task: Name of the task.
         completed: False if it was abandoned; then nothing was learned.
-        promoted: What became of each observation and note that was worth keeping, in their order.
-        learning: What became of what was learned; None where nothing was said.
-        removed: Versions that were removed with the task's scope.
-        released: Candidates that were held back there and have been let go.
-        collected: What the collecting of the day did, if it was due.
-        diagnostics: What could not be done as wished, each a short name.
+        promoted: Outcome of each promoted observation and note, in their order.
+        learning: Outcome of the learning; None without one.
+        removed: Versions removed with the task's scope.
+        released: Held candidates of that scope that were deleted.
+        collected: Report of the daily garbage collection, if it was due.
+        diagnostics: Short names of what failed.
     """
 
     task: str
@@ -147,36 +145,37 @@ class TaskReport(Value):
 
 
 HELD = "held"
-"""Step of the row of a name that a session has."""
+"""Step of a task-name lock held by a session."""
 
 FREE = "free"
-"""Step of the row of a name that nobody has any more."""
+"""Step of a released task-name lock."""
 
 _BEFORE = " task/"
 
 
 def place_of(task: str) -> str:
-    """Return the name under which the row of a task's name lies: no session can have it, as none
-    begins with a space.
+    """Return the session name of a task-name lock's row.
+
+    It begins with a space, so no session can have it.
     """
     return _BEFORE + task
 
 
 def held_by(task: str, session: str | None, at: int) -> SessionStep:
-    """Return the row that says who has a task's name since a time in µs; None for nobody."""
+    """Return the lock row of a task's name since a time in µs; without a session it is free."""
     step = FREE if session is None else HELD
     return SessionStep(place_of(task), step, at, canonical_json({"by": session}))
 
 
 def holder_of(row: SessionStep | None, location: str) -> str | None:
-    """Return the session that has a task's name, or None.
+    """Return the session that holds the lock on a task's name, or None.
 
     Raises:
-        StoreCorrupt: If the row is not what :func:`held_by` writes; it names the place.
+        StoreCorrupt: If :func:`held_by` did not write the row; names the location.
     """
     if row is None or row.step == FREE:
         return None
     try:
         return str(json.loads(row.body)["by"])
     except (ValueError, LookupError, TypeError) as error:
-        raise StoreCorrupt(location, f"who has a task cannot be read: {error}") from error
+        raise StoreCorrupt(location, f"the lock of a task cannot be read: {error}") from error

@@ -1,4 +1,4 @@
-"""A tool that a model may call, and what a call of it answers."""
+"""A tool that a model may call, and its reply."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from simonides.domain.value import Value
 
 @dataclass(frozen=True, slots=True)
 class Tool(Value):
-    """A tool as every vendor's interface describes one.
+    """A tool description in the form common to all vendors.
 
     Attributes:
-        name: By which the model calls it.
+        name: Name for the model's calls.
         description: For the model.
         parameters: JSON Schema of its arguments; some vendors say ``input_schema``.
     """
@@ -27,11 +27,11 @@ class Tool(Value):
 
 @dataclass(frozen=True, slots=True)
 class ToolReply(Value):
-    """What is handed back to a model that called a tool.
+    """The reply to a model's tool call.
 
     Attributes:
         text: For the model: the digest's block, or why the call was refused.
-        digest: What was found; None if the call was refused.
+        digest: The memories found; None if the call was refused.
         refused: Reason, such as ``invalid_retrieval_intent:top_k``; None if it was carried out.
     """
 

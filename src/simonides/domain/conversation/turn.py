@@ -12,7 +12,7 @@ from simonides.domain.value import Value
 
 
 class Role(StrEnum):
-    """Who spoke, seen from the agent; only ``user`` speaks for the user."""
+    """Role of the speaker, from the agent's view; only ``user`` speaks for the user."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -21,9 +21,7 @@ class Role(StrEnum):
 
     @property
     def source(self) -> Source:
-        """What a turn of this role counts for: people beside the user, and tools whose
-        results nobody verified, are outsiders.
-        """
+        """Source of a turn of this role; other people and unverified tool results are external."""
         return _SOURCE[self]
 
 
@@ -37,15 +35,15 @@ _SOURCE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn(Value):
-    """What one speaker said in one go.
+    """One utterance of one speaker.
 
     Attributes:
-        text: Verbatim; spans and quotes of what is captured refer to exactly this.
-        role: Who spoke, seen from the agent. Nothing is assumed: an unnamed role is ``other``.
-        speaker: Name, where known.
-        session: Conversation, where known.
-        number: Place in the session, from 0, where known.
-        said_at: When, where known.
+        text: Verbatim; captured spans and quotes refer to exactly this text.
+        role: Role of the speaker; ``other`` if not given.
+        speaker: Name, if known.
+        session: Conversation, if known.
+        number: Place in the session, from 0, if known.
+        said_at: Time, if known.
     """
 
     text: str
@@ -57,5 +55,5 @@ class Turn(Value):
 
     @property
     def origin(self) -> Origin:
-        """Where anything taken from this turn comes from."""
+        """Origin of memories captured from this turn."""
         return Origin(session=self.session, turn=self.number)

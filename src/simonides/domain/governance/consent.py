@@ -1,9 +1,8 @@
-"""What a person refused or allowed to be remembered, by key or by category, and whether what
-is remembered may be recalled at all.
+"""A person's consents: which keys and categories may be remembered, and whether recall is on.
 
-The word about a key goes before the word about its category: who refuses ``health`` and allows the
-key ``allergies`` has allergies remembered and nothing else of that category. Names are compared as
-keys are everywhere, exactly and case-sensitively. A text without a key is under its category only.
+A consent for a key overrides the consent for its category. Example: the user refuses ``health`` and
+allows the key ``allergies``; only allergies of that category are remembered. Names are compared
+exactly and case-sensitively, like all keys. A text without a key has only its category.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from simonides.domain.memory import Memory
 from simonides.domain.value import Value
 
 RECALL_OFF = "recall_off"
-"""What a read says that answers nothing since its owner has switched recall off."""
+"""Reason of an empty read whose owner has switched recall off."""
 
 RECALL_NAME = "recall"
-"""The name in the one consent of an owner that is about recall."""
+"""Name of an owner's single consent about recall."""
 
 
 class About(StrEnum):
-    """What a consent names; ``recall`` is the switch over all that the owner has."""
+    """Subject of a consent; ``recall`` is the switch for all memories of the owner."""
 
     KEY = "key"
     CATEGORY = "category"
@@ -35,14 +34,14 @@ class About(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Consent(Value):
-    """A person's last word about one key, one category, or recall.
+    """A person's latest decision about one key, one category, or recall.
 
     Attributes:
-        about: Whether a key or a category is named, or recall.
-        name: The key, or the category; of recall :data:`RECALL_NAME`.
-        allowed: False where it was refused, or switched off.
-        at: When, on the owner's system clock.
-        by: Canonical name of the principal that said so.
+        about: Kind of subject: key, category or recall.
+        name: The key or the category; :data:`RECALL_NAME` for recall.
+        allowed: False if refused or switched off.
+        at: Time of the decision, on the owner's system clock.
+        by: Canonical name of the deciding principal.
     """
 
     about: About
@@ -54,13 +53,13 @@ class Consent(Value):
 
 @dataclass(frozen=True, slots=True)
 class ConsentChange(Value):
-    """What became of a refusal or a permission.
+    """The result of a refusal or a permission.
 
     Attributes:
-        consent: The word that is in force now.
-        changed: Whether another, or none, was in force before.
-        removed: Versions of memories that were removed on request.
-        released: Candidates that were held back and have been let go.
+        consent: The consent in force now.
+        changed: Whether another consent, or none, was in force before.
+        removed: Versions of memories removed on request.
+        released: Held candidates that were deleted.
         events: The audit events written.
     """
 
@@ -72,7 +71,7 @@ class ConsentChange(Value):
 
 
 class Named(Protocol):
-    """What may fall under a consent: a memory, or a candidate for one."""
+    """Subject of a consent check: a memory or a candidate."""
 
     @property
     def key(self) -> str | None:
@@ -85,17 +84,16 @@ class Named(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Refusals(Value):
-    """The consents of one owner, ready to be asked.
+    """The consents of one owner, indexed for lookup; true if a key or category is refused.
 
     Attributes:
         keys: Refused keys.
         categories: Refused categories.
-        spared: Keys that are allowed though their category may be refused.
-        recall_off: Whether nothing of the owner's goes into a recall or a digest. What is
-            refused is refused either way, and this hides nothing from the owner's own inspection,
-            so it does not make a value of refusals true.
-        tellings: Ids of the verbatim turns and the summaries that speak of what is refused, and by
-            what it is; None while nobody has read them for it.
+        spared: Allowed keys, which override a refused category.
+        recall_off: Whether recalls and digests omit all of the owner's memories. It does not
+            affect refusals or the owner's own inspection, so it does not count for truth.
+        tellings: Ids of verbatim turns and summaries that mention refused facts, with the kind of
+            the refusal; None if they were not scanned.
     """
 
     keys: frozenset[str] = frozenset()
@@ -108,7 +106,7 @@ class Refusals(Value):
         return bool(self.keys or self.categories)
 
     def against(self, said: Named) -> About | None:
-        """Return by what something is refused, or None."""
+        """Return the kind of the refusal that applies (key or category), or None."""
         if said.key is not None and said.key in self.keys:
             return About.KEY
         if said.key is not None and said.key in self.spared:
@@ -122,14 +120,14 @@ NO_REFUSALS = Refusals()
 
 
 def refusals_of(consents: Iterable[Consent]) -> Refusals:
-    """Return what the consents of one owner come to."""
-    told = tuple(consents)
-    if not told:
+    """Return the lookup for the consents of one owner."""
+    known = tuple(consents)
+    if not known:
         return NO_REFUSALS
-    refused = [each for each in told if not each.allowed]
+    refused = [each for each in known if not each.allowed]
     return Refusals(
         keys=frozenset(each.name for each in refused if each.about is About.KEY),
         categories=frozenset(each.name for each in refused if each.about is About.CATEGORY),
-        spared=frozenset(e.name for e in told if e.allowed and e.about is About.KEY),
+        spared=frozenset(e.name for e in known if e.allowed and e.about is About.KEY),
         recall_off=any(each.about is About.RECALL for each in refused),
     )

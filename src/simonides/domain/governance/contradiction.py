@@ -1,4 +1,4 @@
-"""How two statements stand to each other where both claim to hold."""
+"""The relation between two statements that both claim to be current."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from simonides.domain.writing.decision import Candidate
 
 
 class Relation(StrEnum):
-    """What the newer of two statements does to the older one.
+    """Relation of the newer of two statements to the older one.
 
-    ``contradiction``: both cannot be true, and nothing says that anything has changed. ``update``:
-    the newer says how things stand since. ``same``: it only says the older again, in other words;
-    rules that know so call it a repetition, only a model says it. ``neither``: both may hold side
-    by side.
+    ``contradiction``: both cannot be true, and no change over time is stated. ``update``: the newer
+    gives the later state. ``same``: the newer paraphrases the older; only a model answers this,
+    because rules treat it as a repetition. ``neither``: both may be true.
     """
 
     CONTRADICTION = "contradiction"
@@ -30,11 +29,11 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict(Value):
-    """What a judge says of two statements, an older and a newer one.
+    """A judge's answer about an older and a newer statement.
 
     Attributes:
         relation: The answer.
-        rule: What decided, for example ``slot:residence``; empty for neither.
+        rule: The deciding rule, for example ``slot:residence``; empty for ``neither``.
     """
 
     relation: Relation
@@ -42,20 +41,20 @@ class Verdict(Value):
 
     @property
     def reason(self) -> str:
-        """What an outcome and an event call it."""
+        """Its reason code in outcomes and events."""
         return f"{self.relation}:{self.rule}"
 
 
 NEITHER = Verdict(Relation.NEITHER)
-"""Both may hold."""
+"""Both may be true."""
 
 
 class Pair(NamedTuple):
-    """Two statements that both stand, near in meaning, of which no rule says anything.
+    """Two live statements, near in meaning, on which no rule decides.
 
     Attributes:
-        older: What was recorded first.
-        newer: What was recorded later.
+        older: The one recorded first.
+        newer: The one recorded later.
     """
 
     older: Memory
@@ -63,11 +62,11 @@ class Pair(NamedTuple):
 
 
 class Opposed(NamedTuple):
-    """What stands against a newcomer.
+    """Stored memories that conflict with a candidate.
 
     Attributes:
-        verdict: Of the first of them.
-        rivals: Never empty; the nearest first. Of an update there may be several, which give way
+        verdict: Verdict on the first of them.
+        rivals: Conflicting memories, nearest first; never empty. An update may supersede several
             together.
     """
 
@@ -76,5 +75,5 @@ class Opposed(NamedTuple):
 
 
 OppositionLook: TypeAlias = Callable[[Candidate, Shape, Memory | None], Opposed | None]
-"""Finds what stands against free text, or None; the third is a memory of the same words, which a
-gate has met already."""
+"""Finds conflicts with free text, or None; the third argument is a memory with the same words that
+a gate has already found."""

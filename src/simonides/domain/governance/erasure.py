@@ -1,7 +1,7 @@
-"""Proof that a data subject was erased: what went, where one looked, and what may remain.
+"""Proof that a data subject was erased: what was removed, what was checked, what may remain.
 
-A receipt is self-contained and goes through JSON and back. It holds nothing of what was erased: the
-subject is the digest that the store's salt makes of it.
+A receipt is self-contained and round-trips through JSON. It holds no erased data: the subject is a
+digest made with the store's salt.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ RECEIPT_FORMAT = 1
 """Raised when the JSON form of a receipt changes."""
 
 UNREADABLE = "unreadable"
-"""Reason in the record of an erasure, with a count behind a colon."""
+"""Reason in the erasure event, followed by a colon and a count."""
 
 _SEAL = b"simonides erasure receipt 1\0"
 
 
 class ErasureState(StrEnum):
-    """Whether anything is still to be done: ``pending`` until the last of ``waits`` is."""
+    """Whether the erasure is complete: ``pending`` until all of ``waits`` are done."""
 
     PENDING = "pending"
     COMPLETE = "complete"
 
 
 class Look(StrEnum):
-    """What looking at a file came to.
+    """Result of checking a file.
 
-    ``clean``: nothing of what was erased is in it. ``residue``: something is. ``emptied``: a later
-    process, which cannot know what to look for, saw that the erased rows are gone and that SQLite
-    overwrites what it deletes. ``unread``: it could not be read. ``shredded``: what is in it of the
-    subject was encrypted by a key that is destroyed.
+    ``clean``: it holds no erased data. ``residue``: it holds some. ``emptied``: a later process
+    does not know the erased text; it verified that the erased rows are gone and that SQLite
+    overwrites deleted data. ``unread``: it could not be read. ``shredded``: its data of the subject
+    is encrypted by a destroyed key.
     """
 
     CLEAN = "clean"
@@ -54,13 +54,13 @@ class Look(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LookedAt(Value):
-    """One file that was looked at.
+    """One checked file.
 
     Attributes:
-        path: Of the file.
+        path: Path of the file.
         size: Bytes.
-        result: What was found.
-        found: Places in which something of what was erased stands.
+        result: Result of the check.
+        found: Number of places with erased data.
     """
 
     path: str
@@ -71,12 +71,12 @@ class LookedAt(Value):
 
 @dataclass(frozen=True, slots=True)
 class Remainder(Value):
-    """Where a copy may remain that the store cannot reach.
+    """A place out of the store's reach where a copy may remain.
 
     Attributes:
         code: Machine-readable.
-        where: In words.
-        until: When it is gone, in words.
+        where: The place, in words.
+        until: When the copy is gone, in words.
     """
 
     code: str
@@ -86,13 +86,13 @@ class Remainder(Value):
 
 @dataclass(frozen=True, slots=True)
 class Purged(Value):
-    """What a store did to its files, and found in them.
+    """Result of a store's purge of its files.
 
     Attributes:
-        files: Those looked at.
-        waits: Codes of what is still to be done: ``log_in_use``, ``residue``, ``backup:PATH``,
-            ``records`` (safety records and feedback could not be reached) …
-        remains: What the store cannot reach.
+        files: The checked files.
+        waits: Codes of pending work: ``log_in_use``, ``residue``, ``backup:PATH``, ``records``
+            (safety records and feedback could not be reached) …
+        remains: Places that the store cannot reach.
     """
 
     files: tuple[LookedAt, ...] = ()
@@ -105,10 +105,10 @@ class Proof(Value):
     """The link of the subject's audit chain that records the erasure; bytes as hexadecimal text.
 
     Attributes:
-        seq: Place in the chain, from 1.
-        previous: Code of the link before.
+        seq: Sequence number in the chain, from 1.
+        previous: Code of the previous link.
         mac: Code of this link.
-        commitment: To salt and payload.
+        commitment: Commitment to salt and payload.
         salt: 16 bytes.
         payload: Canonical JSON of the event.
     """
@@ -123,26 +123,26 @@ class Proof(Value):
 
 @dataclass(frozen=True, slots=True)
 class ErasureReceipt(Value):
-    """What came of the erasure of one data subject.
+    """Result of the erasure of one data subject.
 
     Attributes:
         format: :data:`RECEIPT_FORMAT`.
         subject: Digest of the subject under the store's salt, 32 hexadecimal characters.
-        state: Whether anything waits.
-        waits: Codes: ``cascade:N`` (other owners still hold N batches of copies), and those of
-            :class:`Purged`.
+        state: Whether work is pending.
+        waits: Codes of pending work: ``cascade:N`` (other owners still hold N batches of copies),
+            and those of :class:`Purged`.
         erased_at: System time of the erasure.
-        checked_at: When ``state`` was found to be so.
-        removed: Rows that went, by part of the store (docs/erasure.md names them).
-        copies: Memories of other owners, derived from the subject's, that go too.
-        tombstones: Fingerprints kept so that the same is not learned again.
-        incarnation_before: Of the owner, hexadecimal; None if it had never been written.
-        incarnation_after: The one drawn at erasure.
-        files: Those looked at.
-        remains: Where copies may remain that the store cannot reach.
+        checked_at: Time at which ``state`` was determined.
+        removed: Removed rows by part of the store (docs/erasure.md names them).
+        copies: Memories of other owners, derived from the subject's, that are removed too.
+        tombstones: Fingerprints kept so that the same facts are not learned again.
+        incarnation_before: The owner's old incarnation, hexadecimal; None if never written.
+        incarnation_after: The incarnation drawn at erasure.
+        files: The checked files.
+        remains: Places out of the store's reach where copies may remain.
         link: The record in the audit chain.
-        seal: HMAC-SHA256 of all else under the store's tag key, hexadecimal; empty before it is
-            sealed.
+        seal: HMAC-SHA256 of all other fields under the store's tag key, hexadecimal; empty before
+            sealing.
     """
 
     format: int
@@ -163,8 +163,9 @@ class ErasureReceipt(Value):
 
     @property
     def unreadable(self) -> int:
-        """How much of what went could not be read any more, as the link tells it: there are no
-        tombstones of it, and its text was not looked for in files.
+        """Number of removed rows that could not be decoded, as recorded in the link.
+
+        They have no tombstones, and files were not searched for their text.
         """
         try:
             reasons = json.loads(self.link.payload)["reasons"]
@@ -172,42 +173,42 @@ class ErasureReceipt(Value):
                 int(n) for what, _, n in (r.partition(":") for r in reasons) if what == UNREADABLE
             )
         except (ValueError, TypeError, KeyError, AttributeError):
-            return 0  # not the record of an erasure: `check_alone` says so
+            return 0  # not the record of an erasure: `check_alone` reports it
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> ErasureReceipt:
-        """Return the receipt that :meth:`to_dict` gave, JSON in between or not.
+        """Return the receipt from the output of :meth:`to_dict`, directly or through JSON.
 
         Raises:
-            InvalidInput: If it is none, naming the field.
+            InvalidInput: If it is not a receipt; names the field.
         """
         found: ErasureReceipt = read_value(cls, "receipt", raw)
         return found
 
     def sealed(self, key: bytes) -> ErasureReceipt:
-        """Return the receipt with the seal that a store's tag key makes."""
+        """Return the receipt sealed with a store's tag key."""
         return replace(self, seal=self._code(key))
 
     def is_sealed_by(self, key: bytes) -> bool:
-        """Whether a tag key made the seal of exactly this receipt."""
+        """Whether the seal was made with this tag key for exactly this receipt."""
         return hmac.compare_digest(self.seal, self._code(key))
 
     def _code(self, key: bytes) -> str:
-        said = self.to_dict()
-        del said["seal"]
-        return hmac.new(key, _SEAL + canonical_json(said), hashlib.sha256).hexdigest()
+        fields = self.to_dict()
+        del fields["seal"]
+        return hmac.new(key, _SEAL + canonical_json(fields), hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class ReceiptCheck(Value):
-    """What checking a receipt found.
+    """Result of checking a receipt.
 
     Attributes:
         problems: Codes: ``format``, ``commitment``, ``code``, ``payload``, ``state`` of the receipt
-            itself; ``seal``, ``chain``, ``link``, ``unknown_subject``, ``rows:PART`` beside the
-            store.
-        checked: What was looked at: ``receipt``, and with a store ``seal``, ``chain``, ``rows``.
-        unchecked: What could not be, and why, in words.
+            itself; ``seal``, ``chain``, ``link``, ``unknown_subject``, ``rows:PART`` compared with
+            the store.
+        checked: Checks done: ``receipt``, and with a store ``seal``, ``chain``, ``rows``.
+        unchecked: Checks that were impossible, and why, in words.
     """
 
     problems: tuple[str, ...] = ()
@@ -216,17 +217,17 @@ class ReceiptCheck(Value):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong with what was looked at."""
+        """Whether all checks that were done passed."""
         return not self.problems
 
 
 def check_alone(receipt: ErasureReceipt) -> tuple[str, ...]:
-    """Return what is wrong with a receipt by itself, without the store.
+    """Return the problems of a receipt alone, without the store.
 
-    Its link must be what its payload, its salt and the link before make, and say what the receipt
-    says. Codes of a chain are unkeyed, so this finds accidents and careless edits; who can compute
-    SHA-256 can make a receipt that passes. Beside a published code of the chain, or the store, it
-    is proof.
+    The link must follow from its payload, its salt and the previous link, and agree with the
+    receipt. Chain codes are unkeyed, so this finds accidents and careless edits; a forger can
+    compute a receipt that passes. Together with a published code of the chain, or with the store,
+    it is proof.
     """
     link, problems = receipt.link, []
     if receipt.format != RECEIPT_FORMAT:

@@ -1,4 +1,4 @@
-"""What waits: proposals that are kept back, recalled by nobody."""
+"""Held candidates: proposals that wait and are never recalled."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from simonides.domain.value import Value
 from simonides.domain.writing.decision import Candidate
 
 HYGIENE_HELD = "hygiene_held"
-"""How a reason begins for which nothing but a decision lets a candidate go; a mark follows."""
+"""Prefix of the reasons that only a person's decision can release; a colon and a mark follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Support(Value):
-    """Where a session bears out what is held back.
+    """Turns of a session that support a held candidate.
 
     Attributes:
         session: Its name.
@@ -28,17 +28,16 @@ class Support(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held(Value):
-    """A candidate that is kept back.
+    """A held candidate.
 
     Attributes:
-        id: UUIDv7, as the event names it that told of it.
-        candidate: What was proposed; ``content`` may be an attack, so show it as quoted data.
-        reasons: Why it waits, ``hygiene_held:poison:override`` or ``unsupported_number``; empty
-            where that is not on record.
-        held_at: Since when.
-        proposed_by: Who brought it, as :attr:`Principal.acting` calls him; empty where that is not
-            on record.
-        support: Turns that bear it out beside the one that it was read in, by session.
+        id: UUIDv7, the same as in its audit event.
+        candidate: The proposal; ``content`` may be an attack, so show it as quoted data.
+        reasons: Why it is held, ``hygiene_held:poison:override`` or ``unsupported_number``; empty
+            if not on record.
+        held_at: Start of the hold.
+        proposed_by: The proposer's :attr:`Principal.acting`; empty if not on record.
+        support: Supporting turns, by session, without the turn that it was extracted from.
     """
 
     id: str
@@ -50,8 +49,8 @@ class Held(Value):
 
     @property
     def evidence(self) -> tuple[Support, ...]:
-        """Return all turns that bear it out, the one that it was read in included: -1 where its
-        number is not on record.
+        """All supporting turns, including the turn that it was extracted from (-1 if that turn's
+        number is not on record).
         """
         said = self.candidate.origin
         turns = {each.session: set(each.turns) for each in self.support}
@@ -60,19 +59,19 @@ class Held(Value):
         return tuple(Support(name, tuple(sorted(found))) for name, found in sorted(turns.items()))
 
     def borne_out(self, session: str, turns: Iterable[int]) -> Held:
-        """Return it with more turns of a session that bear it out."""
+        """Return it with more supporting turns of a session."""
         known = {each.session: each.turns for each in self.support}
         known[session] = tuple(sorted({*known.get(session, ()), *turns}))
         return replace(self, support=tuple(Support(*each) for each in sorted(known.items())))
 
     @property
     def waits_for_somebody(self) -> bool:
-        """Whether only a person's decision lets it go on."""
+        """Whether only a person's decision can release it."""
         return any(reason.startswith(f"{HYGIENE_HELD}:") for reason in self.reasons)
 
     def is_overdue(self, now: datetime, days: float | None, held_days: float | None = None) -> bool:
-        """Whether it waits for a decision, and nobody has made one within so many days; or for
-        support, and found none within ``held_days``. None is for ever.
+        """Whether it has waited too long: ``days`` for a decision, ``held_days`` for support. None
+        means no limit.
         """
         limit = days if self.waits_for_somebody else held_days
         return limit is not None and now >= self.held_at + timedelta(days=limit)

@@ -1,4 +1,4 @@
-"""Past writes, looked at again: what the trail keeps for it, and what a dry run answers."""
+"""Policy dry run: past writes from the audit trail, judged again under another policy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Life: TypeAlias = tuple[float | None, float | None]
 
 
 class Fate(StrEnum):
-    """What policy has to do with an outcome: which gate a stored statement took is not its say."""
+    """The part of an outcome that policy decides; it does not decide the gate of a stored write."""
 
     STORED = "stored"
     HELD = "held"
@@ -30,17 +30,17 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastWrite(Value):
-    """A write as the audit trail tells of it.
+    """A write as recorded in the audit trail.
 
     Attributes:
         event: Id of the audit event.
-        at: When it was written.
-        scope: Where it was for.
-        subject: Id of the memory or held candidate, or None where nothing was kept.
+        at: Time of the write.
+        scope: Target scope.
+        subject: Id of the memory or held candidate, or None if nothing was kept.
         key: Name of the fact, or None.
-        category: Of the statement.
-        then: What became of it.
-        then_reasons: Why, as the event says.
+        category: Category of the statement.
+        then: Its recorded fate.
+        then_reasons: Reasons in the event.
     """
 
     event: str
@@ -59,12 +59,12 @@ class Rejudged(Value):
 
     Attributes:
         write: The write.
-        now: What would become of it; None where that cannot be told.
-        reasons: Why, or why it cannot be told: ``content_not_kept`` of what was refused or has
-            gone since.
-        life_then: What the policy in force gives a stored statement; None where nothing is stored.
-        life_now: What the other policy would give it.
-        changed: Whether fate or life differ.
+        now: Its fate under the other policy; None if unknown.
+        reasons: Why, or why it is unknown: ``content_not_kept`` if the statement was refused or is
+            gone.
+        life_then: Lifetime under the policy in force; None if nothing is stored.
+        life_now: Lifetime under the other policy.
+        changed: Whether fate or lifetime differ.
     """
 
     write: PastWrite
@@ -77,14 +77,14 @@ class Rejudged(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRun(Value):
-    """What another policy would have done to an org's past writes; nothing was written.
+    """Effect of another policy on an org's past writes; nothing was written.
 
     Attributes:
-        policy: Version of the policy that was tried.
-        hash: Its hash.
+        policy: Version of the tried policy.
+        hash: Hash of the tried policy.
         in_force: Hash of the policy in force.
-        writes: Every write that the trail still tells of, by owner's path, oldest first.
-        erased: Events whose payload went with what was forgotten: writes, or others.
+        writes: Every write that is still in the trail, by owner's path, oldest first.
+        erased: Events whose payload was erased with forgotten memories: writes, or others.
     """
 
     policy: str
@@ -95,40 +95,40 @@ class DryRun(Value):
 
     @property
     def changed(self) -> tuple[Rejudged, ...]:
-        """The writes that would have had another fate or life."""
+        """The writes whose fate or lifetime would differ."""
         return tuple(write for write in self.writes if write.changed)
 
     @property
     def unknown(self) -> tuple[Rejudged, ...]:
-        """The writes of which it cannot be told."""
+        """The writes whose fate is unknown."""
         return tuple(write for write in self.writes if write.now is None)
 
 
 def how_proposed(candidate: Candidate) -> dict[str, Any]:
-    """Return what an event says of a candidate beside its outcome, so that it can be judged again.
+    """Return the event details from which a candidate can be judged again.
 
-    A memory keeps the rest. No content and no matched text is in it; what is as usual is
-    left out.
+    The memory keeps the rest. The details hold no content and no matched text; defaults are left
+    out.
     """
-    said: dict[str, Any] = {"proposer": candidate.proposer.value}
+    details: dict[str, Any] = {"proposer": candidate.proposer.value}
     if candidate.marks:
-        said["marks"] = list(candidate.marks)
+        details["marks"] = list(candidate.marks)
     if not candidate.explicit:
-        said["explicit"] = False
+        details["explicit"] = False
     if candidate.ttl_days is not None:
-        said["ttl_days"] = candidate.ttl_days
-    return said
+        details["ttl_days"] = candidate.ttl_days
+    return details
 
 
 def proposed_again(memory: Memory, details: Mapping[str, Any]) -> Candidate:
     """Return the candidate behind a stored statement.
 
     Args:
-        memory: What it became, or what already stood for it.
-        details: Of the event that tells of it.
+        memory: The memory that it became, or that already held the statement.
+        details: Details of its event.
     """
     source = Source(details["source"])
-    # What stood already has a label of its own; the repetition came with its source's.
+    # An existing memory has its own label; a repetition arrived with the label of its source.
     trust = memory.trust if memory.source is source else source.trust
     return Candidate(
         content=memory.content,

@@ -1,4 +1,4 @@
-"""What a person is asked to decide: two memories of which one may be wrong."""
+"""Reviews: two contradicting memories between which a person decides."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from simonides.domain.writing.change import ReviewRecord
 class ReviewStatus(StrEnum):
     """Whether a person has decided.
 
-    ``expired``: nobody has in time. Nothing is decided by that: both sides stay, marked as they
-    are, nobody is asked about them any more, and who wants to may still decide.
+    ``expired``: no decision came in time. Both memories stay and keep their marks. No person is
+    asked any more, but a decision is still possible.
     """
 
     OPEN = "open"
@@ -27,7 +27,7 @@ class ReviewStatus(StrEnum):
 
 
 class Keep(StrEnum):
-    """What a person decides to keep."""
+    """Which memories the person keeps."""
 
     A = "a"
     B = "b"
@@ -41,18 +41,16 @@ class Review(Value):
 
     Attributes:
         id: UUIDv7.
-        scope: Where both lie.
+        scope: Scope of both memories.
         reason: Why a person is asked.
-        opened_at: When; where a decision was taken back, when that was.
-        a: Root of the memory that stood.
-        b: Root of the one that came.
-        kept: What was kept, or None while it is open.
-        decided_at: When that was decided.
-        proposed_by: Who brought the one that came, as :attr:`Principal.acting` calls him; empty
-            where that is not on record.
-        expired_at: When nobody had decided in time, or None.
-        sides: The versions of ``a`` and ``b`` that stand, where a reader asked for them; None for
-            one that is gone.
+        opened_at: Time of opening; after an undone decision, the time of the undo.
+        a: Root of the existing memory.
+        b: Root of the new memory.
+        kept: The decision, or None without one.
+        decided_at: Time of the decision.
+        proposed_by: :attr:`Principal.acting` of the new memory's proposer; empty if not on record.
+        expired_at: Time of expiry without a decision, or None.
+        sides: The current versions of ``a`` and ``b``, if requested; None for one that is gone.
     """
 
     id: str
@@ -69,19 +67,19 @@ class Review(Value):
 
     @property
     def status(self) -> ReviewStatus:
-        """Whether it is decided, or was not in time."""
+        """Decided, open, or expired without a decision."""
         if self.kept is not None:
             return ReviewStatus.DECIDED
         return ReviewStatus.OPEN if self.expired_at is None else ReviewStatus.EXPIRED
 
     def is_overdue(self, now: datetime, days: float | None) -> bool:
-        """Whether nobody has decided within so many days; None is for ever."""
+        """Whether it has been open for ``days`` or longer; None means no limit."""
         still = self.status is ReviewStatus.OPEN and days is not None
         return still and now >= self.opened_at + timedelta(days=days or 0)
 
 
 def encode_review(review: Review) -> ReviewRecord:
-    """Return a review as rows keep it."""
+    """Return the stored form of a review."""
     at = to_us(review.decided_at or review.expired_at or review.opened_at)
     body = {
         "scope": review.scope.path,
@@ -97,7 +95,7 @@ def encode_review(review: Review) -> ReviewRecord:
 
 
 def decode_review(record: ReviewRecord) -> Review:
-    """Return the review that a row keeps, without its sides."""
+    """Return the review of a row, without its sides."""
     body = json.loads(record.body)
     kept = None if body["kept"] is None else Keep(body["kept"])
     return Review(

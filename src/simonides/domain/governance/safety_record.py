@@ -1,8 +1,7 @@
-"""Records that are no memories: what was done for somebody's safety, and what was thought of an
-answer.
+"""Safety records and feedback records, which are not memories and are never recalled.
 
-They are kept apart from memories, so that nothing recalls them, and say of whom they are by keyed
-digests only: whoever has the records and not the store cannot tell who that is.
+They are stored apart from memories and identify users only by keyed digests. Without the store's
+key, a record cannot be linked to a user.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ DIGEST_BYTES = 16
 """Length of the digests of a subject and of a session."""
 
 MAX_NAME_CHARS = 64
-"""Longest name of a kind, a label, a source; chosen, as for keys of a dashboard."""
+"""Maximum length of the name of a kind, a label or a source; chosen, as for dashboard keys."""
 
 _NAME_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.-")
 _SUBJECT = b"simonides record subject 1\0"
@@ -30,14 +29,14 @@ _SESSION = b"simonides record session 1\0"
 
 
 class Shelf(StrEnum):
-    """Which kind of records: each has a room, a retention and a list of its own."""
+    """Kind of records: each kind has its own storage, retention and list."""
 
     SAFETY = "safety"
     FEEDBACK = "feedback"
 
 
 class SafetySeverity(StrEnum):
-    """How grave what happened was, as whoever records it judges."""
+    """How serious the incident was, as judged by the recorder."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -47,18 +46,18 @@ class SafetySeverity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SafetyRecord(Value):
-    """Something that happened and concerned somebody's safety, and what was done.
+    """An incident that concerned a user's safety, and the response.
 
     Attributes:
         id: UUIDv7.
         at: When it happened.
-        kind: Name of what it was, ``self_harm`` for one.
-        severity: How grave.
-        done: Name of what was done, ``helpline_shown`` for one; empty for nothing.
-        note: In few words, without secrets, personal data or the ids of whom it is about.
-        redacted: Marks of what was struck out of the note.
-        subject: Keyed digest of whom it is about, 32 hexadecimal characters.
-        session: Likewise of the conversation; None where there was none.
+        kind: Name of the incident, for example ``self_harm``.
+        severity: How serious.
+        done: Name of the response, for example ``helpline_shown``; empty for none.
+        note: A short text without secrets, personal data or the subject's ids.
+        redacted: Marks of what was redacted in the note.
+        subject: Keyed digest of the subject, 32 hexadecimal characters.
+        session: Keyed digest of the conversation, same form; None without one.
     """
 
     id: str
@@ -74,18 +73,18 @@ class SafetyRecord(Value):
 
 @dataclass(frozen=True, slots=True)
 class FeedbackRecord(Value):
-    """What somebody, or something, thought of what an agent did.
+    """A rating of an agent's action by a person or a program.
 
     Attributes:
         id: UUIDv7.
         at: When it was given.
-        label: Name of the verdict, ``helpful`` for one.
-        source: Name of who gave it: ``user``, ``operator``, ``model`` or another.
-        score: From -1 to 1; None where none was given.
-        comment: In words, scrubbed as the note of a :class:`SafetyRecord`.
-        redacted: See there, as the last two.
-        subject: Of whom the conversation was.
-        session: Which one.
+        label: Name of the verdict, for example ``helpful``.
+        source: Who gave the rating: ``user``, ``operator``, ``model`` or another name.
+        score: From -1 to 1; None without one.
+        comment: Free text, scrubbed like the note of a :class:`SafetyRecord`.
+        redacted: Marks of what was redacted in the comment.
+        subject: Keyed digest of the conversation's user.
+        session: Keyed digest of the conversation; None without one.
     """
 
     id: str
@@ -101,12 +100,12 @@ class FeedbackRecord(Value):
 
 @dataclass(frozen=True, slots=True)
 class RecordsPurged(Value):
-    """What a purge removed.
+    """Result of a purge.
 
     Attributes:
-        shelf: Of which records.
-        removed: How many.
-        before: Those from before this moment went; None if all did.
+        shelf: Kind of the records.
+        removed: Number of removed records.
+        before: Only older records were removed; None if all were.
     """
 
     shelf: Shelf
@@ -127,18 +126,18 @@ class RecordRules(Value):
     feedback_days: float = 180.0
 
     def days(self, shelf: Shelf) -> float:
-        """Return how long records of a shelf are kept."""
+        """Return the retention of a kind of records."""
         return self.safety_days if shelf is Shelf.SAFETY else self.feedback_days
 
 
 class KeptRecord(NamedTuple):
-    """A record as it is kept.
+    """A record as stored.
 
     Attributes:
         id: UUIDv7.
-        at: When, µs.
-        subject: Keyed digest of whom it is about, :data:`DIGEST_BYTES`.
-        body: The rest, as its room writes it; nothing else opens it.
+        at: Time, µs.
+        subject: Keyed digest of the subject, :data:`DIGEST_BYTES` long.
+        body: The other fields; opaque to the store.
     """
 
     id: str
@@ -148,19 +147,17 @@ class KeptRecord(NamedTuple):
 
 
 def subject_digest(key: bytes, owner: Scope) -> bytes:
-    """Return the digest that stands for an owner in records.
+    """Return the digest that replaces an owner in records.
 
     Args:
-        key: A secret of the store, which lies where the records do not.
-        owner: Whom a record is about.
+        key: A secret of the store, stored apart from the records.
+        owner: Subject of the record.
     """
     return _digest(key, _SUBJECT + owner.path.encode())
 
 
 def session_digest(key: bytes, owner: Scope, session: str) -> bytes:
-    """Return the digest that stands for an owner's conversation; those of two owners differ though
-    they have one name.
-    """
+    """Return the digest of an owner's conversation; equal names of two owners give two digests."""
     return _digest(key, _SESSION + owner.path.encode() + b"\0" + session.encode())
 
 
@@ -168,14 +165,14 @@ def checked_name(field: str, raw: object) -> str:
     """Return the name of a kind, a label or a source.
 
     Raises:
-        InvalidInput: If it is none: 1 to 64 lower-case letters, digits, ``_ . -``, of which the
-            first is a letter.
+        InvalidInput: If it is not 1 to 64 lower-case letters, digits, ``_ . -``, starting with a
+            letter.
     """
     if not isinstance(raw, str):
         raise InvalidInput(field, f"must be a name, not {shown(raw)}")
     fits = 0 < len(raw) <= MAX_NAME_CHARS and raw[0].isalpha() and _NAME_SIGNS.issuperset(raw)
     if not fits:
-        # What was given is not repeated: it may be anything.
+        # The message does not repeat the value: it may be personal or secret.
         raise InvalidInput(
             field,
             f"must be 1 to {MAX_NAME_CHARS} lower-case letters, digits, '_', '.', '-', a letter "

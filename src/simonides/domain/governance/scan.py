@@ -1,4 +1,4 @@
-"""What a look for secrets and personal data tells: classes and places, never the words."""
+"""Results of scans for secrets and personal data: classes and places, never the words."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from simonides.domain.writing.finding import Finding
 
 @dataclass(frozen=True, slots=True)
 class Seen(Value):
-    """A finding, and what policy does about it.
+    """A finding with policy's action.
 
     Attributes:
-        finding: What, and where.
-        action: What would become of a text with it.
+        finding: The rule and the place.
+        action: Action on a text with this finding.
     """
 
     finding: Finding
@@ -26,30 +26,30 @@ class Seen(Value):
 
 @dataclass(frozen=True, slots=True)
 class Scan(Value):
-    """What hygiene says of one text.
+    """Result of a hygiene scan of one text.
 
     Attributes:
-        seen: By detector, then place.
+        seen: Findings, by detector, then place.
     """
 
     seen: tuple[Seen, ...]
 
     @property
     def action(self) -> Action:
-        """The strictest: what would become of the text, were it to be remembered."""
+        """The strictest action, which applies if the text is to be remembered."""
         order = list(Action)
         return min((each.action for each in self.seen), key=order.index, default=Action.ALLOW)
 
 
 @dataclass(frozen=True, slots=True)
 class ScannedMemory(Value):
-    """A stored memory in which something was found.
+    """A stored memory with findings.
 
     Attributes:
-        id: Of the memory.
-        owner: Canonical path of whose it is.
-        status: Where in its life it is: superseded ones are looked at too.
-        seen: What, by field.
+        id: Id of the memory.
+        owner: Canonical path of its owner.
+        status: Its status; superseded memories are scanned too.
+        seen: Findings, by field.
     """
 
     id: str
@@ -60,11 +60,11 @@ class ScannedMemory(Value):
 
 @dataclass(frozen=True, slots=True)
 class StoreScan(Value):
-    """What hygiene says of what is stored.
+    """Result of a hygiene scan of the store.
 
     Attributes:
-        looked_at: Memories, all versions counted.
-        found: Those with findings, by owner, then id.
+        looked_at: Number of scanned memories, all versions counted.
+        found: Memories with findings, by owner, then id.
     """
 
     looked_at: int

@@ -1,4 +1,4 @@
-"""Backups of a whole store: what they are called, which are kept, and what is told of them."""
+"""Backups of a whole store: file names, retention and reports."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _END = ".db"
 
 
 class BackupName(NamedTuple):
-    """What the name of a backup says.
+    """The parsed file name of a backup.
 
     Attributes:
-        store: Which store's it is.
-        at: When it was taken, by the clock of who took it.
+        store: Name of the store.
+        at: Time of the backup, by the clock of the process that took it.
     """
 
     store: str
@@ -26,12 +26,12 @@ class BackupName(NamedTuple):
 
     @property
     def file(self) -> str:
-        """The name; names of one store sort by time."""
+        """The file name; names of one store sort by time."""
         return f"{self.store}-{self.at.astimezone(UTC).strftime(_AT)}{_END}"
 
     @classmethod
     def parse(cls, file: str) -> BackupName | None:
-        """Return what a name says, or None if it is not one of ours."""
+        """Parse a file name; None if it is not the name of a backup."""
         store, _, at = file.removesuffix(_END).rpartition("-")
         try:
             named = cls(store, datetime.strptime(at, _AT).replace(tzinfo=UTC))
@@ -41,12 +41,12 @@ class BackupName(NamedTuple):
 
 
 def superfluous(files: Iterable[str], store: str, keep: int) -> Sequence[str]:
-    """Return those backups of a store that need not be kept, the oldest first.
+    """Return the backups of a store to be removed, oldest first.
 
     Args:
-        files: Names in the directory; those that are not of this store are left alone.
-        store: Whose backups.
-        keep: How many of the newest stay, at least 1.
+        files: Names in the directory; other files are ignored.
+        store: Name of the store.
+        keep: Number of newest backups to keep, at least 1.
     """
     named = [(file, BackupName.parse(file)) for file in files]
     ours = sorted(file for file, name in named if name is not None and name.store == store)
@@ -59,11 +59,11 @@ class BackupReport(Value):
 
     Attributes:
         path: The file, absolute.
-        at: When it was begun; what was committed by then is in it.
-        size_bytes: Of the file.
-        owners: How many owners are in it.
-        events: How many audit events were verified in it.
-        removed: Older backups that were removed, the oldest first.
+        at: Start of the backup; it holds all earlier commits.
+        size_bytes: Size of the file.
+        owners: Number of owners in it.
+        events: Number of verified audit events in it.
+        removed: Older backups that were removed, oldest first.
     """
 
     path: str
@@ -76,13 +76,13 @@ class BackupReport(Value):
 
 @dataclass(frozen=True, slots=True)
 class RestoredStore(Value):
-    """A store that went back to a backup.
+    """A store restored from a backup.
 
     Attributes:
         path: The backup, absolute.
-        owners: How many owners are in it.
-        events: How many audit events were verified in it.
-        forgotten: Memories of the backup that had been forgotten since, and stay so.
+        owners: Number of owners in it.
+        events: Number of verified audit events in it.
+        forgotten: Memories forgotten after the backup was taken, which stay forgotten.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""A dream: what consolidation would change of one owner, as one diff that can be undone."""
+"""A dream: the changes of one consolidation run for one owner, as one diff that can be undone."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from simonides.domain.writing.decision import NO_USAGE, Usage
 
 
 class DreamStep(StrEnum):
-    """What one item of a dream does; sources are never rewritten, only states change.
+    """Kind of a dream's change; contents are never rewritten, only states change.
 
-    ``merge``: what was said twice gives way to what was said first. ``supersede``: one statement
-    gives way to another. ``review``: both sides of a contradiction wait for a person. ``archive``:
-    a rule beyond the cap. ``insight``: a new memory that several others show. ``withdraw``: an
-    insight that too little bears out any more.
+    ``merge``: a duplicate is superseded by the first statement. ``supersede``: one statement
+    supersedes another. ``review``: both sides of a contradiction wait for a person. ``archive``: a
+    rule beyond the cap is archived. ``insight``: a new memory derived from several others.
+    ``withdraw``: an insight has too little evidence left.
     """
 
     MERGE = "merge"
@@ -30,7 +30,7 @@ class DreamStep(StrEnum):
 
 
 class DreamStatus(StrEnum):
-    """Whether a dream is only a proposal, stands, or was taken back."""
+    """Whether a dream is a proposal, in force, or undone."""
 
     PROPOSED = "proposed"
     APPLIED = "applied"
@@ -42,15 +42,15 @@ class DreamItem(Value):
     """One change of the diff.
 
     Attributes:
-        step: What it does.
-        before: Ids of the memories that stop standing as they do, or wait from then on.
-        after: Ids of those that stand instead: what they give way to, or an insight.
+        step: Kind of the change.
+        before: Ids of the memories that are superseded, archived, or wait for review.
+        after: Ids of the memories that replace them, or of the insight.
         reasons: Why, machine-readable.
-        evidence: Ids of what an insight rests on.
-        text: What an insight says; of a proposal, and as long as it stands.
-        texts: What the memories of ``before`` and ``after`` say, by id, for whoever looks at the
-            diff; empty for a dream that is only listed.
-        left: Why it was left undone, or could not be taken back; None otherwise.
+        evidence: Ids of the memories that support an insight.
+        text: Text of an insight; only in a proposal and while the insight exists.
+        texts: Contents of ``before`` and ``after``, by id, for display of the diff; empty for a
+            listed dream.
+        left: Why it was skipped, or could not be undone; None otherwise.
     """
 
     step: DreamStep
@@ -64,12 +64,12 @@ class DreamItem(Value):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Of every memory whose state it changes, or that it makes."""
+        """Ids of every memory that it changes or creates."""
         return tuple(dict.fromkeys((*self.before, *self.after)))
 
     @property
     def told(self) -> dict[str, Any]:
-        """What the trail keeps of it: ids and reasons, no words."""
+        """Details for the audit trail: ids and reasons, no content."""
         return {
             "step": self.step.value,
             "before": list(self.before),
@@ -79,28 +79,28 @@ class DreamItem(Value):
         }
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> DreamItem:
-        """Read back what the trail keeps."""
+    def of(cls, details: Mapping[str, Any]) -> DreamItem:
+        """Read an item from its details in the audit trail."""
         names = ("before", "after", "reasons", "evidence")
-        named: dict[str, Any] = {name: tuple(told[name]) for name in names}
-        return cls(step=DreamStep(told["step"]), **named)
+        named: dict[str, Any] = {name: tuple(details[name]) for name in names}
+        return cls(step=DreamStep(details["step"]), **named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dream(Value):
-    """What consolidation changed of one owner, or would.
+    """The applied or proposed changes of one consolidation run.
 
     Attributes:
-        id: Names it for ``undo_dream``; empty for a proposal.
-        status: Where it stands.
-        owner: Path of whose memories.
-        at: When.
+        id: Id for ``undo_dream``; empty for a proposal.
+        status: Proposed, applied or undone.
+        owner: Path of the owner.
+        at: Time of the run.
         items: In the order in which they are applied.
-        more: What was found and left to the next dream: one is of bounded size.
-        memories: Memories looked at.
-        reflected: Whether there was enough that was new to reflect on.
-        usage: What the model cost.
-        diagnostics: Why the model said nothing, or what was wrong in its answer; short names.
+        more: Changes left to the next dream, because the size of a dream is bounded.
+        memories: Number of memories considered.
+        reflected: Whether there was enough new material for a reflection.
+        usage: Cost of the model.
+        diagnostics: Short names of why the model gave no answer, or of errors in its answer.
     """
 
     id: str = ""
@@ -116,10 +116,10 @@ class Dream(Value):
 
     @property
     def done(self) -> tuple[DreamItem, ...]:
-        """The items that were not left."""
+        """The items that were applied or proposed."""
         return tuple(item for item in self.items if item.left is None)
 
     @property
     def left(self) -> tuple[DreamItem, ...]:
-        """The items that were left, with why."""
+        """The skipped items, with reasons."""
         return tuple(item for item in self.items if item.left is not None)

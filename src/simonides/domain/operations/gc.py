@@ -1,4 +1,4 @@
-"""Collecting what has aged out: by which rules, and what it came to."""
+"""Garbage collection of aged memories: rules and report."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from simonides.domain.value import Value
 
 
 class Rule(StrEnum):
-    """Why something is collected, or what else is done about its age; one per memory and run.
+    """The rule that applies to a memory in one run; at most one per memory.
 
-    ``hard_expired``: its hard expiry has passed; it is evicted. ``soft_expired``: its soft expiry
-    has, and nobody has read it for 30 days; likewise. ``in_review``: so it is with one that is
-    spared; a person is asked, nothing is done. ``superseded_old`` and ``evicted_old``: it gave way,
-    or was collected, longer ago than time travel reaches; it is purged. ``stale_marked``: less than
-    0.3 of confidence is left and nobody has confirmed it in 60 days. ``queued``: its staleness is
-    above 0.9. Both are marked stale, and a later run makes them ``stale_evicted``, or ``restored``
-    if somebody has read or confirmed them since. ``read_noted``: somebody reads it though ranking
-    would soon take it for stale, so its state notes the last read.
+    - ``hard_expired``: past its hard expiry; evicted.
+    - ``soft_expired``: past its soft expiry and unread for 30 days; evicted.
+    - ``in_review``: the same for a spared category; a person is asked and nothing is changed.
+    - ``superseded_old``, ``evicted_old``: superseded or evicted longer ago than time travel
+      reaches; purged.
+    - ``stale_marked``: confidence below 0.3 and unconfirmed for 60 days; marked stale.
+    - ``queued``: staleness above 0.9; marked stale.
+    - ``stale_evicted``: marked stale by an earlier run; evicted.
+    - ``restored``: marked stale by an earlier run, but read or confirmed since; active again.
+    - ``read_noted``: read recently, but soon stale for ranking; its state records the last read.
     """
 
     HARD_EXPIRED = "hard_expired"
@@ -37,38 +39,38 @@ class Rule(StrEnum):
 
     @property
     def purges(self) -> bool:
-        """Whether rows go for good."""
+        """Whether rows are physically removed."""
         return self in (Rule.SUPERSEDED_OLD, Rule.EVICTED_OLD)
 
     @property
     def evicts(self) -> bool:
-        """Whether it is not recalled any more from then on."""
+        """Whether the memory is no longer recalled."""
         return self in (Rule.HARD_EXPIRED, Rule.SOFT_EXPIRED, Rule.STALE_EVICTED)
 
 
 def code_of_ids(ids: Iterable[str]) -> str:
-    """Return what an event says of which memories were collected together: SHA-256, as hex,
-    of their ids, sorted, each ended by a line feed.
+    """Return the set digest of memories collected together, for their audit event.
 
-    Their states begin at the time of the event, so who has the rows can compare. It tells no id to
-    who does not know all of them.
+    It is the hexadecimal SHA-256 of the sorted ids, each followed by a line feed. The states of
+    these memories begin at the time of the event, so a reader of the rows can verify the digest.
+    It reveals no id to a reader that does not know all of them.
     """
     return hashlib.sha256("".join(f"{id}\n" for id in sorted(ids)).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GcRules(Value):
-    """By what is collected; days.
+    """Thresholds of garbage collection; times in days.
 
     Attributes:
-        unread_days: How long nobody must have read what is past its soft expiry.
-        history_days: How long superseded and evicted memories, and receipts, are kept.
-        doubtful_below: Confidence that counts as none.
-        unverified_days: How long a doubtful memory may wait to be confirmed.
+        unread_days: Unread time after which a memory past its soft expiry is evicted.
+        history_days: Retention of superseded and evicted memories, and of receipts.
+        doubtful_below: Confidence below which a memory is doubtful.
+        unverified_days: Time that a doubtful memory may wait for confirmation.
         queue_above: Staleness above which a memory is queued for eviction.
-        wait_days: How long one marked stale stands at least. Chosen: a run a day is usual, and
-            two at once must do what one does.
-        spared: Categories that no rule but hard expiry evicts: what users tell agents to do.
+        wait_days: Minimum time between a stale mark and eviction. Chosen: one run a day is usual,
+            and two concurrent runs must have the effect of one.
+        spared: Categories that only hard expiry evicts: instructions of users to agents.
     """
 
     unread_days: float = 30
@@ -82,18 +84,18 @@ class GcRules(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GcReport(Value):
-    """What a collection came to, or, while it goes on, has come to so far.
+    """Result of a collection, final or so far.
 
     Attributes:
-        dry_run: Whether nothing was written: then it is what would have been done.
-        owners: Owners done with.
-        of: Owners there are.
-        rows: Memories looked at, whatever their status.
-        counts: How many memories each rule was applied to; see :class:`Rule`.
-        reads_folded: Entries of the read journal that were folded into counts.
-        receipts_old: Receipts and floors of digests that went because of their age.
-        left: Memories left alone because they were changed meanwhile; the next run looks again.
-        busy: Owners left to another worker who is collecting there.
+        dry_run: Whether nothing was written; the counts then are hypothetical.
+        owners: Finished owners.
+        of: All owners.
+        rows: Memories considered, of any status.
+        counts: Number of memories under each rule; see :class:`Rule`.
+        reads_folded: Entries of the read journal folded into counts.
+        receipts_old: Receipts and floors of digests removed because of their age.
+        left: Memories skipped because of a concurrent change; the next run checks them again.
+        busy: Owners skipped because another worker is collecting there.
     """
 
     dry_run: bool = False
@@ -107,28 +109,28 @@ class GcReport(Value):
     busy: int = 0
 
     def __getitem__(self, rule: str) -> int:
-        """How many memories a rule was applied to."""
+        """Return the number of memories under a rule."""
         return self.counts.get(Rule(rule), 0)
 
     @property
     def evicted(self) -> int:
-        """How many memories are not recalled any more."""
+        """Number of evicted memories."""
         return sum(count for rule, count in self.counts.items() if rule.evicts)
 
     @property
     def purged(self) -> int:
-        """How many rows went for good."""
+        """Number of physically removed rows."""
         return sum(count for rule, count in self.counts.items() if rule.purges)
 
     def counted(self, rule: Rule, memories: int) -> GcReport:
-        """Return the report with so many more memories under a rule."""
+        """Return the report with ``memories`` added to a rule's count."""
         if not memories:
             return self
         counts = {**self.counts, rule: self.counts.get(rule, 0) + memories}
         return replace(self, counts=MappingProxyType({r: counts[r] for r in Rule if r in counts}))
 
     def plus(self, other: GcReport) -> GcReport:
-        """Return both together; which owners there are is this one's to say."""
+        """Return the sum of both reports; ``of`` and ``dry_run`` are this one's."""
         found = replace(
             self,
             owners=self.owners + other.owners,

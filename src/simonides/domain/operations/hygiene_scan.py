@@ -1,4 +1,4 @@
-"""What a hygiene cycle over what is stored has found and done."""
+"""Report of a hygiene cycle over stored memories."""
 
 from __future__ import annotations
 
@@ -13,29 +13,28 @@ from simonides.domain.writing.decision import NO_USAGE, Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HygieneReport(Value):
-    """Counts of one cycle; of a dry run, of what would have been done.
+    """Counts of one cycle; hypothetical for a dry run.
 
     Attributes:
         dry_run: Whether nothing was written.
-        owners: Owners done with.
-        memories: Memories looked at: what stands, verbatim turns and other episodes apart.
-        duplicates: Statements that stood twice; the later one gave way.
-        updates: Statements that a later one of the same subject displaced.
-        resolved: Contradictions that a clear gap of confidence decided.
-        contradictions: Contradictions that wait for a person from now on.
-        reviews_expired: Reviews that nobody has decided in time; see
+        owners: Finished owners.
+        memories: Live memories considered, without verbatim turns and other episodes.
+        duplicates: Duplicate statements; the later one was superseded.
+        updates: Statements superseded by a later one of the same subject.
+        resolved: Contradictions decided by a clear gap of confidence.
+        contradictions: Contradictions that newly wait for a person.
+        reviews_expired: Reviews that expired without a decision; see
             :class:`~simonides.domain.governance.review.ReviewStatus`.
-        stale: Memories that count as stale; collecting deals with them.
-        held_expired: Candidates let go that waited for somebody to decide, or for words that bear
-            them out, and have waited too long.
-        sensitive: Memories in which something was found about which policy, as it is today, would
-            do something; None where nothing was looked at.
-        classes: The same by mark, ``personal:email``; one with several counts for each.
-        left: Findings left alone because a memory was changed meanwhile.
+        stale: Memories that count as stale; garbage collection handles them.
+        held_expired: Held candidates deleted because no decision, or no support, came in time.
+        sensitive: Memories with findings on which the present policy would act; None if not
+            scanned.
+        classes: The same by mark, ``personal:email``; a memory counts under each of its marks.
+        left: Findings skipped because a memory was changed concurrently.
         asked: Pairs that a language model was asked about.
-        unasked: Pairs that it was not asked about: policy's ``model_pairs`` allow no more at once.
-        usage: What the model cost.
-        diagnostics: Why the model said nothing, or what was wrong in its answer; short names.
+        unasked: Pairs beyond the limit ``model_pairs`` of the policy.
+        usage: Cost of the model.
+        diagnostics: Short names of why the model gave no answer, or of errors in its answer.
     """
 
     dry_run: bool = False
@@ -57,26 +56,26 @@ class HygieneReport(Value):
     classes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
     def plus(self, **counts: int) -> HygieneReport:
-        """Return the report with more of some counts; one that is None starts from 0."""
+        """Return the report with increased counts; None counts as 0."""
         more: dict[str, Any] = {
             name: (getattr(self, name) or 0) + count for name, count in counts.items()
         }
         return replace(self, **more)
 
     def seen(self, marks: Mapping[str, int]) -> HygieneReport:
-        """Return the report with more memories by mark, in the order of the marks' names."""
+        """Return the report with more memories by mark, sorted by mark."""
         names = sorted({*self.classes, *marks})
         total = {name: self.classes.get(name, 0) + marks.get(name, 0) for name in names}
         return replace(self, classes=MappingProxyType(total))
 
     def told(self, usage: Usage, *diagnostics: str) -> HygieneReport:
-        """Return the report with what a model cost besides, and what went wrong with it."""
+        """Return the report with more model cost and diagnostics."""
         more = (*self.diagnostics, *diagnostics)
         return replace(self, usage=self.usage + usage, diagnostics=more)
 
     @property
     def counts(self) -> dict[str, int | None]:
-        """Every count by its name, in the order of the attributes; None: not looked at."""
+        """Every count by its name, in the order of the attributes; None if not scanned."""
         names = [each.name for each in fields(self) if each.name not in _NO_COUNTS]
         return {name: getattr(self, name) for name in names}
 

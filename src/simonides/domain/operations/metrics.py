@@ -1,7 +1,7 @@
-"""What is measured, and from which figure on somebody should look.
+"""Metrics and their alert thresholds.
 
-Names of figures are names of series when they are exported. None of them carries a user, an org, a
-key or a word of what is remembered.
+The name of a figure is the name of its exported series. No name holds a user, an org, a key or
+content of memories.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ LATENCY_BOUNDS_S = (
     *(0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05),
     *(0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0),
 )
-"""Upper ends of the classes of latencies, seconds; what took longer is in one class more. Chosen:
-three a decade from a quarter of a millisecond, a small recall, to half a minute, a model's answer.
+"""Upper bounds of the latency buckets, in seconds; one more bucket holds longer times. Chosen:
+three a decade, from 0.25 ms (a small recall) to 30 s (a model's answer).
 """
 
 TIMED = ("recall", "digest", "remember", "capture", "model")
-"""What latencies are kept of. A digest is also a push and a pull; a model is timed by itself, and
-within what has asked it.
+"""Operations with latencies. ``digest`` includes push and pull. The time of a model counts under
+``model`` and also under the operation that called it.
 """
 
 PHASES = ("startup", "executing", "tool_call", "turn_end", "complete")
 """The phases of a task."""
 
 LEAST_SAMPLE = 20
-"""Of how many cases a ratio is told at the least; chosen: the first read in vain is no alert."""
+"""Least number of cases for a ratio; chosen: the first unsuccessful read must not alert."""
 
 
 class Threshold(NamedTuple):
-    """From where on a figure calls for somebody.
+    """Alert threshold of a figure.
 
     Attributes:
-        name: Of the figure.
+        name: Name of the figure.
         alert: The threshold.
-        is_floor: Whether less than it is what alerts; else more is.
-        usual: What is normal, from and to; None where there is no end.
+        is_floor: Whether values below the threshold alert; otherwise values above it do.
+        usual: Normal range, from and to; None for an open end.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Threshold(NamedTuple):
     usual: tuple[float | None, float | None]
 
     def is_crossed(self, value: float | None) -> bool:
-        """Whether a figure alerts; one that is not known does not."""
+        """Whether a figure alerts; an unknown one does not."""
         if value is None:
             return False
         return value < self.alert if self.is_floor else value > self.alert
@@ -64,19 +64,19 @@ THRESHOLDS: tuple[Threshold, ...] = (
     Threshold("scopes_per_user", 50, is_floor=False, usual=(1, 10)),
     Threshold("pii_blocks_per_day", 20, is_floor=False, usual=(0, 5)),
 )
-"""The figures that alert. (Staleness p95, below 0.7 as a rule, is told and does not.)"""
+"""The figures that alert. Staleness p95, usually below 0.7, is reported but does not alert."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alert(Value):
-    """One figure beside its threshold.
+    """One figure with its threshold.
 
     Attributes:
-        name: Of the figure.
-        value: What it is; None where too little has happened to tell.
-        threshold: From where on it alerts.
-        crossed: Whether it does.
-        usual: What is normal, from and to; None where there is no end.
+        name: Name of the figure.
+        value: Current value; None if there are too few cases.
+        threshold: The alert threshold.
+        crossed: Whether it alerts.
+        usual: Normal range, from and to; None for an open end.
     """
 
     name: str
@@ -87,10 +87,10 @@ class Alert(Value):
 
 
 def thresholds_with(alerts: Mapping[str, float]) -> tuple[Threshold, ...]:
-    """Return the thresholds with some set otherwise.
+    """Return the thresholds with some overridden.
 
     Raises:
-        ConfigurationError: If a name is none of theirs.
+        ConfigurationError: If a name is unknown.
     """
     known = [each.name for each in THRESHOLDS]
     if strange := sorted(set(alerts) - set(known)):
@@ -103,7 +103,7 @@ def thresholds_with(alerts: Mapping[str, float]) -> tuple[Threshold, ...]:
 def alerts_of(
     figures: Mapping[str, float | None], thresholds: Sequence[Threshold]
 ) -> tuple[Alert, ...]:
-    """Return each figure that has a threshold beside it, in the order of the thresholds."""
+    """Return each figure that has a threshold, in the order of the thresholds."""
     return tuple(
         Alert(
             name=each.name,
@@ -117,5 +117,5 @@ def alerts_of(
 
 
 def ratio(part: int, whole: int) -> float | None:
-    """Return a share to four digits, None of fewer than :data:`LEAST_SAMPLE`."""
+    """Return a ratio to four digits; None below :data:`LEAST_SAMPLE` cases."""
     return None if whole < LEAST_SAMPLE else round(part / whole, 4)

@@ -1,4 +1,4 @@
-"""What an export or a restore of an owner tells of itself."""
+"""Progress and reports of an owner's export and restore."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from simonides.domain.value import Value
 
 @dataclass(frozen=True, slots=True)
 class CarryProgress(Value):
-    """How far an export or a restore is.
+    """Progress of an export or a restore.
 
     Attributes:
         step: ``writing``; or ``checking``, then ``restoring``.
-        lines: Behind us in this step.
-        of: In all, as far as known.
+        lines: Lines finished in this step.
+        of: Total lines, as far as known.
     """
 
     step: str
@@ -25,14 +25,14 @@ class CarryProgress(Value):
 
 @dataclass(frozen=True, slots=True)
 class ExportReport(Value):
-    """What was exported.
+    """Result of an export.
 
     Attributes:
         path: The file, absolute.
-        owner: Canonical path of whose it is.
+        owner: Canonical path of the owner.
         counts: Lines by type.
-        size_bytes: Of the file.
-        sha256: Hexadecimal, over every line but the last, as that one says.
+        size_bytes: Size of the file.
+        sha256: Hexadecimal, over every line except the last, which holds the same value.
     """
 
     path: str
@@ -44,20 +44,20 @@ class ExportReport(Value):
 
 @dataclass(frozen=True, slots=True)
 class RestoreReport(Value):
-    """What was restored.
+    """Result of a restore.
 
     Attributes:
         path: The file, absolute.
-        owner: Canonical path of whose it is.
-        restored: Whether anything was written; False if all of it stood here already.
+        owner: Canonical path of the owner.
+        restored: Whether anything was written; False if the store already had all of it.
         counts: Lines of the file by type.
         sha256: As in :class:`ExportReport`.
-        waiting: Memories whose vectors are still to be made, in the background.
-        lost_edges: Copies elsewhere that the file names and that are not kept as derived from
-            their originals: none is where a user restores, and where an administrator does those
-            that are not there or do not name their original.
-        foreign_tags: Tombstones and idempotency keys that were made in another store: they are
-            kept, but bind only there.
+        waiting: Memories whose vectors are still to be computed in the background.
+        lost_edges: Derivation edges to copies of other owners that were not restored. A restore by
+            a user drops all of them. A restore by an administrator drops those whose copy is
+            missing or does not name its original.
+        foreign_tags: Tombstones and idempotency keys from another store; they are kept, but take
+            effect only in that store.
     """
 
     path: str

@@ -1,9 +1,9 @@
-"""Making index entries anew: by which recipe a store's entries are written, and what was done.
+"""Reindexing: which recipe writes a store's index entries, and the report.
 
-What made an entry is its recipe: analyser and embedder. A process makes entries of other recipes
-anew when it reads, so answers are right whatever stands in the store. To *write* them back is for
-one recipe at a time, or two processes with different models would undo each other's work for ever.
-Which one it is, a short list of notes in the store says (:func:`in_force`).
+A recipe is an analyser and an embedder. A process rebuilds entries of other recipes in memory when
+it reads, so results are correct for any stored entries. Only one recipe at a time *writes* rebuilt
+entries. Otherwise two processes with different models would overwrite each other's entries for
+ever. A short list of notes in the store selects that recipe (:func:`in_force`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from simonides.domain.value import Value
 
 
 class Recipe(NamedTuple):
-    """What makes index entries.
+    """Analyser and embedder of index entries.
 
     Attributes:
-        tag: The recipe's tag, which its entries carry, as hexadecimal digits; it stands for the
-            layout of entries, too.
+        tag: Tag in the recipe's entries, hexadecimal; it also identifies the layout of entries.
         analyser: Version of the analyser.
         embedder: Model id, empty without one.
     """
@@ -32,16 +31,16 @@ class Recipe(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is called in reports."""
+        """Its name in reports."""
         return f"analyser {self.analyser}, {self.embedder or 'no embedder'}"
 
 
 class Noted(StrEnum):
-    """What is noted of a recipe.
+    """Kind of a recipe note.
 
-    ``seen``: a process that uses it has written, or would have made entries anew. ``taken``: its
-    processes make entries anew from now on, because it is newer than the one before. ``asked``:
-    they do because somebody said so.
+    ``seen``: a process with this recipe wrote entries or wanted to rebuild some. ``taken``: its
+    processes rebuild entries from then on, because it is newer than the previous recipe.
+    ``asked``: they do so because a caller requested it.
     """
 
     SEEN = "seen"
@@ -50,19 +49,19 @@ class Noted(StrEnum):
 
 
 class RecipeNote(NamedTuple):
-    """One line of the store's list."""
+    """One note in the store's list."""
 
     how: Noted
     recipe: Recipe
 
 
 def in_force(notes: Sequence[RecipeNote]) -> Recipe | None:
-    """Return the recipe by which entries are made anew in a store; None if nothing is noted.
+    """Return the recipe that rebuilds a store's entries; None without notes.
 
-    Of those that were taken or asked for it is the one of the highest rank; before any was, the
-    first that was seen. A recipe's rank is its place in the list when it was first noted, or when
-    it was last asked for: so a newer model takes over from an older one once, however long
-    processes with the older one go on, and what somebody asks for goes before both.
+    It is the taken or requested recipe of the highest rank; without one, the first seen. A recipe's
+    rank is its place in the list when it was first noted, or last requested. So a newer model takes
+    over from an older one once, even while processes with the older one continue. A request
+    overrides both.
     """
     ranks = _ranks(notes)
     chosen = [note.recipe for note in notes if note.how is not Noted.SEEN]
@@ -71,10 +70,10 @@ def in_force(notes: Sequence[RecipeNote]) -> Recipe | None:
 
 
 def may_take(notes: Sequence[RecipeNote], recipe: Recipe) -> bool:
-    """Return whether a recipe may be put in force without being asked for.
+    """Return whether a recipe may come into force without a request.
 
-    It may if it is newer than the one in force. A process without an embedder never takes over
-    from one that has one: it would only throw vectors away.
+    It must be newer than the recipe in force. A recipe without an embedder never replaces one with
+    an embedder, because that would discard vectors.
     """
     force = in_force(notes)
     if force is None or force.tag == recipe.tag:
@@ -86,7 +85,7 @@ def may_take(notes: Sequence[RecipeNote], recipe: Recipe) -> bool:
 
 
 def is_noted(notes: Sequence[RecipeNote], recipe: Recipe) -> bool:
-    """Return whether a recipe is in the list at all."""
+    """Return whether a recipe is in the list."""
     return any(note.recipe.tag == recipe.tag for note in notes)
 
 
@@ -100,21 +99,21 @@ def _ranks(notes: Sequence[RecipeNote]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class ReindexReport(Value):
-    """What making the entries of a store anew came to; or, while it goes on, has come to so far.
+    """Result of a reindex, final or so far.
 
     Attributes:
-        recipe: By what they were made, in words.
-        owners: Owners looked at.
-        of: Owners there are to look at.
-        rows: Memories looked at, whatever their status.
-        remade: Entries made anew and written.
-        left: Entries left alone because their memory was changed, forgotten, or made anew by
-            another process meanwhile. What is still of another recipe of them is found next time.
-        failed: Entries that could not be made because the embedder failed. They stand as they
-            were, and are made when it works again.
-        problem: Name of the embedder's last error; None if there was none.
-        newer: By what recipe other processes make entries, which is newer or was asked for; then
-            nothing was done. None otherwise.
+        recipe: Name of the recipe.
+        owners: Finished owners.
+        of: All owners.
+        rows: Memories considered, of any status.
+        remade: Rebuilt and written entries.
+        left: Entries skipped because their memory was concurrently changed, forgotten or reindexed
+            by another process. The next run rebuilds those that still need it.
+        failed: Entries not rebuilt because the embedder failed. They are unchanged, and are
+            rebuilt when the embedder works again.
+        problem: Name of the embedder's last error; None without one.
+        newer: Name of the recipe in force in other processes, which is newer or was requested;
+            then nothing was done. None otherwise.
     """
 
     recipe: str
@@ -129,18 +128,18 @@ class ReindexReport(Value):
 
     @property
     def ok(self) -> bool:
-        """Whether all entries that were looked at are of the recipe, or somebody else's care."""
+        """Whether no entry failed and no other recipe is in force."""
         return self.failed == 0 and self.newer is None
 
 
 @dataclass(frozen=True, slots=True)
 class KeysReport(Value):
-    """What was done to the codes of a store.
+    """Result of re-keying a store's MACs.
 
     Attributes:
-        key: Name of the key under which they are now.
-        owners: Owners looked at.
-        coded: How many of them got codes under that key; the others had them.
+        key: Name of the current key.
+        owners: Owners considered.
+        coded: Owners that got MACs under that key; the others already had them.
     """
 
     key: str

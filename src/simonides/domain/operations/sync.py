@@ -1,4 +1,4 @@
-"""An exchange between a replica and its remote: how far it came, and what it did."""
+"""Synchronisation of a replica with its remote: cursor, reports and status."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from simonides.domain.value import Value, to_us
 from simonides.domain.writing.change import Head
 
 CURSOR = "sync"
-"""Kind of journal entry that a cursor is kept as: in the replica, with its owner, so that it is
-sealed, copied and erased with it."""
+"""Journal entry kind of a cursor. The replica stores it with its owner, so that it is sealed,
+copied and erased with the owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where both sides of an owner stood when they last agreed.
+    """Heads of both sides of an owner when they were last equal.
 
     Attributes:
-        here: The replica's position: all up to it is known there.
-        there: The remote's position: all up to it is known here.
-        consents: What the person had said by then, on both sides.
-        chain: What the remote's audit chain is bound to, 16 bytes: which store it was.
-        met: How long that chain was when this was noted.
+        here: Head of the replica; the remote has everything up to it.
+        there: Head of the remote; the replica has everything up to it.
+        consents: The owner's consents at that time, on both sides.
+        chain: Owner digest in the remote's audit chain, 16 bytes; it identifies the remote store.
+        met: Length of that chain when the cursor was written.
     """
 
     here: Head
@@ -39,8 +39,9 @@ class Cursor:
     met: int = 0
 
     def binds(self, here: Head | None, there: Head | None) -> bool:
-        """Whether it is about these two lives of the owner: neither side was erased, restored or
-        exchanged for another store since.
+        """Whether the cursor is valid for these heads.
+
+        It is if neither side was erased, restored or replaced by another store since.
         """
         if here is None or there is None:
             return False
@@ -77,20 +78,20 @@ def _head(said: list[Any]) -> Head:
 
 @dataclass(frozen=True, slots=True)
 class OwnerSync(Value):
-    """What an exchange did for one owner.
+    """Result of a synchronisation for one owner.
 
     Attributes:
         owner: Canonical path.
-        pushed: Versions that the remote did not have.
-        pulled: Versions that the replica did not have.
-        changed: States that came to be others, on either side.
-        conflicts: Memories that gave way to what the other side had said.
-        forgotten: Memories that went on one side because they were forgotten on the other.
-        consents: A person's words that were taken over, on either side.
-        reviews: Reviews that were taken over, on either side.
-        refused: Why versions were not taken over, with how many: a policy that blocks them where
-            they would have come to, for example. They stay where they are.
-        erased: Whether the owner was erased here because it was erased there.
+        pushed: Versions sent to the remote.
+        pulled: Versions received from the remote.
+        changed: Changed states, on either side.
+        conflicts: Memories superseded by a statement of the other side.
+        forgotten: Memories removed on one side because they were forgotten on the other.
+        consents: Consents copied, to either side.
+        reviews: Reviews copied, to either side.
+        refused: Number of versions not copied, by reason, for example a policy of the receiving
+            store. They stay in the sending store.
+        erased: Whether the replica's owner was erased because the remote's was.
     """
 
     owner: str
@@ -106,12 +107,12 @@ class OwnerSync(Value):
 
     @property
     def did_anything(self) -> bool:
-        """Whether anything was not the same on both sides."""
+        """Whether both sides differed."""
         counts = (self.pushed, self.pulled, self.changed, self.conflicts, self.forgotten)
         return self.erased or any((*counts, self.consents, self.reviews))
 
     def plus(self, other: OwnerSync) -> OwnerSync:
-        """Return both together."""
+        """Return the sum of both; of ``refused`` the larger count by reason."""
         names = {*self.refused, *other.refused}
         refused = {n: max(self.refused.get(n, 0), other.refused.get(n, 0)) for n in sorted(names)}
         return OwnerSync(
@@ -130,12 +131,12 @@ class OwnerSync(Value):
 
 @dataclass(frozen=True, slots=True)
 class SyncReport(Value):
-    """What an exchange did.
+    """Result of a synchronisation.
 
     Attributes:
-        remote: Where the other store is, without credentials.
-        at: When it ended.
-        owners: Of each owner that is exchanged, by path.
+        remote: Location of the remote, without credentials.
+        at: Time of its end.
+        owners: Result of each synchronised owner, by path.
     """
 
     remote: str
@@ -145,14 +146,13 @@ class SyncReport(Value):
 
 @dataclass(frozen=True, slots=True)
 class SyncStatus(Value):
-    """How a replica stands to its remote, without asking the remote.
+    """Status of a replica, without a request to the remote.
 
     Attributes:
-        remote: Where the other store is, without credentials; None if the mode is another.
-        owners: Owners that are exchanged, by path, each with how many of its revisions the remote
-            has not seen.
-        synced_at: When this process last exchanged all of them, or None.
-        problem: Name of the error that the last exchange ended with, or None.
+        remote: Location of the remote, without credentials; None if the store is not a replica.
+        owners: Synchronised owners, by path, with the number of revisions that the remote lacks.
+        synced_at: Last time that this process synchronised all of them, or None.
+        problem: Name of the last synchronisation's error, or None.
     """
 
     remote: str | None

@@ -1,6 +1,6 @@
-"""How much of what is remembered may go into a prompt, when, and on what conditions.
+"""Policy values for prompts: budgets and conditions of digest, push and pull.
 
-Values of the policy that digest, push and pull go by; a receipt keeps those that were in force.
+A receipt keeps the values that were in force.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from simonides.domain.value import Value
 
 MIN_CHARS = 240
 MIN_TOKENS = 100
-"""Least budget of a whole digest: its title and frame fit, and a line of a few words."""
+"""Least budget of a whole digest: room for its title, its frame and one short line."""
 
 MIN_ITEM_CHARS = 24
-"""Content that is cut shorter than this tells nothing and is left out; chosen."""
+"""Content cut shorter than this is useless and left out; chosen."""
 
 
 class Section(StrEnum):
-    """The parts of a digest, in their order; each has a budget of its own.
+    """The sections of a digest, in their order; each has its own budget.
 
-    ``facts`` stand under a key. ``semantic`` is free text. ``turns`` are verbatim. ``documents``
-    are passages of them, which are nobody's memories.
+    ``facts`` have a key. ``semantic`` is free text. ``turns`` are verbatim. ``documents`` are
+    passages of documents, which are not memories.
     """
 
     FACTS = "facts"
@@ -37,7 +37,7 @@ class Section(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget(Value):
-    """What a part of a digest, or all of it, may use up.
+    """Limits of a section of a digest, or of the whole digest.
 
     Attributes:
         items: Most memories.
@@ -52,26 +52,26 @@ class Budget(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestRules(Value):
-    """What a digest shows.
+    """Content rules of a digest.
 
     Attributes:
-        enabled: Whether there is a digest at all; off, its text is empty.
-        floor: Least relevance of what is shown; pinned memories, facts named below and biased
-            preferences are exempt.
+        enabled: Whether digests are made; if not, their text is empty.
+        floor: Least relevance of shown memories; pinned memories, the facts of ``fact_keys`` and
+            ``fact_tags``, and biased preferences are exempt.
         sensitivities: Levels that may be shown.
-        fact_keys: Keys whose memories are always candidates, whatever is asked.
-        fact_tags: Tags of which the same holds.
-        by_keyword: Whether words of the query find memories.
-        by_meaning: Whether its vector does; without an embedder it does nothing.
-        candidates: Most hits that are looked at.
-        item_chars: Longest content of one item; what is longer is cut and marked.
+        fact_keys: Keys whose memories are candidates for every query.
+        fact_tags: Tags whose memories are candidates for every query.
+        by_keyword: Whether to search by the words of the query.
+        by_meaning: Whether to search by its vector; no effect without an embedder.
+        candidates: Most hits to consider.
+        item_chars: Longest content of one item; longer content is cut and marked.
         total: Budget of the whole text, title and frame included.
         facts: Budget of keyed facts.
         semantic: Budget of other facts.
         procedural: Budget of rules and procedures.
-        episodic: Budget of what happened.
+        episodic: Budget of episodes.
         turns: Budget of verbatim turns.
-        documents: Budget of passages of documents, where they are asked for.
+        documents: Budget of passages of documents, if requested.
         passage_chars: Longest text of one passage.
     """
 
@@ -100,7 +100,7 @@ class DigestRules(Value):
         return found
 
     def longest(self, section: Section) -> int:
-        """Return how long the content of one item of a section may be, in characters."""
+        """Return the longest content of one item of a section, in characters."""
         return self.passage_chars if section is Section.DOCUMENTS else self.item_chars
 
     def within(
@@ -111,13 +111,13 @@ class DigestRules(Value):
         item_chars: int | None = None,
         candidates: int | None = None,
     ) -> DigestRules:
-        """Return the rules under which any section may use up all of one budget.
+        """Return rules in which each section may use the whole budget.
 
         Args:
-            total: Of the whole.
+            total: Budget of the whole digest.
             floor: Least relevance.
             item_chars: Longest content of one item; None keeps it.
-            candidates: Most hits that are looked at; None keeps it.
+            candidates: Most hits to consider; None keeps it.
         """
         return replace(
             self,
@@ -136,17 +136,17 @@ class DigestRules(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushRules(Value):
-    """What is put before a model at the start, and when again.
+    """Rules for the memories pushed to a model at the start of a task, and for their refresh.
 
     Attributes:
-        floor: Least relevance; exempt is what :class:`DigestRules` names, preferences under a key,
-            and what belongs to the task itself.
+        floor: Least relevance; exempt are the exemptions of :class:`DigestRules`, keyed
+            preferences, and memories of the task itself.
         items: Most memories.
         tokens: Most tokens of the whole text.
-        chars: Most characters of it.
+        chars: Most characters of the whole text.
         item_chars: Longest content of one item.
-        kinds: Kinds that are pushed; others wait to be pulled.
-        refresh_turns: Turns after which it is looked for again.
+        kinds: Kinds to push; other kinds are available by pull.
+        refresh_turns: Turns between two pushes.
     """
 
     floor: float = 0.8
@@ -160,12 +160,12 @@ class PushRules(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRules(Value):
-    """What is searched for while a model works.
+    """Rules for searches while a model works.
 
     Attributes:
-        items: Memories that a search of the model gets where it names no number.
+        items: Default number of memories for a search by the model.
         tool_items: Memories before a tool call, and after a failed one.
-        input_chars: Characters of a tool's input that are searched for.
+        input_chars: Characters of a tool's input used as the query.
     """
 
     items: int = 5

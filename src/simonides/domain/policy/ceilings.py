@@ -1,9 +1,9 @@
-"""How much models may be asked: ceilings as policy has them, and what a day has used.
+"""Model usage: the policy's ceilings, and the usage of a day.
 
 A ceiling counts three things: *calls*, requests sent to a language model, retries and repairs
-included; *tokens*, those of questions and answers; *embedded*, texts sent to an embedder that is
-no part of the process. What a question may come to is reserved before it is asked and settled
-afterwards, so that several processes together stay under a ceiling.
+included; *tokens* of questions and answers; *embedded*, texts sent to an embedder outside the
+process. The maximum usage of a request is reserved before the request and settled after it. So
+several processes together stay under a ceiling.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ DAY_US = 86_400_000_000
 
 CALLS, TOKENS, EMBEDDED = "calls", "tokens", "embedded"
 COUNTED = (CALLS, TOKENS, EMBEDDED)
-"""What is counted, by name."""
+"""Names of the counters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(Value):
-    """The most of each; None for no limit, 0 for none at all.
+    """Limits of the counters; None for no limit, 0 to forbid all use.
 
     Attributes:
         calls: Requests to a language model.
@@ -41,26 +41,26 @@ class Limits(Value):
 
     @property
     def most(self) -> dict[str, int]:
-        """Those that are limited, by name."""
+        """The existing limits, by name."""
         named = {name: getattr(self, name) for name in COUNTED}
         return {name: limit for name, limit in named.items() if limit is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceilings(Value):
-    """What one operation, one owner's day and one org's day may cost.
+    """Limits of one operation, one owner's day and one org's day.
 
-    Past a ceiling no model is asked: rules decide, and reports say ``ceiling:<which>``.
+    Above a ceiling rules decide without a model, and reports contain ``ceiling:<which>``.
 
     Attributes:
-        write: Of one operation: a capture, an end of a session, a look through what is stored, a
-            dream, an agent run.
-        owner_day: Of one user (or other owner) within a day, UTC.
-        org_day: Of all owners of an org together within a day.
+        write: Limits of one operation: a capture, a session end, a hygiene scan, a dream, an agent
+            run.
+        owner_day: Limits of one user (or other owner) per UTC day.
+        org_day: Limits of all owners of an org together per UTC day.
     """
 
-    # Chosen: a session's end asks seven questions at most, of which the last still finds room for
-    # twenty requests, should all of the endpoint's retries be needed.
+    # Chosen: a session's end asks at most seven questions. Even if all retries of the endpoint are
+    # needed, twenty requests remain for the last one.
     write: Limits = field(
         default_factory=lambda: Limits(calls=100, tokens=300_000, embedded=10_000)
     )
@@ -75,11 +75,11 @@ class Ceilings(Value):
 
 
 class Spent(NamedTuple):
-    """What an owner used on a day.
+    """Usage of an owner on a day.
 
     Attributes:
         day: Days since 1970 UTC.
-        counts: By name; what is reserved for questions under way is among it.
+        counts: Counters by name, reservations of running requests included.
     """
 
     day: int
@@ -93,13 +93,13 @@ class Spent(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayUsage(Value):
-    """What was used on one day.
+    """Usage of one day; counters as in :class:`Limits`.
 
     Attributes:
         day: ISO 8601 date, UTC.
-        calls: As in :class:`Limits`, like the next two.
-        tokens: See there.
-        embedded: See there.
+        calls: Requests to a language model.
+        tokens: Tokens of questions and answers.
+        embedded: Texts sent to an embedder outside the process.
     """
 
     day: str
@@ -110,13 +110,13 @@ class DayUsage(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageReport(Value):
-    """What models have cost an owner, and what they may.
+    """Model usage of an owner, with the ceilings.
 
     Attributes:
-        owner: Path of whose it is.
-        today: Used today, reservations of what is under way included.
-        days: Used on every day asked for that has anything, newest first.
-        ceilings: In force now.
+        owner: Path of the owner.
+        today: Usage of today, reservations of running requests included.
+        days: Usage of the requested days with any usage, newest first.
+        ceilings: Ceilings in force.
     """
 
     owner: str
@@ -131,30 +131,30 @@ def day_of(us: int) -> int:
 
 
 def spent_after(
-    stood: Mapping[str, int], counts: Mapping[str, int], most: Mapping[str, int]
+    before: Mapping[str, int], counts: Mapping[str, int], most: Mapping[str, int]
 ) -> Mapping[str, int] | None:
-    """Return what is used after more is, or None if that is too much.
+    """Return the usage after an addition, or None if it exceeds a limit.
 
     Args:
-        stood: Used before.
-        counts: What is added to it; nothing falls below 0.
-        most: By name the most that there may be of what is added.
+        before: Usage before.
+        counts: Addition to each counter; no counter falls below 0.
+        most: Limits by name, checked for counters that grow.
     """
-    after = {**stood}
+    after = {**before}
     for name, count in counts.items():
-        after[name] = max(stood.get(name, 0) + count, 0)
+        after[name] = max(before.get(name, 0) + count, 0)
         if count > 0 and name in most and after[name] > most[name]:
             return None
     return MappingProxyType({name: count for name, count in sorted(after.items()) if count})
 
 
 def encode_counts(counts: Mapping[str, int]) -> bytes:
-    """Return counts as rows keep them: canonical JSON."""
+    """Return the stored form of counts: canonical JSON."""
     return canonical_json(dict(counts))
 
 
 def decode_counts(body: bytes) -> Mapping[str, int]:
-    """Undo :func:`encode_counts`; what is no count is left out."""
+    """Undo :func:`encode_counts`; invalid counts are left out."""
     raw = json.loads(body) if body else {}
     named = raw if isinstance(raw, dict) else {}
     counts = {name: count for name, count in named.items() if type(count) is int and count >= 0}

@@ -1,4 +1,4 @@
-"""Numbers of the policy for consolidation: rules, model lanes and insights."""
+"""Policy values for consolidation: rules, model extraction and insights."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from simonides.domain.value import Value
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationRules(Value):
-    """What policy says of consolidation.
+    """Policy for consolidation.
 
     Attributes:
-        verbatim_turns: Whether what users and assistants say is kept as it was, too.
-        support_turns: In so many turns of a session what is held back must be found.
-        held_days: So long what found no support waits as evidence for a later session; None for
-            ever.
-        arc_user_turns: A session of fewer turns of the user gets no summary.
-        arc_user_chars: Nor does one in which the user said less, in characters.
+        verbatim_turns: Whether turns of users and assistants are also stored verbatim.
+        support_turns: Number of turns of a session that must support a held candidate.
+        held_days: Time that an unsupported candidate waits as evidence for a later session; None
+            for ever.
+        arc_user_turns: Least user turns of a session with a summary.
+        arc_user_chars: Least characters of user text in a session with a summary.
         arc_chars: Longest summary, in characters.
-        procedural_rules: Most rules that are active for one user; None for no limit.
+        procedural_rules: Most active rules of one user; None for no limit.
     """
 
     verbatim_turns: bool = False  # nothing per turn
@@ -33,17 +33,17 @@ class ConsolidationRules(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneRules(Value):
-    """How a model reads turns for what is worth remembering.
+    """Policy for extraction by a model, in batches of turns.
 
-    Each batch costs one question a lane, and all batches together one for the judge and one for
-    the reconciler: ``2 · batches + 2`` at the most, however long a session was.
+    Each batch costs one question per lane. All batches together cost one question for the judge
+    and one for the reconciler: at most ``2 · batches + 2`` for a session of any length.
 
     Attributes:
-        batch_tokens: Tokens of turns in one question, as estimated.
-        batches: Questions of each lane at the most; the turns that do not fit are left to the
-            rules, the oldest first, and the report says how many.
-        judge: Whether the model also says what is committed, held, to be repeated or dropped.
-        reconcile: Whether the model also says how newcomers stand to what is there.
+        batch_tokens: Estimated tokens of turns in one question.
+        batches: Most questions of each lane. If turns do not fit, only the rules read the oldest
+            ones, and the report has their number.
+        judge: Whether the model also advises to commit, hold, repeat or drop.
+        reconcile: Whether the model also relates new candidates to stored memories.
         summaries: Whether the model writes summaries.
     """
 
@@ -56,14 +56,14 @@ class LaneRules(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectionRules(Value):
-    """When and of what insights are made.
+    """Policy for insights.
 
     Attributes:
-        threshold: Summed importance of what came since the last reflection (0.5 for a normal
-            memory) from which on there is another; None for never.
-        evidence: Memories that an insight must rest on.
-        insights: At the most at once.
-        shown: Memories that are looked at, the newest; all fit in one question.
+        threshold: Summed importance of new memories (0.5 for a normal one) that starts another
+            reflection; None for never.
+        evidence: Least memories that support an insight.
+        insights: Most insights of one reflection.
+        shown: Newest memories to consider; all fit in one question.
     """
 
     threshold: float | None = 10.0  # chosen: twenty ordinary facts

@@ -1,12 +1,12 @@
-"""The relevance floor, and how what is made of the memories that it lets through moves it.
+"""The relevance floor, which adapts to how many of the shown memories the answers use.
 
-A *read* is one digest, push, pull or recall of which it is known afterwards what the answer used.
-After so many of them the floor moves by one step, or stays; the next step takes new reads.
+A *read* is one digest, push, pull or recall with known use in the answer. After a fixed number of
+reads the floor moves by one step or stays; the next decision needs new reads.
 
-A *false positive* is a read of which the floor let memories through and the answer used none of
-them. Counting memories instead, of which an answer rarely uses half, drove the floor to its upper
-limit in all of eight trials on development conversations and cost 17 to 31 % of the hits
-(``benchmarks/floors.py``).
+A *false positive* is a read that showed memories above the floor, none of which the answer used.
+Counting single memories instead was worse, because an answer rarely uses half of them. It drove
+the floor to its upper limit in all of eight trials on development conversations and cost 17 to
+31 % of the hits (``benchmarks/floors.py``).
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from simonides.domain.reading.receipt import Receipt
 from simonides.domain.value import Value
 
 _DECIMALS = 6
-"""Steps of decimal fractions are added up; what binary makes of them beyond this is no wish."""
+"""Rounds away binary errors in sums of decimal steps."""
 
-_NAME_CHARS = 16  # of hexadecimal: among a few dozen reads no two are ever alike
+_NAME_CHARS = 16  # hexadecimal; no collisions among a few dozen reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackRules(Value):
-    """How the floor follows what is used.
+    """Policy for the adaptive floor.
 
     Attributes:
-        enabled: Whether it does; off, the floor is the policy's.
+        enabled: Whether the floor adapts; if not, the policy's floor applies.
         reads: Reads between two decisions.
-        min_hit_rate: Below it the floor is lowered.
-        max_false_positives: Share of the reads that were shown something, in vain; above it the
-            floor is raised.
-        step: By how much.
-        least: The floor is not lowered below it.
-        most: The floor is not raised above it.
+        min_hit_rate: Hit rate below which the floor is lowered.
+        max_false_positives: Share of false positives, among reads that showed memories above the
+            floor, above which the floor is raised.
+        step: Size of one step.
+        least: Lower limit of the floor.
+        most: Upper limit of the floor.
     """
 
     enabled: bool = True
@@ -52,14 +52,14 @@ class FeedbackRules(Value):
 
 @dataclass(frozen=True, slots=True)
 class Served(Value):
-    """What became of the memories of one read.
+    """How an answer used the memories of one read.
 
     Attributes:
         at: Clock of the read.
-        read: Names the read, so that it counts once.
-        hit: Whether the answer used anything that was shown.
-        admitted: Whether the floor let anything through.
-        vain: Whether it did and the answer used none of that.
+        read: Name of the read, so that it counts once.
+        hit: Whether the answer used any shown memory.
+        admitted: Whether any memory reached the floor.
+        vain: Whether any did and the answer used none of them: a false positive.
     """
 
     at: datetime
@@ -71,16 +71,17 @@ class Served(Value):
 
 @dataclass(frozen=True, slots=True)
 class FloorState(Value):
-    """How far an owner's floor has moved, and what has been seen since.
+    """Shift of an owner's floor, and the reads since the last decision.
 
     Attributes:
-        shift: What is added to the policy's floors.
+        shift: Added to the policy's floors.
         reads: Reads since the last decision.
-        hits: Of these, those whose answer used something.
-        admitted: Of these, those in which the floor let something through.
-        vain: Of these, those whose answer used none of it.
-        hit_rate: Hits among the reads at the last decision, 0 to 1; None before the first.
-        false_positives: The vain among the admitted then, likewise.
+        hits: Those reads with a hit; see :class:`Served`.
+        admitted: Those reads with an admitted memory.
+        vain: Those reads that are false positives.
+        hit_rate: Hits per read at the last decision, 0 to 1; None before the first.
+        false_positives: False positives per read with an admitted memory at the last decision, 0
+            to 1; None before the first.
         counted: Names of the reads since the last decision.
     """
 
@@ -94,9 +95,9 @@ class FloorState(Value):
     counted: tuple[str, ...] = ()
 
     def floor(self, base: float, rules: FeedbackRules) -> float:
-        """Return the floor in force for one that the policy sets.
+        """Return the adapted floor for a floor of the policy.
 
-        A policy's own floor beyond the limits stays: tuning only never goes past them.
+        A policy's floor outside the limits stays; adaptation never moves a floor past a limit.
         """
         if not rules.enabled or not self.shift or not base:
             return base
@@ -105,13 +106,13 @@ class FloorState(Value):
         return round(min(base + self.shift, max(base, rules.most)), _DECIMALS)
 
     def after(self, seen: Served, base: float, rules: FeedbackRules) -> FloorState:
-        """Return the state after one more read; a read that was counted changes nothing.
+        """Return the state after one more read; a counted read changes nothing.
 
-        Too many reads in vain raise the floor even where hits are few: showing more would not help.
-        That is why the two rules never pull in two directions.
+        Too many false positives raise the floor even if hits are few: showing more would not help.
+        So the two rules never conflict.
 
         Args:
-            seen: What became of the read.
+            seen: Use of the read.
             base: The policy's floor of the digest.
             rules: Window and limits.
         """
@@ -144,21 +145,20 @@ class FloorState(Value):
 
 
 def observed(receipt: Receipt, used: Collection[str], floor: float) -> Served | None:
-    """Return what became of a read, or None where it says nothing about the floor.
+    """Return how an answer used a read, or None if the read says nothing about the floor.
 
-    A read without a floor tells as well: of what it returned, what lies below the floor would not
-    have been shown, so that it counts neither as shown in vain nor, if it was used, as a hit.
-    Memories that are exempt from the floor (pinned, named by the policy, biased preferences) make
-    hits, and no false positives.
+    A read without a floor counts too. Its memories below the floor in force would not have been
+    shown, so they are neither hits nor false positives. Memories exempt from the floor (pinned,
+    named by the policy, biased preferences) count as hits but never as false positives.
 
     Args:
-        receipt: Of the read.
+        receipt: Receipt of the read.
         used: Ids of the memories that the answer used.
         floor: The floor in force for such a read.
 
     Returns:
-        None if the caller asked for a higher floor of its own: what that kept away, the floor in
-        force would have shown.
+        None if there is no floor in force, or if the caller set a higher one: that hid memories
+        which the floor in force would have shown.
     """
     asked = receipt.floor or 0.0
     if asked > floor or not floor:

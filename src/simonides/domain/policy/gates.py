@@ -1,4 +1,4 @@
-"""What long-term memory tells repetition, conflict and news apart by."""
+"""Rules by which long-term memory distinguishes repetition, conflict and new facts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class GateRules(Value):
     """Thresholds of the gates and of conflict resolution.
 
     Attributes:
-        near_text: Jaccard index of the words of two texts from which on they may be one statement.
-        near_meaning: Cosine of two embeddings above which their texts may be.
+        near_text: Least Jaccard index of two texts' words at which they may be one statement.
+        near_meaning: Cosine of two embeddings above which their texts may be one statement.
         no_news: Jaccard index above which an inferred text that adds nothing is dropped.
-        confidence_gap: From so much on, the more confident of two values is believed.
+        confidence_gap: Least difference at which the more confident of two values wins.
     """
 
     near_text: float = 0.85
@@ -40,21 +40,20 @@ class SlotRules(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongTermRules(Value):
-    """Everything that long-term memory decides by; policy gives it."""
+    """The policy's rules for long-term memory."""
 
     gates: GateRules = field(default_factory=GateRules)
     slots: SlotRules = field(default_factory=SlotRules)
 
 
 class Shape(NamedTuple):
-    """What a text is compared with others by, made of its index entry; who hands it on need not
-    know what is in it.
+    """Features of a text for comparison with others, made from its index entry; opaque to callers.
 
     Attributes:
-        spot: Stands for the place and kind within which it is compared.
-        firm: A mixture of its firm terms, those for which no other word stands; 0 without any.
+        spot: Hash of the place and kind within which it is compared.
+        firm: Combined hash of its firm terms, those without synonyms; 0 without any.
         terms: Numbers of its distinct terms.
-        vector: int8 components of its embedding, empty where there is none.
+        vector: int8 components of its embedding, empty without one.
     """
 
     spot: int
@@ -64,13 +63,13 @@ class Shape(NamedTuple):
 
 
 class Need(NamedTuple):
-    """Which words a text must have to be worth comparing with another; by numbers of terms.
+    """Terms that a text must have to be a candidate for comparison; by numbers of terms.
 
     Attributes:
-        terms: What both are about.
-        least: How many of them it must have.
-        one_of: Of these it must have one besides; empty asks for none.
-        above: Least cosine to the other text; below 0 it may have none at all.
+        terms: Shared topic terms.
+        least: Least number of ``terms`` that the text must have.
+        one_of: Terms of which it must also have at least one; empty for no such condition.
+        above: Least cosine to the other text; below 0 the text needs no vector.
     """
 
     terms: frozenset[int]

@@ -1,4 +1,4 @@
-"""What is to be done about what hygiene finds, class by class."""
+"""Policy's actions on hygiene findings, by class."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ from simonides.domain.writing.finding import (
 
 
 class Action(StrEnum):
-    """What becomes of a text with a finding, strictest first.
+    """Action on a text with a finding, strictest first.
 
-    ``block``: it is not stored. ``hold``: it waits, recalled by nobody, until somebody decides
-    about it; no secret does, for what waits may lie there in plain: a policy file that would have
-    it so is refused, and other policies block. ``redact``: the place is struck out, the rest is
-    stored; where that leaves nothing usable, as in a key, it is blocked. ``encrypt``: it is stored
-    as ``sensitive``, by a store that seals what lies in it; no other takes a policy that says so.
-    ``flag``: it is stored as ``sensitive``, and the trail says why. ``allow``: nothing.
+    - ``block``: the text is not stored.
+    - ``hold``: it is never recalled until a person decides. Secrets are never held, because held
+      text may be stored unencrypted: a policy file that holds secrets is refused, and other
+      policies block them instead.
+    - ``redact``: the match is redacted and the rest stored; where the rest is unusable, as in a
+      key, the text is blocked.
+    - ``encrypt``: it is stored as ``sensitive``, and only by an encrypting store; other stores
+      refuse such a policy.
+    - ``flag``: it is stored as ``sensitive``, and the audit trail has the reason.
+    - ``allow``: no action.
     """
 
     BLOCK = "block"
@@ -40,21 +44,21 @@ _SETTLED = (Opinion.CONFIRMED, Opinion.CLEARED)
 PERSONAL_RULES = (
     "email", "phone", "card", "iban", "ssn", "national-id", "ip", "address", "driver-licence",
 )  # fmt: skip
-"""Rules of the detector of personal data; few enough to have an action each."""
+"""Rules of the detector of personal data; few enough for one action each."""
 
 CLASSES = frozenset(
     {concern.value for concern in Concern}
-    # Of some 200 rules for secrets those that go by the words around: others know a format.
+    # These two of some 200 secret rules match by the words around; the others match a format.
     | {"secret:password", "secret:assigned"}
     | {f"{Concern.PERSONAL}:{rule}" for rule in PERSONAL_RULES}
 )
-"""What a policy may name an action for: a concern, or a mark of it, which counts before that."""
+"""Classes with an action in a policy: a concern, or a mark, which overrides its concern."""
 
 STRUCK_OUT = "[redacted {}]"
-"""What stands in the place of what was redacted; the mark goes in."""
+"""Replacement for redacted text; filled with the mark."""
 
 TEXT_FIELDS = frozenset({"content", "quote", "speaker", "tags", "metadata", "triple"})
-"""Fields in which a place can be struck out; the rest are names, which would name another thing."""
+"""Fields that can be redacted; the others are names, which must not change."""
 
 
 def no_actions() -> Mapping[str, Action]:
@@ -64,42 +68,39 @@ def no_actions() -> Mapping[str, Action]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HygieneRules(Value):
-    """What policy does about findings.
+    """Policy for findings.
 
     Attributes:
-        high: Action on what is of high severity and of no class below.
-        suspicious: The same for what is suspicious.
+        high: Action on findings of high severity without a class in ``classes``.
+        suspicious: Action on suspicious findings without a class in ``classes``.
         classes: Actions by class, see :data:`CLASSES`.
-        model_pairs: Of how many pairs of statements a language model, where there is one, is asked
-            in one look through an owner's memories whether they contradict each other; 0
-            for none.
-        second_look: Of which severities poison is looked at again before it is judged, where there
-            is a classifier for that.
-        second_looks: At how many texts of one write at most.
-        confirmed: Action on what the second look confirms.
-        cleared: The same for what it clears. The text stays external all the same.
+        model_pairs: Most pairs of statements that a language model, if configured, checks for
+            contradiction in one scan of an owner's memories; 0 for none.
+        second_look: Severities of poison findings that a classifier, if configured, checks again
+            before the judgement.
+        second_looks: Most texts of one write with a second check.
+        confirmed: Action on confirmed findings.
+        cleared: Action on cleared findings. The text stays external.
     """
 
     high: Action = Action.BLOCK
     suspicious: Action = Action.FLAG
     classes: Mapping[str, Action] = field(default_factory=no_actions)
     model_pairs: int = 20  # chosen: some 2,000 tokens of sentences as people say them
-    # Chosen: what a rule is sure of is not for a model to talk away.
+    # Chosen: a model must not overrule a certain rule.
     second_look: tuple[Severity, ...] = (Severity.SUSPICIOUS,)
-    second_looks: int = 5  # chosen: one question each, while somebody waits
+    second_looks: int = 5  # chosen: one question each, while the caller waits
     confirmed: Action = Action.BLOCK
     cleared: Action = Action.ALLOW
 
     @property
     def encrypts(self) -> bool:
-        """Whether any action takes a store that seals."""
+        """Whether any action needs an encrypting store."""
         named = (self.high, self.suspicious, self.confirmed, self.cleared)
         return Action.ENCRYPT in (*named, *self.classes.values())
 
     def action_on(self, finding: Finding) -> Action:
-        """Return what is done: by what a second look has settled; else by the finding's mark, else
-        its concern, else its severity.
-        """
+        """Return the action: by a settled second check, else mark, else concern, else severity."""
         if finding.second is not None and finding.second.opinion in _SETTLED:
             is_sure = finding.second.opinion is Opinion.CONFIRMED
             return self._possible(self.confirmed if is_sure else self.cleared, finding)
@@ -109,7 +110,7 @@ class HygieneRules(Value):
         return self._possible(named, finding)
 
     def _possible(self, named: Action, finding: Finding) -> Action:
-        """Return an action, or the stricter one where it cannot be done."""
+        """Return the action, or ``block`` if it is impossible for the finding."""
         if named is Action.REDACT and finding.field not in TEXT_FIELDS:
             return Action.BLOCK
         if named is Action.HOLD and finding.concern is Concern.SECRET:

@@ -1,4 +1,4 @@
-"""What a scope may hold, and by what it is decided which of its memories goes."""
+"""Quotas of a scope, and the order of eviction."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, NamedTuple, TypeAlias
 from simonides.domain.value import Value
 
 Numbers: TypeAlias = Any
-"""A number, or an array with one for each memory; what is done with it is arithmetic only."""
+"""A number, or an array with one for each memory; used for arithmetic only."""
 
 QUOTA_EXCEEDED = "quota_exceeded"
-"""Reason of a write for which there is no room; what is full follows a colon."""
+"""Reason of a write refused by a quota; a colon and the quota's name follow."""
 
 
 class Eviction(StrEnum):
-    """Which memory goes first where a quota is full.
+    """Eviction order at a full quota.
 
-    ``value``: the one of the least retention value. ``lru``: the one not used for the longest
-    time. ``fifo``: the one recorded first. ``ttl``: the one that would expire first.
+    ``value``: least retention value first. ``lru``: least recently used first. ``fifo``: first
+    recorded first. ``ttl``: earliest expiry first.
     """
 
     VALUE = "value"
@@ -30,12 +30,12 @@ class Eviction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quotas(Value):
-    """What may be written; None is no limit.
+    """Limits of writes; None is no limit.
 
     Attributes:
-        memories: Memories that stand in one scope, verbatim turns not counted.
-        turns: Verbatim turns that stand in one scope.
-        eviction: What gives way to a newcomer where one of these is full.
+        memories: Live memories in one scope, without verbatim turns.
+        turns: Live verbatim turns in one scope.
+        eviction: Eviction order when ``memories`` or ``turns`` is full.
         writes_per_minute: Writes of one owner in one process within 60 seconds.
         org_bytes: Content of an org and all its users, in bytes, by the last sweep.
     """
@@ -48,15 +48,15 @@ class Quotas(Value):
 
 
 class Uses(NamedTuple):
-    """What of a memory, or of many, says whether it is worth keeping.
+    """Inputs of the retention value, of one memory or of many.
 
     Attributes:
         staleness: 0 to 1.
         confidence: 0 to 1.
         importance: 0.5 to 1.
-        idle_days: Since it was last said, confirmed, changed or read.
-        age_days: Since it was recorded.
-        left_days: Until it expires for good; infinite for never.
+        idle_days: Days since it was last said, confirmed, changed or read.
+        age_days: Days since it was recorded.
+        left_days: Days until hard expiry; infinite for never.
     """
 
     staleness: Numbers

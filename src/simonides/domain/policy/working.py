@@ -1,4 +1,4 @@
-"""What a task has in front of it: constraints, the talk so far, and within which bounds (WM)."""
+"""Working memory of a task: constraints, the conversation so far, and their limits."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from simonides.domain.writing.decision import NO_USAGE, Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkingRules(Value):
-    """Within which bounds working memory stays; all are settings.
+    """Limits of working memory; all are settings.
 
     Attributes:
-        observations: Most observations that are shown.
-        observation_chars: Longest of one.
-        constraints: Most constraints that are shown.
-        scratchpad_chars: Longest scratchpad.
-        conversation_tokens: What the talk may cost before its older half is summarised.
-        warn_at: Share of that from which there is a warning.
-        summary_share: Share of that which the summary may take; chosen.
-        kept_chars: Longest text that a task leaves of one observation or note; chosen, as a memory
-            is recalled whole.
-        task_days: So long after its last entry a task that has a session of its own counts as
-            left, in days; chosen, so that what stopped on Friday goes on on Monday.
+        observations: Most observations shown.
+        observation_chars: Longest shown observation, in characters.
+        constraints: Most constraints shown.
+        scratchpad_chars: Longest scratchpad, in characters.
+        conversation_tokens: Token budget of the conversation; above it the older half is
+            summarised.
+        warn_at: Share of that budget at which the pressure is ``warning``.
+        summary_share: Share of that budget for the summary; chosen.
+        kept_chars: Longest text promoted from one observation or note, in characters; chosen,
+            because a memory is recalled whole.
+        task_days: Days after its last entry at which a task with its own session counts as
+            abandoned; chosen, so that a task stopped on Friday can continue on Monday.
     """
 
     observations: int = 5
@@ -42,11 +43,11 @@ class WorkingRules(Value):
 
 @dataclass(frozen=True, slots=True)
 class Constraint(Value):
-    """What a task must hold to.
+    """A constraint on a task.
 
     Attributes:
         text: One sentence.
-        importance: Which stay where there are more than can be shown.
+        importance: Priority if not all constraints can be shown.
     """
 
     text: str
@@ -54,8 +55,9 @@ class Constraint(Value):
 
 
 class Pressure(StrEnum):
-    """How full the talk's budget is: from ``warning`` on a host may shorten what it sends,
-    at ``full`` the older half was summarised.
+    """Usage of the conversation budget.
+
+    From ``warning`` on a host may shorten its messages; at ``full`` the older half was summarised.
     """
 
     LOW = "low"
@@ -65,13 +67,13 @@ class Pressure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Message(Value):
-    """A turn of the talk, verbatim but for what policy strikes out.
+    """A turn of the conversation, verbatim except for policy's redactions.
 
     Attributes:
-        role: Who spoke.
-        text: What was said.
-        speaker: Name of who spoke, where known.
-        tokens: What it costs.
+        role: Role of the speaker.
+        text: Text of the turn.
+        speaker: Name of the speaker, if known.
+        tokens: Its tokens.
     """
 
     role: Role
@@ -82,17 +84,17 @@ class Message(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Talk(Value):
-    """The talk as it is in front of a model.
+    """The conversation as shown to a model.
 
     Attributes:
-        summary: What earlier turns said, marked as a summary; None where all turns are here.
-        messages: The turns since, oldest first.
-        tokens: What all of it costs.
-        budget: What it may.
-        pressure: How full that was when the last turn came.
-        summarised: Turns that the summary stands for.
-        usage: What the summary cost, if one was made when the last turn came.
-        diagnostics: Why no model took part in it though there is one.
+        summary: Summary of earlier turns, marked as one; None if all turns are in ``messages``.
+        messages: The later turns, oldest first.
+        tokens: Tokens of the whole.
+        budget: Token budget.
+        pressure: Usage of the budget at the last turn.
+        summarised: Number of summarised turns.
+        usage: Cost of the summary, if the last turn caused one.
+        diagnostics: Why a configured model was not used for the summary.
     """
 
     summary: str | None

@@ -1,4 +1,4 @@
-"""The layers that a read may look in: what is remembered, and documents beside it."""
+"""A parsed read request, and the layers that a read may search."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from simonides.domain.value import Value, shown
 
 
 class Layer(StrEnum):
-    """A storage stratum that is searched: ``l1`` is the log of a session, ``l2`` long-term memory,
-    ``l3`` external knowledge.
+    """A searchable storage layer.
+
+    ``l1`` is the session log, ``l2`` long-term memory, ``l3`` external knowledge.
     """
 
     L1 = "l1"
@@ -25,21 +26,21 @@ class Layer(StrEnum):
 
 
 EVERY = "all"
-"""What a caller says who means memory and documents; what a session said is asked by itself."""
+"""The caller's name for memory and documents; the session log is searched separately."""
 
 MEMORY: tuple[Layer, ...] = (Layer.L2,)
-"""What is read where nobody asks for more."""
+"""The default layers."""
 
 
 def layers_of(field: str, raw: object) -> tuple[Layer, ...]:
-    """Return the layers that a caller names, in their order, each once.
+    """Return the named layers in the order of :class:`Layer`, each once.
 
     Args:
-        field: How errors name the argument.
-        raw: ``l1``, ``l2``, ``l3`` or ``all``, or several names but ``l1``.
+        field: Name of the argument in errors.
+        raw: ``l1``, ``l2``, ``l3`` or ``all``, or several names without ``l1``.
 
     Raises:
-        InvalidInput: If a name is none, there is no name, or ``l1`` is one of several.
+        InvalidInput: If a name is unknown, there is no name, or ``l1`` is one of several.
     """
     if raw == EVERY:
         return (Layer.L2, Layer.L3)
@@ -56,22 +57,22 @@ def layers_of(field: str, raw: object) -> tuple[Layer, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Cue(Value):
-    """What is asked, parsed and bounded.
+    """A parsed and bounded read request.
 
     Attributes:
         query: Text; may be empty.
         limit: At most this many hits.
         scopes: Scopes to read, nearest first.
         kinds: Kinds to read; empty means all.
-        filter: What must hold of a memory, or None.
+        filter: Condition on memories, or None.
         floor: Least calibrated score, or None for no floor.
         bias_keys: Keys that get the preference bonus.
         bias_categories: Categories whose keyed memories get it.
         known_at: System time to read as of, or None for now.
         valid_at: World time at which a fact must hold, or None for the clock's now.
-        agent: Who reads, for audiences.
-        purpose: What for, for purposes.
-        layers: Where to look.
+        agent: The reading agent, checked against audiences.
+        purpose: Purpose of the read, checked against the memories' purposes.
+        layers: Layers to search.
     """
 
     query: str

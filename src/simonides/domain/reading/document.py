@@ -1,7 +1,7 @@
-"""Documents that are looked up when they are needed: passages, and what of them could not be read.
+"""Passages of external documents, and documents that could not be read.
 
-A passage is shown as a memory is (:func:`as_memory`), marked as external and cited by where it
-stands; it is never stored.
+A passage is shown like a memory (:func:`as_memory`), marked as external and cited by its location.
+It is never stored.
 """
 
 from __future__ import annotations
@@ -25,29 +25,28 @@ from simonides.domain.trust import Sensitivity, Source
 from simonides.domain.value import Value
 
 MARKS = "marks"
-"""Name in a passage's metadata under which stands what hygiene has found in it."""
+"""Name of the hygiene findings in a passage's metadata."""
 
 WITHHELD = "withheld"
-"""Name of the fact that policy keeps it out of prompts."""
+"""Name of the metadata flag for a passage that policy keeps out of prompts."""
 
 MAX_NAME = 512
-"""Characters of a location, a title or a heading that are kept; chosen: longer ones name nothing
-any more."""
+"""Maximum characters of a location, a title or a heading; chosen: longer ones are not names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage(Value):
-    """A piece of a document, as a source found it.
+    """A piece of a document, as returned by a source.
 
     Attributes:
-        location: Where the document is, as a person would name it: its path below the folder, with
-            ``/`` between its parts, or its URL.
-        text: The words.
-        title: Of the document; empty where it has none.
-        heading: Titles of the sections that it stands in, from the outermost, joined by `` > ``.
-        page: Of the document, from 1, where it has pages.
-        line: Of the document, from 1, where the piece begins; where it has lines.
-        changed_at: When the document was last changed, or None where nobody knows.
+        location: Path of the document below the source's folder, with ``/`` as separator, or its
+            URL.
+        text: Text of the passage.
+        title: Title of the document; empty without one.
+        heading: Titles of the enclosing sections, outermost first, joined by `` > ``.
+        page: Page of the document, from 1, or None.
+        line: First line of the passage in the document, from 1, or None.
+        changed_at: Last change of the document, or None if unknown.
     """
 
     location: str
@@ -61,14 +60,14 @@ class Passage(Value):
 
 @dataclass(frozen=True, slots=True)
 class Skipped(Value):
-    """A document that a source has and could not read.
+    """A document that a source could not read.
 
     Attributes:
         location: As in :class:`Passage`.
-        reason: ``too_large``, ``too_many``, ``binary``, ``encoding``, ``kind`` (nothing here reads
-            files of this kind), ``link``, ``special`` (neither file nor folder), ``unreadable``,
+        reason: ``too_large``, ``too_many``, ``binary``, ``encoding``, ``kind`` (no reader for this
+            kind of file), ``link``, ``special`` (neither file nor folder), ``unreadable``,
             ``broken``, ``too_deep``, ``changing``, ``empty`` or ``extra_missing``.
-        advice: What to do about it, or empty.
+        advice: Remedy, or empty.
     """
 
     location: str
@@ -78,12 +77,13 @@ class Skipped(Value):
 
 @dataclass(frozen=True, slots=True)
 class Found(Value):
-    """What a source answers.
+    """Answer of a source.
 
     Attributes:
-        passages: Best first, or in the order of the documents where all are given.
-        skipped: What could not be read, by location.
-        revision: Of a source that gives all it has: the same text means the same passages.
+        passages: Best first; in document order if the source returns all.
+        skipped: Unreadable documents, by location.
+        revision: Version of a source that returns all its passages: equal texts mean equal
+            passages.
     """
 
     passages: tuple[Passage, ...]
@@ -93,14 +93,14 @@ class Found(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceReport(Value):
-    """How a source of documents stands, for who may read it.
+    """Status of a document source, for its permitted readers.
 
     Attributes:
-        name: Of the source.
+        name: Name of the source.
         scope: Canonical path of the scope for which it was registered.
-        documents: That it gave passages of; None where it is asked anew each time.
-        passages: That stand in its index; None likewise.
-        problem: Why it could not answer when it was asked last, or None.
+        documents: Number of indexed documents; None if the source is queried each time.
+        passages: Number of indexed passages; None if the source is queried each time.
+        problem: Why the last query failed, or None.
         skipped: Documents that it could not read.
     """
 
@@ -113,16 +113,16 @@ class SourceReport(Value):
 
 
 def source_name(given: str) -> str:
-    """Return a name that a source may have, made of the name of a folder or a host."""
+    """Return a valid source name made from the name of a folder or a host."""
     kept = "".join(char if char.isalnum() or char in "._-" else "-" for char in given)
     return kept[:64].strip(".-") or "documents"
 
 
 def check_source_name(name: object) -> str:
-    """Return the name of a source if it may have it.
+    """Return the name of a source if it is valid.
 
     Raises:
-        InvalidInput: If not.
+        InvalidInput: If it is not.
     """
     if not isinstance(name, str) or not name or name != source_name(name):
         raise InvalidInput("source.name", "must be 1 to 64 letters, digits and ._-")
@@ -130,17 +130,16 @@ def check_source_name(name: object) -> str:
 
 
 def passage_id(source: str, scope: Scope, passage: Passage, nth: int = 0) -> str:
-    """Return the id of a passage: the same text in the same place of a source has the same one.
+    """Return the id of a passage: the same text in the same place of a source has the same id.
 
-    What is changed has another, so that a citation never comes to mean other words; what is added
-    before it changes nothing. It has the form of a UUID (version 8, RFC 9562), as all that can be
-    cited has, and of no memory's.
+    A changed text has another id, so a citation never refers to other words. Text added before it
+    does not change the id. It is a UUID of version 8 (RFC 9562); ids of memories have version 7.
 
     Args:
         source: Name of the source.
-        scope: For which it is registered.
-        passage: Where it stands, and what it says.
-        nth: How many passages of the same text stand before it in the same document.
+        scope: Scope for which the source is registered.
+        passage: The passage.
+        nth: Number of earlier passages with the same text in the same document.
     """
     named = (source, scope.path, passage.location, passage.heading, passage.text, str(nth))
     digest = hashlib.sha256()
@@ -163,21 +162,21 @@ def as_memory(
     marks: Sequence[str] = (),
     withheld: bool = False,
 ) -> Memory:
-    """Return a passage as reads show it: external, with where it can be looked up.
+    """Return a passage in the form of a memory: external, with its location.
 
     Args:
         source: Name of the source.
-        scope: For which it is registered.
-        passage: What was found.
-        content_hash: Of its text, as memories have it.
-        read_at: The clock; stands for a change that nobody knows the time of.
+        scope: Scope for which the source is registered.
+        passage: The passage.
+        content_hash: Hash of its text, as for memories.
+        read_at: The clock; replaces an unknown time of change.
         nth: As for :func:`passage_id`.
-        marks: What hygiene has found in it.
+        marks: Hygiene findings in the text.
         withheld: Whether policy keeps it out of prompts.
     """
     at = passage.changed_at or read_at
     id = passage_id(source, scope, passage, nth)
-    told = {
+    metadata = {
         "source": source,
         "path": passage.location,
         "title": passage.title,
@@ -204,16 +203,16 @@ def as_memory(
         origin=Origin(name=f"{source}:{passage.location}"),
         confidence=Source.EXTERNAL.default_confidence,
         sensitivity=Sensitivity.PRIVATE,
-        metadata={name: value for name, value in told.items() if value not in (None, "")},
-        # What is read anew each time does not age in between.
+        metadata={name: value for name, value in metadata.items() if value not in (None, "")},
+        # A passage is read again each time, so it does not age.
         timeless=True,
     )
 
 
 def citation(memory: Memory) -> str:
-    """Return where a passage can be looked up: source and path, then heading, page or line."""
-    told: dict[str, Any] = dict(memory.metadata)
-    where = f"{told.get('source', '')}: {told.get('path', '')}"
-    if "page" in told:
-        return f"{where}, page {told['page']}"
-    return f"{where}, line {told['line']}" if "line" in told else where
+    """Return the location of a passage: source and path, then page or line."""
+    known: dict[str, Any] = dict(memory.metadata)
+    where = f"{known.get('source', '')}: {known.get('path', '')}"
+    if "page" in known:
+        return f"{where}, page {known['page']}"
+    return f"{where}, line {known['line']}" if "line" in known else where

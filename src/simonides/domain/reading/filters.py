@@ -1,9 +1,9 @@
-"""What a read asks of the fields of a memory: a typed tree, parsed once at the edge (RE).
+"""Filters on the fields of a memory: a typed tree, parsed once at the edge.
 
-A filter is plain data, ``{"kind": "semantic", "confidence": {"$gte": 0.7}}``; :func:`parse_filter`
-makes it a closed union of values that evaluation consumes with ``match``, and :func:`spelled`
-writes it down again. What is absent equals nothing, is in no order and contains nothing; so
-``$ne``, ``$nin`` and ``$not`` find what lacks the field too.
+A filter is plain data, ``{"kind": "semantic", "confidence": {"$gte": 0.7}}``. :func:`parse_filter`
+turns it into a closed union of values for ``match``; :func:`spelled` is its inverse. A missing
+field equals nothing, has no order and contains nothing. So ``$ne``, ``$nin`` and ``$not`` also
+match memories without the field.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ MAX_CONDITIONS = 256
 """Most conditions of one filter, the values of ``$in`` counted; chosen, far above use."""
 
 MAX_TEXT = 4096
-"""Longest text to compare with, in characters; chosen, far above any name."""
+"""Maximum length of an operand text, in characters; chosen, far above any name."""
 
 METADATA = "metadata."
 
 
 class Relation(StrEnum):
-    """How a value lies to the one that is named."""
+    """Order of a field's value relative to the operand."""
 
     GT = "$gt"
     GTE = "$gte"
@@ -44,7 +44,7 @@ class Relation(StrEnum):
 
 
 class _Node(Value):
-    """A filter is plain data as callers write it."""
+    """Base of the filter nodes; their plain data is the caller's form."""
 
     __slots__ = ()
 
@@ -54,7 +54,7 @@ class _Node(Value):
 
 @dataclass(frozen=True, slots=True)
 class OneOf(_Node):
-    """The field equals one of the values; of tags, one of them does."""
+    """The field, or one of the tags, equals one of the values."""
 
     field: str
     values: tuple[Any, ...]
@@ -62,7 +62,7 @@ class OneOf(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Ordered(_Node):
-    """The field lies before or after a value of its own type."""
+    """The field is less or greater than a value of its own type."""
 
     field: str
     relation: Relation
@@ -71,7 +71,7 @@ class Ordered(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Contains(_Node):
-    """A text holds the value as a part, tags and lists as a member."""
+    """A text contains the value as a substring; tags and lists, as a member."""
 
     field: str
     value: Any
@@ -79,7 +79,7 @@ class Contains(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Exists(_Node):
-    """The field has a value; of tags, there are some."""
+    """The field has a value, or the memory has tags."""
 
     field: str
 
@@ -106,7 +106,7 @@ class Not(_Node):
 
 
 Filter: TypeAlias = OneOf | Ordered | Contains | Exists | AllOf | AnyOf | Not
-"""What must hold of a memory."""
+"""A condition on a memory."""
 
 ScopeOf: TypeAlias = Callable[[str], Scope]
 """Reads the name or the path of a scope."""
@@ -147,9 +147,9 @@ _FIELDS: Mapping[str, _Sort | type[StrEnum]] = MappingProxyType(
     }
 )
 FILTER_FIELDS = tuple(_FIELDS)
-"""Fields that a filter may name beside ``metadata.…``. ``at`` is when something was said or
-happened: ``valid_from``, or else ``created_at``; ``origin`` is the name of what it was read
-from."""
+"""Fields that a filter may name, in addition to ``metadata.…``. ``at`` is the time when something
+was said or happened: ``valid_from``, or else ``created_at``. ``origin`` is the name of the
+origin."""
 
 _RANKED = (Importance, Sensitivity)
 _EQUAL = ("$eq", "$ne", "$in", "$nin", "$exists")
@@ -160,17 +160,17 @@ _JOINING = ("$and", "$or")
 def parse_filter(
     raw: object, scope_of: ScopeOf, *, at: str = "filter", max_depth: int = MAX_DEPTH
 ) -> Filter | None:
-    """Return the tree of a filter, or None where nothing is asked.
+    """Return the tree of a filter, or None without conditions.
 
     Args:
         raw: A mapping of fields to values or to operators with their operands.
-        scope_of: Reads what ``scope`` is compared with.
-        at: How errors name the whole.
+        scope_of: Parses the operands of ``scope``.
+        at: Name of the filter in errors.
         max_depth: Deepest nesting.
 
     Raises:
         InvalidInput: If a field or an operator is unknown, an operand is of the wrong type, or
-            the filter is nested too deep or too long. The field says where.
+            the filter is nested too deep or too long; names the place.
         InvalidScope: If a scope is malformed.
     """
     if raw is None:
@@ -181,15 +181,16 @@ def parse_filter(
 
 
 def both(first: Filter | None, second: Filter | None) -> Filter | None:
-    """Return what asks for two filters at once; None asks nothing."""
+    """Return the conjunction of two filters; None is no condition."""
     if first is None or second is None:
         return second if first is None else first
     return AllOf((first, second))
 
 
 def spelled(filter: Filter) -> dict[str, Any]:
-    """Return a filter as JSON-ready data; :func:`parse_filter` reads it back to an equal tree, if
-    it may nest as deep: what was left unsaid is written out.
+    """Return a filter as JSON-ready data, with implied operators written out.
+
+    :func:`parse_filter` returns an equal tree; it may need a larger ``max_depth``.
     """
     match filter:
         case OneOf(field, values):
@@ -217,7 +218,7 @@ class _Parser:
         self._left = MAX_CONDITIONS
 
     def conditions(self, at: str, raw: object, depth: int) -> Filter:
-        """Read a mapping of fields and joining operators; all of it must hold."""
+        """Parse a mapping of fields and joining operators, joined by AND."""
         if not isinstance(raw, Mapping) or not raw:
             raise InvalidInput(at, "must be a mapping with at least one field")
         return _joined(AllOf, [self._entry(at, *entry, depth) for entry in raw.items()])
@@ -245,7 +246,7 @@ class _Parser:
         parts = []
         for name, operand in value.items():
             if not isinstance(name, str) or not name.startswith("$"):
-                raise InvalidInput(at, f"{shown(name)} stands beside operators and is none")
+                raise InvalidInput(at, f"{shown(name)} is not an operator; operators start with $")
             parts.append(self._operation(f"{at}.{shown(name)[1:-1]}", field, name, operand, depth))
         return _joined(AllOf, parts)
 
@@ -373,7 +374,7 @@ def _check_operator(at: str, field: str, name: str) -> None:
 
 
 def _has_operators(value: object) -> TypeGuard[Mapping[Any, Any]]:
-    """Whether a mapping holds operators; one without is a value that metadata may equal."""
+    """Whether a mapping holds operators; otherwise it is a value to compare metadata with."""
     if not isinstance(value, Mapping):
         return False
     return any(isinstance(name, str) and name.startswith("$") for name in value)
@@ -396,7 +397,7 @@ def _existing(at: str, field: str, operand: object) -> Filter:
 def _number(at: str, raw: object) -> float | int:
     if isinstance(raw, bool) or not isinstance(raw, (int, float)):
         raise InvalidInput(at, f"must be a number, not {type(raw).__name__}")
-    # Beyond a double there is nothing to compare with, and JSON would not take it.
+    # A larger number fits no double, and JSON cannot carry it.
     if not abs(raw) <= 1e308 or math.isnan(raw):
         raise InvalidInput(at, "must be a finite number")
     return raw
@@ -413,7 +414,7 @@ def _text(at: str, raw: object) -> str:
 
 
 def _frozen(at: str, raw: object, depth: int) -> Any:
-    """Return a value of JSON that nobody can change: lists as tuples, mappings read-only."""
+    """Return an immutable JSON value: lists as tuples, mappings read-only."""
     if depth > MAX_DEPTH:
         raise InvalidInput(at, f"is nested deeper than {MAX_DEPTH} levels")
     if raw is None or isinstance(raw, bool):
@@ -427,4 +428,4 @@ def _frozen(at: str, raw: object, depth: int) -> Any:
     if isinstance(raw, Mapping):
         inside = {_text(at, name): _frozen(at, inner, depth + 1) for name, inner in raw.items()}
         return MappingProxyType(inside)
-    raise InvalidInput(at, f"{type(raw).__name__} is no value of JSON")
+    raise InvalidInput(at, f"{type(raw).__name__} is not a JSON value")

@@ -1,4 +1,4 @@
-"""What a recall returns: hits with their reasons, and why another memory is none of them (RE)."""
+"""Results of a recall: hits with reasons, and the explanation for a single memory."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ class Hit(Value):
         memory: The record.
         score: Calibrated to 0–1; orders hits of one query.
         why: Each named component with its contribution, in the order they were applied.
-        at: The clock at which it was read; the default lies before every memory, when none was
-            stale.
+        at: Clock of the read; at the default no memory is stale.
     """
 
     memory: Memory
@@ -32,14 +31,13 @@ class Hit(Value):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before relying on it, ``stale?`` for one: see
-        :meth:`simonides.Memory.warnings`.
-        """
+        """Warnings such as ``stale?``; see :meth:`simonides.Memory.warnings`."""
         return self.memory.warnings(self.at)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return memory, score, reasons and warnings as JSON-ready data; the receipt of the read
-        has its clock.
+        """Return memory, score, reasons and warnings as JSON-ready data.
+
+        The clock is omitted; the receipt of the read has it.
         """
         return {
             "memory": self.memory.to_dict(),
@@ -56,9 +54,9 @@ class Recall(Value, Sequence[Hit]):
     Attributes:
         hits: Best first; ties by newest ``updated_at``, then id.
         degraded: Names of sources that failed and were left out, for example ``vector``.
-        given: The receipt, or what makes it out of values that do not change any more: most
-            recalls are never asked for theirs, and it costs a twentieth of a recall.
-        made: How it came about.
+        given: The receipt, or a function that builds it from immutable values. It is built on
+            demand, because it costs a twentieth of a recall and most callers never read it.
+        made: How it was produced.
     """
 
     hits: tuple[Hit, ...]
@@ -68,7 +66,7 @@ class Recall(Value, Sequence[Hit]):
 
     @property
     def receipt(self) -> Receipt:
-        """What was returned and why; the same whenever it is asked for."""
+        """What was returned and why; built once."""
         given = self.given
         if not isinstance(given, Receipt):
             given = given()
@@ -76,7 +74,7 @@ class Recall(Value, Sequence[Hit]):
         return given
 
     def to_dict(self) -> dict[str, Any]:
-        """Return hits, degraded sources, receipt and how it was made as JSON-ready data."""
+        """Return hits, degraded sources, receipt and ``made`` as JSON-ready data."""
         return {
             "hits": plain(self.hits),
             "degraded": plain(self.degraded),
@@ -103,13 +101,13 @@ class Explanation(Value):
     """Why one memory was or was not recalled for a query.
 
     Attributes:
-        memory_id: The memory asked about.
+        memory_id: The explained memory.
         recalled: Whether a recall without limit would return it.
-        rank: Its place from 1, or None.
+        rank: Its rank from 1, or None.
         score: Its calibrated score, or None.
         why: Components, as in :class:`Hit`.
         excluded: Why it is never returned, for example ``expired``; empty if it can be.
-        matched_terms: Terms of the query that it contains.
+        matched_terms: Query terms in the memory.
     """
 
     memory_id: str

@@ -1,7 +1,7 @@
-"""The receipt of a read: what was shown, on what grounds, and all that it takes to do it again.
+"""The receipt of a read: what was shown, why, and everything needed to replay it.
 
-A receipt is self-contained: it goes through JSON and back (:meth:`Receipt.to_dict`,
-:meth:`Receipt.from_dict`) and holds no content but the query.
+A receipt is self-contained: it round-trips through JSON (:meth:`Receipt.to_dict`,
+:meth:`Receipt.from_dict`) and holds no content except the query.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from simonides.domain.value import Value
 
 
 class Made(StrEnum):
-    """How a digest or recall came about.
+    """How a digest or recall was produced.
 
-    ``live`` was asked for now. ``ranked`` is a receipt's, found by ranking again at its clocks:
-    the same bytes. ``rendered`` is a receipt's too, put together from the ids, versions and scores
-    that it names, because what ranked then is no longer there.
+    ``live``: a new read. ``ranked``: the replay of a receipt, ranked again at its clocks; the same
+    bytes. ``rendered``: the replay of a receipt, built from its ids, versions and scores, because
+    the ranker of that time is not available.
     """
 
     LIVE = "live"
@@ -33,9 +33,9 @@ class Made(StrEnum):
 
 
 class Trigger(StrEnum):
-    """What a digest was made for; it decides what may be in it whatever is asked.
+    """Cause of a digest; it limits the content for every query.
 
-    ``asked``: a caller wanted it. ``push``: before the first model call. ``pull``: a search by the
+    ``asked``: a caller's request. ``push``: before the first model call. ``pull``: a search by the
     model, or around a tool call.
     """
 
@@ -46,12 +46,11 @@ class Trigger(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Seen(Value):
-    """Up to where an owner's changes were seen.
+    """The version of an owner that a read saw.
 
     Attributes:
-        owner: Whose.
-        known_at: System time of the last change of what the reader may see; what others wrote
-            there does not show.
+        owner: The owner.
+        known_at: System time of the last change visible to the reader; other changes do not count.
     """
 
     owner: Scope
@@ -60,14 +59,14 @@ class Seen(Value):
 
 @dataclass(frozen=True, slots=True)
 class Ranking(Value):
-    """What ranked; where all of it is the same, the same rows rank the same.
+    """Versions of everything that affects ranking; if all are equal, equal rows rank equally.
 
     Attributes:
         ranker: Version of the ranker.
         fusion: Mode.
         settings: Hash of the mode's weights.
         analyser: Version of the analyser.
-        embedder: Model id, or None where no vector took part.
+        embedder: Model id, or None if no vector was used.
     """
 
     ranker: str
@@ -82,11 +81,11 @@ class Shown(Value):
     """A memory that was returned.
 
     Attributes:
-        id: Of the version.
-        version: Its place in the chain.
+        id: Id of the version.
+        version: Version number in the chain.
         key: Name of the fact, or None.
         score: As in :class:`~simonides.Hit`.
-        why: Each signal's part, likewise.
+        why: Contribution of each component, as in :class:`~simonides.Hit`.
     """
 
     id: str
@@ -98,13 +97,13 @@ class Shown(Value):
 
 @dataclass(frozen=True, slots=True)
 class Dropped(Value):
-    """A memory that was looked at and not returned.
+    """A memory that was considered and not returned.
 
     Attributes:
-        id: Of the version.
+        id: Id of the version.
         score: As in :class:`~simonides.Hit`.
-        reason: ``limit``, ``below_floor``, ``sensitivity``, ``same_text``, or the budget that was
-            used up: ``items``, ``chars`` or ``tokens`` and of what, as in ``items:facts``.
+        reason: ``limit``, ``below_floor``, ``sensitivity``, ``same_text``, or the exhausted
+            budget: ``items``, ``chars`` or ``tokens`` with its section, as in ``items:facts``.
     """
 
     id: str
@@ -114,14 +113,14 @@ class Dropped(Value):
 
 @dataclass(frozen=True, slots=True)
 class Page(Value):
-    """What made the text of a digest.
+    """How the text of a digest was rendered.
 
     Attributes:
         rules: Budgets and conditions that were in force.
         format: Version of the rendering.
         counter: Name of the token counter.
-        sha256: Of the text in UTF-8, hexadecimal.
-        trigger: What it was made for.
+        sha256: SHA-256 of the text in UTF-8, hexadecimal.
+        trigger: Cause of the digest.
     """
 
     rules: DigestRules
@@ -133,20 +132,20 @@ class Page(Value):
 
 @dataclass(frozen=True, slots=True)
 class Receipt(Value):
-    """What a read returned and on what grounds.
+    """What a read returned, and why.
 
     Attributes:
-        cue: What was asked, with the two clocks that were asked for.
-        reader: Canonical path of who asked.
+        cue: The request, with its two requested clocks.
+        reader: Canonical path of the reader.
         at: Clock of the read.
-        seen: Up to where the changes of each owner were seen of whom anything was.
-        ranking: What ranked.
+        seen: The version of each owner with visible memories.
+        ranking: Versions of the ranking.
         policy: Hash of the policy in force.
-        considered: Memories that were visible.
-        returned: Best first; of a digest, in the order in which they were chosen.
-        dropped: The best of those that were not returned, best first.
-        degraded: Sources that could not take part.
-        page: What made the text, or None where there is none: the receipt of a recall.
+        considered: Number of visible memories.
+        returned: Best first; for a digest, in the order of selection.
+        dropped: The best memories that were not returned, best first.
+        degraded: Sources that failed.
+        page: Rendering of the text; None for a recall.
     """
 
     cue: Cue
@@ -163,17 +162,17 @@ class Receipt(Value):
 
     @property
     def query(self) -> str:
-        """The text that was asked."""
+        """The query text."""
         return self.cue.query
 
     @property
     def known_at(self) -> datetime | None:
-        """System time that was asked for, or None for the clock's."""
+        """Requested system time, or None for the clock's."""
         return self.cue.known_at
 
     @property
     def valid_at(self) -> datetime | None:
-        """World time that was asked for, or None for the clock's."""
+        """Requested world time, or None for the clock's."""
         return self.cue.valid_at
 
     @property
@@ -188,7 +187,7 @@ class Receipt(Value):
 
     @property
     def fusion(self) -> str:
-        """Mode that ranked."""
+        """Fusion mode."""
         return self.ranking.fusion
 
     @property
@@ -198,15 +197,15 @@ class Receipt(Value):
 
     @property
     def embedder(self) -> str | None:
-        """Model id, or None where no vector took part."""
+        """Model id, or None if no vector was used."""
         return self.ranking.embedder
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Receipt:
-        """Return the receipt that :meth:`to_dict` gave, JSON in between or not.
+        """Return the receipt from the output of :meth:`to_dict`, directly or through JSON.
 
         Raises:
-            InvalidInput: If it is none, naming the field.
+            InvalidInput: If it is not a receipt; names the field.
         """
         found: Receipt = read_value(cls, "receipt", raw)
         return found

@@ -1,8 +1,8 @@
-"""What passes between the manager and a store: positions, rows, and one change at a time (D2).
+"""The values that the engine and a store exchange: heads, rows, snapshots and changes.
 
-An owner stands at a :class:`Head`. A reader asks for what changed since the head that it has and
-gets a :class:`Snapshot`. A writer hands the store a function from the snapshot, taken under the
-owner's write turn, to one :class:`Change`; the store writes all of it or nothing.
+A :class:`Head` is an owner's version. A reader passes its last head and gets the rows changed
+since, as a :class:`Snapshot`. A writer passes a function from a snapshot to one :class:`Change`.
+The store takes the snapshot under the owner's write turn and writes the change atomically.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from simonides.domain.scope import Grant, Scope
 
 
 class Head(NamedTuple):
-    """Where an owner stands.
+    """An owner's version.
 
     Attributes:
-        incarnation: 16 random bytes, drawn anew when the owner is created, erased or restored.
+        incarnation: 16 random bytes, new when the owner is created, erased or restored.
         epoch: Raised when rows are physically removed: readers reload in full.
         revision: Raised by one with every commit.
-        known_at: Last system time used, µs; the next is larger, whatever the wall clock says.
-        seq: Last place in the audit chain.
+        known_at: Last system time used, µs; strictly increasing even if the wall clock is not.
+        seq: Last sequence number in the audit chain.
     """
 
     incarnation: bytes
@@ -39,14 +39,14 @@ class Head(NamedTuple):
 
 
 class StoredRow(NamedTuple):
-    """A memory as rows keep it: three blobs that only their own codec opens.
+    """A memory as stored: three blobs that only their own codecs read.
 
     Attributes:
         id: UUID text.
         revision: The commit that last changed it.
-        body: The content version (``domain.codec``).
-        state: The state in force, or the one in force at the time asked for (``domain.codec``).
-        entry: What ranking needs (``retrieval``); empty where nothing was indexed.
+        body: The content version (``domain.codecs.memory``).
+        state: The state in force now or at the requested time (``domain.codecs.memory``).
+        entry: Index entry for ranking (``retrieval``); empty if not indexed.
         known_from: Start of the state, µs.
         known_to: End of the state, µs, or None while it is in force.
     """
@@ -61,12 +61,12 @@ class StoredRow(NamedTuple):
 
 
 class IdempotencyRecord(NamedTuple):
-    """A write that was already done under a key.
+    """A write that was already done under an idempotency key.
 
     Attributes:
         key: The caller's key, unique within the owner.
-        request: SHA-256 of what was asked.
-        answer: The outcome to give again, canonical JSON.
+        request: SHA-256 of the request.
+        answer: The outcome to return again, canonical JSON.
     """
 
     key: str
@@ -75,11 +75,11 @@ class IdempotencyRecord(NamedTuple):
 
 
 class HeldCandidate(NamedTuple):
-    """A candidate kept back.
+    """A held candidate as stored.
 
     Attributes:
         id: UUID text.
-        session: Conversation in which it was said, or None.
+        session: Conversation that it comes from, or None.
         reason: ``hold`` or ``repeat``.
         body: The candidate, canonical JSON.
         held_at: µs.
@@ -93,12 +93,12 @@ class HeldCandidate(NamedTuple):
 
 
 class OutboxItem(NamedTuple):
-    """Work for another owner, committed with its cause and carried out in the target's own turn.
+    """Work for another owner, committed with its cause and done in the target's write turn.
 
     Attributes:
         id: UUID text.
         target: Canonical path of the scope to write to.
-        body: What is to be written, canonical JSON.
+        body: The write, canonical JSON.
     """
 
     id: str
@@ -107,7 +107,7 @@ class OutboxItem(NamedTuple):
 
 
 class JournalEntry(NamedTuple):
-    """Something a reader did, kept off the read path.
+    """A record of a read, written off the read path.
 
     Attributes:
         at: µs.
@@ -135,12 +135,12 @@ class PolicyRecord(NamedTuple):
 
 
 class ReviewRecord(NamedTuple):
-    """A review as rows keep it.
+    """A review as stored.
 
     Attributes:
         id: UUID text.
-        status: ``open`` or ``decided``.
-        at: When it came to be so, µs.
+        status: ``open``, ``decided`` or ``expired``.
+        at: Time of that status, µs.
         body: Canonical JSON; ids, no content.
     """
 
@@ -151,13 +151,13 @@ class ReviewRecord(NamedTuple):
 
 
 class NewVersion(NamedTuple):
-    """A content version to be added with its first state, or one that stands, with its index row.
+    """A memory with its index entry: a new content version, or a stored one to be reindexed.
 
     Attributes:
         memory: The record.
-        entry: What ``retrieval`` made of it for the index.
+        entry: Index entry made by ``retrieval``.
         analyser: Version of the analyser that made the terms.
-        embedder: Model id of the vector, empty where there is none.
+        embedder: Model id of the vector, empty without one.
     """
 
     memory: Memory
@@ -168,20 +168,21 @@ class NewVersion(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
-    """What a writer wants to see under the turn.
+    """What a writer reads under its write turn.
 
     Attributes:
-        since: Head of the rows that it already has, or None for all.
+        since: Head of the rows that the writer already has, or None for all.
         idempotency_keys: Keys to look up.
         tombstones: Plain 32-byte fingerprints to look up among the tombstones.
         grants: Whether to read the owner's grants.
-        policy: Whether to read the policy recorded last.
+        policy: Whether to read the last recorded policy.
         counts: Whether to count the owner's rows, part by part.
-        held: Whether to read what is held back for the owner.
+        held: Whether to read the owner's held candidates.
         session: Name of the session whose step to read, or None.
-        is_brief: Whether deciding on a few changed rows waits for nothing, takes no longer than
-            ranking a recall does, and may be repeated. It may then be done where others of an event
-            loop wait, and before the turn, on what should stand: that counts only if it does.
+        is_brief: Whether the decision on a few changed rows blocks on nothing, takes no longer
+            than ranking a recall, and may be repeated. It may then run on the event loop, and
+            before the turn on the expected snapshot; that result counts only if the snapshot is
+            still current.
     """
 
     since: Head | None = None
@@ -196,7 +197,7 @@ class TurnRequest:
 
     @property
     def asks(self) -> bool:
-        """Whether anything is to be read beside rows and tombstones."""
+        """Whether to read more than rows and tombstones."""
         return bool(self.idempotency_keys or self.session is not None) or any(
             (self.grants, self.policy, self.counts, self.held)
         )
@@ -208,22 +209,21 @@ class Snapshot:
 
     Attributes:
         head: None for an owner that has never been written.
-        complete: True if ``rows`` are all live rows; False if they are those changed since the
-            head that was asked from, the no longer live ones included.
+        complete: True if ``rows`` are all live rows. False if they are the rows changed since the
+            requested head, including those that are not live any more.
         rows: By revision, then id.
         idempotent: The records found, by key.
-        tombstoned: Those of the fingerprints that are tombstones.
-        grants: The owner's grants, if asked for; by grantee, then name.
-        policy: The policy recorded last, if asked for; None where none was.
-        counts: Rows of each part (:data:`simonides.domain.codecs.parts.PARTS`) that has any, if
-        asked
-            for.
-        consents: The owner's consents if ``complete``, by what they are about, then name; a change
-            of them raises the epoch, so that changed rows go with the consents known before.
-        held: What is held back, if asked for; by id.
-        session_step: Where the session stands that was asked for, or None.
-        checked: Whether the store has looked at the check sums of all states and entries while it
-            read them, and found them right. Of other snapshots who uses the rows looks himself.
+        tombstoned: The requested fingerprints that are tombstones.
+        grants: The owner's grants, if requested; by grantee, then name.
+        policy: The last recorded policy, if requested; None if there is none.
+        counts: Row counts of the non-empty parts, if requested
+            (:data:`simonides.domain.codecs.parts.PARTS`).
+        consents: The owner's consents if ``complete``, by subject, then name. A changed consent
+            raises the epoch, so cached consents stay valid for an incremental snapshot.
+        held: Held candidates, if requested; by id.
+        session_step: Step of the requested session, or None.
+        checked: Whether the store has verified the checksums of all states and entries. If not,
+            the user of the rows verifies them.
     """
 
     head: Head | None
@@ -243,10 +243,10 @@ class Snapshot:
 
 
 class NewState(NamedTuple):
-    """Another state of a memory, told without opening it.
+    """A new state of a memory, made without decoding the memory.
 
     Attributes:
-        id: Of the memory.
+        id: Id of the memory.
         state: As :mod:`simonides.domain.codecs.memory` packs it.
     """
 
@@ -256,35 +256,35 @@ class NewState(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Everything that one turn writes.
+    """Everything that one write turn writes.
 
     Attributes:
         known_at: System time of the change, µs; larger than the head's.
-        added: New content versions; all of one chain number without gaps.
-        restated: Memories that get a new state from ``known_at`` on; content as it was.
-        states: New states of other memories, likewise: for who changes many and opens none.
-        reindexed: Those of the restated that get another index entry with it, because what they
-            are found by has changed: their tags.
+        added: New content versions; version numbers of a chain have no gaps.
+        restated: Memories that get a new state from ``known_at`` on, with unchanged content.
+        states: New packed states, for bulk changes that do not decode the memories.
+        reindexed: The restated memories that also get a new index entry, because their tags
+            changed.
         forgotten: Ids whose rows, states, index and event payloads are physically removed.
         tombstones: Plain 32-byte fingerprints never to be learned again; the store keeps only a
             keyed digest of each.
-        revived: Fingerprints that are no tombstones any more.
-        held: Candidates to keep back.
-        released: Ids of held candidates to let go.
+        revived: Fingerprints whose tombstones are removed.
+        held: Candidates to hold.
+        released: Ids of held candidates to delete.
         events: In order; the store links them into the chain.
-        idempotency: Writes done under keys.
+        idempotency: Writes done under idempotency keys.
         outbox: Work for other owners.
         granted: Grants to add.
         revoked: Grants to remove; compared by grantee, right and subject.
-        policy: A policy that came into force, to be kept behind those before it.
-        blanked: Places in the chain whose salt and payload are erased, beside those of what is
-            forgotten.
-        unjournaled: Kinds of journal entries that go where they name a forgotten id.
-        erased: Whether all that the owner has goes, but for the chain's codes and the tombstones;
-            such a change brings nothing but events, tombstones and work for other owners.
-        reviews: Reviews to be kept; one replaces that of its id.
-        consents: A person's words about keys and categories; each replaces the one about the same.
-        session_steps: Where sessions stand now; each replaces that of its session.
+        policy: A policy that came into force; appended to the history.
+        blanked: Sequence numbers whose salt and payload are erased, in addition to those of
+            forgotten memories.
+        unjournaled: Kinds of journal entries that are removed if they name a forgotten id.
+        erased: Whether to erase everything of the owner except the chain's codes and the
+            tombstones. Such a change holds only events, tombstones and outbox items.
+        reviews: Reviews to upsert by id.
+        consents: Consents to upsert by subject and name.
+        session_steps: Session steps to upsert by session.
     """
 
     known_at: int
@@ -317,18 +317,18 @@ class Change:
 
     @property
     def raises_epoch(self) -> bool:
-        """Whether readers must read anew what they have: rows went, or are seen otherwise."""
+        """Whether readers must reload: rows were removed, or their visibility changed."""
         return bool(self.forgotten or self.consents or self.erased)
 
     def plus(self, other: Change) -> Change:
-        """Return one change that is both, what this one brings first.
+        """Return both changes merged, this one first.
 
         Raises:
-            ValueError: If they are of two system times, or either erases or records a policy.
+            ValueError: If the system times differ, or either erases or records a policy.
         """
         apart = self.known_at != other.known_at
         if apart or any((self.erased, other.erased, self.policy, other.policy)):
-            raise ValueError("these changes are not one")
+            raise ValueError("changes cannot be merged: other system time, an erasure or a policy")
         joined: dict[str, Any] = {
             each.name: (*getattr(self, each.name), *getattr(other, each.name))
             for each in fields(self)
@@ -344,22 +344,22 @@ class Change:
 
 _SINGLE = frozenset({"known_at", "erased", "policy"})
 
-BESIDE_ERASURE = frozenset({"known_at", "erased", "events", "tombstones", "outbox"})
-"""What a change may bring that erases its owner."""
+ALLOWED_WITH_ERASURE = frozenset({"known_at", "erased", "events", "tombstones", "outbox"})
+"""Fields that a change with ``erased`` may set."""
 
 _WRITTEN = attrgetter(*(each.name for each in fields(Change) if each.name != "known_at"))
 
 
 class Renewed(NamedTuple):
-    """An index entry made anew of a memory that has not changed.
+    """A rebuilt index entry of an unchanged memory.
 
     Attributes:
-        id: Of the memory.
-        revision: Of the row that it was made of.
-        before: The entry that stood there; empty where nothing was indexed.
-        entry: The new one.
+        id: Id of the memory.
+        revision: Revision of the row that it was built from.
+        before: The previous entry; empty if not indexed.
+        entry: The new entry.
         analyser: Version of the analyser that made the terms.
-        embedder: Model id of the vector, empty where there is none.
+        embedder: Model id of the vector, empty without one.
     """
 
     id: str
@@ -371,14 +371,14 @@ class Renewed(NamedTuple):
 
 
 Decide: TypeAlias = Callable[[Snapshot], Change | None]
-"""From what stands under the turn to what is to be written; None writes nothing."""
+"""Computes the change from the snapshot taken under the turn; None writes nothing."""
 
 
 class Committed(NamedTuple):
-    """What a turn left behind.
+    """The result of a write turn.
 
     Attributes:
-        head: Where the owner stands now; None if it never existed and nothing was written.
+        head: The owner's head; None if it never existed and nothing was written.
         rows: The rows that the change added or restated, by id.
     """
 
@@ -387,11 +387,11 @@ class Committed(NamedTuple):
 
 
 class Size(NamedTuple):
-    """How much an owner has.
+    """Size of an owner's data.
 
     Attributes:
-        rows: Versions of memories, whatever their status.
-        stored_bytes: Their contents, states in force and index entries.
+        rows: Versions of memories, of any status.
+        stored_bytes: Bytes of their contents, current states and index entries.
     """
 
     rows: int
@@ -399,10 +399,10 @@ class Size(NamedTuple):
 
 
 class PendingOutbox(NamedTuple):
-    """An outbox item that has not been settled.
+    """An outbox item that has not been processed.
 
     Attributes:
-        source: Owner that it was committed with.
+        source: Owner that committed it.
         item: The work.
     """
 

@@ -1,8 +1,7 @@
-"""The steps of a write, as closed unions: Candidate → Judgement → Approved → Outcome (D3).
+"""The steps of a write, as closed unions: Candidate → Judgement → Approved → Outcome.
 
-A model or a caller only proposes. Policy judges. Guards approve, under the owner's write turn,
-and nothing else does: ``Approved`` is constructed in ``policy/guards.py`` alone, which a
-check enforces.
+A model or a caller only proposes. Policy judges. Only guards approve, under the owner's write
+turn: a check enforces that ``Approved`` is constructed in ``policy/guards.py`` alone.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from simonides.domain.writing.finding import Finding
 
 
 class Proposer(StrEnum):
-    """Who put a candidate forward; it decides which limits bind."""
+    """Origin of a candidate; it decides which limits apply."""
 
     CALLER = "caller"
     RULES = "rules"
@@ -49,17 +48,17 @@ class Candidate(Value):
 
     Attributes:
         content: Text, free of NUL and lone surrogates.
-        scope: Where it is to go.
+        scope: Target scope.
         source: Claimed source.
-        proposer: Who proposes.
-        label: Trust, sensitivity and audience that it carries.
+        proposer: Origin of the proposal.
+        label: Its trust, sensitivity and audience.
         said_at: When it was said or happened, or None.
-        ttl_days: Asked-for life, or None for the category's.
-        marks: What hygiene noticed, each a short name.
-        findings: The same with places, as the screening saw it; not kept with what waits.
+        ttl_days: Requested lifetime, or None for the category's.
+        marks: Short names of hygiene findings.
+        findings: The same findings with their places; not stored with a held candidate.
         explicit: Said as an instruction to remember, not inferred from other talk.
         replaces: Id of the memory that an explicit correction is about.
-        replaces_root: Id of the first version of that memory's chain, for when another correction
+        replaces_root: Id of the first version of that memory's chain, in case another correction
             came first.
         timeless: Does not age.
         retracts: For ``forget that …``: the key to be forgotten instead of stored.
@@ -98,7 +97,7 @@ class Candidate(Value):
 
     @property
     def is_turn(self) -> bool:
-        """Whether it is a verbatim turn, known by session and place."""
+        """Whether it is a verbatim turn, identified by session and turn number."""
         return (
             self.origin.session is not None
             and self.origin.turn is not None
@@ -107,7 +106,7 @@ class Candidate(Value):
 
     @property
     def place(self) -> Place:
-        """Within what it is compared with what stands."""
+        """The group of memories that it is compared with."""
         return Place(self.scope, self.audience, self.purpose)
 
     @property
@@ -117,7 +116,7 @@ class Candidate(Value):
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """Who may see it in a prompt."""
+        """How far it may appear in prompts."""
         return self.label.sensitivity
 
 
@@ -135,7 +134,7 @@ class Commit(Value):
 
 @dataclass(frozen=True, slots=True)
 class Hold(Value):
-    """Keep back until the session ends."""
+    """Hold until the session ends."""
 
     candidate: Candidate
     reasons: tuple[str, ...] = ()
@@ -143,7 +142,7 @@ class Hold(Value):
 
 @dataclass(frozen=True, slots=True)
 class Repeat(Value):
-    """Keep back until it is said again."""
+    """Hold until the statement is repeated."""
 
     candidate: Candidate
     reasons: tuple[str, ...] = ()
@@ -162,11 +161,11 @@ Judgement: TypeAlias = Commit | Hold | Repeat | Drop
 
 @dataclass(frozen=True, slots=True)
 class Approved(Value):
-    """A candidate that passed every guard under the write turn; the only way into long-term.
+    """A candidate that passed every guard under the write turn; the only input of long-term memory.
 
     Attributes:
-        candidate: What is to be stored.
-        category_ttl: Soft and hard life in days that the policy gives, None for no end.
+        candidate: The candidate to be stored.
+        category_ttl: Soft and hard lifetime in days from the policy, None for no end.
     """
 
     candidate: Candidate
@@ -183,7 +182,7 @@ class Refused(Value):
 
 
 class OutcomeKind(StrEnum):
-    """What became of a candidate."""
+    """The result of a candidate."""
 
     CREATED = "created"
     REFRESHED = "refreshed"
@@ -202,12 +201,12 @@ class OutcomeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Usage(Value):
-    """What an operation cost.
+    """Cost of an operation.
 
     Attributes:
         model_calls: Language-model requests, repairs included.
-        input_tokens: As the provider counted them; 0 where it did not.
-        output_tokens: Likewise.
+        input_tokens: As counted by the provider; 0 if it did not count.
+        output_tokens: As counted by the provider; 0 if it did not count.
         embedded_texts: Texts that were embedded.
     """
 
@@ -230,11 +229,11 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True)
 class Judgements:
-    """What policy said to the candidates of one proposal.
+    """Policy's judgements of the candidates of one proposal.
 
     Attributes:
         each: One judgement for each candidate, in their order.
-        usage: What second opinions cost. It is charged to the first outcome of the write.
+        usage: Cost of second opinions. It is charged to the first outcome of the write.
     """
 
     each: tuple[Judgement, ...]
@@ -246,15 +245,15 @@ NO_JUDGEMENTS = Judgements(())
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Value):
-    """What became of one write.
+    """The result of one write.
 
     Attributes:
-        kind: ``superseded`` means that the newcomer replaced an older version; ``touched`` that
-            a weaker newcomer went into history and only renewed the standing one.
-        memory: The record that now stands for the statement, or None.
-        reasons: Machine-readable, most telling first.
+        kind: ``superseded``: the new version replaced an older one. ``touched``: the new version
+            was weaker, went into history and only renewed the existing one.
+        memory: The current record of the statement, or None.
+        reasons: Machine-readable, most important first.
         events: The audit events written with it.
-        usage: What it cost.
+        usage: Cost of the write.
     """
 
     kind: OutcomeKind
@@ -284,13 +283,13 @@ _STORED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CaptureReport(Value):
-    """What capture did with one turn.
+    """The result of capturing one turn.
 
     Attributes:
         proposed: Every candidate, in the order of the text.
-        judged: What policy said to each, same order.
-        outcomes: What became of each, same order.
-        diagnostics: What the extractors noticed, for people.
+        judged: Policy's judgement of each, same order.
+        outcomes: Outcome of each, same order.
+        diagnostics: Notes of the extractors, for people.
         usage: Model calls and tokens.
     """
 
@@ -307,7 +306,7 @@ class CaptureReport(Value):
 
     @property
     def held(self) -> tuple[Outcome, ...]:
-        """Outcomes kept back for the end of the session or for repetition."""
+        """Outcomes held until the end of the session or until repetition."""
         kept = (OutcomeKind.HELD, OutcomeKind.REPEAT)
         return tuple(outcome for outcome in self.outcomes if outcome.kind in kept)
 

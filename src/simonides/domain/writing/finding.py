@@ -1,4 +1,4 @@
-"""What hygiene finds in a text: a rule and a place, never the words themselves."""
+"""Hygiene findings: the rule and the place in the text, never the matched words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simonides.domain.value import Value
 
 
 class Concern(StrEnum):
-    """What is the matter with a piece of a text."""
+    """Kind of problem found in a text."""
 
     SECRET = "secret"  # noqa: S105 - what the concern is called
     PERSONAL = "personal"
@@ -17,17 +17,17 @@ class Concern(StrEnum):
 
 
 class Severity(StrEnum):
-    """How sure and how grave it is; what follows from it is for policy to say."""
+    """How certain and how serious a finding is; policy decides the action."""
 
     HIGH = "high"
     SUSPICIOUS = "suspicious"
 
 
 class Opinion(StrEnum):
-    """What a second look says of what a first one suspects.
+    """Verdict of the second check on a suspected finding.
 
-    ``confirmed`` and ``cleared`` have actions of their own in policy; ``unsure``, and ``failed``
-    where nobody answered, leave what the first look makes of it.
+    ``confirmed`` and ``cleared`` have their own actions in policy. ``unsure``, and ``failed`` if
+    the classifier did not answer, leave the action of the first check.
     """
 
     CONFIRMED = "confirmed"
@@ -38,34 +38,34 @@ class Opinion(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SecondLook(Value):
-    """A second, dearer look at a finding.
+    """A second, more expensive check of a finding.
 
     Attributes:
-        opinion: What it says.
-        by: Id of the classifier that looked.
+        opinion: The verdict.
+        by: Id of the classifier.
     """
 
     opinion: Opinion
     by: str
 
     def reason(self, mark: str) -> str:
-        """Return how reasons and events name it."""
+        """Return its reason code in reasons and events."""
         return f"second_look_{self.opinion}:{mark}"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding(Value):
-    """One thing that a detector saw in one text.
+    """One match of a detector in one text.
 
     Attributes:
-        concern: What is the matter.
-        rule: Name of the rule that found it, as the rules' own table has it.
-        severity: How grave.
-        start: First character of it in the text.
-        end: The character behind it.
-        score: From 0 to 1; 1 where the rule knows no degrees.
-        field: Which part of a memory the text is: ``content``, ``key``, ``metadata`` and so on.
-        second: What a second look said of it, or None where nobody looked again.
+        concern: Kind of problem.
+        rule: Name of the matching rule in the rules' table.
+        severity: How certain and how serious.
+        start: Offset of the first character in the text.
+        end: Offset after the last character.
+        score: From 0 to 1; 1 if the rule has no degrees.
+        field: Part of the memory: ``content``, ``key``, ``metadata`` and so on.
+        second: Result of the second check, or None without one.
     """
 
     concern: Concern
@@ -79,5 +79,5 @@ class Finding(Value):
 
     @property
     def mark(self) -> str:
-        """What a candidate, a reason and an event call it."""
+        """Its name in candidates, reasons and events."""
         return f"{self.concern}:{self.rule}"

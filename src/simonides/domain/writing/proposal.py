@@ -1,7 +1,7 @@
-"""What a language model proposes, parsed at the boundary and not yet believed.
+"""Proposals of a language model, parsed but not trusted.
 
-``raw JSON → Checked | Violation`` at policy's boundary; execution then denies what is not allowed
-now. The same two steps for the intent of a retrieval.
+Policy parses ``raw JSON → Checked | Violation``; execution then denies what is not allowed now.
+A retrieval intent passes the same two steps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class ScopeName(StrEnum):
 
 
 class Advice(StrEnum):
-    """What a model says is to become of a candidate; policy says how far that goes."""
+    """A model's advice for a candidate; policy limits how far it is followed."""
 
     COMMIT = "commit"
     HOLD = "hold"
@@ -36,11 +36,11 @@ class ProposedItem(Value):
     Attributes:
         key: Name of the fact.
         value: Its text, without white space at the ends.
-        scope: Where it is to go.
-        ttl_days: Asked-for life, already clamped.
+        scope: Target scope.
+        ttl_days: Requested lifetime, already clamped.
         confidence: 0 to 1.
-        quote: Evidence that the model claims to have copied from the turn; None if it gave none
-            that can be used.
+        quote: Evidence that the model claims to have copied from the turn; None without a usable
+            one.
     """
 
     key: str
@@ -53,13 +53,13 @@ class ProposedItem(Value):
 
 @dataclass(frozen=True, slots=True)
 class Intent(Value):
-    """What a model wants to have retrieved.
+    """A model's request for a retrieval.
 
     Attributes:
         kind: ``retrieve_memory``.
         query: Text to search for, without white space at the ends.
-        top_k: How many at most.
-        scopes: Where to look, without repetition; empty means all that execution allows.
+        top_k: Maximum number of memories.
+        scopes: Scopes to search, without duplicates; empty means all that execution allows.
         include_preference_keys: Whether preference keys get their bonus.
     """
 
@@ -72,7 +72,7 @@ class Intent(Value):
 
 @dataclass(frozen=True, slots=True)
 class Violation(Value):
-    """A proposal as a whole is refused; the run stops where it runs."""
+    """The whole proposal is refused; the run stops at that point."""
 
     reason: str
 
@@ -82,7 +82,7 @@ class Refusal(Value):
     """One item of a proposal is refused and the rest proceeds.
 
     Attributes:
-        place: Where it stood in the proposal, from 0.
+        place: Index in the proposal, from 0.
         reason: As of a :class:`Violation`.
     """
 
@@ -92,7 +92,7 @@ class Refusal(Value):
 
 @dataclass(frozen=True, slots=True)
 class Checked(Value):
-    """Items that policy admits as proposals, in the order proposed, and those it does not."""
+    """Items that policy admits, in the order proposed, and its refusals of the others."""
 
     items: tuple[ProposedItem, ...]
     refusals: tuple[Refusal, ...] = ()

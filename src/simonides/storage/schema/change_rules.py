@@ -20,7 +20,7 @@ from simonides.domain.event import (
 from simonides.domain.governance.consent import Consent
 from simonides.domain.scope import Grant, Scope
 from simonides.domain.writing.change import (
-    BESIDE_ERASURE,
+    ALLOWED_WITH_ERASURE,
     Change,
     Head,
     NewVersion,
@@ -112,7 +112,7 @@ def _check_erasure(change: Change) -> None:
     stays = [
         each.name
         for each in fields(change)
-        if each.name not in BESIDE_ERASURE and getattr(change, each.name)
+        if each.name not in ALLOWED_WITH_ERASURE and getattr(change, each.name)
     ]
     if stays:
         raise ValueError(f"an erased owner keeps no {', '.join(stays)}")
