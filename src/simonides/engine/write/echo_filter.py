@@ -118,7 +118,7 @@ class Echoes:
     async def _stand(self, items: Sequence[Item]) -> bool:
         """Whether all shown memories are still current: neither replaced nor removed.
 
-        Memories of other owners, such as shared ones of the org, count as replaced.
+        Memories of other owners, such as shared ones of the org, are not checked.
         """
         store = self._runtime.store
         ids = [item.id for item in items if item.id]

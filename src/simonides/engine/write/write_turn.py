@@ -1,6 +1,6 @@
 """The third step of a write, under the owner's turn: guards, gates, and one change set.
 
-Judging and embedding happened before, so nothing here waits.
+Judging and embedding happened before, so nothing here blocks.
 """
 
 from __future__ import annotations
@@ -74,29 +74,29 @@ from simonides.retrieval.index.owner_index import OwnerIndex
 from simonides.text.analyser import analyse
 
 VECTOR_MISSING = "vector_missing"
-"""Reason: the embedder failed; the memory is found by its words until its vector is made."""
+"""Reason: the embedder failed; only keyword search finds the memory until it has a vector."""
 
 TOMBSTONED = "tombstoned"
-"""Reason: it was forgotten, or its owner erased, so it must not be learned again."""
+"""Reason: the text was forgotten, or its owner erased, so it must not be learned again."""
 NOTHING_PREPARED: Mapping[str, Indexed] = MappingProxyType({})
 
 PURPOSE_MISMATCHED = "purpose_mismatched"
-"""Reason: what stands was given for another purpose than the writer's, and is not shown."""
+"""Reason: the stored memory is for another purpose than the writer's, and is not returned."""
 
 FEW = 4
-"""Candidates that are gated in about a millisecond: one takes .2 to .4."""
+"""Candidates that pass the gates in about a millisecond: one takes 0.2 to 0.4 ms."""
 
 
 class WriteTurn:
     """One prepared batch under its owner's turn.
 
     Attributes:
-        batch: What is decided on.
+        batch: The prepared batch.
         index: The owner's index.
         has_raced: Whether the companion's row had changed; then nothing was written.
         outcomes: One for each judgement, after :meth:`commit`.
-        repeated: Place in the batch to the id of the memory that an earlier write under the same
-            idempotency key left; filled by :meth:`commit`.
+        repeated: Place in the batch to the memory id of an earlier write with the same idempotency
+            key; filled by :meth:`commit`.
     """
 
     def __init__(
@@ -138,10 +138,10 @@ class WriteTurn:
     async def commit(self) -> Committed:
         """Take the turn and write the batch, unless its owner was erased since it was judged.
 
-        If the batch belongs to the life of another owner, that one is checked before.
+        The batch's incarnation may be another owner's; it is then checked before the turn.
 
         Raises:
-            StoreError: If the store could not; nothing was written.
+            StoreError: If the store failed; nothing was written.
         """
         store, owner, life = self.runtime.store, self.batch.owner, self._life
         if life is not None and life.owner != owner:
@@ -157,9 +157,9 @@ class WriteTurn:
         return committed
 
     def decide(self, snapshot: Snapshot) -> Change | None:
-        """Bring the index up to date, then take each judgement through guards and gates.
+        """Update the index, then take each judgement through guards and gates.
 
-        The store may call it again: it may have foreseen wrongly what stands.
+        The store may call it again: its first call may use a predicted snapshot.
         """
         self.index.refresh(snapshot)
         self._is_over = self._life is not None and self._life.may_be_over(snapshot.head)
@@ -182,7 +182,7 @@ class WriteTurn:
 
 
 class _Attempt:
-    """The decision on one batch, made on one snapshot.
+    """Decides one batch on one snapshot.
 
     Attributes:
         outcomes: One for each judgement decided on so far.
@@ -212,7 +212,7 @@ class _Attempt:
         self.repeated: dict[int, str] = {}
 
     def change(self, companion: CompanionWrite | None) -> Change:
-        """Decide on each judgement, and return all that is written."""
+        """Decide on each judgement, and return the change to commit."""
         for place, judgement in enumerate(self._batch.judgements):
             self.outcomes.append(self._decided(place, judgement))
         recorder, pending = self._recorder, self._pending
@@ -250,7 +250,11 @@ class _Attempt:
         )
 
     def _decided(self, place: int, judgement: Judgement) -> Outcome:
-        """Return the outcome of one judgement, which may stand before anything is looked at."""
+        """Return the outcome of one judgement.
+
+        It is known in advance if the judgement is over a quota, its held candidate is gone, or an
+        earlier write had the same idempotency key.
+        """
         if place in self._batch.turned_away:
             return self._batch.turned_away[place]
         waiting = self._batch.waiting.get(place)
@@ -307,7 +311,7 @@ class _Attempt:
         self._revived.extend(sorted(buried))
         resolution = resolve(verdict, pending, recorder.moment, batch.policy.long_term, shape, look)
         if by := self._refusal(resolution.memory):
-            # What is said stands already, under a category that was refused.
+            # The text is already stored, under a category that was refused.
             return self._refuse(candidate, OutcomeKind.BLOCKED, (consent_refused(by),))
         evictions = self._room.made(resolution, pending, shape)
         if evictions is None:
@@ -341,7 +345,7 @@ class _Attempt:
         return Outcome(resolution.kind, shown, told, (event, *evictions, *flagged))
 
     def _refusal(self, said: Candidate | Memory) -> About | None:
-        """Return by what the owner, or who writes, refused to have something remembered."""
+        """Return which consent of the owner or the writer refuses a text; None if none does."""
         by = self._index.refusals.against(said) or self._batch.told.against(said)
         return self._unsaid.get(said.content) if by is None and is_telling(said) else by
 
@@ -373,21 +377,21 @@ class _Attempt:
         return Outcome(kind, None, judgement.reasons, (event,))
 
     def _released(self) -> tuple[str, ...]:
-        """Return the id of the held candidate whose release was decided."""
+        """Return the id of the held candidate that this batch ends, if it does."""
         release = self._batch.release
         if release is None or self.repeated:
             return ()
         if let_go(release, self.outcomes[0], self._batch.judgements[0], self._recorder):
             return (release.id,)
-        self._answers.clear()  # It stays held, and another release must not get this answer.
+        self._answers.clear()  # It stays held; a later release must not get this answer.
         return ()
 
     def _refuse(self, candidate: Candidate, kind: OutcomeKind, reasons: tuple[str, ...]) -> Outcome:
-        # What was meant for elsewhere is told where the principal is at home.
+        # A refused write to another owner is recorded with the principal's own scope.
         own = candidate.scope.owner == self._batch.owner
         details = self._details(candidate)
         if TOMBSTONED in reasons:
-            # The trail would learn anew what was forgotten.
+            # Otherwise the audit trail would store a forgotten key again.
             details["key"] = None
         event = self._recorder.record(
             EventType(kind.value),
@@ -398,14 +402,14 @@ class _Attempt:
         return Outcome(kind, None, reasons, (event,))
 
     def _details(self, candidate: Candidate) -> dict[str, Any]:
-        # Text that hygiene found there is not repeated; the mark names it.
+        # A key with a hygiene finding may hold a secret; the finding's mark names it instead.
         key = None if any(f.field == "key" for f in candidate.findings) else candidate.key
         named = {"key": key, "category": candidate.category}
         scores = scores_of(candidate) if candidate.findings else {}
         return {**named, "policy": self._batch.policy.hash, **how_proposed(candidate), **scores}
 
     def _first_entry(self, memory: Memory) -> NewVersion:
-        """Return a version that is new, which says whose vector it has."""
+        """Return the entry of a new version, with the model of its vector or None without one."""
         make = self._runtime.indexes.indexer
         new = indexed_version(self._runtime, memory, self._batch.indexed)
         if new.embedder == make.embedder:
@@ -413,17 +417,17 @@ class _Attempt:
         return new._replace(memory=replace(memory, embedding_model=None))
 
     def _shape(self, candidate: Candidate) -> Shape | None:
-        """Return what free text is compared by, of the entry that it gets anyway."""
+        """Return the terms and vector for comparing free text, from its prepared index entry."""
         if candidate.key is not None or candidate.is_turn:
             return None
         indexed = self._batch.indexed[index_text(candidate)]
-        # A speaker and tags are found by too, but a repetition may have others.
+        # The index text includes speaker and tags, which may differ in a repetition.
         bare = candidate.speaker is None and not candidate.tags
         terms = indexed.terms if bare else analyse(candidate.content)
         return shape_of(candidate.place, candidate.kind, terms, indexed.vector)
 
     def _lacking(self, candidate: Candidate) -> tuple[str, ...]:
-        """Return, as a reason, that what is stored has no vector yet."""
+        """Return the reason that a stored text has no vector yet; empty if it has one."""
         indexed = self._batch.indexed.get(index_text(candidate))
         wanted = self._runtime.indexes.indexer.embedder
         return (VECTOR_MISSING,) if indexed is not None and indexed.embedder != wanted else ()
@@ -432,11 +436,11 @@ class _Attempt:
 def indexed_version(
     runtime: Runtime, memory: Memory, prepared: Mapping[str, Indexed] = NOTHING_PREPARED
 ) -> NewVersion:
-    """Return a memory with its index entry, made under the turn unless it was prepared."""
+    """Return a memory with its index entry, which is made here unless it was prepared."""
     make, text = runtime.indexes.indexer, index_text(memory)
     indexed = prepared.get(text)
     if indexed is None:
-        # Nothing slow waits inside the turn: a vector that takes time is made later.
+        # A slow embedder must not block the turn: the vector is made later.
         (indexed,) = make.bare([text]) if make.is_slow else make.prepare_anyway([text]).entries
     return NewVersion(memory, make.entry(memory, indexed), indexed.analyser, indexed.embedder)
 
@@ -450,9 +454,9 @@ def _opposed(
 def _changes_nothing(
     candidate: Candidate, view: Pending, look: OppositionLook, shape: Shape | None
 ) -> str | None:
-    """Return the mark of a candidate that is kept only for what it changes, if it changes nothing.
+    """Return the mark of a candidate that is only useful as a change, if it changes nothing.
 
-    A liking in passing must take back a rejection, and an ending the value that it names.
+    A liking in passing must reverse a rejection. An ending must end the value that it names.
     """
     if LIKED_IN_PASSING in candidate.marks:
         against = None if shape is None else look(candidate, shape, None)
@@ -465,7 +469,7 @@ def _changes_nothing(
 
 
 def _ends(candidate: Candidate, standing: Memory) -> bool:
-    """Whether a statement that something is over names what stands, or names nothing."""
+    """Whether a statement that something is over names the stored value, or names nothing."""
     said = candidate.content.casefold()
     names = [word for word in candidate.content.split()[1:] if word[0].isupper()]
     return standing.content.casefold() in said or not names
