@@ -1,4 +1,4 @@
-"""Promotion: the one way across scopes, explicit, audited and upward only."""
+"""Promotion copies a memory to a wider scope: explicit, audited, and upward only."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ _ALLOWED = frozenset(
 
 
 PAGE = 100
-"""Outbox items looked at in one go; chosen, as the port's default."""
+"""Outbox items read per page; chosen, as the port's default."""
 
 MIN_DAYS = 1 / 86_400
-"""Life of a copy whose original is about to end: a second, for a life must be over 0."""
+"""Least lifetime of a copy, in days: one second, because a lifetime must be above 0."""
 
 
 class Promoter:
@@ -74,13 +74,13 @@ class Promoter:
             raise InvalidScope(
                 "to", f"{target.path} is no ancestor to promote to: task→user, task→org, user→org"
             )
-        # A task's user is the same person: the task may hand up to its own user.
+        # A task acts for its user, so it may promote to that user's scope.
         acting = (
             replace(self._principal, home=target)
             if target.level is ScopeLevel.USER
             else self._principal
         )
-        # What was read of the source is not sent on once its owner is erased.
+        # A copy must not be sent after the source's owner was erased.
         life = await life_of(self._runtime.store, self._principal.home.owner)
         writer = Writer(self._runtime, acting, life)
         await writer.check_right(target)
@@ -91,9 +91,11 @@ class Promoter:
         return await self._copy(writer, promoted(memory, target, now), life)
 
     async def _copy(self, writer: Writer, candidate: Candidate, life: Incarnation) -> Outcome:
-        """Write the copy. Within one owner it is one transaction. Across owners the work is
-        committed with the source first and then carried out in the target's own turn, under a
-        key that makes a second delivery harmless.
+        """Write the copy.
+
+        Within one owner this is one transaction. Across owners an outbox item is committed with the
+        source first, and then delivered in the target's turn. Its idempotency key makes a second
+        delivery harmless.
         """
         source, target = self._principal.home.owner, candidate.scope.owner
         if target == source:
@@ -108,8 +110,8 @@ class Promoter:
         delivered = await deliver(self._runtime, source)
         if item.id in delivered:
             return delivered[item.id]
-        # Another process delivered it first, and the write's key makes this say what came of it;
-        # or it cannot be delivered now, and this says why.
+        # Either another process delivered it first, and the idempotency key returns its outcome;
+        # or the delivery failed, and this raises the error.
         return await _written(self._runtime, writer, candidate)
 
     def _send(
@@ -135,13 +137,13 @@ async def _written(runtime: Runtime, writer: Writer, candidate: Candidate) -> Ou
 
 
 async def deliver(runtime: Runtime, source: Scope | None = None) -> dict[str, Outcome]:
-    """Carry out the work that one owner (None: every owner) has committed for others.
+    """Deliver the outbox items of one owner (None: of every owner).
 
-    Each item is written in the name of who sent it, whose right is looked at again. One that
-    cannot be carried out stays, hinders no other, and is named in :class:`Deliveries`.
+    Each item is written as its sender, whose rights are checked again. A failed item stays in the
+    outbox, does not block the others, and is listed in :class:`Deliveries`.
 
     Returns:
-        What came of each item that was carried out, by its id.
+        Item id to outcome, for each delivered item.
     """
     done: dict[str, Outcome] = {}
     failed: dict[str, str] = {}
@@ -178,14 +180,15 @@ async def _carry_out(runtime: Runtime, pending: PendingOutbox) -> Outcome:
 
 
 async def _followed(runtime: Runtime, pending: PendingOutbox) -> Outcome:
-    """Have the remote erase who was erased here.
+    """Erase the subject at the remote.
 
     Raises:
-        StoreError: If it could not; the work stays, and the receipt of the erasure says so.
+        StoreError: If the remote failed. The item stays in the outbox, and the erasure's receipt
+            stays pending.
     """
     remote = runtime.part(Deliveries).remote
     if remote is None:
-        problem = "the remote of this replica is to follow an erasure; open it in mode synced"
+        problem = "an erasure must be repeated at the remote; open this replica in mode synced"
         raise StoreUnavailable(runtime.store.location, problem)
     await remote.erase_there(Scope.parse(pending.item.target), pending.item.id)
     await runtime.store.settle(pending.source, [pending.item.id])
@@ -195,8 +198,10 @@ async def _followed(runtime: Runtime, pending: PendingOutbox) -> Outcome:
 async def _edges(
     runtime: Runtime, candidate: Candidate, outcome: Outcome
 ) -> tuple[tuple[str, Scope, str], ...]:
-    """Return what the source's owner is to know of the copy, which may be in the history of what
-    stands there; a memory that already stood there is no child.
+    """Return the derivation edges from the originals to the copy.
+
+    The copy may be in the history of the target's memory. A memory that was already there is not a
+    child.
     """
     if outcome.memory is None:
         return ()
@@ -211,9 +216,10 @@ async def _edges(
 
 
 def promoted(memory: Memory, target: Scope, now: datetime) -> Candidate:
-    """Return the copy that is proposed at the target: label and evidence as they were, what is
-    left of the confidence (it does not come back by being promoted), a new id, the original
-    as its origin and parent, and no longer to live than it.
+    """Return the copy to propose at the target.
+
+    Label and evidence are the original's. The confidence is the decayed one: promotion does not
+    restore it. The original is its origin and parent, and it expires no later than the original.
     """
     ends = memory.hard_expires_at
     left = None if ends is None else max((ends - now) / timedelta(days=1), MIN_DAYS)

@@ -1,4 +1,4 @@
-"""Undo: what an event did is taken back by new states, under an event of its own."""
+"""Undo: reverts an event by adding new states, and records that as another event."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from simonides.retrieval.index.owner_index import OwnerIndex
 from simonides.text.normalise import check_text
 
 PAGE = 1_000
-"""Links looked at in one go, from the newest back: what is undone has mostly just been done."""
+"""Audit links read per page, the newest first: most undone events are recent."""
 
 _MICROSECOND = timedelta(microseconds=1)
 
 
 class Undoer:
-    """Takes back what was done in one principal's own scope."""
+    """Undoes events of one principal's own scope."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
@@ -59,7 +59,7 @@ class Undoer:
         name = check_text("event_id", event_id, 512)
         index = self._runtime.indexes.of(owner)
         index.refresh(await self._runtime.store.snapshot(owner, since=index.head))
-        # What is read from here on is compared under the turn with what has changed since.
+        # The turn checks that nothing read below has changed since this head.
         head = index.head
         event = None if head is None else await self._found(owner, head, name)
         if head is None or event is None:
@@ -75,12 +75,16 @@ class Undoer:
         return turn.outcome
 
     async def _found(self, owner: Scope, head: Head, name: str) -> Mapping[str, Any] | None:
-        """Return an event of the owner by its id, unless what came later has undone it."""
+        """Return an event of the owner by its id; None if it is unknown.
+
+        Raises:
+            UndoRefused: If a later event has undone it.
+        """
         wanted, last = name.encode("utf-8", "surrogatepass"), head.seq
         while last > 0:
             first = max(last - PAGE, 0)
             links = await self._runtime.store.links(owner, after=first, limit=last - first)
-            # One that undoes it names it and stands behind it.
+            # The undoing event is later and contains its id, so a backward scan finds it first.
             for link in reversed(links):
                 if link.payload is None or wanted not in link.payload:
                     continue
@@ -88,7 +92,9 @@ class Undoer:
                 if event["id"] == name:
                     return event
                 if event["details"].get("undoes") == name:
-                    advice = f"event {event['id']} took it back already; correct the memory instead"
+                    advice = (
+                        f"event {event['id']} has undone it already; correct the memory instead"
+                    )
                     raise UndoRefused(name, "already_undone", advice)
             last = first
         return None
@@ -112,8 +118,10 @@ class Undoer:
         return purpose and self._lookup.hears(memory)
 
     async def _review(self, owner: Scope, deed: Deed) -> tuple[ReviewRecord, ...]:
-        """Return the review of a decision, open again: from now on, so that other stores can tell
-        it from one of which the decision has not come to them yet.
+        """Return the decided review, open again, with the present time as its opening time.
+
+        The new time distinguishes it, in synced stores, from a review whose decision has not
+        arrived yet.
         """
         records = await self._runtime.store.reviews(owner)
         named = (each for each in records if each.id == deed.details.get("review"))
@@ -122,19 +130,19 @@ class Undoer:
 
 
 def _reopened(review: Review, now: datetime) -> Review:
-    # Decided by a clock that is ahead of this one, it is still open again after that.
+    # The decider's clock may be ahead of this one; the reopening must still be later.
     later = now if review.decided_at is None else max(now, review.decided_at + _MICROSECOND)
     return replace(review, kept=None, decided_at=None, opened_at=later)
 
 
 def _unknown(name: str) -> UndoRefused:
-    advice = "no such event is on record here; what was forgotten took its events with it"
+    advice = "no such event is on record here; forgetting a memory deletes its events too"
     return UndoRefused(name, "unknown_event", advice)
 
 
 @dataclass(slots=True)
 class _Undoing:
-    """Takes one event back under the turn, if nothing has come of it since."""
+    """Undoes one event under the turn, if its result is unchanged."""
 
     runtime: Runtime
     principal: Principal
@@ -176,12 +184,12 @@ class _Undoing:
         )
 
     def _check_still(self, snapshot: Snapshot) -> None:
-        """Raise unless the memories are as they were when their states were read."""
+        """Raise unless the memories are unchanged since their states were read."""
         head = snapshot.head
         same = head is not None and head[:2] == self.read_at[:2]
         later = {row.id for row in snapshot.rows if row.revision > self.read_at.revision}
         if not same or later & self.deed.ids:
-            raise self.deed.refused("changed_since", "it was changed just now; look again")
+            raise self.deed.refused("changed_since", "a memory was changed just now; read it again")
 
     def _is_retagged(self, memory: Memory) -> bool:
         return any(s[-1].id == memory.id and s[-1].tags != memory.tags for s in self.deed.stories)

@@ -1,7 +1,7 @@
-"""Taking back what an event did: by new states, never by rewriting history.
+"""Rules of undo: an event is reverted by new states; history is never rewritten.
 
-What the event put in place gives way, and what it displaced or changed goes on in the state that it
-had before. That is possible as long as nothing has come of the result since.
+The memory that the event added is superseded, and each memory that it replaced or changed gets its
+former state again. This is possible only while the event's result is unchanged.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ UNDOABLE = frozenset(
         EventType.DECIDED,
     }
 )
-"""What can be taken back."""
+"""Event types that can be undone."""
 
 _DISPLACING = frozenset({EventType.SUPERSEDED, EventType.MERGED})
-"""What had others give way to the first of its subjects."""
+"""Event types whose first subject replaced the others."""
 
 _ADVICE = {
     EventType.CREATED: "forget the memory instead",
     EventType.COEXISTS: "forget the memory instead",
     EventType.REVIEW: "decide the review instead",
-    EventType.TOUCHED: "correct the memory instead: what stood was kept",
-    EventType.FORGOTTEN: "what was forgotten is gone; say it anew",
-    EventType.DREAMED: "take it back with undo_dream",
+    EventType.TOUCHED: "correct the memory instead: the stored one was kept",
+    EventType.FORGOTTEN: "a forgotten memory is deleted; state it again",
+    EventType.DREAMED: "undo it with undo_dream",
     EventType.UNDONE: "correct the memory instead",
     EventType.SYNCED: "correct the memory instead: both stores said it",
 }
@@ -46,14 +46,14 @@ _ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """An event, and the memories that it is about, each with all of its states, oldest first.
+    """An event with all states of its memories.
 
     Attributes:
-        id: Of the event.
-        type: What happened.
-        at: When, µs; the states that it made begin there.
-        stories: In the order of the event's subjects.
-        details: Of the event.
+        id: Id of the event.
+        type: Type of the event.
+        at: Time of the event, µs; the states that it made begin then.
+        stories: States of each subject, oldest first, in the order of the event's subjects.
+        details: Details of the event.
     """
 
     id: str
@@ -64,29 +64,29 @@ class Deed:
 
     @property
     def ids(self) -> frozenset[str]:
-        """Of the memories."""
+        """Ids of the memories."""
         return frozenset(states[-1].id for states in self.stories if states)
 
     def refused(self, reason: str, advice: str) -> UndoRefused:
-        """Return the error that says why it cannot be undone."""
+        """Return the error for a refused undo."""
         return UndoRefused(self.id, reason, advice)
 
 
 def check_undoable(deed: Deed) -> None:
-    """Raise :class:`UndoRefused` unless an event of this kind can be taken back."""
+    """Raise :class:`UndoRefused` unless an event of this type can be undone."""
     if deed.type not in UNDOABLE:
-        advice = _ADVICE.get(deed.type, "nothing was replaced by it")
-        raise deed.refused("not_undoable", f"an event '{deed.type}' is not undone; {advice}")
+        advice = _ADVICE.get(deed.type, "it replaced nothing")
+        raise deed.refused("not_undoable", f"an event '{deed.type}' cannot be undone; {advice}")
     if not all(deed.stories):
-        raise deed.refused("forgotten", "a memory that it is about is gone; say it anew")
+        raise deed.refused("forgotten", "one of its memories was forgotten; state it again")
 
 
 def taken_back(deed: Deed, moment: Moment) -> tuple[Memory, ...]:
-    """Return the new states that take an event back, the restored before what gives way.
+    """Return the new states that undo an event: restored memories first, then the superseded one.
 
     Raises:
-        UndoRefused: ``changed_since``, if what the event left has changed or given way;
-            ``not_undoable``, if there is no state to go back to; ``expired``.
+        UndoRefused: ``changed_since`` if the event's result has changed; ``not_undoable`` if there
+            is no former state; ``expired`` if the former state has expired.
     """
     check_undoable(deed)
     first, *others = deed.stories
@@ -94,10 +94,11 @@ def taken_back(deed: Deed, moment: Moment) -> tuple[Memory, ...]:
     if successor is not None and not successor[-1].status.is_live:
         by = successor[-1].superseded_by
         by_whom = f"by {by} " if by else ""
-        raise deed.refused("changed_since", f"its result was superseded {by_whom}since; undo that")
+        advice = f"its result was superseded {by_whom}since; undo that event first"
+        raise deed.refused("changed_since", advice)
     changed = others if successor is not None else deed.stories
     restored = [_restored(deed, states, moment) for states in changed]
-    # What stood before the event did, and only outlived another by it, goes on.
+    # A first subject that is older than the event stays: the event only ended the others.
     if successor is None or not restored or to_us(successor[0].known_from) != deed.at:
         return tuple(restored)
     last = successor[-1]
@@ -105,7 +106,7 @@ def taken_back(deed: Deed, moment: Moment) -> tuple[Memory, ...]:
         last,
         status=Status.SUPERSEDED,
         superseded_by=restored[0].id,
-        valid_to=last.valid_from or EPOCH,  # what is taken back was never true
+        valid_to=last.valid_from or EPOCH,  # An undone statement was never true.
         updated_at=moment.now,
         known_from=moment.now,
     )
@@ -115,17 +116,17 @@ def taken_back(deed: Deed, moment: Moment) -> tuple[Memory, ...]:
 def _restored(deed: Deed, states: Sequence[Memory], moment: Moment) -> Memory:
     last = states[-1]
     if to_us(last.known_from) != deed.at:
-        advice = f"memory {last.id} has changed since; undo what came later first, or correct it"
+        advice = f"memory {last.id} has changed since; undo the later event first, or correct it"
         raise deed.refused("changed_since", advice)
     if len(states) > 1:
         former = states[-2]
     elif deed.type is EventType.SUPERSEDED:
-        # It came and went within one batch.
+        # The batch that added it superseded it too, so it has no stored live state.
         former = replace(last, status=Status.ACTIVE, superseded_by=None, valid_to=None)
     else:
         raise deed.refused("not_undoable", f"memory {last.id} has no state before it")
     if former.is_expired(moment.now):
-        raise deed.refused("expired", f"memory {last.id} has expired meanwhile; say it anew")
+        raise deed.refused("expired", f"memory {last.id} has expired meanwhile; state it again")
     chain = [story[-1].versions for story in deed.stories if story[-1].root == last.root]
     return replace(
         former,
@@ -139,13 +140,15 @@ def _restored(deed: Deed, states: Sequence[Memory], moment: Moment) -> Memory:
 def check_room(
     deed: Deed, restored: Sequence[Memory], view: OwnerView, functional: frozenset[str]
 ) -> None:
-    """Raise :class:`UndoRefused` (``place_taken``) if something else stands by now where a restored
-    memory would: under its key, in its functional slot, or with its text.
+    """Check that no other memory now has a restored memory's key, functional slot or text.
+
+    Raises:
+        UndoRefused: ``place_taken``.
     """
     for memory in restored:
         for other in _in_its_place(memory, view, functional) if memory.status.is_live else ():
             if other.id not in deed.ids:
-                advice = f"memory {other.id} stands in the place of {memory.id} now; correct that"
+                advice = f"memory {other.id} has the place of {memory.id} now; correct that one"
                 raise deed.refused("place_taken", advice)
 
 

@@ -1,14 +1,18 @@
-"""What becomes of an approved candidate among what stands: gates, then conflict.
+"""Decides how an approved candidate relates to the stored memories: gates first, then conflict.
 
-Order of the gates, cheapest first: the memory that a correction names, or what stands of its
-chain by now; a verbatim turn by its place in its session; a keyed fact by its key; a fact of a
-functional slot by subject and predicate; text by the hash of its normalised form; then text that is
-all but the same, and text that means the same (``near.py``).
-All compare within one place: one scope, and there what the same agents may see for the same
-purpose. Where a gate finds a memory that says the same it is a repetition (``repetition.py``). What
-shares a key or a slot with another value is in conflict with it (``conflict.py``), unless the
-predicate is declared to have several values. What is left is new; what was inferred and tells
-nothing that is not there is dropped.
+The gates, cheapest first:
+
+1. the memory that a correction names, or the live version of its chain;
+2. a verbatim turn, by its place in its session;
+3. a keyed fact, by its key;
+4. a fact of a functional slot, by subject and predicate;
+5. text, by the hash of its normalised form;
+6. near-identical text, then text with the same meaning (``near.py``).
+
+All gates compare within one place: one scope, one audience, one purpose. A gate that finds the
+same statement makes the candidate a repetition (``repetition.py``). Another value under the same
+key or slot is a conflict (``conflict.py``), unless the predicate is declared multi-valued. An
+inferred text without new information is dropped. Any other candidate is new.
 """
 
 from __future__ import annotations
@@ -48,7 +52,7 @@ from simonides.text.similarity.same_statement import are_the_same, read
 __all__ = ["BUILT_IN", "Resolution", "resolve"]
 
 BUILT_IN = LongTermRules()
-"""Where nothing is declared."""
+"""Rules of a policy that declares no slots."""
 
 
 def resolve(
@@ -59,15 +63,15 @@ def resolve(
     shape: Shape | None = None,
     look: OppositionLook | None = None,
 ) -> Resolution:
-    """Decide what becomes of a candidate; the outcome's first reason names what decided.
+    """Resolve a candidate; the first reason of the result names the gate or rule that decided.
 
     Args:
-        approved: What passed every guard.
-        view: What stands, what this turn has resolved so far included.
-        moment: When, and where ids come from.
+        approved: A candidate that passed every guard.
+        view: Stored memories, with this turn's changes so far.
+        moment: Time of the decision, and source of ids.
         rules: Thresholds, and which slots hold one value or several.
-        shape: What free text is compared by; None leaves the near gates out.
-        look: Finds what free text stands against; None looks for nothing.
+        shape: Terms and vector of free text; None skips the near gates.
+        look: Finds memories that free text updates or contradicts; None skips the search.
     """
     candidate = approved.candidate
     named = _named(candidate, view)
@@ -87,7 +91,7 @@ def resolve(
 
 
 def _named(candidate: Candidate, view: OwnerView) -> Memory | None:
-    """What a correction is about: the memory that it names, or what followed that one."""
+    """Return the memory that a correction names, or the live version that replaced it."""
     named = None if candidate.replaces is None else view.by_id(candidate.replaces)
     if named is None and candidate.replaces_root is not None:
         return view.by_root(candidate.replaces_root)
@@ -120,7 +124,7 @@ def _keyed(approved: Approved, view: OwnerView, moment: Moment, key: str) -> Res
 
 
 def _named_anew(approved: Approved, view: OwnerView, moment: Moment) -> Resolution | None:
-    """Give a key to free text that says the same, unless the one who names it is less trusted."""
+    """Give the key to free text with the same content, unless the candidate is less trusted."""
     candidate = approved.candidate
     for standing in _alike(candidate, view):
         if standing.key is None and is_trusted(candidate, standing):
@@ -133,7 +137,7 @@ def _predicate(candidate: Candidate) -> str | None:
 
 
 def _rivals(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[Memory]:
-    """What stands in the slot of a candidate, the strongest and newest first."""
+    """Return the memories in the slot of a candidate, the most confident and newest first."""
     if candidate.triple is None:
         return ()
     found = view.by_slot(candidate.place, candidate.triple)
@@ -143,7 +147,7 @@ def _rivals(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[M
 
 
 def _slotted(approved: Approved, rivals: Sequence[Memory], moment: Moment) -> Resolution:
-    """Repeat, or contend with, the value of a functional slot."""
+    """Repeat the value of a functional slot, or contend with it."""
     candidate = approved.candidate
     text_hash = content_hash(candidate.content)
     for rival in rivals:
@@ -170,7 +174,7 @@ def _free_text(
     if alike:
         return repeat(approved, alike[0], moment, "same_text")
     near = NOTHING_NEAR
-    # Who corrects means what he says, be it all but what stands.
+    # A correction is meant exactly, even if it is near-identical to the stored text.
     if shape is not None and not candidate.source.is_correction:
         near = look_around(candidate, view, shape, rules.gates)
     if near.same is not None:
@@ -193,7 +197,7 @@ def _free_text(
 
 
 def _other_values(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[Memory]:
-    """What stands in the slot of a candidate with another value."""
+    """Return the memories in the slot of a candidate that have another value."""
     if candidate.triple is None:
         return ()
     value = normalise(candidate.triple.object)
@@ -209,8 +213,8 @@ def _beside(
 ) -> Resolution:
     """Decide on one more value of a slot that is not declared functional.
 
-    One that is declared to have several values gets it. So does one that has several already: who
-    put them there has shown that they do not exclude each other.
+    The value is added if the slot is declared multi-valued, or holds several values already: those
+    show that its values do not exclude each other.
     """
     if _predicate(approved.candidate) in rules.slots.multi_valued:
         return create(approved, moment, "multi_valued_slot", OutcomeKind.COEXISTS)
