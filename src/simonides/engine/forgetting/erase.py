@@ -1,8 +1,8 @@
-"""Erasing a data subject: one turn that leaves codes and tombstones, then what follows it.
+"""Erases a data subject in one transaction, then removes copies and residue.
 
-The turn is the store's, all or nothing; it commits the work for other owners with it. Delivering
-that, emptying logs and looking at files come after, each of which may be interrupted and gone on
-with: until all is done the receipt is ``pending``.
+The transaction leaves only audit commitments, tombstones and outbox items for other owners.
+Delivering those items, purging logs and checking files follow. These steps may be interrupted and
+continued; the receipt stays ``pending`` until all are done.
 """
 
 from __future__ import annotations
@@ -62,37 +62,37 @@ from simonides.policy.guards import administers
 from simonides.ports import Capability, MovableStore
 
 ATTEMPTS = 100
-"""Times that the turn is taken while others write between reading and deciding. Each but the first
-reads only what has changed."""
+"""Most attempts while other writers change the subject between read and turn. Each attempt but the
+first reads only the changes."""
 
 STAYS = frozenset({"events", "tombstones"})
-"""Parts of which rows stay: codes of the chain, and fingerprints."""
+"""Parts whose rows stay: commitments of the audit chain, and tombstone fingerprints."""
 
 LEFT = STAYS | {"event_payloads", "outbox"}
-"""Parts of which an erasure leaves rows: its own record too, and work for other owners."""
+"""Parts with rows after an erasure: also its own event, and outbox items for other owners."""
 
 RECORDS = "records"
-"""What an erasure waits for whose safety records and feedback could not be reached."""
+"""Reason that an erasure is pending: the safety records and feedback could not be reached."""
 
 _TURNS = next(part for part in PARTS if part.name == "turns")
 
 MAX_WORK = 10_000
-"""Undelivered work of one owner that is looked at; far above any that can wait."""
+"""Most undelivered items read for one owner; far above any real number."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingErasures:
-    """What may be found nowhere of subjects whose erasure is not complete; in memory only.
+    """Residue patterns of incomplete erasures; kept in memory only.
 
     Attributes:
-        patterns: Bytes to look for in the store's files, by subject.
+        patterns: Subject to the byte strings that must not be in the store's files.
     """
 
     patterns: dict[Scope, tuple[bytes, ...]] = field(default_factory=dict)
 
 
 class Eraser:
-    """Erases data subjects in the name of one principal."""
+    """Erases data subjects for one principal."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
@@ -102,11 +102,11 @@ class Eraser:
         self._library, self._hot = runtime.part(Library), runtime.part(WarmSessions)
 
     async def erase(self, subject: Scope, reasons: tuple[str, ...] = ()) -> ErasureReceipt:
-        """Erase a subject, or go on with it; see :meth:`simonides.AsyncMemoryManager.erase`.
+        """Erase a subject, or continue; see :meth:`simonides.AsyncMemoryManager.erase`.
 
         Args:
-            subject: Who.
-            reasons: What the record says of why, beside what could not be read.
+            subject: The owner to erase.
+            reasons: Reasons for the audit event, added to the count of unreadable rows.
         """
         await self._check_right(subject)
         before = await self._receipt(subject)
@@ -121,9 +121,7 @@ class Eraser:
         return await self._finished(subject)
 
     async def status(self, subject: Scope) -> ErasureReceipt | None:
-        """Return the receipt of the last erasure as things stand, after trying to finish it; None
-        if there was none.
-        """
+        """Try to finish the last erasure, and return its receipt; None if there was none."""
         await self._check_right(subject)
         return None if await self._receipt(subject) is None else await self._finished(subject)
 
@@ -137,13 +135,14 @@ class Eraser:
             raise ScopeDenied(
                 subject.path,
                 "erase",
-                "a user erases itself, from no task of its own; others are erased by who "
-                "administers their org",
+                "a user may erase itself, but not from a task; erasing another user takes an "
+                "administrator of the org",
             )
 
     async def _is_untouched(self, subject: Scope, receipt: ErasureReceipt) -> bool:
-        """Whether nothing of a subject is stored that the last erasure did not leave: what sessions
-        log and what journals keep moves no head.
+        """Whether nothing was stored for a subject since its last erasure.
+
+        Rows are counted too, because session logs and journals do not change the head.
         """
         counts: Mapping[str, int] = {}
 
@@ -158,10 +157,10 @@ class Eraser:
         return not any(count for part, count in counts.items() if part not in LEFT)
 
     async def _taken(self, subject: Scope, reasons: tuple[str, ...]) -> _Erasure:
-        """Take the turn until nothing came between what was read and the decision.
+        """Read and take the turn, and retry until no other write came in between.
 
         Raises:
-            StoreUnavailable: If somebody keeps writing.
+            StoreUnavailable: If other writes interfered in all :data:`ATTEMPTS`.
         """
         read = _Read()
         for _ in range(ATTEMPTS):
@@ -173,7 +172,7 @@ class Eraser:
                 return turn
         raise StoreUnavailable(
             self._runtime.store.location,
-            f"{subject.path} is written to all the time; stop what writes for it, then erase again",
+            f"{subject.path} is being written to constantly; stop its writers, then erase again",
         )
 
     async def _read(self, subject: Scope, read: _Read) -> None:
@@ -186,7 +185,7 @@ class Eraser:
         else:
             changed = await store.snapshot(subject, since=read.head)
             read.rows |= {row.id: row for row in changed.rows}
-        # In this order: a promotion that is settled in between is seen as derived, too.
+        # Outbox before derived: a promotion settled in between is then found as derived.
         read.head = head
         read.held = await store.held(subject)
         read.work = await store.outbox(source=subject, limit=MAX_WORK)
@@ -197,7 +196,7 @@ class Eraser:
         read.said = await self._said(subject)
 
     async def _said(self, subject: Scope) -> list[bytes]:
-        """Return what was said in the subject's sessions, where a store can be asked for it."""
+        """Return the logged turns of the subject's sessions, if the store can export them."""
         chain_head = await self._runtime.store.chain_head(subject)
         if chain_head is None or Capability.MOVABLE not in self._runtime.store.capabilities:
             return []
@@ -208,7 +207,7 @@ class Eraser:
         return said
 
     async def _finished(self, subject: Scope) -> ErasureReceipt:
-        """Carry out what waits, look at the files, and say how it stands."""
+        """Deliver outbox items, purge the files, and return the receipt."""
         runtime = self._runtime
         await deliver(runtime, subject)
         purged = await runtime.store.purge(subject, self._pending.patterns.get(subject, ()))
@@ -221,11 +220,12 @@ class Eraser:
         return receipt
 
     async def _records_gone(self, subject: Scope) -> Purged:
-        """Remove the subject's safety records and feedback: though scrubbed they are of nobody
-        else, and what was written down of somebody may tell who it was.
+        """Delete the subject's safety records and feedback.
+
+        They are redacted, but they are still personal data and may identify the subject.
         """
         if Capability.MOVABLE not in self._runtime.store.capabilities:
-            return Purged()  # without a secret of the store nobody can have recorded anything
+            return Purged()  # Without the store's secret no record can have been made.
         digest = subject_digest(await secret_of(self._runtime), subject)
         try:
             return await self._records.forget(digest)
@@ -264,7 +264,7 @@ class Eraser:
 
 
 def with_records(purged: Purged, records: Purged) -> Purged:
-    """Return what was purged of memories and of records together."""
+    """Merge the purge results of memories and of records."""
     return Purged(
         (*purged.files, *records.files),
         (*purged.waits, *records.waits),
@@ -274,16 +274,16 @@ def with_records(purged: Purged, records: Purged) -> Purged:
 
 @dataclass(slots=True)
 class _Read:
-    """What of a subject was read before the turn.
+    """Data of a subject, read before the turn.
 
     Attributes:
-        head: Where it stood before any of it.
-        rows: Every version by id; None before the first time.
-        held: What waits.
-        work: What is on its way to others.
-        elsewhere: What others have derived from it: owner and id.
-        queries: Receipts of what was asked.
-        said: What was said in sessions.
+        head: The head before the read.
+        rows: Every version by id; None before the first read.
+        held: Held candidates.
+        work: Undelivered outbox items.
+        elsewhere: Owner and id of memories that other owners derived from it.
+        queries: Journal receipts, which contain the queries.
+        said: Logged turns of its sessions.
     """
 
     head: Head | None = None
@@ -297,7 +297,7 @@ class _Read:
 
 @dataclass(slots=True)
 class _Erasure:
-    """Lets everything go, if it stands as it was read."""
+    """Deletes everything under the turn, if nothing changed since the read."""
 
     runtime: Runtime
     principal: Principal
@@ -317,7 +317,7 @@ class _Erasure:
         removed = {part: count for part, count in snapshot.counts.items() if part not in STAYS}
         head = snapshot.head
         unreadable = (f"{UNREADABLE}:{found.unreadable}",) if found.unreadable else ()
-        # Neither path nor ids: what is left says nothing of whom it is about.
+        # Neither path nor ids: the event that stays must not identify the subject.
         recorder.record(
             EventType.ERASED,
             Scope.of_global(),
@@ -346,8 +346,9 @@ class _Erasure:
         )
 
     def _told_to_the_remote(self, recorder: EventRecorder) -> tuple[OutboxItem, ...]:
-        """Return the work for the store that this one is a replica of; of an erasure that
-        was asked for there, it has done its part.
+        """Return the outbox item that repeats the erasure at the remote.
+
+        None is needed if the erasure came from the remote.
         """
         if self.runtime.part(Deliveries).remote is None or self.principal.by == SYNC_ACTOR:
             return ()
@@ -360,7 +361,7 @@ def _buried(found: DecodableRows) -> tuple[bytes, ...]:
 
 
 def _follows(then: Head | None, now: Head | None) -> bool:
-    """Whether what changed since one head leads to another: nothing was removed in between."""
+    """Whether the changes since one head lead to another: no row was deleted in between."""
     return then is not None and now is not None and then[:2] == now[:2]
 
 
