@@ -1,4 +1,4 @@
-"""What can be read of what is removed: what cannot be goes all the same."""
+"""Decodes rows before their deletion as far as possible; undecodable rows are deleted too."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ B = TypeVar("B")
 
 @dataclass(frozen=True, slots=True)
 class DecodableRows:
-    """What could be read of an owner.
+    """The decodable rows of an owner.
 
     Attributes:
-        memories: Every version that could.
-        candidates: What waits, as far as it could.
-        work: What is on its way to others, as far as it could. Nobody carries out the rest: it
-            cannot be read there, either.
-        unreadable: How many of all of these could not.
+        memories: Decodable versions.
+        candidates: Decodable held candidates.
+        work: Decodable outbox items. The others can never be delivered: the delivery cannot decode
+            them either.
+        unreadable: Number of rows of all three kinds that cannot be decoded.
     """
 
     memories: tuple[Memory, ...]
@@ -44,7 +44,7 @@ class DecodableRows:
 def salvaged(
     rows: Iterable[StoredRow], held: Iterable[HeldCandidate], work: Iterable[PendingOutbox]
 ) -> DecodableRows:
-    """Read what can be read; raises nothing for what cannot."""
+    """Decode rows; undecodable ones are only counted."""
     memories = [salvage(row) for row in rows]
     candidates = [_or_none(lambda one: decode_candidate(one.body), one) for one in held]
     carried = [(one, _or_none(lambda one: unpacked(one.item), one)) for one in work]
@@ -59,8 +59,9 @@ def salvaged(
 
 
 def may_lie(row: StoredRow, place: Scope) -> bool:
-    """Whether a memory that cannot be read lies in a place, as its index entry says; where that
-    is damaged too, it is the user's, and no task's to remove.
+    """Whether an unreadable memory belongs to a scope, according to its index entry.
+
+    If the entry is damaged too, the memory counts as the user's own, not as a task's.
     """
     if not is_whole(row.entry, row.id) or len(row.entry) < ENTRY.size:
         return place == place.owner
