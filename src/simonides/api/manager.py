@@ -244,7 +244,7 @@ class AsyncMemoryManager(
             StoreError: If the store could not; what stands before it in the order is done.
         """
         checked = [self._writer.checked(c) for c in sequence("candidates", candidates)]
-        writer = await self._writer.in_this_life()
+        writer = await self._writer.bound_to_incarnation()
         _, outcomes = await carry_out(writer, self._forgetter, checked)
         return list(outcomes)
 

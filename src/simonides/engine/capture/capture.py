@@ -198,11 +198,11 @@ async def captured(
     """
     policy = writer.policy(principal.home)
     if model is not None:
-        writer = await writer.in_this_life()
+        writer = await writer.bound_to_incarnation()
     proposed = await propose_by_all(model, turn, principal, policy, policy.budgets.seconds, before)
     if proposed.candidates:
         # The rules take no time; what follows them may.
-        writer = await writer.in_this_life()
+        writer = await writer.bound_to_incarnation()
     judged, outcomes = await carry_out(writer, forgetter, proposed.candidates)
     # What was to be forgotten had to be looked for as it was said; a report does not repeat it.
     judged = tuple(replace(j, candidate=screened(j.candidate, policy)) for j in judged)

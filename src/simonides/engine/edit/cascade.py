@@ -32,9 +32,9 @@ from simonides.engine.core.runtime import Runtime
 from simonides.engine.core.tombstones import renumbered, with_derived
 from simonides.engine.edit.outbox import (
     Cascade,
-    Following,
-    packed_cascade,
-    unpacked,
+    RemoteErasure,
+    cascade_item,
+    decoded_item,
 )
 
 ERASER = Principal(Scope.of_global(), by="erasure")
@@ -44,7 +44,7 @@ WITHDRAWN = "withdrawn"
 """Reason: the original was erased before the promotion was delivered."""
 
 
-def told_to_others(
+def cascade_items(
     new_id: Callable[[], str],
     work: Iterable[PendingOutbox],
     elsewhere: Iterable[tuple[Scope, str]] = (),
@@ -61,9 +61,9 @@ def told_to_others(
     for owner, id in elsewhere:
         ids.setdefault(owner, []).append(id)
     for pending in work:
-        carried = unpacked(pending.item)
+        carried = decoded_item(pending.item)
         owner = Scope.parse(pending.item.target).owner
-        if isinstance(carried, Following):
+        if isinstance(carried, RemoteErasure):
             continue  # The erasure makes its own item for the remote.
         if isinstance(carried, Cascade):
             ids.setdefault(owner, []).extend(carried.ids)
@@ -71,14 +71,14 @@ def told_to_others(
         elif (name := write_name(carried.candidate)) is not None:
             writes.setdefault(owner, []).append((name, request_of(carried.candidate).hex()))
     return tuple(
-        packed_cascade(
+        cascade_item(
             new_id(), owner, Cascade(tuple(ids.get(owner, ())), tuple(writes.get(owner, ())))
         )
         for owner in sorted({*ids, *writes}, key=lambda each: each.path)
     )
 
 
-async def cascaded(runtime: Runtime, pending: PendingOutbox, cascade: Cascade) -> Outcome:
+async def carry_out_cascade(runtime: Runtime, pending: PendingOutbox, cascade: Cascade) -> Outcome:
     """Delete the copies at another owner, and settle the outbox item.
 
     Raises:
@@ -138,22 +138,22 @@ class _Removal:
             return None
         rows = {row.id: row for row in (*self.rows, *snapshot.rows)}
         versions = {id: decode(row) for id, row in rows.items()}
-        doomed = with_derived(versions.values(), self.asked, promoted=True)
+        deleted = with_derived(versions.values(), self.asked, promoted=True)
         recorder = EventRecorder(self.runtime, ERASER, snapshot)
-        reasons = ("cascade", f"count:{len(doomed)}")
-        if doomed:
-            recorder.record(EventType.FORGOTTEN, self.target, subjects=doomed, reasons=reasons)
+        reasons = ("cascade", f"count:{len(deleted)}")
+        if deleted:
+            recorder.record(EventType.FORGOTTEN, self.target, subjects=deleted, reasons=reasons)
         self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, recorder.events)
         change = Change(
             known_at=recorder.moment.known_at,
-            restated=renumbered(versions, frozenset(doomed), recorder.moment),
-            forgotten=doomed,
+            restated=renumbered(versions, frozenset(deleted), recorder.moment),
+            forgotten=deleted,
             events=recorder.events,
-            idempotency=self._taken(snapshot.idempotent),
+            idempotency=self._reserved(snapshot.idempotent),
         )
         return None if change.is_empty else change
 
-    def _taken(self, there: Mapping[str, IdempotencyRecord]) -> tuple[IdempotencyRecord, ...]:
+    def _reserved(self, there: Mapping[str, IdempotencyRecord]) -> tuple[IdempotencyRecord, ...]:
         """Return idempotency records that turn a later delivery of a promotion into a no-op."""
         answer = {"kind": "forgotten", "memory": None, "reasons": [WITHDRAWN]}
         return tuple(

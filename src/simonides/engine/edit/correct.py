@@ -49,7 +49,7 @@ class Changer:
     async def correct(self, which: str, content: str, *, quote: str | None) -> Outcome:
         """See :meth:`simonides.api.AsyncMemoryManager.correct`."""
         # The correction copies fields of the stored memory; it must not survive an erasure.
-        writer = await self._writer.in_this_life()
+        writer = await self._writer.bound_to_incarnation()
         standing = await self.standing(which)
         draft = Draft(content, source=Source.USER_CORRECTION, confidence=1.0, quote=quote)
         if standing is None:

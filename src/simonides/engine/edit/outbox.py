@@ -39,7 +39,7 @@ class Cascade(NamedTuple):
     writes: tuple[tuple[str, str], ...]
 
 
-class Following(NamedTuple):
+class RemoteErasure(NamedTuple):
     """An erasure to repeat at the remote of a replica."""
 
 
@@ -78,12 +78,12 @@ class Deliveries:
         return tuple(sorted(f"undelivered_promotion:{name}" for name in names))
 
 
-def packed_following(id: str, subject: Scope) -> OutboxItem:
+def remote_erasure_item(id: str, subject: Scope) -> OutboxItem:
     """Return the item that erases a subject at the remote too."""
     return OutboxItem(id, subject.path, canonical_json({"remote": "erase"}))
 
 
-def packed(id: str, sender: Principal, candidate: Candidate) -> OutboxItem:
+def promotion_item(id: str, sender: Principal, candidate: Candidate) -> OutboxItem:
     """Return the item that carries a candidate to the owner of its scope."""
     body = {
         "home": sender.home.path,
@@ -93,13 +93,13 @@ def packed(id: str, sender: Principal, candidate: Candidate) -> OutboxItem:
     return OutboxItem(id, candidate.scope.path, canonical_json(body))
 
 
-def packed_cascade(id: str, target: Scope, cascade: Cascade) -> OutboxItem:
+def cascade_item(id: str, target: Scope, cascade: Cascade) -> OutboxItem:
     """Return the item that deletes copies at another owner."""
     body = {"erased": list(cascade.ids), "writes": [list(write) for write in cascade.writes]}
     return OutboxItem(id, target.path, canonical_json(body))
 
 
-def unpacked(item: OutboxItem) -> Promotion | Cascade | Following:
+def decoded_item(item: OutboxItem) -> Promotion | Cascade | RemoteErasure:
     """Decode an item.
 
     Raises:
@@ -108,7 +108,7 @@ def unpacked(item: OutboxItem) -> Promotion | Cascade | Following:
     try:
         body = json.loads(item.body)
         if "remote" in body:
-            return Following()
+            return RemoteErasure()
         if "erased" in body:
             writes = tuple((name, request) for name, request in body["writes"])
             return Cascade(tuple(body["erased"]), writes)

@@ -30,14 +30,14 @@ from simonides.domain.writing.decision import (
 from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.incarnation import ERASED_SINCE, Incarnation, life_of
 from simonides.engine.core.runtime import Runtime
-from simonides.engine.edit.cascade import cascaded
+from simonides.engine.edit.cascade import carry_out_cascade
 from simonides.engine.edit.correct import NOT_FOUND, Changer
 from simonides.engine.edit.outbox import (
     Cascade,
     Deliveries,
-    Following,
-    packed,
-    unpacked,
+    RemoteErasure,
+    decoded_item,
+    promotion_item,
 )
 from simonides.engine.screening.judge import judge_one
 from simonides.engine.write.writer import Writer
@@ -81,16 +81,18 @@ class Promoter:
             else self._principal
         )
         # A copy must not be sent after the source's owner was erased.
-        life = await life_of(self._runtime.store, self._principal.home.owner)
-        writer = Writer(self._runtime, acting, life)
+        incarnation = await life_of(self._runtime.store, self._principal.home.owner)
+        writer = Writer(self._runtime, acting, incarnation)
         await writer.check_right(target)
         memory = await Changer(self._runtime, self._principal).standing(id)
         if memory is None:
             return NOT_FOUND
         now = from_us(self._runtime.clock.now_us())
-        return await self._copy(writer, promoted(memory, target, now), life)
+        return await self._copy(writer, promoted(memory, target, now), incarnation)
 
-    async def _copy(self, writer: Writer, candidate: Candidate, life: Incarnation) -> Outcome:
+    async def _copy(
+        self, writer: Writer, candidate: Candidate, incarnation: Incarnation
+    ) -> Outcome:
         """Write the copy.
 
         Within one owner this is one transaction. Across owners an outbox item is committed with the
@@ -99,25 +101,27 @@ class Promoter:
         """
         source, target = self._principal.home.owner, candidate.scope.owner
         if target == source:
-            return await _written(self._runtime, writer, candidate)
+            return await _write_copy(self._runtime, writer, candidate)
         id = self._runtime.ids.new(self._runtime.clock.now_us())
-        item = packed(id, self._principal, candidate)
+        item = promotion_item(id, self._principal, candidate)
         sent = await self._runtime.store.commit(
-            source, TurnRequest(), lambda snapshot: self._send(snapshot, item, candidate, life)
+            source,
+            TurnRequest(),
+            lambda snapshot: self._send(snapshot, item, candidate, incarnation),
         )
-        if life.may_be_over(sent.head):
+        if incarnation.may_be_over(sent.head):
             return ERASED_SINCE
         delivered = await deliver(self._runtime, source)
         if item.id in delivered:
             return delivered[item.id]
         # Either another process delivered it first, and the idempotency key returns its outcome;
-        # or the delivery failed, and this raises the error.
-        return await _written(self._runtime, writer, candidate)
+        # or it cannot be delivered now, and this write reports the reason.
+        return await _write_copy(self._runtime, writer, candidate)
 
     def _send(
-        self, snapshot: Snapshot, item: OutboxItem, candidate: Candidate, life: Incarnation
+        self, snapshot: Snapshot, item: OutboxItem, candidate: Candidate, incarnation: Incarnation
     ) -> Change | None:
-        if life.may_be_over(snapshot.head):
+        if incarnation.may_be_over(snapshot.head):
             return None
         recorder = EventRecorder(self._runtime, self._principal, snapshot)
         recorder.record(
@@ -129,7 +133,7 @@ class Promoter:
         return Change(known_at=recorder.moment.known_at, events=recorder.events, outbox=(item,))
 
 
-async def _written(runtime: Runtime, writer: Writer, candidate: Candidate) -> Outcome:
+async def _write_copy(runtime: Runtime, writer: Writer, candidate: Candidate) -> Outcome:
     policy = runtime.policies.policy_for(candidate.scope.org)
     judgements = Judgements((judge_one(candidate, policy),))
     (outcome,) = await writer.commit(await writer.prepare(candidate.scope.owner, judgements))
@@ -166,20 +170,20 @@ async def deliver(runtime: Runtime, source: Scope | None = None) -> dict[str, Ou
 
 
 async def _carry_out(runtime: Runtime, pending: PendingOutbox) -> Outcome:
-    carried = unpacked(pending.item)
+    carried = decoded_item(pending.item)
     if isinstance(carried, Cascade):
-        return await cascaded(runtime, pending, carried)
-    if isinstance(carried, Following):
-        return await _followed(runtime, pending)
+        return await carry_out_cascade(runtime, pending, carried)
+    if isinstance(carried, RemoteErasure):
+        return await _erase_at_remote(runtime, pending)
     sender, candidate = carried
     writer = Writer(runtime, sender)
-    outcome = await _written(runtime, writer, candidate)
+    outcome = await _write_copy(runtime, writer, candidate)
     edges = await _edges(runtime, candidate, outcome)
     await runtime.store.settle(pending.source, [pending.item.id], edges=edges)
     return outcome
 
 
-async def _followed(runtime: Runtime, pending: PendingOutbox) -> Outcome:
+async def _erase_at_remote(runtime: Runtime, pending: PendingOutbox) -> Outcome:
     """Erase the subject at the remote.
 
     Raises:

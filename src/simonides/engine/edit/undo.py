@@ -26,14 +26,14 @@ from simonides.domain.writing.decision import Outcome, OutcomeKind
 from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.undo_rules import (
-    Deed,
-    check_room,
+    UndoTarget,
+    check_place_free,
     check_undoable,
-    taken_back,
+    undone_states,
 )
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.write.evidence import settle
-from simonides.engine.write.quotas import QuotaCheck
+from simonides.engine.write.quotas import ScopeQuotas
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.write_turn import indexed_version
 from simonides.retrieval.index.owner_index import OwnerIndex
@@ -64,11 +64,11 @@ class Undoer:
         event = None if head is None else await self._found(owner, head, name)
         if head is None or event is None:
             raise _unknown(name)
-        deed = await self._deed(owner, event)
-        check_undoable(deed)
-        turn = _Undoing(self._runtime, self._principal, index, deed, head)
-        if deed.type is EventType.DECIDED:
-            turn.reopened = await self._review(owner, deed)
+        target = await self._target(owner, event)
+        check_undoable(target)
+        turn = _UndoTurn(self._runtime, self._principal, index, target, head)
+        if target.type is EventType.DECIDED:
+            turn.reopened = await self._review(owner, target)
         committed = await self._runtime.store.commit(owner, TurnRequest(since=head), turn.decide)
         index.follow(committed)
         await settle(self._runtime, self._principal, owner, committed.rows)
@@ -99,7 +99,7 @@ class Undoer:
             last = first
         return None
 
-    async def _deed(self, owner: Scope, event: Mapping[str, Any]) -> Deed:
+    async def _target(self, owner: Scope, event: Mapping[str, Any]) -> UndoTarget:
         store = self._runtime.store
         stories = [await store.states(owner, id) for id in event["subjects"]]
         refusals = self._runtime.indexes.of(owner).refusals
@@ -111,20 +111,20 @@ class Undoer:
             raise _unknown(event["id"])
         at = to_us(datetime.fromisoformat(event["at"]))
         type = EventType(event["type"])
-        return Deed(event["id"], type, at, tuple(stories), event["details"])
+        return UndoTarget(event["id"], type, at, tuple(stories), event["details"])
 
     def _sees(self, memory: Memory) -> bool:
         purpose = memory.purpose in (None, self._principal.purpose)
         return purpose and self._lookup.hears(memory)
 
-    async def _review(self, owner: Scope, deed: Deed) -> tuple[ReviewRecord, ...]:
+    async def _review(self, owner: Scope, target: UndoTarget) -> tuple[ReviewRecord, ...]:
         """Return the decided review, open again, with the present time as its opening time.
 
         The new time distinguishes it, in synced stores, from a review whose decision has not
         arrived yet.
         """
         records = await self._runtime.store.reviews(owner)
-        named = (each for each in records if each.id == deed.details.get("review"))
+        named = (each for each in records if each.id == target.details.get("review"))
         now = from_us(self._runtime.clock.now_us())
         return tuple(encode_review(_reopened(decode_review(each), now)) for each in named)
 
@@ -141,13 +141,13 @@ def _unknown(name: str) -> UndoRefused:
 
 
 @dataclass(slots=True)
-class _Undoing:
+class _UndoTurn:
     """Undoes one event under the turn, if its result is unchanged."""
 
     runtime: Runtime
     principal: Principal
     index: OwnerIndex
-    deed: Deed
+    target: UndoTarget
     read_at: Head
     reopened: tuple[ReviewRecord, ...] = ()
     outcome: Outcome = field(default_factory=lambda: Outcome(OutcomeKind.DROPPED))
@@ -155,20 +155,20 @@ class _Undoing:
     def decide(self, snapshot: Snapshot) -> Change | None:
         self.index.refresh(snapshot)
         self._check_still(snapshot)
-        recorder, deed = EventRecorder(self.runtime, self.principal, snapshot), self.deed
-        states = taken_back(deed, recorder.moment)
+        recorder, target = EventRecorder(self.runtime, self.principal, snapshot), self.target
+        states = undone_states(target, recorder.moment)
         policy = self.runtime.policies.policy_for(self.principal.home.org)
         view = self.index.at(recorder.moment.now)
-        check_room(deed, states, view, policy.long_term.slots.functional)
+        check_place_free(target, states, view, policy.long_term.slots.functional)
         event = recorder.record(
             EventType.UNDONE,
             self.principal.home,
             subjects=tuple(memory.id for memory in states),
-            reasons=(f"was:{deed.type}",),
-            details={"undoes": deed.id},
+            reasons=(f"was:{target.type}",),
+            details={"undoes": target.id},
         )
         pending = Pending(view)
-        evictions = QuotaCheck(self.index, policy.quotas, recorder).again(states, pending)
+        evictions = ScopeQuotas(self.index, policy.quotas, recorder).admit_restored(states, pending)
         again = seen_at(states[0], recorder.moment.now)
         self.outcome = Outcome(OutcomeKind.UNDONE, again, event.reasons, (event, *evictions))
         return Change(
@@ -188,8 +188,10 @@ class _Undoing:
         head = snapshot.head
         same = head is not None and head[:2] == self.read_at[:2]
         later = {row.id for row in snapshot.rows if row.revision > self.read_at.revision}
-        if not same or later & self.deed.ids:
-            raise self.deed.refused("changed_since", "a memory was changed just now; read it again")
+        if not same or later & self.target.ids:
+            raise self.target.refused(
+                "changed_since", "a memory was changed just now; read it again"
+            )
 
     def _is_retagged(self, memory: Memory) -> bool:
-        return any(s[-1].id == memory.id and s[-1].tags != memory.tags for s in self.deed.stories)
+        return any(s[-1].id == memory.id and s[-1].tags != memory.tags for s in self.target.stories)

@@ -45,7 +45,7 @@ _ADVICE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class UndoTarget:
     """An event with all states of its memories.
 
     Attributes:
@@ -72,34 +72,34 @@ class Deed:
         return UndoRefused(self.id, reason, advice)
 
 
-def check_undoable(deed: Deed) -> None:
+def check_undoable(target: UndoTarget) -> None:
     """Raise :class:`UndoRefused` unless an event of this type can be undone."""
-    if deed.type not in UNDOABLE:
-        advice = _ADVICE.get(deed.type, "it replaced nothing")
-        raise deed.refused("not_undoable", f"an event '{deed.type}' cannot be undone; {advice}")
-    if not all(deed.stories):
-        raise deed.refused("forgotten", "one of its memories was forgotten; state it again")
+    if target.type not in UNDOABLE:
+        advice = _ADVICE.get(target.type, "it replaced nothing")
+        raise target.refused("not_undoable", f"an event '{target.type}' cannot be undone; {advice}")
+    if not all(target.stories):
+        raise target.refused("forgotten", "one of its memories was forgotten; state it again")
 
 
-def taken_back(deed: Deed, moment: Moment) -> tuple[Memory, ...]:
+def undone_states(target: UndoTarget, moment: Moment) -> tuple[Memory, ...]:
     """Return the new states that undo an event: restored memories first, then the superseded one.
 
     Raises:
         UndoRefused: ``changed_since`` if the event's result has changed; ``not_undoable`` if there
             is no former state; ``expired`` if the former state has expired.
     """
-    check_undoable(deed)
-    first, *others = deed.stories
-    successor = first if deed.type in _DISPLACING else None
+    check_undoable(target)
+    first, *others = target.stories
+    successor = first if target.type in _DISPLACING else None
     if successor is not None and not successor[-1].status.is_live:
         by = successor[-1].superseded_by
         by_whom = f"by {by} " if by else ""
         advice = f"its result was superseded {by_whom}since; undo that event first"
-        raise deed.refused("changed_since", advice)
-    changed = others if successor is not None else deed.stories
-    restored = [_restored(deed, states, moment) for states in changed]
+        raise target.refused("changed_since", advice)
+    changed = others if successor is not None else target.stories
+    restored = [_restored(target, states, moment) for states in changed]
     # A first subject that is older than the event stays: the event only ended the others.
-    if successor is None or not restored or to_us(successor[0].known_from) != deed.at:
+    if successor is None or not restored or to_us(successor[0].known_from) != target.at:
         return tuple(restored)
     last = successor[-1]
     given_way = replace(
@@ -113,21 +113,21 @@ def taken_back(deed: Deed, moment: Moment) -> tuple[Memory, ...]:
     return (*restored, given_way)
 
 
-def _restored(deed: Deed, states: Sequence[Memory], moment: Moment) -> Memory:
+def _restored(target: UndoTarget, states: Sequence[Memory], moment: Moment) -> Memory:
     last = states[-1]
-    if to_us(last.known_from) != deed.at:
+    if to_us(last.known_from) != target.at:
         advice = f"memory {last.id} has changed since; undo the later event first, or correct it"
-        raise deed.refused("changed_since", advice)
+        raise target.refused("changed_since", advice)
     if len(states) > 1:
         former = states[-2]
-    elif deed.type is EventType.SUPERSEDED:
+    elif target.type is EventType.SUPERSEDED:
         # The batch that added it superseded it too, so it has no stored live state.
         former = replace(last, status=Status.ACTIVE, superseded_by=None, valid_to=None)
     else:
-        raise deed.refused("not_undoable", f"memory {last.id} has no state before it")
+        raise target.refused("not_undoable", f"memory {last.id} has no state before it")
     if former.is_expired(moment.now):
-        raise deed.refused("expired", f"memory {last.id} has expired meanwhile; state it again")
-    chain = [story[-1].versions for story in deed.stories if story[-1].root == last.root]
+        raise target.refused("expired", f"memory {last.id} has expired meanwhile; state it again")
+    chain = [story[-1].versions for story in target.stories if story[-1].root == last.root]
     return replace(
         former,
         versions=max(chain),
@@ -137,8 +137,8 @@ def _restored(deed: Deed, states: Sequence[Memory], moment: Moment) -> Memory:
     )
 
 
-def check_room(
-    deed: Deed, restored: Sequence[Memory], view: OwnerView, functional: frozenset[str]
+def check_place_free(
+    target: UndoTarget, restored: Sequence[Memory], view: OwnerView, functional: frozenset[str]
 ) -> None:
     """Check that no other memory now has a restored memory's key, functional slot or text.
 
@@ -146,13 +146,13 @@ def check_room(
         UndoRefused: ``place_taken``.
     """
     for memory in restored:
-        for other in _in_its_place(memory, view, functional) if memory.status.is_live else ():
-            if other.id not in deed.ids:
+        for other in _in_place_of(memory, view, functional) if memory.status.is_live else ():
+            if other.id not in target.ids:
                 advice = f"memory {other.id} has the place of {memory.id} now; correct that one"
-                raise deed.refused("place_taken", advice)
+                raise target.refused("place_taken", advice)
 
 
-def _in_its_place(memory: Memory, view: OwnerView, functional: frozenset[str]) -> Iterator[Memory]:
+def _in_place_of(memory: Memory, view: OwnerView, functional: frozenset[str]) -> Iterator[Memory]:
     if memory.key is not None:
         standing = view.by_key(memory.place, memory.key)
         if standing is not None:

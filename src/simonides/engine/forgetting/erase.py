@@ -49,11 +49,11 @@ from simonides.engine.core.idempotency import marks_of
 from simonides.engine.core.incarnation import last_erasure
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.core.tombstones import tombstones
-from simonides.engine.edit.cascade import told_to_others
-from simonides.engine.edit.outbox import Deliveries, packed_following
+from simonides.engine.edit.cascade import cascade_items
+from simonides.engine.edit.outbox import Deliveries, remote_erasure_item
 from simonides.engine.edit.promote import deliver
-from simonides.engine.forgetting.residue import canaries, of_bodies, of_queries
-from simonides.engine.forgetting.unreadable_rows import DecodableRows, salvaged
+from simonides.engine.forgetting.residue import of_bodies, of_queries, residue_patterns
+from simonides.engine.forgetting.unreadable_rows import DecodableRows, decodable_rows
 from simonides.engine.knowledge.library import Library
 from simonides.engine.operations.safety_records import SafetyRecordStore, secret_of
 from simonides.engine.recall.read_journal import DIGEST, ReadJournal
@@ -110,20 +110,20 @@ class Eraser:
         """
         await self._check_right(subject)
         before = await self._receipt(subject)
-        if before is not None and await self._is_untouched(subject, before):
-            return await self._finished(subject)
+        if before is not None and await self._is_unchanged(subject, before):
+            return await self._finish(subject)
         self._journal.discard(subject)
-        turn = await self._taken(subject, reasons)
-        self._pending.patterns[subject] = turn.needles
+        turn = await self._commit(subject, reasons)
+        self._pending.patterns[subject] = turn.patterns
         self._runtime.indexes.renew(subject)
         self._library.forget(subject)
         self._hot.forget(subject)
-        return await self._finished(subject)
+        return await self._finish(subject)
 
     async def status(self, subject: Scope) -> ErasureReceipt | None:
         """Try to finish the last erasure, and return its receipt; None if there was none."""
         await self._check_right(subject)
-        return None if await self._receipt(subject) is None else await self._finished(subject)
+        return None if await self._receipt(subject) is None else await self._finish(subject)
 
     async def _check_right(self, subject: Scope) -> None:
         """Raise :class:`ScopeDenied` unless the principal may erase a subject."""
@@ -139,7 +139,7 @@ class Eraser:
                 "administrator of the org",
             )
 
-    async def _is_untouched(self, subject: Scope, receipt: ErasureReceipt) -> bool:
+    async def _is_unchanged(self, subject: Scope, receipt: ErasureReceipt) -> bool:
         """Whether nothing was stored for a subject since its last erasure.
 
         Rows are counted too, because session logs and journals do not change the head.
@@ -156,7 +156,7 @@ class Eraser:
         await self._runtime.store.commit(subject, TurnRequest(since=head, counts=True), look)
         return not any(count for part, count in counts.items() if part not in LEFT)
 
-    async def _taken(self, subject: Scope, reasons: tuple[str, ...]) -> _Erasure:
+    async def _commit(self, subject: Scope, reasons: tuple[str, ...]) -> _Erasure:
         """Read and take the turn, and retry until no other write came in between.
 
         Raises:
@@ -178,7 +178,7 @@ class Eraser:
     async def _read(self, subject: Scope, read: _Read) -> None:
         store = self._runtime.store
         (head,) = await store.heads([subject])
-        if read.rows is None or not _follows(read.head, head):
+        if read.rows is None or not _is_incremental(read.head, head):
             read.rows = {}
             while page := await store.rows(subject, after=max(read.rows, default="")):
                 read.rows |= {row.id: row for row in page}
@@ -193,9 +193,9 @@ class Eraser:
         read.elsewhere = [(owner, id) for owner, id in derived if owner != subject]
         asked = await store.journaled(subject, limit=MAX_WORK, kind=DIGEST)
         read.queries = [entry.body for entry in asked]
-        read.said = await self._said(subject)
+        read.logged_turns = await self._logged_turns(subject)
 
-    async def _said(self, subject: Scope) -> list[bytes]:
+    async def _logged_turns(self, subject: Scope) -> list[bytes]:
         """Return the logged turns of the subject's sessions, if the store can export them."""
         chain_head = await self._runtime.store.chain_head(subject)
         if chain_head is None or Capability.MOVABLE not in self._runtime.store.capabilities:
@@ -206,12 +206,12 @@ class Eraser:
             after = _TURNS.key_of(page[-1])
         return said
 
-    async def _finished(self, subject: Scope) -> ErasureReceipt:
+    async def _finish(self, subject: Scope) -> ErasureReceipt:
         """Deliver outbox items, purge the files, and return the receipt."""
         runtime = self._runtime
         await deliver(runtime, subject)
         purged = await runtime.store.purge(subject, self._pending.patterns.get(subject, ()))
-        purged = with_records(purged, await self._records_gone(subject))
+        purged = with_records(purged, await self._delete_records(subject))
         receipt = await self._receipt(subject, purged)
         if receipt is None:
             raise StoreCorrupt(runtime.store.location, "the record of an erasure is gone")
@@ -219,7 +219,7 @@ class Eraser:
             self._pending.patterns.pop(subject, None)
         return receipt
 
-    async def _records_gone(self, subject: Scope) -> Purged:
+    async def _delete_records(self, subject: Scope) -> Purged:
         """Delete the subject's safety records and feedback.
 
         They are redacted, but they are still personal data and may identify the subject.
@@ -283,7 +283,7 @@ class _Read:
         work: Undelivered outbox items.
         elsewhere: Owner and id of memories that other owners derived from it.
         queries: Journal receipts, which contain the queries.
-        said: Logged turns of its sessions.
+        logged_turns: Logged turns of its sessions.
     """
 
     head: Head | None = None
@@ -292,7 +292,7 @@ class _Read:
     work: Sequence[PendingOutbox] = ()
     elsewhere: Sequence[tuple[Scope, str]] = ()
     queries: Sequence[bytes] = ()
-    said: Sequence[bytes] = ()
+    logged_turns: Sequence[bytes] = ()
 
 
 @dataclass(slots=True)
@@ -305,15 +305,15 @@ class _Erasure:
     read: _Read
     reasons: tuple[str, ...] = ()
     is_done: bool = False
-    needles: tuple[bytes, ...] = field(default=())
+    patterns: tuple[bytes, ...] = field(default=())
 
     def decide(self, snapshot: Snapshot) -> Change | None:
         if snapshot.head != self.read.head:
             return None
         recorder = EventRecorder(self.runtime, self.principal, snapshot)
         rows = list((self.read.rows or {}).values())
-        found = salvaged(rows, self.read.held, self.read.work)
-        buried = _buried(found)
+        found = decodable_rows(rows, self.read.held, self.read.work)
+        marks = _tombstones_of(found)
         removed = {part: count for part, count in snapshot.counts.items() if part not in STAYS}
         head = snapshot.head
         unreadable = (f"{UNREADABLE}:{found.unreadable}",) if found.unreadable else ()
@@ -325,42 +325,42 @@ class _Erasure:
             details={
                 "removed": removed,
                 "copies": len(self.read.elsewhere),
-                "tombstones": len(buried),
+                "tombstones": len(marks),
                 "incarnation_before": None if head is None else head.incarnation.hex(),
             },
             actor="subject" if self.principal.home == self.subject else None,
         )
         records: tuple[Memory | Candidate, ...] = (*found.memories, *found.candidates)
-        sought = {*canaries(rows, records), *of_queries(self.read.queries)}
-        self.needles = tuple(sought | {*of_bodies(self.read.said)})
+        searched = {*residue_patterns(rows, records), *of_queries(self.read.queries)}
+        self.patterns = tuple(searched | {*of_bodies(self.read.logged_turns)})
         self.is_done = True
         return Change(
             known_at=recorder.moment.known_at,
             erased=True,
-            tombstones=buried,
+            tombstones=marks,
             events=recorder.events,
             outbox=(
-                *told_to_others(recorder.moment.new_id, found.work, self.read.elsewhere),
-                *self._told_to_the_remote(recorder),
+                *cascade_items(recorder.moment.new_id, found.work, self.read.elsewhere),
+                *self._remote_item(recorder),
             ),
         )
 
-    def _told_to_the_remote(self, recorder: EventRecorder) -> tuple[OutboxItem, ...]:
+    def _remote_item(self, recorder: EventRecorder) -> tuple[OutboxItem, ...]:
         """Return the outbox item that repeats the erasure at the remote.
 
         None is needed if the erasure came from the remote.
         """
         if self.runtime.part(Deliveries).remote is None or self.principal.by == SYNC_ACTOR:
             return ()
-        return (packed_following(recorder.moment.new_id(), self.subject),)
+        return (remote_erasure_item(recorder.moment.new_id(), self.subject),)
 
 
-def _buried(found: DecodableRows) -> tuple[bytes, ...]:
+def _tombstones_of(found: DecodableRows) -> tuple[bytes, ...]:
     waiting = {mark for candidate in found.candidates for mark in marks_of(candidate)}
     return tuple(sorted({*tombstones(found.memories, keys=True), *waiting}))
 
 
-def _follows(then: Head | None, now: Head | None) -> bool:
+def _is_incremental(then: Head | None, now: Head | None) -> bool:
     """Whether the changes since one head lead to another: no row was deleted in between."""
     return then is not None and now is not None and then[:2] == now[:2]
 

@@ -24,12 +24,12 @@ from simonides.engine.edit.correct import NOT_FOUND
 from simonides.engine.edit.promote import deliver
 from simonides.engine.forgetting.forget_turn import (
     ForgetTurn,
+    decoded_memories,
+    decoded_or_none,
     not_found,
-    or_none,
-    read_of,
 )
 from simonides.engine.forgetting.selection import ForgetSelection, as_memory
-from simonides.engine.forgetting.unreadable_rows import may_lie
+from simonides.engine.forgetting.unreadable_rows import may_belong_to
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.retrieval.query.filtering import holds
@@ -134,8 +134,8 @@ class Forgetter:
             )
         return place
 
-    async def _forgotten(self, doom: ForgetSelection) -> Outcome:
-        while (outcome := await self._forget_chains(doom)) is None:
+    async def _forgotten(self, selection: ForgetSelection) -> Outcome:
+        while (outcome := await self._forget_chains(selection)) is None:
             continue
         return outcome
 
@@ -147,12 +147,12 @@ class Forgetter:
             by_key: Whether their keys are blocked too.
         """
         place, hears = self._principal.home, self._lookup.hears
-        doom = ForgetSelection(place, roots, by_key=by_key, everything=False, hears=hears)
-        return await self._forgotten(doom)
+        selection = ForgetSelection(place, roots, by_key=by_key, everything=False, hears=hears)
+        return await self._forgotten(selection)
 
     async def forget_versions(self, ids: frozenset[str]) -> Outcome:
         """Forget single versions, for any audience; the rest of their chains stays."""
-        doom = ForgetSelection(
+        selection = ForgetSelection(
             self._principal.home,
             frozenset(),
             by_key=False,
@@ -160,7 +160,7 @@ class Forgetter:
             hears=lambda _: True,
             came_from=lambda one: isinstance(one, Memory) and one.id in ids,
         )
-        return await self._forgotten(doom)
+        return await self._forgotten(selection)
 
     async def retract(self, what: str) -> Outcome:
         """Forget what a user named: a key, else a memory with exactly this text."""
@@ -176,7 +176,7 @@ class Forgetter:
             return NOT_FOUND
         return await self.forget(id=alike[0].id, key=None, scope=None, wanted=None)
 
-    async def _forget_chains(self, doom: ForgetSelection) -> Outcome | None:
+    async def _forget_chains(self, selection: ForgetSelection) -> Outcome | None:
         """Forget a selection; None if rows were deleted between the read and the turn."""
         owner, store = self._principal.home.owner, self._runtime.store
         await self._runtime.part(ReadJournal).flush(
@@ -185,14 +185,14 @@ class Forgetter:
         (head,) = await store.heads([owner])
         for may_wait in (True, False):
             seen = await store.heads([owner]) if may_wait else (None,)
-            chains, going, unread = await self._chains(owner, doom)
+            chains, going, unread = await self._chains(owner, selection)
             held = await store.held(owner)
-            told = await self._told(owner, chains.values(), held)
-            turn = ForgetTurn(self._runtime, self._principal, doom, chains, held, head, told)
+            told = await self._named_events(owner, chains.values(), held)
+            turn = ForgetTurn(self._runtime, self._principal, selection, chains, held, head, told)
             turn.expected, turn.going, turn.unread = seen[0], going, unread
             # Outbox before derived: a promotion settled in between is then found as derived.
             turn.work = await store.outbox(source=owner, limit=MAX_OUTBOX)
-            turn.elsewhere = await self._elsewhere(owner, doom, chains)
+            turn.elsewhere = await self._elsewhere(owner, selection, chains)
             await store.commit(owner, TurnRequest(since=head), turn.decide)
             if turn.outcome is not None:
                 break
@@ -209,7 +209,7 @@ class Forgetter:
         return turn.outcome
 
     async def _chains(
-        self, owner: Scope, doom: ForgetSelection
+        self, owner: Scope, selection: ForgetSelection
     ) -> tuple[dict[str, StoredRow], frozenset[str], frozenset[str]]:
         """Read the chains of the selected memories and of all that may be derived from them.
 
@@ -217,20 +217,20 @@ class Forgetter:
             Every version by id, because some may stay; the ids that are certainly selected; and the
             ids of unreadable memories that a filter may mean.
         """
-        lost = await self._runtime.store.get(owner, sorted(doom.lost))
-        named = await self._versions(owner, doom.roots) | {row.id: row for row in lost}
+        lost = await self._runtime.store.get(owner, sorted(selection.lost))
+        named = await self._versions(owner, selection.roots) | {row.id: row for row in lost}
         rows = dict(named)
-        roots, unread = set(doom.roots), doom.unread
-        if doom.came_from is not None:
-            read = {row.id: or_none(row) for row in await self._all_rows()}
-            roots |= {m.root for m in read.values() if m is not None and doom.takes(m)}
+        roots, unread = set(selection.roots), selection.unread
+        if selection.came_from is not None:
+            read = {row.id: decoded_or_none(row) for row in await self._all_rows()}
+            roots |= {m.root for m in read.values() if m is not None and selection.selects(m)}
             unread = frozenset(id for id, memory in read.items() if memory is None)
-        fresh = named | await self._versions(owner, roots - doom.roots)
+        fresh = named | await self._versions(owner, roots - selection.roots)
         while fresh:
             rows |= fresh
             children = [id for id in await self._children(owner, [*fresh]) if id not in rows]
             found = await self._runtime.store.get(owner, children)
-            fresh = await self._versions(owner, {memory.root for memory in read_of(found)})
+            fresh = await self._versions(owner, {memory.root for memory in decoded_memories(found)})
         return rows, frozenset(named), unread
 
     async def _versions(self, owner: Scope, roots: Collection[str]) -> dict[str, StoredRow]:
@@ -246,11 +246,11 @@ class Forgetter:
         return {id for children in found for scope, id in children if scope == owner}
 
     async def _elsewhere(
-        self, owner: Scope, doom: ForgetSelection, chains: Mapping[str, StoredRow]
+        self, owner: Scope, selection: ForgetSelection, chains: Mapping[str, StoredRow]
     ) -> Mapping[str, Sequence[tuple[Scope, str]]]:
         """Return other owners' copies of the read versions, by the id of the original."""
         derived = self._runtime.store.derived
-        if doom.came_from is None or all(scope == owner for scope, _ in await derived(owner)):
+        if selection.came_from is None or all(scope == owner for scope, _ in await derived(owner)):
             return {}
         found = {id: await derived(owner, id) for id in chains}
         return {
@@ -258,7 +258,7 @@ class Forgetter:
             for id, children in found.items()
         }
 
-    async def _told(
+    async def _named_events(
         self,
         owner: Scope,
         rows: Iterable[StoredRow],
@@ -297,13 +297,13 @@ class Forgetter:
         else:
             rows = await self._all_rows()
         # A filter may use every field, so it takes only fully readable memories.
-        read = [(row, salvage(row) if wanted is None else or_none(row)) for row in rows]
+        read = [(row, salvage(row) if wanted is None else decoded_or_none(row)) for row in rows]
         found = [memory for _, memory in read if memory is not None]
         # The lookup by key is limited to the place already. The audience is unknown.
         gone = frozenset(
             row.id
             for row, memory in read
-            if memory is None and (key is not None or may_lie(row, place))
+            if memory is None and (key is not None or may_belong_to(row, place))
         )
         mine = [memory for memory in found if memory.scope == place]
         # Expired memories and those for another purpose are included, another agent's are not.

@@ -32,9 +32,9 @@ from simonides.engine.core.tombstones import (
     tombstones,
     with_derived,
 )
-from simonides.engine.edit.cascade import told_to_others
+from simonides.engine.edit.cascade import cascade_items
 from simonides.engine.edit.correct import NOT_FOUND
-from simonides.engine.edit.outbox import Promotion, unpacked
+from simonides.engine.edit.outbox import Promotion, decoded_item
 from simonides.engine.forgetting.selection import ForgetSelection
 from simonides.engine.recall.read_journal import DIGEST
 from simonides.engine.recall.shown_ledger import ECHO
@@ -54,7 +54,7 @@ class ForgetTurn:
         chains: Versions that may be deleted, by id, and those that may be derived from them.
         held: The owner's held candidates.
         head: The owner's head before the read.
-        told: Events that name an affected key or a held candidate.
+        named_events: Events that name an affected key or a held candidate.
         work: Undelivered outbox items; promotions of deleted memories are cancelled.
         elsewhere: Other owners' copies, by the id of the original.
         copies: The copies to delete; set by :meth:`decide`.
@@ -67,11 +67,11 @@ class ForgetTurn:
 
     runtime: Runtime
     principal: Principal
-    doom: ForgetSelection
+    selection: ForgetSelection
     chains: Mapping[str, StoredRow]
     held: Sequence[HeldCandidate]
     head: Head | None
-    told: Sequence[Told]
+    named_events: Sequence[Told]
     expected: Head | None = None
     going: frozenset[str] = frozenset()
     unread: frozenset[str] = frozenset()
@@ -93,48 +93,50 @@ class ForgetTurn:
             return None  # The audit trail may have new events.
         recorder = EventRecorder(self.runtime, self.principal, snapshot)
         versions, lost, left = self._read((*self.chains.values(), *snapshot.rows))
-        named = [memory.id for memory in versions.values() if self.doom.takes(memory)]
-        by_source = self.doom.came_from is not None
+        named = [memory.id for memory in versions.values() if self.selection.selects(memory)]
+        by_source = self.selection.came_from is not None
         readable = with_derived(versions.values(), {*named, *lost}, promoted=by_source)
-        doomed = tuple(sorted({*readable, *lost}))
-        gone, went = [versions[id] for id in readable], frozenset(doomed)
+        deleted = tuple(sorted({*readable, *lost}))
+        gone, went = [versions[id] for id in readable], frozenset(deleted)
         again = standing_again(versions, went, recorder.moment) if by_source else ()
         stays = [m for m in (*versions.values(), *again) if m.id not in went and m.status.is_live]
         kept = tombstones(stays, keys=True) if by_source else ()
-        buried = tuple(sorted({*tombstones(gone, keys=self.doom.by_key)}.difference(kept)))
-        released = [held for held in self.held if self._is_copy(held, buried)]
-        if not doomed and not released:
+        marks = tuple(sorted({*tombstones(gone, keys=self.selection.by_key)}.difference(kept)))
+        released = [held for held in self.held if self._is_selected(held, marks)]
+        if not deleted and not released:
             self.outcome = not_found(self.unread | left)
             return None
         derived = len(readable) - len(set(named))
-        copies = [copy for id in doomed for copy in self.elsewhere.get(id, ())]
-        counted = {"count": len(doomed), "held": len(released), "derived": derived}
+        copies = [copy for id in deleted for copy in self.elsewhere.get(id, ())]
+        counted = {"count": len(deleted), "held": len(released), "derived": derived}
         counted |= {"elsewhere": len(copies), "revived": len(again), UNREADABLE: len(lost)}
         counted[UNREADABLE_LEFT] = len(self.unread | left)
         reasons = tuple(f"{what}:{n}" for what, n in counted.items() if n or what == "count")
-        if self.doom.dry_run:
+        if self.selection.dry_run:
             self.outcome = Outcome(OutcomeKind.DROPPED, None, ("dry_run", *reasons))
             return None
         self.copies = copies
         if again:
             ids = tuple(memory.id for memory in again)
-            recorder.record(EventType.UNDONE, self.doom.place, subjects=ids, reasons=(REVIVED,))
-        told = {BY_KEY: True} if self.doom.by_key else {}
-        forgot = (EventType.FORGOTTEN, self.doom.place)
-        recorder.record(*forgot, subjects=doomed, reasons=reasons, details=told)
+            recorder.record(
+                EventType.UNDONE, self.selection.place, subjects=ids, reasons=(REVIVED,)
+            )
+        told = {BY_KEY: True} if self.selection.by_key else {}
+        forgot = (EventType.FORGOTTEN, self.selection.place)
+        recorder.record(*forgot, subjects=deleted, reasons=reasons, details=told)
         self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, recorder.events)
-        overtaken = [each for each in self.work if _carries(each, doomed)]
+        overtaken = [each for each in self.work if _promotes(each, deleted)]
         self.withdrawn = tuple(each.item.id for each in overtaken)
         return Change(
             known_at=recorder.moment.known_at,
             restated=(*again, *renumbered(versions, went, recorder.moment)),
-            forgotten=doomed,
-            tombstones=buried,
+            forgotten=deleted,
+            tombstones=marks,
             released=tuple(held.id for held in released),
             events=recorder.events,
             blanked=self._blanked(gone, released),
             unjournaled=(DIGEST, ECHO),
-            outbox=told_to_others(recorder.moment.new_id, overtaken, copies),
+            outbox=cascade_items(recorder.moment.new_id, overtaken, copies),
         )
 
     def _read(
@@ -145,7 +147,9 @@ class ForgetTurn:
         Returns:
             Decoded versions by id; undecodable ids to delete; undecodable ids that stay.
         """
-        read = {row.id: salvage(row) if row.id in self.going else or_none(row) for row in rows}
+        read = {
+            row.id: salvage(row) if row.id in self.going else decoded_or_none(row) for row in rows
+        }
         versions = {id: memory for id, memory in read.items() if memory is not None}
         lost = read.keys() - versions.keys()
         return versions, frozenset(lost & self.going), frozenset(lost - self.going)
@@ -160,16 +164,16 @@ class ForgetTurn:
         keys = {name for name in keys if name[1] is not None}
         ids = {held.id for held in released}
         return tuple(
-            told.seq
-            for told in self.told
-            if (told.scope, told.key) in keys or not ids.isdisjoint(told.subjects)
+            event.seq
+            for event in self.named_events
+            if (event.scope, event.key) in keys or not ids.isdisjoint(event.subjects)
         )
 
-    def _is_copy(self, held: HeldCandidate, buried: Sequence[bytes]) -> bool:
+    def _is_selected(self, held: HeldCandidate, marks: Sequence[bytes]) -> bool:
         """Whether a held candidate has forgotten content, or is itself selected."""
         candidate = decode_candidate(held.body)
-        said = not set(buried).isdisjoint(marks_of(candidate))
-        return said or self.doom.takes(candidate)
+        said = not set(marks).isdisjoint(marks_of(candidate))
+        return said or self.selection.selects(candidate)
 
 
 def not_found(unread: Collection[str]) -> Outcome:
@@ -179,19 +183,19 @@ def not_found(unread: Collection[str]) -> Outcome:
     return replace(NOT_FOUND, reasons=(*NOT_FOUND.reasons, f"{UNREADABLE_LEFT}:{len(unread)}"))
 
 
-def or_none(row: StoredRow) -> Memory | None:
+def decoded_or_none(row: StoredRow) -> Memory | None:
     """Return the memory of a row; None if it cannot be decoded."""
     with suppress(StoreCorrupt):
         return decode(row)
     return None
 
 
-def read_of(rows: Iterable[StoredRow]) -> list[Memory]:
+def decoded_memories(rows: Iterable[StoredRow]) -> list[Memory]:
     """Return the memories of rows, decoded as far as possible; hopeless rows are left out."""
     return [memory for memory in map(salvage, rows) if memory is not None]
 
 
-def _carries(pending: PendingOutbox, gone: Collection[str]) -> bool:
+def _promotes(pending: PendingOutbox, gone: Collection[str]) -> bool:
     """Whether an outbox item promotes a deleted memory."""
-    carried = unpacked(pending.item)
+    carried = decoded_item(pending.item)
     return isinstance(carried, Promotion) and not set(gone).isdisjoint(carried.candidate.parents)

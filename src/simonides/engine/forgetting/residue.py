@@ -32,7 +32,9 @@ LEAST_KINDS = 4
 """Least number of different bytes in a pattern; a run of zeros identifies nothing."""
 
 
-def canaries(rows: Iterable[StoredRow], records: Iterable[Memory | Candidate]) -> Iterator[bytes]:
+def residue_patterns(
+    rows: Iterable[StoredRow], records: Iterable[Memory | Candidate]
+) -> Iterator[bytes]:
     """Yield the patterns of memories and of held candidates, in any order.
 
     They cover contents, quotes, keys, tags, metadata, speakers and triples, as the store writes
@@ -44,7 +46,7 @@ def canaries(rows: Iterable[StoredRow], records: Iterable[Memory | Candidate]) -
     """
     for row in rows:
         vector, terms = row.entry[ENTRY.size + 16 :][:48], row.entry[-48:]
-        yield from filter(_tells, (vector, terms))
+        yield from filter(_is_distinctive, (vector, terms))
     for each in records:
         yield from _of_record(each)
 
@@ -54,13 +56,13 @@ def of_queries(bodies: Iterable[bytes]) -> Iterator[bytes]:
     for body in bodies:
         with suppress(ValueError, AttributeError):  # A damaged receipt is deleted all the same.
             cue = json.loads(body).get("cue", {})
-            yield from _windows(cue.get("query") or "")
+            yield from _text_windows(cue.get("query") or "")
 
 
 def of_bodies(bodies: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the patterns of other stored bodies: parts of their bytes."""
     for body in bodies:
-        yield from _parts(body)
+        yield from _byte_windows(body)
 
 
 def _of_record(one: Memory | Candidate) -> Iterator[bytes]:
@@ -68,7 +70,7 @@ def _of_record(one: Memory | Candidate) -> Iterator[bytes]:
     if one.triple is not None:
         texts += [one.triple.subject, one.triple.object]
     for text in (*texts, *_values(one.metadata)):
-        yield from _windows(text or "")
+        yield from _text_windows(text or "")
 
 
 def _values(metadata: Any) -> Iterator[str]:
@@ -83,21 +85,21 @@ def _values(metadata: Any) -> Iterator[str]:
         yield metadata
 
 
-def _windows(text: str) -> Iterator[bytes]:
+def _text_windows(text: str) -> Iterator[bytes]:
     raw = canonical_json(text)
     inside = raw[1:-1]
     if len(inside) < NAME_BYTES:
         # The quotation marks distinguish a name from a part of a longer one.
-        yield from filter(_tells, (raw,))
+        yield from filter(_is_distinctive, (raw,))
         return
-    yield from _parts(inside)
+    yield from _byte_windows(inside)
 
 
-def _parts(raw: bytes) -> Iterator[bytes]:
+def _byte_windows(raw: bytes) -> Iterator[bytes]:
     middle = max(len(raw) - WINDOW_BYTES, 0) // 2
     windows = {raw[start:][:WINDOW_BYTES] for start in (0, middle, 2 * middle)}
-    yield from filter(_tells, sorted(windows))
+    yield from filter(_is_distinctive, sorted(windows))
 
 
-def _tells(raw: bytes) -> bool:
+def _is_distinctive(raw: bytes) -> bool:
     return len(raw) >= LEAST_BYTES and len(set(raw)) >= LEAST_KINDS

@@ -38,7 +38,7 @@ class ForgetSelection:
     lost: frozenset[str] = frozenset()
     unread: frozenset[str] = frozenset()
 
-    def takes(self, one: Memory | Candidate) -> bool:
+    def selects(self, one: Memory | Candidate) -> bool:
         """Whether a version or a held candidate is selected."""
         if self.came_from is not None:
             return self.came_from(one) and self.hears(one)

@@ -14,7 +14,7 @@ from simonides.domain.memory import Memory
 from simonides.domain.scope import Scope
 from simonides.domain.writing.change import HeldCandidate, PendingOutbox, StoredRow
 from simonides.domain.writing.decision import Candidate
-from simonides.engine.edit.outbox import unpacked
+from simonides.engine.edit.outbox import decoded_item
 from simonides.retrieval.index.entry import ENTRY, ENTRY_COLUMNS, scope_tag
 
 _SCOPE = (ENTRY_COLUMNS.names or ()).index("scope")
@@ -41,13 +41,13 @@ class DecodableRows:
     unreadable: int
 
 
-def salvaged(
+def decodable_rows(
     rows: Iterable[StoredRow], held: Iterable[HeldCandidate], work: Iterable[PendingOutbox]
 ) -> DecodableRows:
     """Decode rows; undecodable ones are only counted."""
     memories = [salvage(row) for row in rows]
-    candidates = [_or_none(lambda one: decode_candidate(one.body), one) for one in held]
-    carried = [(one, _or_none(lambda one: unpacked(one.item), one)) for one in work]
+    candidates = [_decoded_or_none(lambda one: decode_candidate(one.body), one) for one in held]
+    carried = [(one, _decoded_or_none(lambda one: decoded_item(one.item), one)) for one in work]
     readable = [None if what is None else one for one, what in carried]
     read = (memories, candidates, readable)
     return DecodableRows(
@@ -58,7 +58,7 @@ def salvaged(
     )
 
 
-def may_lie(row: StoredRow, place: Scope) -> bool:
+def may_belong_to(row: StoredRow, place: Scope) -> bool:
     """Whether an unreadable memory belongs to a scope, according to its index entry.
 
     If the entry is damaged too, the memory counts as the user's own, not as a task's.
@@ -68,7 +68,7 @@ def may_lie(row: StoredRow, place: Scope) -> bool:
     return bool(ENTRY.unpack_from(row.entry)[_SCOPE] == scope_tag(place))
 
 
-def _or_none(read: Callable[[A], B], one: A) -> B | None:
+def _decoded_or_none(read: Callable[[A], B], one: A) -> B | None:
     try:
         return read(one)
     except StoreCorrupt:

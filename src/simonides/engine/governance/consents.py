@@ -55,11 +55,11 @@ class Consenter:
 
     async def allow(self, key: str | None, category: str | None) -> ConsentChange:
         """See :meth:`simonides.AsyncMemoryManager.allow`."""
-        return await self._said(*_named(key, category), allowed=True)
+        return await self._record(*_named(key, category), allowed=True)
 
     async def set_recall(self, *, on: bool) -> ConsentChange:
         """See :meth:`simonides.AsyncMemoryManager.set_recall`."""
-        return await self._said(About.RECALL, RECALL_NAME, allowed=on)
+        return await self._record(About.RECALL, RECALL_NAME, allowed=on)
 
     async def refuse(self, key: str | None, category: str | None, *, remove: bool) -> ConsentChange:
         """See :meth:`simonides.AsyncMemoryManager.refuse`."""
@@ -68,9 +68,9 @@ class Consenter:
         if about is About.CATEGORY and name not in known:
             # A misspelt category would look refused without any effect.
             raise InvalidInput("category", f"the policy has {', '.join(sorted(known))}")
-        change = await self._said(about, name, allowed=False)
-        released, told = await self._released(change.consent)
-        removed, gone = await self._removed(change.consent) if remove else (0, ())
+        change = await self._record(about, name, allowed=False)
+        released, told = await self._release_held(change.consent)
+        removed, gone = await self._forget_refused(change.consent) if remove else (0, ())
         events = (*change.events, *told, *gone)
         return replace(change, removed=removed, released=released, events=events)
 
@@ -87,19 +87,20 @@ class Consenter:
         if anew:
             await withdraw(self._runtime, self._principal, self._owner)
         for consent in refused:
-            await self._released(consent)
+            await self._release_held(consent)
 
-    async def _said(self, about: About, name: str, *, allowed: bool) -> ConsentChange:
-        store, word = self._runtime.store, _Word(self._runtime, self._principal, about, name)
-        word.allowed = allowed
+    async def _record(self, about: About, name: str, *, allowed: bool) -> ConsentChange:
+        store = self._runtime.store
+        turn = _ConsentWrite(self._runtime, self._principal, about, name)
+        turn.allowed = allowed
         # Without ``since`` the snapshot contains the consents.
-        await store.commit(self._owner, TurnRequest(), word.decide)
-        if word.said.changed:
+        await store.commit(self._owner, TurnRequest(), turn.decide)
+        if turn.said.changed:
             self._runtime.indexes.of(self._owner).refresh(await store.snapshot(self._owner))
             await withdraw(self._runtime, self._principal, self._owner)
-        return word.said
+        return turn.said
 
-    async def _released(self, consent: Consent) -> tuple[int, tuple[Event, ...]]:
+    async def _release_held(self, consent: Consent) -> tuple[int, tuple[Event, ...]]:
         """Delete the refused held candidates; new ones are blocked already."""
         held = await self._runtime.store.held(self._owner)
         refusals = refusals_of(await self.seen())
@@ -120,7 +121,7 @@ class Consenter:
         await self._runtime.store.commit(self._owner, TurnRequest(since=index.head), decide)
         return len(ids), events
 
-    async def _removed(self, consent: Consent) -> tuple[int, tuple[Event, ...]]:
+    async def _forget_refused(self, consent: Consent) -> tuple[int, tuple[Event, ...]]:
         """Forget the chains, of any agent, with a version that this consent refuses.
 
         Verbatim turns and summaries that mention refused content are included. Memories that other
@@ -159,7 +160,7 @@ class Consenter:
 
 
 @dataclass(slots=True)
-class _Word:
+class _ConsentWrite:
     """Writes one consent under the turn, unless it is already in force."""
 
     runtime: Runtime

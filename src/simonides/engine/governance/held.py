@@ -57,7 +57,7 @@ class Holder:
         if self._is_own(held):
             return await self._recorded(held, EventType.BLOCKED, OWN_PROPOSAL, reason)
         candidate = held.candidate
-        if candidate.parents and candidate.proposer is Proposer.IMPORT and self._is_org_s(held):
+        if candidate.parents and candidate.proposer is Proposer.IMPORT and self._is_foreign(held):
             return Outcome(OutcomeKind.BLOCKED, None, (FROM_ELSEWHERE,))
         # The idempotency key makes a concurrent second release return the first one's outcome.
         named = replace(candidate, idempotency_key=f"release:{held.id}")
@@ -105,7 +105,7 @@ class Holder:
             and not each.is_overdue(self._lookup.now, days, kept_days)
         )
 
-    def _is_org_s(self, held: Held) -> bool:
+    def _is_foreign(self, held: Held) -> bool:
         return held.candidate.scope.owner != self._principal.home.owner
 
     def _is_own(self, held: Held) -> bool:
@@ -113,7 +113,7 @@ class Holder:
 
         A user may decide on its own proposals for its own scope.
         """
-        at_home = self._principal.is_person and not self._is_org_s(held)
+        at_home = self._principal.is_person and not self._is_foreign(held)
         return held.proposed_by == self._principal.acting and not at_home
 
     async def _recorded(self, held: Held, type: EventType, why: str, reason: str) -> Outcome:

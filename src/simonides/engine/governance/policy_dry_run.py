@@ -54,9 +54,9 @@ async def dry_run(runtime: Runtime, policy: Policy, org: str) -> DryRun:
     for owner in await runtime.store.owners():
         if owner.org != org and not (owner.org is None and org == DEFAULT_ORG):
             continue
-        looking = _Look(runtime, owner, in_force, policy)
-        writes += [write async for write in looking.back()]
-        erased += looking.erased
+        judge = _TrailJudge(runtime, owner, in_force, policy)
+        writes += [write async for write in judge.back()]
+        erased += judge.erased
     return DryRun(
         policy=policy.version,
         hash=policy.hash,
@@ -66,7 +66,7 @@ async def dry_run(runtime: Runtime, policy: Policy, org: str) -> DryRun:
     )
 
 
-class _Look:
+class _TrailJudge:
     """Judges the writes in the audit trail of one owner."""
 
     def __init__(self, runtime: Runtime, owner: Scope, in_force: Policy, policy: Policy) -> None:

@@ -123,7 +123,7 @@ MAX_COMMENT_BYTES = 8_000
 R = TypeVar("R", SafetyRecord, FeedbackRecord)
 
 
-class _Whose(NamedTuple):
+class _Pseudonyms(NamedTuple):
     """The pseudonymous subject and session of a record.
 
     Attributes:
@@ -150,17 +150,17 @@ class Recorder:
         said = checked_event(kind, severity, done)
         _refuse_secrets(said, SAFETY_NAMES)
         text, redacted = self._scrubbed("note", note, MAX_NOTE_BYTES)
-        whose, (when, id) = await self._whose(), self._when(at)
+        pseudonyms, (when, id) = await self._pseudonyms(), self._when(at)
         record = SafetyRecord(
             id=id,
             at=when,
             note=text,
             redacted=redacted,
-            subject=whose.subject.hex(),
-            session=whose.session,
+            subject=pseudonyms.subject.hex(),
+            session=pseudonyms.session,
             **said,
         )
-        await self._keep(Shelf.SAFETY, record, whose, encode_event(record))
+        await self._keep(Shelf.SAFETY, record, pseudonyms, encode_event(record))
         return record
 
     async def feedback(
@@ -170,17 +170,17 @@ class Recorder:
         said = checked_feedback(label, source, score)
         _refuse_secrets(said, FEEDBACK_NAMES)
         text, redacted = self._scrubbed("comment", comment, MAX_COMMENT_BYTES)
-        whose, (when, id) = await self._whose(), self._when(at)
+        pseudonyms, (when, id) = await self._pseudonyms(), self._when(at)
         record = FeedbackRecord(
             id=id,
             at=when,
             comment=text,
             redacted=redacted,
-            subject=whose.subject.hex(),
-            session=whose.session,
+            subject=pseudonyms.subject.hex(),
+            session=pseudonyms.session,
             **said,
         )
-        await self._keep(Shelf.FEEDBACK, record, whose, encode_feedback(record))
+        await self._keep(Shelf.FEEDBACK, record, pseudonyms, encode_feedback(record))
         return record
 
     def _when(self, at: object) -> tuple[datetime, str]:
@@ -208,21 +208,25 @@ class Recorder:
         }
         struck = strike(text, found)
         for what, id in named.items():
-            struck = _without(struck, id, f"[{what}]") if id else struck
+            struck = _with_id_replaced(struck, id, f"[{what}]") if id else struck
         return struck, tuple(dict.fromkeys(finding.mark for finding in found))
 
-    async def _whose(self) -> _Whose:
+    async def _pseudonyms(self) -> _Pseudonyms:
         principal = self._principal
         owner, session = principal.home.owner, principal.session or principal.home.session
         key = await secret_of(self._runtime)
         hashed = None if session is None else session_digest(key, owner, session).hex()
-        return _Whose(subject_digest(key, owner), hashed)
+        return _Pseudonyms(subject_digest(key, owner), hashed)
 
     async def _keep(
-        self, shelf: Shelf, record: SafetyRecord | FeedbackRecord, whose: _Whose, body: bytes
+        self,
+        shelf: Shelf,
+        record: SafetyRecord | FeedbackRecord,
+        pseudonyms: _Pseudonyms,
+        body: bytes,
     ) -> None:
         now = from_us(self._runtime.clock.now_us())
-        kept = KeptRecord(record.id, to_us(record.at), whose.subject, body)
+        kept = KeptRecord(record.id, to_us(record.at), pseudonyms.subject, body)
         await self._records.add(shelf, kept, now)
 
 
@@ -256,7 +260,7 @@ class RecordKeeper:
         before = None if everything else records.ends_before(shelf, now)
         # Recorded before the first deletion: without an audit record nothing is deleted.
         told = {"shelf": shelf.value, "all": everything}
-        await self._put_down(EventType.RECORDS_PURGED, told)
+        await self._record_in_trail(EventType.RECORDS_PURGED, told)
         return RecordsPurged(shelf, await records.purge(shelf, before), before)
 
     async def _shown(
@@ -269,7 +273,7 @@ class RecordKeeper:
         fits: Callable[[R], bool],
     ) -> tuple[R, ...]:
         # The audit record does not name the owner: it would survive the owner's erasure.
-        await self._put_down(EventType.RECORDS_READ, {"shelf": shelf.value})
+        await self._record_in_trail(EventType.RECORDS_READ, {"shelf": shelf.value})
         found: list[R] = []
         async for kept in self._kept(shelf, owner, moment("since", since)):
             record = self._decoded(decode, kept, shelf)
@@ -300,7 +304,7 @@ class RecordKeeper:
                 self._records.store.location, f"a {shelf} record cannot be read"
             ) from error
 
-    async def _put_down(self, type: EventType, details: Mapping[str, Any]) -> None:
+    async def _record_in_trail(self, type: EventType, details: Mapping[str, Any]) -> None:
         home = Scope.of_global()
 
         def decide(snapshot: Snapshot) -> Change:
@@ -339,7 +343,7 @@ def _refuse_secrets(said: Mapping[str, Any], names: Sequence[str]) -> None:
             raise InvalidInput(name, "looks like a secret or personal data; use another name")
 
 
-def _without(text: str, id: str, instead: str) -> str:
+def _with_id_replaced(text: str, id: str, instead: str) -> str:
     """Replace an id in a text where it is a whole word, ignoring case."""
     low, sought = text.lower(), id.lower()
     if len(low) != len(text):  # Lowercasing changed the length, so positions would differ.

@@ -10,7 +10,7 @@ from simonides.domain.scope import Principal
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.outbox import Deliveries
 from simonides.engine.operations.metrics import Monitoring
-from simonides.engine.write.quotas import crowded
+from simonides.engine.write.quotas import too_many_tasks
 
 
 def status_of(
@@ -65,7 +65,7 @@ def _crowd(runtime: Runtime, principal: Principal) -> tuple[str, ...]:
     index = runtime.indexes.warm(owner)
     if principal.home != owner or index is None:
         return ()
-    return crowded(index.live_scopes(owner))
+    return too_many_tasks(index.live_scopes(owner))
 
 
 def _stale(runtime: Runtime, principal: Principal, memories: Sequence[Memory]) -> int:

@@ -41,16 +41,16 @@ from simonides.text.similarity.fingerprint import (
 REPEATED = "echo"
 """Reason: the statement repeats text from the prompt."""
 
-KNOWN_FOR_US = 5_000_000
+LEDGER_CACHE_US = 5_000_000
 """Cache lifetime of the prompt ledger for plain writes, in µs. Other processes may delay their
 entries as long. Captured statements always use the current ledger."""
 
-NAMELESS = timedelta(hours=6)
+UNNAMED_SESSION_AGE = timedelta(hours=6)
 """Without session names, text counts as shown in the present session for this long. Chosen: such
 conversations are short, and a user who says the same on the next day means it."""
 
 
-class Echoes:
+class EchoFilter:
     """Finds echoes for one principal."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
@@ -74,7 +74,7 @@ class Echoes:
         Raises:
             StoreError: If the ledger cannot be read.
         """
-        places = [place for place, each in enumerate(candidates) if _may_be(each)]
+        places = [place for place, each in enumerate(candidates) if _can_be_echo(each)]
         if not places:
             return frozenset()
         pasted = frozenset(p for p in places if without_digests(candidates[p].content).isspace())
@@ -89,21 +89,21 @@ class Echoes:
         if showing:
             await self._journal.flush(self._owner)
         known = showing.ledger
-        if known is not None and not fresh and 0 <= now - known.read_at < KNOWN_FOR_US:
+        if known is not None and not fresh and 0 <= now - known.read_at < LEDGER_CACHE_US:
             return known
         read = await ledger(self._runtime.store, self._owner, known, now)
         showing.ledger = read
         return read
 
     async def _is_echo(self, candidate: Candidate, ledger: Ledger) -> bool:
-        saying = _Saying(candidate)
-        counted = [shown for shown in saying.near(ledger) if self._counts(shown, candidate)]
-        found = saying.repeated(counted)
+        statement = _Statement(candidate)
+        counted = [shown for shown in statement.near(ledger) if self._is_relevant(shown, candidate)]
+        found = statement.repeated(counted)
         if not found or candidate.label.trust is not Trust.USER:
             return bool(found)
-        return await self._stand(found)
+        return await self._all_current(found)
 
-    def _counts(self, shown: Shown, candidate: Candidate) -> bool:
+    def _is_relevant(self, shown: Shown, candidate: Candidate) -> bool:
         """Whether a candidate may be an echo of a ledger entry, by time, trust and session."""
         if candidate.said_at is not None and to_us(candidate.said_at) < shown.at:
             return False
@@ -112,10 +112,10 @@ class Echoes:
         session = candidate.origin.session or self._principal.session
         if shown.session is None and session is None:
             age = self._runtime.clock.now_us() - shown.at
-            return age < NAMELESS // timedelta(microseconds=1)
+            return age < UNNAMED_SESSION_AGE // timedelta(microseconds=1)
         return shown.session == session
 
-    async def _stand(self, items: Sequence[Item]) -> bool:
+    async def _all_current(self, items: Sequence[Item]) -> bool:
         """Whether all shown memories are still current: neither replaced nor removed.
 
         Memories of other owners, such as shared ones of the org, are not checked.
@@ -132,7 +132,7 @@ class Echoes:
         return len(rows) == len(ids)
 
 
-def _may_be(candidate: Candidate) -> bool:
+def _can_be_echo(candidate: Candidate) -> bool:
     if candidate.retracts is not None or candidate.replaces is not None or candidate.parents:
         return False
     if candidate.proposer in EXTRACTED:
@@ -141,7 +141,7 @@ def _may_be(candidate: Candidate) -> bool:
     return candidate.proposer is Proposer.CALLER and said
 
 
-class _Saying:
+class _Statement:
     """Fingerprints of a candidate: of its content, and of the quote that it was extracted from."""
 
     def __init__(self, candidate: Candidate) -> None:

@@ -80,7 +80,7 @@ async def withdraw(
         return 0
     index = runtime.indexes.of(owner)
     index.refresh(await runtime.store.snapshot(owner, since=index.head))
-    turn = _Withdrawing(runtime, principal, owner, index, insights)
+    turn = _WithdrawTurn(runtime, principal, owner, index, insights)
     if not turn.fallen(index):
         return 0
     committed = await runtime.store.commit(owner, TurnRequest(since=index.head), turn.decide)
@@ -135,7 +135,7 @@ def withdrawn(insight: Memory, moment: Moment) -> Memory:
 
 
 @dataclass(slots=True)
-class _Withdrawing:
+class _WithdrawTurn:
     """Checks the evidence again under the turn, and withdraws the insights that lack it."""
 
     runtime: Runtime

@@ -21,7 +21,7 @@ from simonides.domain.value import from_us
 from simonides.domain.writing.decision import Candidate, Drop, Judgement
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.knowledge.library import Library
-from simonides.engine.write.rules.derivation import BORROWING
+from simonides.engine.write.rules.derivation import REPEATING_TRUST
 from simonides.retrieval.index.owner_index import OwnerIndex
 
 Known: TypeAlias = Callable[[str], Memory | None]
@@ -46,7 +46,7 @@ async def with_origins(
         judgements: Of candidates for that owner.
         skipped: Places that are returned unchanged.
     """
-    places = [p for p, each in enumerate(judgements) if p not in skipped and _passes_on(each)]
+    places = [p for p, each in enumerate(judgements) if p not in skipped and _may_repeat(each)]
     if not places:
         return judgements
     others = [each for each in owners_of(principal.home.lineage) if each != owner]
@@ -57,10 +57,10 @@ async def with_origins(
     return tuple(_traced(j, known) if p in places else j for p, j in enumerate(judgements))
 
 
-def _passes_on(judgement: Judgement) -> bool:
+def _may_repeat(judgement: Judgement) -> bool:
     candidate = judgement.candidate
     is_new = candidate.origin.memory is None and not isinstance(judgement, Drop)
-    return is_new and candidate.label.trust in BORROWING
+    return is_new and candidate.label.trust in REPEATING_TRUST
 
 
 async def _current(runtime: Runtime, owners: Sequence[Scope]) -> list[OwnerIndex]:

@@ -41,13 +41,13 @@ class Release(NamedTuple):
     reason: str
 
 
-def held_as(candidate: Candidate, kind: str) -> tuple[object, ...]:
+def held_identity(candidate: Candidate, kind: str) -> tuple[object, ...]:
     """Return the identity of a held candidate; a second equal one adds no evidence."""
     said = (candidate.origin.session, candidate.origin.turn)
     return (kind, candidate.place, candidate.key, content_hash(candidate.content), *said)
 
 
-def kept_back(
+def held_row(
     judgement: Hold | Repeat, kind: OutcomeKind, principal: Principal, recorder: EventRecorder
 ) -> HeldCandidate:
     """Return the stored form of a held candidate, with a new id."""
@@ -57,7 +57,7 @@ def kept_back(
     return HeldCandidate(moment.new_id(), session, kind.value, body, moment.known_at)
 
 
-def let_go(
+def record_release(
     release: Release, outcome: Outcome, judgement: Judgement, recorder: EventRecorder
 ) -> bool:
     """Record the end of a hold, and return whether it ended.
@@ -85,7 +85,7 @@ FORGOTTEN_SINCE = "forgotten_since"
 """Reason: an earlier write with this idempotency key succeeded; its memory was forgotten later."""
 
 
-def as_it_is(first: Outcome, memory: Memory | None) -> Outcome:
+def repeated_outcome(first: Outcome, memory: Memory | None) -> Outcome:
     """Return the outcome of a repeated write, for the same idempotency key.
 
     It is the first answer with the memory's current state. If the memory was forgotten since, the
@@ -97,7 +97,7 @@ def as_it_is(first: Outcome, memory: Memory | None) -> Outcome:
     return replace(first, kind=OutcomeKind.FORGOTTEN, reasons=reasons)
 
 
-def settled(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Outcome:
+def final_outcome(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Outcome:
     """Return the outcome with the memory as readers see it after the whole batch."""
     if outcome.memory is None:
         return outcome
@@ -107,7 +107,9 @@ def settled(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Out
     return outcome if memory is outcome.memory else replace(outcome, memory=memory)
 
 
-def charged(outcomes: tuple[Outcome, ...], usage: Usage, over: str | None) -> tuple[Outcome, ...]:
+def with_usage(
+    outcomes: tuple[Outcome, ...], usage: Usage, over: str | None
+) -> tuple[Outcome, ...]:
     """Add the batch's usage and spending ceiling to its outcomes.
 
     The first outcome carries all usage, so a sum over the outcomes is right. Each outcome that

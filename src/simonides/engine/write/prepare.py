@@ -50,17 +50,17 @@ class PreparedBatch:
         owner: Owner of the write turn.
         policy: The org's policy.
         judgements: The policy's judgements, in the order of the outcomes.
-        turned_away: Place to outcome of each candidate that is over a quota.
+        over_quota_by_place: Place to outcome of each candidate that is over a quota.
         indexed: Index text to its analysed and embedded form.
-        spoken: Matches verbatim turns of the batch against consent refusals.
+        consent_matcher: Matches verbatim turns of the batch against consent refusals.
         binding: The tombstones that bind; None for all. Tombstones that the same operation set do
             not bind later statements in it.
         granted: Grants of the org that governs the owner, if that org is another owner.
-        kept: The owner's held candidates.
-        told: The principal's own refusals, if it writes for another owner.
+        held_before: The owner's held candidates.
+        writer_refusals: The principal's own refusals, if it writes for another owner.
         release: The decision to store a held candidate; the batch then has one judgement.
         waiting: Place to id of the held candidate that the judgement stores.
-        life: The owner's incarnation when the candidates were read; None if no time passed since.
+        incarnation: The owner's incarnation when the candidates were read; None if no time passed.
         usage: What second opinions and embedding cost.
         ceiling: Name of the spending limit that left the batch without vectors, or None.
     """
@@ -68,37 +68,39 @@ class PreparedBatch:
     owner: Scope
     policy: Policy
     judgements: tuple[Judgement, ...]
-    turned_away: Mapping[int, Outcome]
+    over_quota_by_place: Mapping[int, Outcome]
     indexed: Mapping[str, Indexed]
-    spoken: ConsentMatcher
+    consent_matcher: ConsentMatcher
     binding: frozenset[bytes] | None
     granted: tuple[Grant, ...]
-    kept: Sequence[HeldCandidate]
-    told: Refusals
+    held_before: Sequence[HeldCandidate]
+    writer_refusals: Refusals
     release: Release | None
     waiting: Mapping[int, str]
-    life: Incarnation | None
+    incarnation: Incarnation | None
     usage: Usage
     ceiling: str | None
 
     @property
-    def is_turned_away(self) -> bool:
+    def is_all_over_quota(self) -> bool:
         """Whether every candidate of the batch is over a quota."""
-        return bool(self.turned_away) and len(self.turned_away) == len(self.judgements)
+        return bool(self.over_quota_by_place) and len(self.over_quota_by_place) == len(
+            self.judgements
+        )
 
     @property
     def left(self) -> Sequence[Judgement]:
         """The judgements that are within the quotas."""
-        return within(self.judgements, self.turned_away)
+        return within(self.judgements, self.over_quota_by_place)
 
 
 def within(
-    judgements: tuple[Judgement, ...], turned_away: Mapping[int, Outcome]
+    judgements: tuple[Judgement, ...], over_quota_by_place: Mapping[int, Outcome]
 ) -> Sequence[Judgement]:
     """Return the judgements that are within the quotas."""
-    if not turned_away:
+    if not over_quota_by_place:
         return judgements
-    return [each for place, each in enumerate(judgements) if place not in turned_away]
+    return [each for place, each in enumerate(judgements) if place not in over_quota_by_place]
 
 
 class IndexTexts(NamedTuple):
@@ -128,7 +130,7 @@ def index_texts(runtime: Runtime, texts: Sequence[str], *, has_vectors: bool) ->
     return IndexTexts(made, 0 if lost else len(made))
 
 
-async def turned_away(
+async def check_quotas(
     runtime: Runtime,
     owner: Scope,
     judgements: Sequence[Judgement],
@@ -150,23 +152,23 @@ async def turned_away(
     if check is QuotaCheck.NONE or not is_limited(quotas):
         return {}
     asked = [place for place, each in enumerate(judgements) if not isinstance(each, Drop)]
-    away: dict[int, Outcome] = {}
+    refused: dict[int, Outcome] = {}
     if (limit := quotas.org_bytes) is not None and asked:
         # An estimate until the next sweep: the content's bytes, without index entry and state.
         sizes = [len(judgements[place].candidate.content.encode()) for place in asked]
-        taken = await runtime.part(Rates).room_of(
+        taken = await runtime.part(Rates).take_bytes(
             runtime.store, owner.org, limit, sizes, runtime.clock
         )
         reasons = exceeded("org_bytes", limit, taken.retry_after_s)
-        away |= dict.fromkeys(asked[taken.granted :], _blocked(reasons))
+        refused |= dict.fromkeys(asked[taken.granted :], _blocked(reasons))
         asked = asked[: taken.granted]
     is_rated = check is QuotaCheck.ALL
     if is_rated and (limit := quotas.writes_per_minute) is not None and asked:
         taken = runtime.part(Rates).take(owner, len(asked), limit, runtime.clock.now_us())
         reasons = exceeded("writes_per_minute", limit, taken.retry_after_s)
-        away |= dict.fromkeys(asked[taken.granted :], _blocked(reasons))
-    runtime.part(Counters).turned_away(len(away))
-    return away
+        refused |= dict.fromkeys(asked[taken.granted :], _blocked(reasons))
+    runtime.part(Counters).turned_away(len(refused))
+    return refused
 
 
 def _blocked(reasons: tuple[str, ...]) -> Outcome:

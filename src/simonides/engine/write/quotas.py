@@ -47,7 +47,7 @@ DAY_US = 86_400_000_000
 class _Queue(NamedTuple):
     """Cached eviction candidates, the first to evict first; ``until``: end of validity, µs."""
 
-    spares: list[EvictionCandidate]
+    candidates: list[EvictionCandidate]
     until: int
 
 
@@ -55,7 +55,7 @@ _NO_QUEUE = _Queue([], 0)
 
 
 @dataclass(slots=True)
-class QuotaCheck:
+class ScopeQuotas:
     """Checks the scope quotas under one turn, and evicts memories to stay within them.
 
     Attributes:
@@ -67,9 +67,9 @@ class QuotaCheck:
     index: OwnerIndex
     quotas: Quotas
     recorder: EventRecorder
-    _grown: dict[tuple[Scope, bool], int] = field(default_factory=dict)
+    _added: dict[tuple[Scope, bool], int] = field(default_factory=dict)
 
-    def made(
+    def admit(
         self, resolution: Resolution, pending: Pending, shape: Shape | None
     ) -> tuple[Event, ...] | None:
         """Add a resolution to the turn, and evict memories if its scope is over quota.
@@ -79,20 +79,20 @@ class QuotaCheck:
         """
         grown = self._growth(resolution, pending)
         if grown <= 0:
-            self._take(resolution, pending, shape, grown)
+            self._add(resolution, pending, shape, grown)
             return ()
         (memory,) = {m.id: m for m in resolution.added if m.status.is_live}.values()
-        shelf = _shelf(memory)
-        limit = self.limit(is_turn=shelf[1])
-        standing = self._standing(shelf)
-        going = self._going(memory, max(standing + grown - limit, 0), pending)
-        if going is None:
+        group = _group(memory)
+        limit = self.limit(is_turn=group[1])
+        standing = self._standing(group)
+        to_evict = self._to_evict(memory, max(standing + grown - limit, 0), pending)
+        if to_evict is None:
             return None
-        self._note_crowd(memory, is_first=standing == 0)
-        self._take(resolution, pending, shape, grown)
-        return tuple(self._evict(each, pending) for each in going)
+        self._alert_if_crowded(memory, is_first=standing == 0)
+        self._add(resolution, pending, shape, grown)
+        return tuple(self._evict(each, pending) for each in to_evict)
 
-    def again(self, states: Sequence[Memory], pending: Pending) -> tuple[Event, ...]:
+    def admit_restored(self, states: Sequence[Memory], pending: Pending) -> tuple[Event, ...]:
         """Add the states of an undo to the turn, and evict memories if a scope is over quota.
 
         Args:
@@ -108,19 +108,19 @@ class QuotaCheck:
         for state in states:
             pending.restate(state)
         events: tuple[Event, ...] = ()
-        for shelf in dict.fromkeys(map(_shelf, states)):
-            here = [state for state in states if _shelf(state) == shelf]
+        for group in dict.fromkeys(map(_group, states)):
+            here = [state for state in states if _group(state) == group]
             back = [m for m in here if m.status.is_live and not self.index.holds(m.id)]
             gone = [m for m in here if not m.status.is_live and self.index.holds(m.id)]
-            grown, limit = len(back) - len(gone), self.limit(is_turn=shelf[1])
+            grown, limit = len(back) - len(gone), self.limit(is_turn=group[1])
             if grown <= 0:
                 continue
             # Kept memories may be evicted only if every restored one is a kept one.
             least = min(back, key=is_kept)
-            going = self._going(least, max(self._standing(shelf) + grown - limit, 0), pending)
-            if going is None:
-                raise QuotaExceeded(_what(is_turn=shelf[1]), limit, None)
-            events += tuple(self._evict(each, pending) for each in going)
+            to_evict = self._to_evict(least, max(self._standing(group) + grown - limit, 0), pending)
+            if to_evict is None:
+                raise QuotaExceeded(_what(is_turn=group[1]), limit, None)
+            events += tuple(self._evict(each, pending) for each in to_evict)
         return events
 
     def limit(self, *, is_turn: bool) -> int:
@@ -128,13 +128,13 @@ class QuotaCheck:
         limit = self.quotas.turns if is_turn else self.quotas.memories
         return 2**63 if limit is None else limit
 
-    def _take(
+    def _add(
         self, resolution: Resolution, pending: Pending, shape: Shape | None, grown: int
     ) -> None:
         pending.take(resolution, shape)
         if grown:
-            shelf = _shelf(resolution.memory)
-            self._grown[shelf] = self._grown.get(shelf, 0) + grown
+            group = _group(resolution.memory)
+            self._added[group] = self._added.get(group, 0) + grown
 
     def _growth(self, resolution: Resolution, pending: Pending) -> int:
         """Return by how many a resolution changes the number of live memories."""
@@ -142,20 +142,20 @@ class QuotaCheck:
         gone = [m for m in resolution.restated if not m.status.is_live]
         return new - sum(pending.stands(m.id) or self.index.holds(m.id) for m in gone)
 
-    def _standing(self, shelf: tuple[Scope, bool]) -> int:
-        return self.index.count(*shelf) + self._grown.get(shelf, 0)
+    def _standing(self, group: tuple[Scope, bool]) -> int:
+        return self.index.count(*group) + self._added.get(group, 0)
 
-    def _going(self, newcomer: Memory, wanted: int, pending: Pending) -> list[Memory] | None:
+    def _to_evict(self, newcomer: Memory, wanted: int, pending: Pending) -> list[Memory] | None:
         if not wanted:
             return []
-        first = self._first(_shelf(newcomer), wanted, pending)
+        first = self._eviction_candidates(_group(newcomer), wanted, pending)
         if len(first) < wanted or (any(s.is_kept for s in first) and not is_kept(newcomer)):
             return None
         memories = (self.index.found(spare.id) for spare in first)
         return [memory for memory in memories if memory is not None]
 
-    def _first(
-        self, shelf: tuple[Scope, bool], wanted: int, pending: Pending
+    def _eviction_candidates(
+        self, group: tuple[Scope, bool], wanted: int, pending: Pending
     ) -> list[EvictionCandidate]:
         """Return the first eviction candidates. Memories changed by this turn are never evicted.
 
@@ -164,53 +164,53 @@ class QuotaCheck:
         """
         index, eviction = self.index, self.quotas.eviction
         now_us = to_us(self.recorder.moment.now)
-        queue: _Queue = index.queues.get((shelf, eviction), _NO_QUEUE)
-        ready = [] if now_us >= queue.until else queue.spares
+        queue: _Queue = index.queues.get((group, eviction), _NO_QUEUE)
+        ready = [] if now_us >= queue.until else queue.candidates
         left = [s for s in ready if index.revision_of(s.id) == s.revision]
         left = [s for s in left if not pending.touched(s.id)]
         if len(left) < wanted:
-            rows = [row for row in index.rows_of(*shelf) if not pending.touched(row.id)]
-            noted = len(rows) // 100 if len(rows) > SMALL_OWNER else 0
+            rows = [row for row in index.rows_of(*group) if not pending.touched(row.id)]
+            cached = len(rows) // 100 if len(rows) > SMALL_OWNER else 0
             left = eviction_candidates(
-                rows, now_us, partial(worth, eviction=eviction), wanted + noted
+                rows, now_us, partial(worth, eviction=eviction), wanted + cached
             )
             queue = _Queue([], now_us + DAY_US)
         # Evicted candidates need no removal here: this turn has touched them, and after it they
         # are not in the index.
-        index.queues[shelf, eviction] = queue._replace(spares=left)
+        index.queues[group, eviction] = queue._replace(candidates=left)
         return left[:wanted]
 
     def _evict(self, memory: Memory, pending: Pending) -> Event:
-        shelf = _shelf(memory)
+        group = _group(memory)
         pending.restate(evicted(memory, self.recorder.moment))
-        self._grown[shelf] = self._grown.get(shelf, 0) - 1
+        self._added[group] = self._added.get(group, 0) - 1
         return self.recorder.record(
             EventType.EVICTED,
             memory.scope,
             subjects=(memory.id,),
-            reasons=(f"quota:{_what(is_turn=shelf[1])}", f"by:{self.quotas.eviction.value}"),
+            reasons=(f"quota:{_what(is_turn=group[1])}", f"by:{self.quotas.eviction.value}"),
         )
 
-    def _note_crowd(self, memory: Memory, *, is_first: bool) -> None:
+    def _alert_if_crowded(self, memory: Memory, *, is_first: bool) -> None:
         """Record an alert if a new task exceeds the limit.
 
         The outcome does not show it: a task must not learn of other tasks.
         """
         scope = memory.scope
-        if scope.task is None or not is_first or self._standing((scope, not _shelf(memory)[1])):
+        if scope.task is None or not is_first or self._standing((scope, not _group(memory)[1])):
             return
-        began = {s for (s, _), n in self._grown.items() if n > 0 and not self.index.is_live(s)}
+        began = {s for (s, _), n in self._added.items() if n > 0 and not self.index.is_live(s)}
         tasks = self.index.live_scopes(scope.owner) + len(began - {scope.owner}) + 1
-        if reasons := crowded(tasks):
+        if reasons := too_many_tasks(tasks):
             self.recorder.record(EventType.ALERTED, scope.owner, reasons=reasons)
 
 
-def crowded(tasks: int) -> tuple[str, ...]:
+def too_many_tasks(tasks: int) -> tuple[str, ...]:
     """Return the reason that a user has too many live task scopes; empty if not."""
     return (f"{CROWDED}:{tasks}",) if tasks > LIVE_TASKS else ()
 
 
-def full(memory: Memory, room: QuotaCheck) -> tuple[str, ...]:
+def over_quota(memory: Memory, room: ScopeQuotas) -> tuple[str, ...]:
     """Return the reasons of a write that its scope's quota blocks."""
     is_turn = turn_of(memory) is not None
     return exceeded(_what(is_turn=is_turn), room.limit(is_turn=is_turn))
@@ -228,12 +228,12 @@ def fitting(outcome: Outcome) -> Outcome:
     Raises:
         QuotaExceeded: If the write was over a quota.
     """
-    told = _named(outcome.reasons) if outcome.kind is OutcomeKind.BLOCKED else {}
-    if QUOTA_EXCEEDED not in told:
+    named = _named(outcome.reasons) if outcome.kind is OutcomeKind.BLOCKED else {}
+    if QUOTA_EXCEEDED not in named:
         return outcome
-    retry = told.get("retry_after_s")
+    retry = named.get("retry_after_s")
     raise QuotaExceeded(
-        told[QUOTA_EXCEEDED], int(told["limit"]), None if retry is None else float(retry)
+        named[QUOTA_EXCEEDED], int(named["limit"]), None if retry is None else float(retry)
     )
 
 
@@ -246,7 +246,7 @@ def _what(*, is_turn: bool) -> str:
     return "turns" if is_turn else "memories"
 
 
-def _shelf(memory: Memory) -> tuple[Scope, bool]:
+def _group(memory: Memory) -> tuple[Scope, bool]:
     return memory.scope, turn_of(memory) is not None
 
 
@@ -303,7 +303,7 @@ class Rates:
         """
         with self._lock:
             if len(self._writes) >= MANY_OWNERS:
-                self._forget(now_us)
+                self._drop_idle(now_us)
             recent = self._writes.setdefault(owner, deque())
             while recent and recent[0][0] <= now_us - MINUTE_US:
                 recent.popleft()
@@ -314,13 +314,13 @@ class Rates:
                 return Taken(granted)
             return Taken(granted, (recent[0][0] + MINUTE_US - now_us) / 1_000_000)
 
-    def _forget(self, now_us: int) -> None:
+    def _drop_idle(self, now_us: int) -> None:
         lately = now_us - MINUTE_US
         idle = [o for o, recent in self._writes.items() if not recent or recent[-1][0] <= lately]
         for owner in idle:
             del self._writes[owner]
 
-    async def room_of(
+    async def take_bytes(
         self, store: MemoryStore, org: str | None, limit: int, sizes: Sequence[int], clock: Clock
     ) -> Taken:
         """Count an org's writes in order, as many as fit into its bytes.

@@ -58,10 +58,10 @@ from simonides.engine.write.companion_writes import (
     Decided,
     ExtraChanges,
 )
-from simonides.engine.write.outcomes import held_as, kept_back, let_go, settled
+from simonides.engine.write.outcomes import final_outcome, held_identity, held_row, record_release
 from simonides.engine.write.prepare import PreparedBatch
 from simonides.engine.write.procedural_profile import archive_beyond
-from simonides.engine.write.quotas import QuotaCheck, full
+from simonides.engine.write.quotas import ScopeQuotas, over_quota
 from simonides.engine.write.rules.derivation import PURPOSES_DIFFER, inherited
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.rules.resolution import resolve
@@ -114,8 +114,8 @@ class WriteTurn:
         self.outcomes: Sequence[Outcome] = ()
         self.repeated: Mapping[int, str] = {}
         self._companion = companion
-        self._life = batch.life
-        self._is_over = False
+        self._incarnation = batch.incarnation
+        self._is_erased = False
 
     @property
     def request(self) -> TurnRequest:
@@ -143,16 +143,20 @@ class WriteTurn:
         Raises:
             StoreError: If the store failed; nothing was written.
         """
-        store, owner, life = self.runtime.store, self.batch.owner, self._life
-        if life is not None and life.owner != owner:
-            (head,) = await store.heads([life.owner])
-            if life.may_be_over(head) and await going_on(store, life) is None:
-                self._end()
+        store, owner, incarnation = self.runtime.store, self.batch.owner, self._incarnation
+        if incarnation is not None and incarnation.owner != owner:
+            (head,) = await store.heads([incarnation.owner])
+            if incarnation.may_be_over(head) and await going_on(store, incarnation) is None:
+                self._report_erased()
                 return Committed(None, ())
-            self._life = None
+            self._incarnation = None
         committed = await store.commit(owner, self.request, self.decide)
-        if self._is_over and life is not None and (same := await going_on(store, life)):
-            self._life = same
+        if (
+            self._is_erased
+            and incarnation is not None
+            and (same := await going_on(store, incarnation))
+        ):
+            self._incarnation = same
             committed = await store.commit(owner, self.request, self.decide)
         return committed
 
@@ -162,9 +166,11 @@ class WriteTurn:
         The store may call it again: its first call may use a predicted snapshot.
         """
         self.index.refresh(snapshot)
-        self._is_over = self._life is not None and self._life.may_be_over(snapshot.head)
-        if self._is_over:
-            self._end()
+        self._is_erased = self._incarnation is not None and self._incarnation.may_be_over(
+            snapshot.head
+        )
+        if self._is_erased:
+            self._report_erased()
             return None
         self.has_raced = self._companion is not None and not self._companion.is_current(snapshot)
         if self.has_raced:
@@ -175,10 +181,13 @@ class WriteTurn:
         self.outcomes, self.repeated = attempt.outcomes, attempt.repeated
         return None if change.is_empty else change
 
-    def _end(self) -> None:
-        away = self.batch.turned_away
+    def _report_erased(self) -> None:
+        over_quota_outcomes = self.batch.over_quota_by_place
         places = range(len(self.batch.judgements))
-        self.outcomes, self.repeated = [away.get(place, ERASED_SINCE) for place in places], {}
+        self.outcomes, self.repeated = (
+            [over_quota_outcomes.get(place, ERASED_SINCE) for place in places],
+            {},
+        )
 
 
 class _Attempt:
@@ -202,9 +211,11 @@ class _Attempt:
         self._recorder = EventRecorder(runtime, principal, snapshot)
         own_texts = NearTexts() if len(batch.judgements) > 1 else None
         self._pending = Pending(index.at(self._recorder.moment.now), own_texts)
-        self._room = QuotaCheck(index, batch.policy.quotas, self._recorder)
-        self._unsaid = batch.spoken.refused(index.refusals, batch.told)
-        self._waiting = {held_as(decode_candidate(row.body), row.reason) for row in batch.kept}
+        self._quotas = ScopeQuotas(index, batch.policy.quotas, self._recorder)
+        self._refused_texts = batch.consent_matcher.refused(index.refusals, batch.writer_refusals)
+        self._waiting = {
+            held_identity(decode_candidate(row.body), row.reason) for row in batch.held_before
+        }
         self._held: list[HeldCandidate] = []
         self._answers = Answers(snapshot.idempotent)
         self._revived: list[bytes] = []
@@ -223,7 +234,7 @@ class _Attempt:
         final = {memory.id: memory for memory in pending.restated}
         final |= {new.memory.id: new.memory for new in added}
         now = recorder.moment.now
-        self.outcomes[:] = [settled(outcome, final, now) for outcome in self.outcomes]
+        self.outcomes[:] = [final_outcome(outcome, final, now) for outcome in self.outcomes]
         released = self._released()
         extra = ExtraChanges()
         if companion is not None:
@@ -255,8 +266,8 @@ class _Attempt:
         It is known in advance if the judgement is over a quota, its held candidate is gone, or an
         earlier write had the same idempotency key.
         """
-        if place in self._batch.turned_away:
-            return self._batch.turned_away[place]
+        if place in self._batch.over_quota_by_place:
+            return self._batch.over_quota_by_place[place]
         waiting = self._batch.waiting.get(place)
         if waiting is not None and all(held.id != waiting for held in self._snapshot.held):
             return GONE
@@ -276,9 +287,9 @@ class _Attempt:
             case Commit():
                 return self._commit(judgement)
             case Hold():
-                return self._keep_back(judgement, OutcomeKind.HELD)
+                return self._hold(judgement, OutcomeKind.HELD)
             case Repeat():
-                return self._keep_back(judgement, OutcomeKind.REPEAT)
+                return self._hold(judgement, OutcomeKind.REPEAT)
             case Drop():
                 kind = OutcomeKind.BLOCKED if is_blocked(judgement) else OutcomeKind.DROPPED
                 return self._refuse(judgement.candidate, kind, judgement.reasons)
@@ -289,13 +300,13 @@ class _Attempt:
         candidate = inherited(judgement.candidate, pending, recorder.moment.now)
         if candidate is not judgement.candidate:
             judgement = replace(judgement, candidate=candidate)
-        buried = snapshot.tombstoned and snapshot.tombstoned.intersection(marks_of(candidate))
+        tombstones = snapshot.tombstoned and snapshot.tombstoned.intersection(marks_of(candidate))
         verdict = approve(
             judgement,
             policy=batch.policy,
             principal=principal,
             grants=(*snapshot.grants, *batch.granted),
-            tombstoned=self._binds(buried),
+            tombstoned=self._binds(tombstones),
             refused=self._refusal(candidate),
             released=batch.release is not None,
         )
@@ -308,19 +319,19 @@ class _Attempt:
         if idle := _changes_nothing(candidate, pending, look, shape):
             return self._refuse(candidate, OutcomeKind.DROPPED, (idle,))
         # A caller or user who states a forgotten text again lifts the block.
-        self._revived.extend(sorted(buried))
+        self._revived.extend(sorted(tombstones))
         resolution = resolve(verdict, pending, recorder.moment, batch.policy.long_term, shape, look)
         if by := self._refusal(resolution.memory):
             # The text is already stored, under a category that was refused.
             return self._refuse(candidate, OutcomeKind.BLOCKED, (consent_refused(by),))
-        evictions = self._room.made(resolution, pending, shape)
+        evictions = self._quotas.admit(resolution, pending, shape)
         if evictions is None:
-            reasons = full(resolution.memory, self._room)
+            reasons = over_quota(resolution.memory, self._quotas)
             return self._refuse(candidate, OutcomeKind.BLOCKED, reasons)
         memory, reasons = resolution.memory, (*verdict.reasons, *resolution.reasons)
-        reasons = (*reasons, SAID_ANEW) if buried else reasons
+        reasons = (*reasons, SAID_ANEW) if tombstones else reasons
         if resolution.added:
-            reasons = (*reasons, *self._lacking(candidate))
+            reasons = (*reasons, *self._missing_vector(candidate))
         is_meant = memory in resolution.added or memory.purpose in (None, principal.purpose)
         if not is_meant:
             reasons = (*reasons, PURPOSE_MISMATCHED)
@@ -346,14 +357,14 @@ class _Attempt:
 
     def _refusal(self, said: Candidate | Memory) -> About | None:
         """Return which consent of the owner or the writer refuses a text; None if none does."""
-        by = self._index.refusals.against(said) or self._batch.told.against(said)
-        return self._unsaid.get(said.content) if by is None and is_telling(said) else by
+        by = self._index.refusals.against(said) or self._batch.writer_refusals.against(said)
+        return self._refused_texts.get(said.content) if by is None and is_telling(said) else by
 
-    def _binds(self, buried: frozenset[bytes]) -> bool:
+    def _binds(self, tombstones: frozenset[bytes]) -> bool:
         binding = self._batch.binding
-        return bool(buried if binding is None else buried & binding)
+        return bool(tombstones if binding is None else tombstones & binding)
 
-    def _keep_back(self, judgement: Hold | Repeat, kind: OutcomeKind) -> Outcome:
+    def _hold(self, judgement: Hold | Repeat, kind: OutcomeKind) -> Outcome:
         candidate = judgement.candidate
         if by := self._refusal(candidate):
             return self._refuse(candidate, OutcomeKind.BLOCKED, (consent_refused(by),))
@@ -361,11 +372,11 @@ class _Attempt:
             return self._refuse(candidate, OutcomeKind.BLOCKED, (TOMBSTONED,))
         if found := hygiene_blocked(candidate, self._batch.policy):
             return self._refuse(candidate, OutcomeKind.BLOCKED, found)
-        name = held_as(candidate, kind.value)
+        name = held_identity(candidate, kind.value)
         if name in self._waiting:
             return Outcome(kind, None, (*judgement.reasons, "already_held"))
         self._waiting.add(name)
-        held = kept_back(judgement, kind, self._principal, self._recorder)
+        held = held_row(judgement, kind, self._principal, self._recorder)
         self._held.append(held)
         event = self._recorder.record(
             EventType(kind.value),
@@ -381,7 +392,7 @@ class _Attempt:
         release = self._batch.release
         if release is None or self.repeated:
             return ()
-        if let_go(release, self.outcomes[0], self._batch.judgements[0], self._recorder):
+        if record_release(release, self.outcomes[0], self._batch.judgements[0], self._recorder):
             return (release.id,)
         self._answers.clear()  # It stays held; a later release must not get this answer.
         return ()
@@ -426,7 +437,7 @@ class _Attempt:
         terms = indexed.terms if bare else analyse(candidate.content)
         return shape_of(candidate.place, candidate.kind, terms, indexed.vector)
 
-    def _lacking(self, candidate: Candidate) -> tuple[str, ...]:
+    def _missing_vector(self, candidate: Candidate) -> tuple[str, ...]:
         """Return the reason that a stored text has no vector yet; empty if it has one."""
         indexed = self._batch.indexed.get(index_text(candidate))
         wanted = self._runtime.indexes.indexer.embedder
@@ -446,9 +457,9 @@ def indexed_version(
 
 
 def _opposed(
-    view: Pending, candidate: Candidate, shape: Shape, beside: Memory | None
+    view: Pending, candidate: Candidate, shape: Shape, different: Memory | None
 ) -> Opposed | None:
-    return opposed(candidate, view, shape, beside)
+    return opposed(candidate, view, shape, different)
 
 
 def _changes_nothing(

@@ -41,17 +41,17 @@ from simonides.engine.screening.judge import (
 )
 from simonides.engine.screening.second_opinion import looks_again, second_looks
 from simonides.engine.write.companion_writes import CompanionWrite
-from simonides.engine.write.echo_filter import REPEATED, Echoes
+from simonides.engine.write.echo_filter import REPEATED, EchoFilter
 from simonides.engine.write.evidence import settle
 from simonides.engine.write.origins import with_origins
-from simonides.engine.write.outcomes import Release, as_it_is, charged
+from simonides.engine.write.outcomes import Release, repeated_outcome, with_usage
 from simonides.engine.write.prepare import (
     NOT_WAITING,
     IndexTexts,
     PreparedBatch,
     QuotaCheck,
+    check_quotas,
     index_texts,
-    turned_away,
     within,
 )
 from simonides.engine.write.write_turn import WriteTurn
@@ -73,19 +73,19 @@ class Writer:
     """
 
     def __init__(
-        self, runtime: Runtime, principal: Principal, life: Incarnation | None = None
+        self, runtime: Runtime, principal: Principal, incarnation: Incarnation | None = None
     ) -> None:
         self._runtime = runtime
         self._principal = principal
-        self._life = life
-        self._echoes = Echoes(runtime, principal)
+        self._incarnation = incarnation
+        self._echoes = EchoFilter(runtime, principal)
 
-    async def in_this_life(self) -> Writer:
+    async def bound_to_incarnation(self) -> Writer:
         """Return a writer that stores nothing once the principal's owner is erased."""
-        if self._life is not None:
+        if self._incarnation is not None:
             return self
-        life = await life_of(self._runtime.store, self._principal.home.owner)
-        return Writer(self._runtime, self._principal, life)
+        incarnation = await life_of(self._runtime.store, self._principal.home.owner)
+        return Writer(self._runtime, self._principal, incarnation)
 
     def policy(self, scope: Scope) -> Policy:
         """Return the policy in force for a scope's org."""
@@ -157,7 +157,7 @@ class Writer:
                 left -= 1
                 judgement = judgement if left >= 0 else Drop(judgement.candidate, (TOO_MANY,))
             if candidate.proposer in EXTRACTED and not isinstance(judgement, Drop):
-                judgement = await self._permitted(judgement)
+                judgement = await self._drop_if_denied(judgement)
             judged.append(judgement)
         return Judgements(tuple(judged), usage)
 
@@ -176,7 +176,7 @@ class Writer:
         looked = await second_looks(self._runtime, asked)
         return dict(zip(places, looked.findings, strict=True)), looked.usage
 
-    async def _permitted(self, judgement: Judgement) -> Judgement:
+    async def _drop_if_denied(self, judgement: Judgement) -> Judgement:
         """Drop an extracted candidate for a scope that the principal may not write to."""
         try:
             await self.check_right(judgement.candidate.scope)
@@ -208,35 +208,35 @@ class Writer:
             StoreError: If the store failed; nothing was written.
         """
         runtime, policy, each = self._runtime, self.policy(owner), judgements.each
-        away = await turned_away(runtime, owner, each, policy.quotas, check)
-        if len(away) < len(each) or not each:
+        over_quota = await check_quotas(runtime, owner, each, policy.quotas, check)
+        if len(over_quota) < len(each) or not each:
             await note_policy(runtime, owner, policy)
-        each = await with_origins(runtime, self._principal, owner, each, away)
-        left = within(each, away)
+        each = await with_origins(runtime, self._principal, owner, each, over_quota)
+        left = within(each, over_quota)
         texts = [index_text(j.candidate) for j in left if isinstance(j, Commit)]
         ceiling = await may_embed(runtime, owner, len(set(texts)))
         indexed = await self._indexed(texts, has_vectors=ceiling is None)
-        spoken = ConsentMatcher([judgement.candidate for judgement in left], owner)
-        told = await self._told(owner)
+        matcher = ConsentMatcher([judgement.candidate for judgement in left], owner)
+        own_refusals = await self._own_refusals(owner)
         refusals = runtime.indexes.of(owner).refusals
-        if spoken and (refusals or told):
-            await runtime.aside(partial(spoken.refused, refusals, told))
+        if matcher and (refusals or own_refusals):
+            await runtime.aside(partial(matcher.refused, refusals, own_refusals))
         waits = any(isinstance(judgement, (Hold, Repeat)) for judgement in left)
         return PreparedBatch(
             owner=owner,
             policy=policy,
             judgements=each,
-            turned_away=away,
+            over_quota_by_place=over_quota,
             indexed=indexed.entries,
-            spoken=spoken,
+            consent_matcher=matcher,
             binding=binding,
             # The grants for a global write belong to another owner, so the turn cannot read them.
             granted=await self._grants_over(owner) if owner.org is None else (),
-            kept=await runtime.store.held(owner) if waits else (),
-            told=told,
+            held_before=await runtime.store.held(owner) if waits else (),
+            writer_refusals=own_refusals,
             release=release,
             waiting=waiting,
-            life=self._life,
+            incarnation=self._incarnation,
             usage=judgements.usage + Usage(embedded_texts=indexed.embedded),
             ceiling=ceiling,
         )
@@ -247,7 +247,7 @@ class Writer:
         is_long = len(texts) > MANY_TEXTS or (texts and runtime.indexes.indexer.is_slow)
         return await runtime.aside(work) if is_long else work()
 
-    async def _told(self, owner: Scope) -> Refusals:
+    async def _own_refusals(self, owner: Scope) -> Refusals:
         """Return the principal's refusals if it writes for another owner.
 
         The refusals of the turn's own owner are read under the turn.
@@ -282,9 +282,11 @@ class Writer:
             StoreError: If the store failed; nothing was written.
         """
         runtime = self._runtime
-        if companion is None and batch.is_turned_away:
-            away = tuple(batch.turned_away[place] for place in range(len(batch.judgements)))
-            return charged(away, batch.usage, None)
+        if companion is None and batch.is_all_over_quota:
+            over_quota = tuple(
+                batch.over_quota_by_place[place] for place in range(len(batch.judgements))
+            )
+            return with_usage(over_quota, batch.usage, None)
         turn = WriteTurn(runtime, self._principal, batch, companion)
         committed = await turn.commit()
         turn.index.follow(committed)
@@ -294,7 +296,7 @@ class Writer:
         if turn.has_raced:
             return None
         runtime.part(Counters).wrote(turn.outcomes, [each.candidate for each in batch.judgements])
-        return charged(await self._with_repeated(turn), batch.usage, batch.ceiling)
+        return with_usage(await self._with_repeated(turn), batch.usage, batch.ceiling)
 
     async def _with_repeated(self, turn: WriteTurn) -> tuple[Outcome, ...]:
         """Return the outcomes; those of repeated writes show the memory's current state."""
@@ -304,7 +306,7 @@ class Writer:
         rows = await self._runtime.store.get(turn.batch.owner, list(repeated.values()))
         found = {row.id: decode(row) for row in rows}
         return tuple(
-            as_it_is(outcome, found.get(repeated[place])) if place in repeated else outcome
+            repeated_outcome(outcome, found.get(repeated[place])) if place in repeated else outcome
             for place, outcome in enumerate(turn.outcomes)
         )
 
@@ -319,13 +321,13 @@ class Writer:
         if not candidates:
             return ()
         _check_size(candidates)
-        if self._life is None and self._takes_time(candidates):
-            return await (await self.in_this_life()).write(candidates)
+        if self._incarnation is None and self._is_slow(candidates):
+            return await (await self.bound_to_incarnation()).write(candidates)
         owner = _one_owner(candidates)
         judgements = await self.judge(candidates, fresh=False)
         return await self.commit(await self.prepare(owner, judgements))
 
-    def _takes_time(self, candidates: Sequence[Candidate]) -> bool:
+    def _is_slow(self, candidates: Sequence[Candidate]) -> bool:
         """Whether the steps are slow enough for an erasure to happen between request and turn."""
         is_slow = self._runtime.indexes.indexer.is_slow or len(candidates) > MANY_TEXTS
         return is_slow or looks_again(self._runtime)

@@ -35,20 +35,20 @@ def contend(approved: Approved, standing: Memory, moment: Moment) -> Resolution:
     candidate = approved.candidate
     if candidate.source.is_correction:
         return supersede(approved, standing, moment, "correction")
-    if _is_outsider(approved, standing):
+    if _is_external(approved, standing):
         return touch(approved, standing, moment, "less_trusted")
     if candidate.confidence >= confidence_at(standing, moment.now):
         return supersede(approved, standing, moment, "newer_and_as_confident")
     return touch(approved, standing, moment, "less_confident")
 
 
-def contend_with_all(approved: Approved, rivals: Sequence[Memory], moment: Moment) -> Resolution:
+def contend_with_all(approved: Approved, values: Sequence[Memory], moment: Moment) -> Resolution:
     """Decide between a candidate and all values of its functional slot, the strongest first.
 
     Several values may date from before the predicate was declared functional; all are superseded
     together.
     """
-    strongest, *others = rivals
+    strongest, *others = values
     resolution = contend(approved, strongest, moment)
     if resolution.kind is not OutcomeKind.SUPERSEDED:
         return resolution
@@ -82,7 +82,7 @@ def weigh(
         return supersede(approved, standing, moment, "correction")
     lead = candidate.confidence - confidence_at(standing, moment.now)
     if abs(lead) + ROUNDING >= gap:
-        if lead > 0 and not _is_outsider(approved, standing):
+        if lead > 0 and not _is_external(approved, standing):
             return supersede(approved, standing, moment, "more_confident")
         if lead < 0:
             return touch(approved, standing, moment, "less_confident")
@@ -106,18 +106,18 @@ def oppose(approved: Approved, opposed: Opposed, moment: Moment, gap: float) -> 
         moment: Time of the decision, and source of ids.
         gap: As for :func:`weigh`.
     """
-    verdict, rivals = opposed
+    verdict, others = opposed
     if verdict.relation is Relation.UPDATE:
         now = moment.now
         strongest_first = sorted(
-            rivals, key=lambda m: (confidence_at(m, now), m.known_from), reverse=True
+            others, key=lambda m: (confidence_at(m, now), m.known_from), reverse=True
         )
         resolution = contend_with_all(approved, strongest_first, moment)
     else:
-        resolution = weigh(approved, rivals[0], moment, gap, asks_the_same=True)
+        resolution = weigh(approved, others[0], moment, gap, asks_the_same=True)
     return replace(resolution, reasons=(*resolution.reasons, verdict.reason))
 
 
-def _is_outsider(approved: Approved, standing: Memory) -> bool:
+def _is_external(approved: Approved, standing: Memory) -> bool:
     outside = approved.candidate.label.trust is Trust.EXTERNAL
     return outside and standing.trust is not Trust.EXTERNAL

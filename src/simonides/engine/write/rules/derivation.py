@@ -13,7 +13,7 @@ from simonides.ports import OwnerView
 PURPOSES_DIFFER = "purposes_differ"
 """Mark of a candidate derived from memories with different purposes: no reader may see it."""
 
-BORROWING = frozenset({Trust.AGENT, Trust.TOOL})
+REPEATING_TRUST = frozenset({Trust.AGENT, Trust.TOOL})
 """Trust levels of writers that may repeat text they have read."""
 
 _UNKNOWN = Label(Trust.EXTERNAL)
@@ -39,8 +39,8 @@ def inherited(candidate: Candidate, view: OwnerView, now: datetime) -> Candidate
     """
     if candidate.origin.memory is not None:
         return candidate
-    if candidate.label.trust in BORROWING:
-        candidate = _known_again(candidate, view)
+    if candidate.label.trust in REPEATING_TRUST:
+        candidate = _with_repeated_source(candidate, view)
     if not candidate.parents:
         return candidate
     parents = [view.by_id(id) for id in candidate.parents]
@@ -57,7 +57,7 @@ def inherited(candidate: Candidate, view: OwnerView, now: datetime) -> Candidate
     )
 
 
-def _known_again(candidate: Candidate, view: OwnerView) -> Candidate:
+def _with_repeated_source(candidate: Candidate, view: OwnerView) -> Candidate:
     """Add to a candidate's parents the external text that it repeats."""
     for text in (candidate.content, candidate.quote):
         source = view.from_outside(text) if text is not None else None

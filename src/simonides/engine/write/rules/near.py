@@ -33,18 +33,18 @@ class Near(NamedTuple):
     Attributes:
         same: The memory that it repeats, or None.
         gate: The gate that found it; empty if none did.
-        beside: A memory with similar terms that makes another statement, or None.
+        different: A memory with similar terms that makes another statement, or None.
     """
 
     same: Memory | None = None
     gate: str = ""
-    beside: Memory | None = None
+    different: Memory | None = None
 
 
 NOTHING_NEAR = Near()
 
 
-def look_around(candidate: Candidate, view: OwnerView, shape: Shape, gates: GateRules) -> Near:
+def find_near(candidate: Candidate, view: OwnerView, shape: Shape, gates: GateRules) -> Near:
     """Apply both gates to a text, the second only if the first does not decide.
 
     Args:
@@ -69,7 +69,7 @@ def look_around(candidate: Candidate, view: OwnerView, shape: Shape, gates: Gate
         for memory, _ in view.nearest(place, kind, shape, gates.near_meaning):
             if memory.id in alike:
                 return Near(memory, NEAR_MEANING)
-    return Near(beside=found[0])
+    return Near(different=found[0])
 
 
 def repeated(memory: Memory, view: OwnerView, shape: Shape) -> Memory | None:

@@ -35,7 +35,7 @@ from simonides.engine.write.rules.conflict import (
 from simonides.engine.write.rules.near import (
     NEAR_TEXT,
     NOTHING_NEAR,
-    look_around,
+    find_near,
     no_news,
 )
 from simonides.engine.write.rules.repetition import is_trusted
@@ -84,9 +84,9 @@ def resolve(
     if candidate.key is not None:
         return _keyed(approved, view, moment, candidate.key)
     if _predicate(candidate) in rules.slots.functional:
-        rivals = _rivals(candidate, view, moment)
-        if rivals:
-            return _slotted(approved, rivals, moment)
+        values = _slot_values(candidate, view, moment)
+        if values:
+            return _functional_value(approved, values, moment)
     return _free_text(approved, view, moment, rules, shape, look)
 
 
@@ -113,7 +113,7 @@ def _keyed(approved: Approved, view: OwnerView, moment: Moment, key: str) -> Res
     candidate = approved.candidate
     standing = view.by_key(candidate.place, key)
     if standing is None:
-        return _named_anew(approved, view, moment) or create(approved, moment, "new_key")
+        return _keyed_text(approved, view, moment) or create(approved, moment, "new_key")
     if standing.is_expired(moment.now):
         return replace(
             supersede(approved, standing, moment, "previous_expired"), kind=OutcomeKind.CREATED
@@ -123,10 +123,10 @@ def _keyed(approved: Approved, view: OwnerView, moment: Moment, key: str) -> Res
     return contend(approved, standing, moment)
 
 
-def _named_anew(approved: Approved, view: OwnerView, moment: Moment) -> Resolution | None:
+def _keyed_text(approved: Approved, view: OwnerView, moment: Moment) -> Resolution | None:
     """Give the key to free text with the same content, unless the candidate is less trusted."""
     candidate = approved.candidate
-    for standing in _alike(candidate, view):
+    for standing in _same_text(candidate, view):
         if standing.key is None and is_trusted(candidate, standing):
             return repeat(approved, standing, moment, "same_text")
     return None
@@ -136,29 +136,29 @@ def _predicate(candidate: Candidate) -> str | None:
     return None if candidate.triple is None else normalise(candidate.triple.predicate)
 
 
-def _rivals(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[Memory]:
+def _slot_values(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[Memory]:
     """Return the memories in the slot of a candidate, the most confident and newest first."""
     if candidate.triple is None:
         return ()
     found = view.by_slot(candidate.place, candidate.triple)
-    rivals = [memory for memory in found if memory.kind is candidate.kind]
+    values = [memory for memory in found if memory.kind is candidate.kind]
     now = moment.now
-    return sorted(rivals, key=lambda m: (confidence_at(m, now), m.known_from), reverse=True)
+    return sorted(values, key=lambda m: (confidence_at(m, now), m.known_from), reverse=True)
 
 
-def _slotted(approved: Approved, rivals: Sequence[Memory], moment: Moment) -> Resolution:
+def _functional_value(approved: Approved, values: Sequence[Memory], moment: Moment) -> Resolution:
     """Repeat the value of a functional slot, or contend with it."""
     candidate = approved.candidate
     text_hash = content_hash(candidate.content)
-    for rival in rivals:
-        if rival.content_hash == text_hash:
-            return repeat(approved, rival, moment, "same_text")
+    for value in values:
+        if value.content_hash == text_hash:
+            return repeat(approved, value, moment, "same_text")
     if not candidate.source.is_correction:
         said = read(candidate.content)
-        for rival in rivals:
-            if are_the_same(said, read(rival.content)):
-                return repeat(approved, rival, moment, NEAR_TEXT)
-    return contend_with_all(approved, rivals, moment)
+        for value in values:
+            if are_the_same(said, read(value.content)):
+                return repeat(approved, value, moment, NEAR_TEXT)
+    return contend_with_all(approved, values, moment)
 
 
 def _free_text(
@@ -170,28 +170,28 @@ def _free_text(
     look: OppositionLook | None,
 ) -> Resolution:
     candidate = approved.candidate
-    alike = _alike(candidate, view)
+    alike = _same_text(candidate, view)
     if alike:
         return repeat(approved, alike[0], moment, "same_text")
     near = NOTHING_NEAR
     # A correction is meant exactly, even if it is near-identical to the stored text.
     if shape is not None and not candidate.source.is_correction:
-        near = look_around(candidate, view, shape, rules.gates)
+        near = find_near(candidate, view, shape, rules.gates)
     if near.same is not None:
         return repeat(approved, near.same, moment, near.gate)
     others = _other_values(candidate, view, moment)
     if others:
-        return _beside(approved, others, moment, rules)
+        return _another_value(approved, others, moment, rules)
     whole = None if shape is None else no_news(candidate, view, shape, rules.gates.no_news)
     if whole is not None:
         return Resolution(OutcomeKind.DROPPED, whole, reasons=("no_news",))
     additive = _predicate(candidate) in rules.slots.multi_valued
     opposed = None
     if look is not None and shape is not None and not additive:
-        opposed = look(candidate, shape, near.beside)
+        opposed = look(candidate, shape, near.different)
     if opposed is not None:
         return oppose(approved, opposed, moment, rules.gates.confidence_gap)
-    if near.beside is not None:
+    if near.different is not None:
         return create(approved, moment, "beside_near_text", OutcomeKind.COEXISTS)
     return create(approved, moment, "new_text")
 
@@ -202,13 +202,13 @@ def _other_values(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequ
         return ()
     value = normalise(candidate.triple.object)
     return [
-        rival
-        for rival in _rivals(candidate, view, moment)
-        if rival.triple is not None and normalise(rival.triple.object) != value
+        memory
+        for memory in _slot_values(candidate, view, moment)
+        if memory.triple is not None and normalise(memory.triple.object) != value
     ]
 
 
-def _beside(
+def _another_value(
     approved: Approved, others: Sequence[Memory], moment: Moment, rules: LongTermRules
 ) -> Resolution:
     """Decide on one more value of a slot that is not declared functional.
@@ -223,6 +223,6 @@ def _beside(
     return weigh(approved, others[0], moment, rules.gates.confidence_gap)
 
 
-def _alike(candidate: Candidate, view: OwnerView) -> Sequence[Memory]:
+def _same_text(candidate: Candidate, view: OwnerView) -> Sequence[Memory]:
     equal = view.by_hash(candidate.place, content_hash(candidate.content))
     return [memory for memory in equal if memory.kind is candidate.kind]
