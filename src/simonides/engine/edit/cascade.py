@@ -1,8 +1,8 @@
 """Deletes the copies that other owners have, or are about to get, of deleted memories.
 
 An erasure or a forget commits one outbox item for each other owner. The item is carried out here,
-in that owner's turn, and is idempotent. Copies are named by id. For a promotion still in the
-outbox, the idempotency key of its write is reserved, so that a later delivery writes nothing.
+in that owner's turn, and is idempotent. Copies are named by id. A promotion may still be in the
+outbox; the idempotency key of its write is then reserved, so a later delivery writes nothing.
 """
 
 from __future__ import annotations

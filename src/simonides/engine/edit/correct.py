@@ -54,7 +54,7 @@ class Changer:
         draft = Draft(content, source=Source.USER_CORRECTION, confidence=1.0, quote=quote)
         if standing is None:
             if is_id(which):
-                # The same answer for foreign and unknown ids: neither may be told apart.
+                # The answer must not show whether the id is unknown or in another scope.
                 return NOT_FOUND
             draft = replace(draft, key=which)
             (outcome,) = await writer.write([writer.candidate(draft)])

@@ -315,8 +315,8 @@ class Forgetter:
         if not lost:
             return frozenset()
         found = [one for one in map(salvage, await self._all_rows()) if one is not None]
-        beside = {m.root for m in found if not lost.isdisjoint((m.supersedes, m.superseded_by))}
-        return lost | beside  # The id of a first version is its chain's root.
+        linked = {m.root for m in found if not lost.isdisjoint((m.supersedes, m.superseded_by))}
+        return lost | linked  # The id of a first version is its chain's root.
 
     async def _all_rows(self) -> list[StoredRow]:
         owner, rows = self._principal.home.owner, list[StoredRow]()

@@ -38,7 +38,7 @@ def residue_patterns(
     """Yield the patterns of memories and of held candidates, in any order.
 
     They cover contents, quotes, keys, tags, metadata, speakers and triples, as the store writes
-    them, and parts of each index entry's vector and term ids.
+    them. Each index entry adds parts of its vector and term ids.
 
     Args:
         rows: Every row to delete, undecodable ones included.

@@ -69,9 +69,9 @@ class Consenter:
             # A misspelt category would look refused without any effect.
             raise InvalidInput("category", f"the policy has {', '.join(sorted(known))}")
         change = await self._record(about, name, allowed=False)
-        released, told = await self._release_held(change.consent)
-        removed, gone = await self._forget_refused(change.consent) if remove else (0, ())
-        events = (*change.events, *told, *gone)
+        released, release_events = await self._release_held(change.consent)
+        removed, forget_events = await self._forget_refused(change.consent) if remove else (0, ())
+        events = (*change.events, *release_events, *forget_events)
         return replace(change, removed=removed, released=released, events=events)
 
     async def carry_out(self, refused: Iterable[Consent], *, anew: bool) -> None:
@@ -134,17 +134,17 @@ class Consenter:
             for each in said
             if each.allowed or (each.about, each.name) == (consent.about, consent.name)
         )
-        roots, tellings = set(), list[Memory]()
+        roots, mentioning = set(), list[Memory]()
         async for memory in self._memories():
             if refusals.against(memory):
                 roots.add(memory.root)
             elif is_telling(memory):
-                tellings.append(memory)
+                mentioning.append(memory)
         # Forgetting a chain also forgets the memories derived from it.
-        told = await self._runtime.aside(
-            partial(ConsentMatcher(tellings, self._owner).refused, refusals)
+        refused = await self._runtime.aside(
+            partial(ConsentMatcher(mentioning, self._owner).refused, refusals)
         )
-        roots |= {memory.root for memory in tellings if memory.content in told}
+        roots |= {memory.root for memory in mentioning if memory.content in refused}
         if not roots:
             return 0, ()
         forgetter = Forgetter(self._runtime, self._principal)

@@ -259,8 +259,8 @@ class RecordKeeper:
         records, now = self._records, from_us(self._runtime.clock.now_us())
         before = None if everything else records.ends_before(shelf, now)
         # Recorded before the first deletion: without an audit record nothing is deleted.
-        told = {"shelf": shelf.value, "all": everything}
-        await self._record_in_trail(EventType.RECORDS_PURGED, told)
+        details = {"shelf": shelf.value, "all": everything}
+        await self._record_in_trail(EventType.RECORDS_PURGED, details)
         return RecordsPurged(shelf, await records.purge(shelf, before), before)
 
     async def _shown(

@@ -1,7 +1,7 @@
 """Companion writes: rows of a session or a task that commit together with a batch.
 
-A companion is an optimistic lock. The batch is committed only if the companion's row is unchanged
-since this worker read it, so exactly one of several workers writes.
+A companion is an optimistic lock. The batch commits only if the companion's row is unchanged since
+this worker read it. So exactly one of several workers writes.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Each recall writes fingerprints of the shown text to the journal of the reader's
 background. New candidates are compared with these fingerprints before they are judged. An *echo*
 is dropped: it makes no memory, raises no confidence and confirms nothing.
 
-A user's own statement is an echo only of text that was shown earlier in the same session and is
-still current. A user who repeats a superseded statement means it. An agent's statement is an echo
-of any text that the owner was shown.
+A user's own statement is an echo only of current text, shown earlier in the same session. A user
+who repeats a superseded statement means it. An agent's statement is an echo of any text that the
+owner was shown.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class EchoFilter:
     async def among(self, candidates: Sequence[Candidate], *, fresh: bool) -> frozenset[int]:
         """Return the places of the candidates that are echoes.
 
-        A user's or a tool's own statement through ``remember`` is never an echo, nor is a
-        correction, a promotion, or a candidate with parents. The ledger is read only if some
+        Corrections, promotions and candidates with parents are never echoes. Nor are own
+        statements of a user or a tool through ``remember``. The ledger is read only if some
         candidate can be an echo.
 
         Args:

@@ -1,8 +1,8 @@
 """Finds external text of other owners and of documents that an agent or a tool saves as its own.
 
 External text of the same owner is found under the write turn
-(:mod:`simonides.engine.write.rules.derivation`). A turn reads one owner only. So the memories of
-the org and the global ones, which every user of the org reads, are searched before the turn.
+(:mod:`simonides.engine.write.rules.derivation`). A turn reads one owner only. So org memories and
+global ones, which every user of the org reads, are searched before the turn.
 Document passages belong to no owner; the passages recently shown to the owner's readers are
 searched (:meth:`simonides.engine.knowledge.library.Library.said`). A user's own statements are not
 searched for.

@@ -67,8 +67,8 @@ def record_release(
     """
     blocked = any(reason.startswith(f"{HYGIENE_BLOCKED}:") for reason in outcome.reasons)
     # The gates drop only what is already stored.
-    stands = outcome.kind is OutcomeKind.DROPPED and isinstance(judgement, Commit)
-    if not (outcome.stored or stands or blocked):
+    is_known = outcome.kind is OutcomeKind.DROPPED and isinstance(judgement, Commit)
+    if not (outcome.stored or is_known or blocked):
         return False
     memory = () if outcome.memory is None else (outcome.memory.id,)
     recorder.record(
@@ -116,9 +116,10 @@ def with_usage(
     stores something names the ceiling that prevented its vector.
     """
     if over is not None:
-        told = (f"ceiling:{over}",)
+        ceiling = (f"ceiling:{over}",)
         outcomes = tuple(
-            replace(one, reasons=(*one.reasons, *told)) if one.stored else one for one in outcomes
+            replace(one, reasons=(*one.reasons, *ceiling)) if one.stored else one
+            for one in outcomes
         )
     if not outcomes or usage == NO_USAGE:
         return outcomes

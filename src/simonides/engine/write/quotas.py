@@ -140,7 +140,7 @@ class ScopeQuotas:
         """Return by how many a resolution changes the number of live memories."""
         new = sum(memory.status.is_live for memory in resolution.added)
         gone = [m for m in resolution.restated if not m.status.is_live]
-        return new - sum(pending.stands(m.id) or self.index.holds(m.id) for m in gone)
+        return new - sum(pending.has_added_live(m.id) or self.index.holds(m.id) for m in gone)
 
     def _standing(self, group: tuple[Scope, bool]) -> int:
         return self.index.count(*group) + self._added.get(group, 0)
@@ -210,10 +210,10 @@ def too_many_tasks(tasks: int) -> tuple[str, ...]:
     return (f"{CROWDED}:{tasks}",) if tasks > LIVE_TASKS else ()
 
 
-def over_quota(memory: Memory, room: ScopeQuotas) -> tuple[str, ...]:
+def over_quota(memory: Memory, quotas: ScopeQuotas) -> tuple[str, ...]:
     """Return the reasons of a write that its scope's quota blocks."""
     is_turn = turn_of(memory) is not None
-    return exceeded(_what(is_turn=is_turn), room.limit(is_turn=is_turn))
+    return exceeded(_what(is_turn=is_turn), quotas.limit(is_turn=is_turn))
 
 
 def exceeded(what: str, limit: int, retry_after_s: float | None = None) -> tuple[str, ...]:

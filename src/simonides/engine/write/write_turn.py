@@ -263,8 +263,8 @@ class _Attempt:
     def _decided(self, place: int, judgement: Judgement) -> Outcome:
         """Return the outcome of one judgement.
 
-        It is known in advance if the judgement is over a quota, its held candidate is gone, or an
-        earlier write had the same idempotency key.
+        No decision is needed if the judgement is over a quota, its held candidate is gone, or its
+        idempotency key was used before.
         """
         if place in self._batch.over_quota_by_place:
             return self._batch.over_quota_by_place[place]
@@ -351,9 +351,9 @@ class _Attempt:
         flagged = (
             note_flags(candidate, memory, batch.policy, recorder) if candidate.findings else ()
         )
-        told = (*reasons, *(reason for each in flagged for reason in each.reasons))
+        reasons = (*reasons, *(reason for each in flagged for reason in each.reasons))
         shown = memory if is_meant else None
-        return Outcome(resolution.kind, shown, told, (event, *evictions, *flagged))
+        return Outcome(resolution.kind, shown, reasons, (event, *evictions, *flagged))
 
     def _refusal(self, said: Candidate | Memory) -> About | None:
         """Return which consent of the owner or the writer refuses a text; None if none does."""

@@ -23,8 +23,8 @@ _UNKNOWN = Label(Trust.EXTERNAL)
 def inherited(candidate: Candidate, view: OwnerView, now: datetime) -> Candidate:
     """Return a candidate with the label that it inherits from its parents.
 
-    It gets the least trust, the strictest sensitivity and the narrowest audience of itself and its
-    parents, and at most the confidence of the weakest one. It also gets their purpose; if their
+    It gets the least trust, strictest sensitivity and narrowest audience among itself and its
+    parents. Its confidence is at most that of the weakest one. It also gets their purpose; if their
     purposes differ, it gets the mark :data:`PURPOSES_DIFFER`. A parent that is not live here
     (unknown, forgotten, superseded, another owner's) makes the candidate external. A promoted copy
     is no derivation and keeps its label.

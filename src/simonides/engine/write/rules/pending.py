@@ -100,7 +100,7 @@ class Pending:
         """Whether the turn has changed the state of a stored memory."""
         return id in self._restated
 
-    def stands(self, id: str) -> bool:
+    def has_added_live(self, id: str) -> bool:
         """Whether the turn added a memory, and it is still live."""
         added = self._added.get(id)
         return added is not None and added.status.is_live
