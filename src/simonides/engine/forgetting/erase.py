@@ -126,7 +126,6 @@ class Eraser:
         return None if await self._receipt(subject) is None else await self._finish(subject)
 
     async def _check_right(self, subject: Scope) -> None:
-        """Raise :class:`ScopeDenied` unless the principal may erase a subject."""
         principal, org = self._principal, Scope.of_org(str(subject.org))
         if subject.task is None and (principal.by is not None or principal.home == subject):
             return

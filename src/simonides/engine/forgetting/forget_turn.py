@@ -196,6 +196,5 @@ def decoded_memories(rows: Iterable[StoredRow]) -> list[Memory]:
 
 
 def _promotes(pending: PendingOutbox, gone: Collection[str]) -> bool:
-    """Whether an outbox item promotes a deleted memory."""
     carried = decoded_item(pending.item)
     return isinstance(carried, Promotion) and not set(gone).isdisjoint(carried.candidate.parents)

@@ -222,7 +222,7 @@ def exceeded(what: str, limit: int, retry_after_s: float | None = None) -> tuple
     return (f"{QUOTA_EXCEEDED}:{what}", f"limit:{limit}", *retry)
 
 
-def fitting(outcome: Outcome) -> Outcome:
+def raise_if_over_quota(outcome: Outcome) -> Outcome:
     """Return the outcome of a single write.
 
     Raises:

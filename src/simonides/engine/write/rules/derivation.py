@@ -58,7 +58,6 @@ def inherited(candidate: Candidate, view: OwnerView, now: datetime) -> Candidate
 
 
 def _with_repeated_source(candidate: Candidate, view: OwnerView) -> Candidate:
-    """Add to a candidate's parents the external text that it repeats."""
     for text in (candidate.content, candidate.quote):
         source = view.from_outside(text) if text is not None else None
         if source is not None and source.id not in candidate.parents:

@@ -197,7 +197,6 @@ def _free_text(
 
 
 def _other_values(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[Memory]:
-    """Return the memories in the slot of a candidate that have another value."""
     if candidate.triple is None:
         return ()
     value = normalise(candidate.triple.object)
