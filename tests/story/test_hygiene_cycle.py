@@ -95,8 +95,8 @@ def test_statements_that_stand_twice_are_merged(
 ) -> None:
     with monkeypatch.context() as patched:
         # Two processes of a version without these gates.
-        patched.setattr(resolution, "_alike", lambda *_: ())
-        patched.setattr(resolution, "look_around", lambda *_: NOTHING_NEAR)
+        patched.setattr(resolution, "_same_text", lambda *_: ())
+        patched.setattr(resolution, "find_near", lambda *_: NOTHING_NEAR)
         first = ana.remember("I like strong tea").memory
         world.clock.advance(seconds=60)
         ana.remember("i like strong  TEA")

@@ -17,7 +17,7 @@ from simonides import InvalidInput, MemoryManager, SafetySeverity, Scope
 from simonides.api.open.assemble import assemble
 from simonides.domain.value import to_us
 from simonides.engine.maintenance.daily_gc import FIRST_S
-from simonides.engine.operations.safety_records import SafetyRecordStore, _without
+from simonides.engine.operations.safety_records import SafetyRecordStore, _with_id_replaced
 
 CANARY = "canary-heron-4711"
 
@@ -329,7 +329,7 @@ def test_an_event_of_before_is_kept_at_its_time(world: World, ana: MemoryManager
 
 @given(st.text("aA b_İ.é", max_size=30), st.sampled_from(["a", "a.b", "İ", "ab"]))
 def test_an_id_never_stays_as_a_word_of_its_own(text: str, id: str) -> None:
-    scrubbed = _without(f"<{id}> {text} <{id}>", id, "[user]")
+    scrubbed = _with_id_replaced(f"<{id}> {text} <{id}>", id, "[user]")
 
     assert f"<{id}>" not in scrubbed
     words = "".join(sign if sign.isalnum() or sign in "_." else " " for sign in scrubbed).split()

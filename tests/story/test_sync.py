@@ -312,7 +312,7 @@ def test_what_waits_on_one_side_is_let_go_when_it_is_refused_on_the_other(
 
     if is_interrupted:
         with monkeypatch.context() as broken:
-            broken.setattr(Consenter, "_released", interrupted)
+            broken.setattr(Consenter, "_release_held", interrupted)
             with pytest.raises(StoreUnavailable):
                 devices.meet()
     devices.meet()

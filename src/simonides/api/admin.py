@@ -29,7 +29,7 @@ from simonides.engine.forgetting.erase import Eraser
 from simonides.engine.governance.grants import Granter
 from simonides.engine.governance.policy_dry_run import dry_run
 from simonides.engine.maintenance.gc import Collector
-from simonides.engine.write.quotas import fitting
+from simonides.engine.write.quotas import raise_if_over_quota
 from simonides.engine.write.writer import Writer
 from simonides.policy.registry import PolicyBook
 from simonides.text.normalise import check_text
@@ -79,7 +79,7 @@ class AsyncAdmin(AsyncAdminCarrying, AsyncAdminHygiene, AsyncAdminRecords):
         writer = Writer(self._runtime, self._principal)
         candidate = writer.candidate(replace(draft, scope=scope))
         (outcome,) = await writer.write([candidate])
-        return fitting(outcome)
+        return raise_if_over_quota(outcome)
 
     async def gc(
         self,

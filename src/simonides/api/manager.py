@@ -52,7 +52,7 @@ from simonides.engine.recall.query import (
 )
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.recall.session_search import NOT_STORED
-from simonides.engine.write.quotas import fitting
+from simonides.engine.write.quotas import raise_if_over_quota
 from simonides.engine.write.writer import Writer
 from simonides.text.normalise import check_text
 
@@ -165,7 +165,7 @@ class AsyncMemoryManager(
             origin=origin,
         )
         (outcome,) = await self.remember_many([draft])
-        return fitting(outcome)
+        return raise_if_over_quota(outcome)
 
     async def remember_many(self, drafts: Sequence[Draft]) -> list[Outcome]:
         """Store statements of one owner in one transaction: all or, on an error, none.
@@ -244,7 +244,7 @@ class AsyncMemoryManager(
             StoreError: If the store could not; what stands before it in the order is done.
         """
         checked = [self._writer.checked(c) for c in sequence("candidates", candidates)]
-        writer = await self._writer.in_this_life()
+        writer = await self._writer.bound_to_incarnation()
         _, outcomes = await carry_out(writer, self._forgetter, checked)
         return list(outcomes)
 
@@ -259,7 +259,7 @@ class AsyncMemoryManager(
         Raises:
             QuotaExceeded: As for :meth:`remember`.
         """
-        return fitting(await self._changer.correct(which, content, quote=quote))
+        return raise_if_over_quota(await self._changer.correct(which, content, quote=quote))
 
     async def confirm(self, id: str) -> Outcome:
         """Mark a memory as verified now; ``dropped`` with ``not_found`` if there is none."""
@@ -276,7 +276,7 @@ class AsyncMemoryManager(
             ScopeDenied: If the principal lacks the write right there.
             QuotaExceeded: If nothing gives way to the copy there.
         """
-        return fitting(await Promoter(self._runtime, self._principal).promote(id, to))
+        return raise_if_over_quota(await Promoter(self._runtime, self._principal).promote(id, to))
 
     async def grant(self, user: str, right: str) -> Grant:
         """Give another user of this org a right; takes the ``admin`` right.

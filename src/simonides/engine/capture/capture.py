@@ -199,11 +199,11 @@ async def captured(
     """
     policy = writer.policy(principal.home)
     if model is not None:
-        writer = await writer.in_this_life()
+        writer = await writer.bound_to_incarnation()
     proposed = await propose_by_all(model, turn, principal, policy, policy.budgets.seconds, before)
     if proposed.candidates:
         # The rules are fast, so reading the incarnation after them is early enough.
-        writer = await writer.in_this_life()
+        writer = await writer.bound_to_incarnation()
     judged, outcomes = await carry_out(writer, forgetter, proposed.candidates)
     # A retraction is matched by its original words; the report must not repeat them.
     judged = tuple(replace(j, candidate=screened(j.candidate, policy)) for j in judged)

@@ -30,7 +30,7 @@ from simonides.domain.writing.change import (
 )
 from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.runtime import Runtime
-from simonides.engine.edit.undo_rules import Deed, check_room
+from simonides.engine.edit.undo_rules import UndoTarget, check_place_free
 from simonides.engine.hygiene_scan.apply_findings import REVIEW
 from simonides.engine.write.evidence import withdraw
 from simonides.ports import OwnerView
@@ -75,9 +75,9 @@ def restored(
     ):
         # Their successor was itself superseded, so another memory has their place.
         return CHANGED_SINCE
-    deed = Deed("", EventType.DREAMED, at, tuple(tuple(histories[id]) for id in item.ids))
+    deed = UndoTarget("", EventType.DREAMED, at, tuple(tuple(histories[id]) for id in item.ids))
     try:
-        check_room(deed, [each for each in states if each.status.is_live], view, functional)
+        check_place_free(deed, [each for each in states if each.status.is_live], view, functional)
     except UndoRefused as refused:
         return refused.reason
     return tuple(states)

@@ -1,9 +1,8 @@
-"""What becomes of copies that other owners have, or are about to get, of what goes.
+"""Deletes the copies that other owners have, or are about to get, of deleted memories.
 
-An erasure, or a forgetting, committed the work; here it is done in the turn of each owner.
-Done twice it finds nothing: what goes is named by id, and promotions that were still on their way
-are met by the key of their write, taken if it is free, so that whoever carries one out later writes
-nothing.
+An erasure or a forget commits one outbox item for each other owner. The item is carried out here,
+in that owner's turn, and is idempotent. Copies are named by id. A promotion may still be in the
+outbox; the idempotency key of its write is then reserved, so a later delivery writes nothing.
 """
 
 from __future__ import annotations
@@ -33,57 +32,57 @@ from simonides.engine.core.runtime import Runtime
 from simonides.engine.core.tombstones import renumbered, with_derived
 from simonides.engine.edit.outbox import (
     Cascade,
-    Following,
-    packed_cascade,
-    unpacked,
+    RemoteErasure,
+    cascade_item,
+    decoded_item,
 )
 
 ERASER = Principal(Scope.of_global(), by="erasure")
-"""Who the trail of another owner names: not whom the erasure is about."""
+"""Actor in another owner's audit trail; it must not name the erased subject."""
 
 WITHDRAWN = "withdrawn"
-"""Reason of a promotion whose original was erased before it was carried out."""
+"""Reason: the original was erased before the promotion was delivered."""
 
 
-def told_to_others(
+def cascade_items(
     new_id: Callable[[], str],
     work: Iterable[PendingOutbox],
     elsewhere: Iterable[tuple[Scope, str]] = (),
 ) -> tuple[OutboxItem, ...]:
-    """Return the work that takes back, one item for each owner concerned.
+    """Return the outbox items that delete copies, one for each other owner.
 
     Args:
         new_id: Makes ids.
-        work: What is on its way and is to come to nothing: promotions, and other takings back.
-        elsewhere: Owner and id of memories that go.
+        work: Undelivered items to cancel: promotions, and other cascades.
+        elsewhere: Owner and id of each copy to delete.
     """
     ids: dict[Scope, list[str]] = {}
     writes: dict[Scope, list[tuple[str, str]]] = {}
     for owner, id in elsewhere:
         ids.setdefault(owner, []).append(id)
     for pending in work:
-        carried = unpacked(pending.item)
+        carried = decoded_item(pending.item)
         owner = Scope.parse(pending.item.target).owner
-        if isinstance(carried, Following):
-            continue  # the erasure that takes it back tells the remote itself
+        if isinstance(carried, RemoteErasure):
+            continue  # The erasure makes its own item for the remote.
         if isinstance(carried, Cascade):
             ids.setdefault(owner, []).extend(carried.ids)
             writes.setdefault(owner, []).extend(carried.writes)
         elif (name := write_name(carried.candidate)) is not None:
             writes.setdefault(owner, []).append((name, request_of(carried.candidate).hex()))
     return tuple(
-        packed_cascade(
+        cascade_item(
             new_id(), owner, Cascade(tuple(ids.get(owner, ())), tuple(writes.get(owner, ())))
         )
         for owner in sorted({*ids, *writes}, key=lambda each: each.path)
     )
 
 
-async def cascaded(runtime: Runtime, pending: PendingOutbox, cascade: Cascade) -> Outcome:
-    """Remove what an erased owner left behind with another, and settle that.
+async def carry_out_cascade(runtime: Runtime, pending: PendingOutbox, cascade: Cascade) -> Outcome:
+    """Delete the copies at another owner, and settle the outbox item.
 
     Raises:
-        StoreError: If the store could not; the work stays.
+        StoreError: If the store failed; the item stays in the outbox.
     """
     store, target = runtime.store, Scope.parse(pending.item.target).owner
     asked = frozenset(cascade.ids)
@@ -91,7 +90,7 @@ async def cascaded(runtime: Runtime, pending: PendingOutbox, cascade: Cascade) -
         (head,) = await store.heads([target])
         children = [child for owner, child in await store.derived(target) if owner == target]
         found = await store.get(target, [*sorted(asked), *children])
-        # Whole chains: what stays of one has to go on from the highest version that is left.
+        # Whole chains are read: the versions that stay must be renumbered.
         roots = sorted({memory.root for memory in map(decode, found)})
         rows = [row for root in roots for row in await store.history(target, root)]
         turn = _Removal(runtime, target, cascade, asked, rows, head)
@@ -108,13 +107,12 @@ async def cascaded(runtime: Runtime, pending: PendingOutbox, cascade: Cascade) -
 
 @dataclass(slots=True)
 class _Removal:
-    """Removes copies, and what was derived from them, under the turn.
+    """Deletes copies, and the memories derived from them, under the turn.
 
     Attributes:
-        asked: Ids of the copies, and after :meth:`decide` those that promotions wrote meanwhile.
-        rows: Of their chains, and of the chains of everything that was derived from any memory of
-            this owner.
-        outcome: What came of it, or None if it has to be tried again.
+        asked: Ids of the copies; :meth:`decide` adds those that promotions wrote meanwhile.
+        rows: Rows of their chains, and of the chains of this owner's derived memories.
+        outcome: The result, or None if other rows must be read and the turn taken again.
     """
 
     runtime: Runtime
@@ -127,12 +125,12 @@ class _Removal:
 
     @property
     def request(self) -> TurnRequest:
-        """What must be read under the turn."""
+        """What the store must read under the turn."""
         names = dict.fromkeys(name for name, _ in self.cascade.writes)
         return TurnRequest(since=self.head, idempotency_keys=tuple(names))
 
     def decide(self, snapshot: Snapshot) -> Change | None:
-        """Let the copies go; None, and no outcome, if other rows have to be read first."""
+        """Return the deletion; None without an ``outcome`` means that other rows must be read."""
         written = _written_by(snapshot.idempotent.values())
         removed = snapshot.complete and self.head is not None
         if removed or not written <= self.asked:
@@ -140,23 +138,23 @@ class _Removal:
             return None
         rows = {row.id: row for row in (*self.rows, *snapshot.rows)}
         versions = {id: decode(row) for id, row in rows.items()}
-        doomed = with_derived(versions.values(), self.asked, promoted=True)
+        deleted = with_derived(versions.values(), self.asked, promoted=True)
         recorder = EventRecorder(self.runtime, ERASER, snapshot)
-        reasons = ("cascade", f"count:{len(doomed)}")
-        if doomed:
-            recorder.record(EventType.FORGOTTEN, self.target, subjects=doomed, reasons=reasons)
+        reasons = ("cascade", f"count:{len(deleted)}")
+        if deleted:
+            recorder.record(EventType.FORGOTTEN, self.target, subjects=deleted, reasons=reasons)
         self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, recorder.events)
         change = Change(
             known_at=recorder.moment.known_at,
-            restated=renumbered(versions, frozenset(doomed), recorder.moment),
-            forgotten=doomed,
+            restated=renumbered(versions, frozenset(deleted), recorder.moment),
+            forgotten=deleted,
             events=recorder.events,
-            idempotency=self._taken(snapshot.idempotent),
+            idempotency=self._reserved(snapshot.idempotent),
         )
         return None if change.is_empty else change
 
-    def _taken(self, there: Mapping[str, IdempotencyRecord]) -> tuple[IdempotencyRecord, ...]:
-        """Return records that leave nothing to do to whoever still carries out a promotion."""
+    def _reserved(self, there: Mapping[str, IdempotencyRecord]) -> tuple[IdempotencyRecord, ...]:
+        """Return idempotency records that turn a later delivery of a promotion into a no-op."""
         answer = {"kind": "forgotten", "memory": None, "reasons": [WITHDRAWN]}
         return tuple(
             IdempotencyRecord(name, bytes.fromhex(request), canonical_json(answer))

@@ -1,4 +1,4 @@
-"""Verbs that look before they write: correct, confirm."""
+"""Corrects and confirms stored memories."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_FOUND = Outcome(OutcomeKind.DROPPED, reasons=("not_found",))
 
 
 class Changer:
-    """Changes what stands in one principal's own scope."""
+    """Changes memories in one principal's own scope."""
 
     def __init__(
         self, runtime: Runtime, principal: Principal, writer: Writer | None = None
@@ -48,13 +48,13 @@ class Changer:
 
     async def correct(self, which: str, content: str, *, quote: str | None) -> Outcome:
         """See :meth:`simonides.api.AsyncMemoryManager.correct`."""
-        # What is said of the memory that stands is kept of it; it must not outlive it.
-        writer = await self._writer.in_this_life()
+        # The correction copies fields of the stored memory; it must not survive an erasure.
+        writer = await self._writer.bound_to_incarnation()
         standing = await self.standing(which)
         draft = Draft(content, source=Source.USER_CORRECTION, confidence=1.0, quote=quote)
         if standing is None:
             if is_id(which):
-                # Whether it stands elsewhere or nowhere is not this principal's to know.
+                # The answer must not show whether the id is unknown or in another scope.
                 return NOT_FOUND
             draft = replace(draft, key=which)
             (outcome,) = await writer.write([writer.candidate(draft)])
@@ -97,7 +97,7 @@ class Changer:
 
 @dataclass(slots=True)
 class _Confirmation:
-    """Confirms one memory under the turn, if it still stands."""
+    """Confirms one memory under the turn, if it is still live."""
 
     runtime: Runtime
     principal: Principal

@@ -1,4 +1,4 @@
-"""What travels from one owner to another: a copy and who sends it, or what is to go."""
+"""The outbox items: promotions to another owner, deletions there, and erasures at the remote."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from simonides.domain.writing.decision import Candidate
 
 
 class Promotion(NamedTuple):
-    """A copy on its way.
+    """A copy to be written for another owner.
 
     Attributes:
-        sender: In whose name it is written.
-        candidate: What is proposed there.
+        sender: The principal that writes it.
+        candidate: The proposed copy.
     """
 
     sender: Principal
@@ -27,20 +27,20 @@ class Promotion(NamedTuple):
 
 
 class Cascade(NamedTuple):
-    """What an owner takes back from another.
+    """Copies to be deleted at another owner.
 
     Attributes:
-        ids: Memories there that were derived from an erased owner's.
-        writes: Promotions that had not been settled, each by the name of its write and the
-            hexadecimal digest of what was asked: what they wrote goes, or they write nothing.
+        ids: Memories there that were derived from the deleted ones.
+        writes: Unsettled promotions, each as the name of its write and the request digest in
+            hexadecimal. Their copy is deleted if it was written, else prevented.
     """
 
     ids: tuple[str, ...]
     writes: tuple[tuple[str, str], ...]
 
 
-class Following(NamedTuple):
-    """An erasure that the remote of a replica is to follow."""
+class RemoteErasure(NamedTuple):
+    """An erasure to repeat at the remote of a replica."""
 
 
 class Remote(Protocol):
@@ -48,24 +48,24 @@ class Remote(Protocol):
 
     @property
     def location(self) -> str:
-        """Where it is, without credentials."""
+        """Address of the store, without credentials."""
 
     async def erase_there(self, owner: Scope, name: str) -> None:
-        """Erase an owner there, once under one name.
+        """Erase an owner there; idempotent for one ``name``.
 
         Raises:
-            StoreError: If it could not.
+            StoreError: If the remote failed.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Deliveries:
-    """Work for other owners and for the remote, as far as this process knows of it.
+    """The remote, and the outbox items that this process failed to deliver.
 
     Attributes:
-        remote: In mode ``synced``; else None.
-        undelivered: Work that could not be carried out when last tried: id of the item to the name
-            of the error. No content, no scope: every user may see ``status``.
+        remote: The remote in mode ``synced``; else None.
+        undelivered: Item id to the error's class name at the last attempt. It holds neither content
+            nor scopes, because every user may see ``status``.
     """
 
     remote: Remote | None = None
@@ -73,17 +73,17 @@ class Deliveries:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is undelivered, for ``status``."""
+        """Failed deliveries, for ``status``."""
         names = set(self.undelivered.values())
         return tuple(sorted(f"undelivered_promotion:{name}" for name in names))
 
 
-def packed_following(id: str, subject: Scope) -> OutboxItem:
-    """Return the item that has the remote of a replica erase a subject too."""
+def remote_erasure_item(id: str, subject: Scope) -> OutboxItem:
+    """Return the item that erases a subject at the remote too."""
     return OutboxItem(id, subject.path, canonical_json({"remote": "erase"}))
 
 
-def packed(id: str, sender: Principal, candidate: Candidate) -> OutboxItem:
+def promotion_item(id: str, sender: Principal, candidate: Candidate) -> OutboxItem:
     """Return the item that carries a candidate to the owner of its scope."""
     body = {
         "home": sender.home.path,
@@ -93,22 +93,22 @@ def packed(id: str, sender: Principal, candidate: Candidate) -> OutboxItem:
     return OutboxItem(id, candidate.scope.path, canonical_json(body))
 
 
-def packed_cascade(id: str, target: Scope, cascade: Cascade) -> OutboxItem:
-    """Return the item that tells another owner what is to go."""
+def cascade_item(id: str, target: Scope, cascade: Cascade) -> OutboxItem:
+    """Return the item that deletes copies at another owner."""
     body = {"erased": list(cascade.ids), "writes": [list(write) for write in cascade.writes]}
     return OutboxItem(id, target.path, canonical_json(body))
 
 
-def unpacked(item: OutboxItem) -> Promotion | Cascade | Following:
-    """Return what an item carries.
+def decoded_item(item: OutboxItem) -> Promotion | Cascade | RemoteErasure:
+    """Decode an item.
 
     Raises:
-        StoreCorrupt: If it is not what one of the functions here makes.
+        StoreCorrupt: If the item cannot be decoded.
     """
     try:
         body = json.loads(item.body)
         if "remote" in body:
-            return Following()
+            return RemoteErasure()
         if "erased" in body:
             writes = tuple((name, request) for name, request in body["writes"])
             return Cascade(tuple(body["erased"]), writes)

@@ -1,4 +1,4 @@
-"""Promotion: the one way across scopes, explicit, audited and upward only."""
+"""Promotion copies a memory to a wider scope: explicit, audited, and upward only."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from simonides.domain.writing.decision import (
 from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.incarnation import ERASED_SINCE, Incarnation, life_of
 from simonides.engine.core.runtime import Runtime
-from simonides.engine.edit.cascade import cascaded
+from simonides.engine.edit.cascade import carry_out_cascade
 from simonides.engine.edit.correct import NOT_FOUND, Changer
 from simonides.engine.edit.outbox import (
     Cascade,
     Deliveries,
-    Following,
-    packed,
-    unpacked,
+    RemoteErasure,
+    decoded_item,
+    promotion_item,
 )
 from simonides.engine.screening.judge import judge_one
 from simonides.engine.write.writer import Writer
@@ -53,10 +53,10 @@ _ALLOWED = frozenset(
 
 
 PAGE = 100
-"""Outbox items looked at in one go; chosen, as the port's default."""
+"""Outbox items read per page; chosen, as the port's default."""
 
 MIN_DAYS = 1 / 86_400
-"""Life of a copy whose original is about to end: a second, for a life must be over 0."""
+"""Least lifetime of a copy, in days: one second, because a lifetime must be above 0."""
 
 
 class Promoter:
@@ -74,48 +74,54 @@ class Promoter:
             raise InvalidScope(
                 "to", f"{target.path} is no ancestor to promote to: task→user, task→org, user→org"
             )
-        # A task's user is the same person: the task may hand up to its own user.
+        # A task acts for its user, so it may promote to that user's scope.
         acting = (
             replace(self._principal, home=target)
             if target.level is ScopeLevel.USER
             else self._principal
         )
-        # What was read of the source is not sent on once its owner is erased.
-        life = await life_of(self._runtime.store, self._principal.home.owner)
-        writer = Writer(self._runtime, acting, life)
+        # A copy must not be sent after the source's owner was erased.
+        incarnation = await life_of(self._runtime.store, self._principal.home.owner)
+        writer = Writer(self._runtime, acting, incarnation)
         await writer.check_right(target)
         memory = await Changer(self._runtime, self._principal).standing(id)
         if memory is None:
             return NOT_FOUND
         now = from_us(self._runtime.clock.now_us())
-        return await self._copy(writer, promoted(memory, target, now), life)
+        return await self._copy(writer, promoted(memory, target, now), incarnation)
 
-    async def _copy(self, writer: Writer, candidate: Candidate, life: Incarnation) -> Outcome:
-        """Write the copy. Within one owner it is one transaction. Across owners the work is
-        committed with the source first and then carried out in the target's own turn, under a
-        key that makes a second delivery harmless.
+    async def _copy(
+        self, writer: Writer, candidate: Candidate, incarnation: Incarnation
+    ) -> Outcome:
+        """Write the copy.
+
+        Within one owner this is one transaction. Across owners an outbox item is committed with the
+        source first, and then delivered in the target's turn. Its idempotency key makes a second
+        delivery harmless.
         """
         source, target = self._principal.home.owner, candidate.scope.owner
         if target == source:
-            return await _written(self._runtime, writer, candidate)
+            return await _write_copy(self._runtime, writer, candidate)
         id = self._runtime.ids.new(self._runtime.clock.now_us())
-        item = packed(id, self._principal, candidate)
+        item = promotion_item(id, self._principal, candidate)
         sent = await self._runtime.store.commit(
-            source, TurnRequest(), lambda snapshot: self._send(snapshot, item, candidate, life)
+            source,
+            TurnRequest(),
+            lambda snapshot: self._send(snapshot, item, candidate, incarnation),
         )
-        if life.may_be_over(sent.head):
+        if incarnation.may_be_over(sent.head):
             return ERASED_SINCE
         delivered = await deliver(self._runtime, source)
         if item.id in delivered:
             return delivered[item.id]
-        # Another process delivered it first, and the write's key makes this say what came of it;
-        # or it cannot be delivered now, and this says why.
-        return await _written(self._runtime, writer, candidate)
+        # Either another process delivered it first, and the idempotency key returns its outcome;
+        # or it cannot be delivered now, and this write reports the reason.
+        return await _write_copy(self._runtime, writer, candidate)
 
     def _send(
-        self, snapshot: Snapshot, item: OutboxItem, candidate: Candidate, life: Incarnation
+        self, snapshot: Snapshot, item: OutboxItem, candidate: Candidate, incarnation: Incarnation
     ) -> Change | None:
-        if life.may_be_over(snapshot.head):
+        if incarnation.may_be_over(snapshot.head):
             return None
         recorder = EventRecorder(self._runtime, self._principal, snapshot)
         recorder.record(
@@ -127,7 +133,7 @@ class Promoter:
         return Change(known_at=recorder.moment.known_at, events=recorder.events, outbox=(item,))
 
 
-async def _written(runtime: Runtime, writer: Writer, candidate: Candidate) -> Outcome:
+async def _write_copy(runtime: Runtime, writer: Writer, candidate: Candidate) -> Outcome:
     policy = runtime.policies.policy_for(candidate.scope.org)
     judgements = Judgements((judge_one(candidate, policy),))
     (outcome,) = await writer.commit(await writer.prepare(candidate.scope.owner, judgements))
@@ -135,13 +141,13 @@ async def _written(runtime: Runtime, writer: Writer, candidate: Candidate) -> Ou
 
 
 async def deliver(runtime: Runtime, source: Scope | None = None) -> dict[str, Outcome]:
-    """Carry out the work that one owner (None: every owner) has committed for others.
+    """Deliver the outbox items of one owner (None: of every owner).
 
-    Each item is written in the name of who sent it, whose right is looked at again. One that
-    cannot be carried out stays, hinders no other, and is named in :class:`Deliveries`.
+    Each item is written as its sender, whose rights are checked again. A failed item stays in the
+    outbox, does not block the others, and is listed in :class:`Deliveries`.
 
     Returns:
-        What came of each item that was carried out, by its id.
+        Item id to outcome, for each delivered item.
     """
     done: dict[str, Outcome] = {}
     failed: dict[str, str] = {}
@@ -164,28 +170,29 @@ async def deliver(runtime: Runtime, source: Scope | None = None) -> dict[str, Ou
 
 
 async def _carry_out(runtime: Runtime, pending: PendingOutbox) -> Outcome:
-    carried = unpacked(pending.item)
+    carried = decoded_item(pending.item)
     if isinstance(carried, Cascade):
-        return await cascaded(runtime, pending, carried)
-    if isinstance(carried, Following):
-        return await _followed(runtime, pending)
+        return await carry_out_cascade(runtime, pending, carried)
+    if isinstance(carried, RemoteErasure):
+        return await _erase_at_remote(runtime, pending)
     sender, candidate = carried
     writer = Writer(runtime, sender)
-    outcome = await _written(runtime, writer, candidate)
+    outcome = await _write_copy(runtime, writer, candidate)
     edges = await _edges(runtime, candidate, outcome)
     await runtime.store.settle(pending.source, [pending.item.id], edges=edges)
     return outcome
 
 
-async def _followed(runtime: Runtime, pending: PendingOutbox) -> Outcome:
-    """Have the remote erase who was erased here.
+async def _erase_at_remote(runtime: Runtime, pending: PendingOutbox) -> Outcome:
+    """Erase the subject at the remote.
 
     Raises:
-        StoreError: If it could not; the work stays, and the receipt of the erasure says so.
+        StoreError: If the remote failed. The item stays in the outbox, and the erasure's receipt
+            stays pending.
     """
     remote = runtime.part(Deliveries).remote
     if remote is None:
-        problem = "the remote of this replica is to follow an erasure; open it in mode synced"
+        problem = "an erasure must be repeated at the remote; open this replica in mode synced"
         raise StoreUnavailable(runtime.store.location, problem)
     await remote.erase_there(Scope.parse(pending.item.target), pending.item.id)
     await runtime.store.settle(pending.source, [pending.item.id])
@@ -195,8 +202,10 @@ async def _followed(runtime: Runtime, pending: PendingOutbox) -> Outcome:
 async def _edges(
     runtime: Runtime, candidate: Candidate, outcome: Outcome
 ) -> tuple[tuple[str, Scope, str], ...]:
-    """Return what the source's owner is to know of the copy, which may be in the history of what
-    stands there; a memory that already stood there is no child.
+    """Return the derivation edges from the originals to the copy.
+
+    The copy may be in the history of the target's memory. A memory that was already there is not a
+    child.
     """
     if outcome.memory is None:
         return ()
@@ -211,9 +220,10 @@ async def _edges(
 
 
 def promoted(memory: Memory, target: Scope, now: datetime) -> Candidate:
-    """Return the copy that is proposed at the target: label and evidence as they were, what is
-    left of the confidence (it does not come back by being promoted), a new id, the original
-    as its origin and parent, and no longer to live than it.
+    """Return the copy to propose at the target.
+
+    Label and evidence are the original's. The confidence is the decayed one: promotion does not
+    restore it. The original is its origin and parent, and it expires no later than the original.
     """
     ends = memory.hard_expires_at
     left = None if ends is None else max((ends - now) / timedelta(days=1), MIN_DAYS)

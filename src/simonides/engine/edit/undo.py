@@ -1,4 +1,4 @@
-"""Undo: what an event did is taken back by new states, under an event of its own."""
+"""Undo: reverts an event by adding new states, and records that as another event."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from simonides.domain.writing.decision import Outcome, OutcomeKind
 from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.undo_rules import (
-    Deed,
-    check_room,
+    UndoTarget,
+    check_place_free,
     check_undoable,
-    taken_back,
+    undone_states,
 )
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.write.evidence import settle
-from simonides.engine.write.quotas import QuotaCheck
+from simonides.engine.write.quotas import ScopeQuotas
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.write_turn import indexed_version
 from simonides.retrieval.index.owner_index import OwnerIndex
 from simonides.text.normalise import check_text
 
 PAGE = 1_000
-"""Links looked at in one go, from the newest back: what is undone has mostly just been done."""
+"""Audit links read per page, the newest first: most undone events are recent."""
 
 _MICROSECOND = timedelta(microseconds=1)
 
 
 class Undoer:
-    """Takes back what was done in one principal's own scope."""
+    """Undoes events of one principal's own scope."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
@@ -59,28 +59,32 @@ class Undoer:
         name = check_text("event_id", event_id, 512)
         index = self._runtime.indexes.of(owner)
         index.refresh(await self._runtime.store.snapshot(owner, since=index.head))
-        # What is read from here on is compared under the turn with what has changed since.
+        # The turn checks that nothing read below has changed since this head.
         head = index.head
         event = None if head is None else await self._found(owner, head, name)
         if head is None or event is None:
             raise _unknown(name)
-        deed = await self._deed(owner, event)
-        check_undoable(deed)
-        turn = _Undoing(self._runtime, self._principal, index, deed, head)
-        if deed.type is EventType.DECIDED:
-            turn.reopened = await self._review(owner, deed)
+        target = await self._target(owner, event)
+        check_undoable(target)
+        turn = _UndoTurn(self._runtime, self._principal, index, target, head)
+        if target.type is EventType.DECIDED:
+            turn.reopened = await self._review(owner, target)
         committed = await self._runtime.store.commit(owner, TurnRequest(since=head), turn.decide)
         index.follow(committed)
         await settle(self._runtime, self._principal, owner, committed.rows)
         return turn.outcome
 
     async def _found(self, owner: Scope, head: Head, name: str) -> Mapping[str, Any] | None:
-        """Return an event of the owner by its id, unless what came later has undone it."""
+        """Return an event of the owner by its id; None if it is unknown.
+
+        Raises:
+            UndoRefused: If a later event has undone it.
+        """
         wanted, last = name.encode("utf-8", "surrogatepass"), head.seq
         while last > 0:
             first = max(last - PAGE, 0)
             links = await self._runtime.store.links(owner, after=first, limit=last - first)
-            # One that undoes it names it and stands behind it.
+            # The undoing event is later and contains its id, so a backward scan finds it first.
             for link in reversed(links):
                 if link.payload is None or wanted not in link.payload:
                     continue
@@ -88,12 +92,14 @@ class Undoer:
                 if event["id"] == name:
                     return event
                 if event["details"].get("undoes") == name:
-                    advice = f"event {event['id']} took it back already; correct the memory instead"
+                    advice = (
+                        f"event {event['id']} has undone it already; correct the memory instead"
+                    )
                     raise UndoRefused(name, "already_undone", advice)
             last = first
         return None
 
-    async def _deed(self, owner: Scope, event: Mapping[str, Any]) -> Deed:
+    async def _target(self, owner: Scope, event: Mapping[str, Any]) -> UndoTarget:
         store = self._runtime.store
         stories = [await store.states(owner, id) for id in event["subjects"]]
         refusals = self._runtime.indexes.of(owner).refusals
@@ -105,41 +111,43 @@ class Undoer:
             raise _unknown(event["id"])
         at = to_us(datetime.fromisoformat(event["at"]))
         type = EventType(event["type"])
-        return Deed(event["id"], type, at, tuple(stories), event["details"])
+        return UndoTarget(event["id"], type, at, tuple(stories), event["details"])
 
     def _sees(self, memory: Memory) -> bool:
         purpose = memory.purpose in (None, self._principal.purpose)
         return purpose and self._lookup.hears(memory)
 
-    async def _review(self, owner: Scope, deed: Deed) -> tuple[ReviewRecord, ...]:
-        """Return the review of a decision, open again: from now on, so that other stores can tell
-        it from one of which the decision has not come to them yet.
+    async def _review(self, owner: Scope, target: UndoTarget) -> tuple[ReviewRecord, ...]:
+        """Return the decided review, open again, with the present time as its opening time.
+
+        The new time distinguishes it, in synced stores, from a review whose decision has not
+        arrived yet.
         """
         records = await self._runtime.store.reviews(owner)
-        named = (each for each in records if each.id == deed.details.get("review"))
+        named = (each for each in records if each.id == target.details.get("review"))
         now = from_us(self._runtime.clock.now_us())
         return tuple(encode_review(_reopened(decode_review(each), now)) for each in named)
 
 
 def _reopened(review: Review, now: datetime) -> Review:
-    # Decided by a clock that is ahead of this one, it is still open again after that.
+    # The decider's clock may be ahead of this one; the reopening must still be later.
     later = now if review.decided_at is None else max(now, review.decided_at + _MICROSECOND)
     return replace(review, kept=None, decided_at=None, opened_at=later)
 
 
 def _unknown(name: str) -> UndoRefused:
-    advice = "no such event is on record here; what was forgotten took its events with it"
+    advice = "no such event is on record here; forgetting a memory deletes its events too"
     return UndoRefused(name, "unknown_event", advice)
 
 
 @dataclass(slots=True)
-class _Undoing:
-    """Takes one event back under the turn, if nothing has come of it since."""
+class _UndoTurn:
+    """Undoes one event under the turn, if its result is unchanged."""
 
     runtime: Runtime
     principal: Principal
     index: OwnerIndex
-    deed: Deed
+    target: UndoTarget
     read_at: Head
     reopened: tuple[ReviewRecord, ...] = ()
     outcome: Outcome = field(default_factory=lambda: Outcome(OutcomeKind.DROPPED))
@@ -147,20 +155,20 @@ class _Undoing:
     def decide(self, snapshot: Snapshot) -> Change | None:
         self.index.refresh(snapshot)
         self._check_still(snapshot)
-        recorder, deed = EventRecorder(self.runtime, self.principal, snapshot), self.deed
-        states = taken_back(deed, recorder.moment)
+        recorder, target = EventRecorder(self.runtime, self.principal, snapshot), self.target
+        states = undone_states(target, recorder.moment)
         policy = self.runtime.policies.policy_for(self.principal.home.org)
         view = self.index.at(recorder.moment.now)
-        check_room(deed, states, view, policy.long_term.slots.functional)
+        check_place_free(target, states, view, policy.long_term.slots.functional)
         event = recorder.record(
             EventType.UNDONE,
             self.principal.home,
             subjects=tuple(memory.id for memory in states),
-            reasons=(f"was:{deed.type}",),
-            details={"undoes": deed.id},
+            reasons=(f"was:{target.type}",),
+            details={"undoes": target.id},
         )
         pending = Pending(view)
-        evictions = QuotaCheck(self.index, policy.quotas, recorder).again(states, pending)
+        evictions = ScopeQuotas(self.index, policy.quotas, recorder).admit_restored(states, pending)
         again = seen_at(states[0], recorder.moment.now)
         self.outcome = Outcome(OutcomeKind.UNDONE, again, event.reasons, (event, *evictions))
         return Change(
@@ -176,12 +184,14 @@ class _Undoing:
         )
 
     def _check_still(self, snapshot: Snapshot) -> None:
-        """Raise unless the memories are as they were when their states were read."""
+        """Raise unless the memories are unchanged since their states were read."""
         head = snapshot.head
         same = head is not None and head[:2] == self.read_at[:2]
         later = {row.id for row in snapshot.rows if row.revision > self.read_at.revision}
-        if not same or later & self.deed.ids:
-            raise self.deed.refused("changed_since", "it was changed just now; look again")
+        if not same or later & self.target.ids:
+            raise self.target.refused(
+                "changed_since", "a memory was changed just now; read it again"
+            )
 
     def _is_retagged(self, memory: Memory) -> bool:
-        return any(s[-1].id == memory.id and s[-1].tags != memory.tags for s in self.deed.stories)
+        return any(s[-1].id == memory.id and s[-1].tags != memory.tags for s in self.target.stories)

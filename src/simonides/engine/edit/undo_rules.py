@@ -1,7 +1,7 @@
-"""Taking back what an event did: by new states, never by rewriting history.
+"""Rules of undo: an event is reverted by new states; history is never rewritten.
 
-What the event put in place gives way, and what it displaced or changed goes on in the state that it
-had before. That is possible as long as nothing has come of the result since.
+The memory that the event added is superseded, and each memory that it replaced or changed gets its
+former state again. This is possible only while the event's result is unchanged.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ UNDOABLE = frozenset(
         EventType.DECIDED,
     }
 )
-"""What can be taken back."""
+"""Event types that can be undone."""
 
 _DISPLACING = frozenset({EventType.SUPERSEDED, EventType.MERGED})
-"""What had others give way to the first of its subjects."""
+"""Event types whose first subject replaced the others."""
 
 _ADVICE = {
     EventType.CREATED: "forget the memory instead",
     EventType.COEXISTS: "forget the memory instead",
     EventType.REVIEW: "decide the review instead",
-    EventType.TOUCHED: "correct the memory instead: what stood was kept",
-    EventType.FORGOTTEN: "what was forgotten is gone; say it anew",
-    EventType.DREAMED: "take it back with undo_dream",
+    EventType.TOUCHED: "correct the memory instead: the stored one was kept",
+    EventType.FORGOTTEN: "a forgotten memory is deleted; state it again",
+    EventType.DREAMED: "undo it with undo_dream",
     EventType.UNDONE: "correct the memory instead",
     EventType.SYNCED: "correct the memory instead: both stores said it",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """An event, and the memories that it is about, each with all of its states, oldest first.
+class UndoTarget:
+    """An event with all states of its memories.
 
     Attributes:
-        id: Of the event.
-        type: What happened.
-        at: When, µs; the states that it made begin there.
-        stories: In the order of the event's subjects.
-        details: Of the event.
+        id: Id of the event.
+        type: Type of the event.
+        at: Time of the event, µs; the states that it made begin then.
+        stories: States of each subject, oldest first, in the order of the event's subjects.
+        details: Details of the event.
     """
 
     id: str
@@ -64,69 +64,70 @@ class Deed:
 
     @property
     def ids(self) -> frozenset[str]:
-        """Of the memories."""
+        """Ids of the memories."""
         return frozenset(states[-1].id for states in self.stories if states)
 
     def refused(self, reason: str, advice: str) -> UndoRefused:
-        """Return the error that says why it cannot be undone."""
+        """Return the error for a refused undo."""
         return UndoRefused(self.id, reason, advice)
 
 
-def check_undoable(deed: Deed) -> None:
-    """Raise :class:`UndoRefused` unless an event of this kind can be taken back."""
-    if deed.type not in UNDOABLE:
-        advice = _ADVICE.get(deed.type, "nothing was replaced by it")
-        raise deed.refused("not_undoable", f"an event '{deed.type}' is not undone; {advice}")
-    if not all(deed.stories):
-        raise deed.refused("forgotten", "a memory that it is about is gone; say it anew")
+def check_undoable(target: UndoTarget) -> None:
+    """Raise :class:`UndoRefused` unless an event of this type can be undone."""
+    if target.type not in UNDOABLE:
+        advice = _ADVICE.get(target.type, "it replaced nothing")
+        raise target.refused("not_undoable", f"an event '{target.type}' cannot be undone; {advice}")
+    if not all(target.stories):
+        raise target.refused("forgotten", "one of its memories was forgotten; state it again")
 
 
-def taken_back(deed: Deed, moment: Moment) -> tuple[Memory, ...]:
-    """Return the new states that take an event back, the restored before what gives way.
+def undone_states(target: UndoTarget, moment: Moment) -> tuple[Memory, ...]:
+    """Return the new states that undo an event: restored memories first, then the superseded one.
 
     Raises:
-        UndoRefused: ``changed_since``, if what the event left has changed or given way;
-            ``not_undoable``, if there is no state to go back to; ``expired``.
+        UndoRefused: ``changed_since`` if the event's result has changed; ``not_undoable`` if there
+            is no former state; ``expired`` if the former state has expired.
     """
-    check_undoable(deed)
-    first, *others = deed.stories
-    successor = first if deed.type in _DISPLACING else None
+    check_undoable(target)
+    first, *others = target.stories
+    successor = first if target.type in _DISPLACING else None
     if successor is not None and not successor[-1].status.is_live:
         by = successor[-1].superseded_by
         by_whom = f"by {by} " if by else ""
-        raise deed.refused("changed_since", f"its result was superseded {by_whom}since; undo that")
-    changed = others if successor is not None else deed.stories
-    restored = [_restored(deed, states, moment) for states in changed]
-    # What stood before the event did, and only outlived another by it, goes on.
-    if successor is None or not restored or to_us(successor[0].known_from) != deed.at:
+        advice = f"its result was superseded {by_whom}since; undo that event first"
+        raise target.refused("changed_since", advice)
+    changed = others if successor is not None else target.stories
+    restored = [_restored(target, states, moment) for states in changed]
+    # A first subject that is older than the event stays: the event only ended the others.
+    if successor is None or not restored or to_us(successor[0].known_from) != target.at:
         return tuple(restored)
     last = successor[-1]
     given_way = replace(
         last,
         status=Status.SUPERSEDED,
         superseded_by=restored[0].id,
-        valid_to=last.valid_from or EPOCH,  # what is taken back was never true
+        valid_to=last.valid_from or EPOCH,  # An undone statement was never true.
         updated_at=moment.now,
         known_from=moment.now,
     )
     return (*restored, given_way)
 
 
-def _restored(deed: Deed, states: Sequence[Memory], moment: Moment) -> Memory:
+def _restored(target: UndoTarget, states: Sequence[Memory], moment: Moment) -> Memory:
     last = states[-1]
-    if to_us(last.known_from) != deed.at:
-        advice = f"memory {last.id} has changed since; undo what came later first, or correct it"
-        raise deed.refused("changed_since", advice)
+    if to_us(last.known_from) != target.at:
+        advice = f"memory {last.id} has changed since; undo the later event first, or correct it"
+        raise target.refused("changed_since", advice)
     if len(states) > 1:
         former = states[-2]
-    elif deed.type is EventType.SUPERSEDED:
-        # It came and went within one batch.
+    elif target.type is EventType.SUPERSEDED:
+        # The batch that added it superseded it too, so it has no stored live state.
         former = replace(last, status=Status.ACTIVE, superseded_by=None, valid_to=None)
     else:
-        raise deed.refused("not_undoable", f"memory {last.id} has no state before it")
+        raise target.refused("not_undoable", f"memory {last.id} has no state before it")
     if former.is_expired(moment.now):
-        raise deed.refused("expired", f"memory {last.id} has expired meanwhile; say it anew")
-    chain = [story[-1].versions for story in deed.stories if story[-1].root == last.root]
+        raise target.refused("expired", f"memory {last.id} has expired meanwhile; state it again")
+    chain = [story[-1].versions for story in target.stories if story[-1].root == last.root]
     return replace(
         former,
         versions=max(chain),
@@ -136,20 +137,22 @@ def _restored(deed: Deed, states: Sequence[Memory], moment: Moment) -> Memory:
     )
 
 
-def check_room(
-    deed: Deed, restored: Sequence[Memory], view: OwnerView, functional: frozenset[str]
+def check_place_free(
+    target: UndoTarget, restored: Sequence[Memory], view: OwnerView, functional: frozenset[str]
 ) -> None:
-    """Raise :class:`UndoRefused` (``place_taken``) if something else stands by now where a restored
-    memory would: under its key, in its functional slot, or with its text.
+    """Check that no other memory now has a restored memory's key, functional slot or text.
+
+    Raises:
+        UndoRefused: ``place_taken``.
     """
     for memory in restored:
-        for other in _in_its_place(memory, view, functional) if memory.status.is_live else ():
-            if other.id not in deed.ids:
-                advice = f"memory {other.id} stands in the place of {memory.id} now; correct that"
-                raise deed.refused("place_taken", advice)
+        for other in _in_place_of(memory, view, functional) if memory.status.is_live else ():
+            if other.id not in target.ids:
+                advice = f"memory {other.id} has the place of {memory.id} now; correct that one"
+                raise target.refused("place_taken", advice)
 
 
-def _in_its_place(memory: Memory, view: OwnerView, functional: frozenset[str]) -> Iterator[Memory]:
+def _in_place_of(memory: Memory, view: OwnerView, functional: frozenset[str]) -> Iterator[Memory]:
     if memory.key is not None:
         standing = view.by_key(memory.place, memory.key)
         if standing is not None:

@@ -1,8 +1,8 @@
-"""Erasing a data subject: one turn that leaves codes and tombstones, then what follows it.
+"""Erases a data subject in one transaction, then removes copies and residue.
 
-The turn is the store's, all or nothing; it commits the work for other owners with it. Delivering
-that, emptying logs and looking at files come after, each of which may be interrupted and gone on
-with: until all is done the receipt is ``pending``.
+The transaction leaves only audit commitments, tombstones and outbox items for other owners.
+Delivering those items, purging logs and checking files follow. These steps may be interrupted and
+continued; the receipt stays ``pending`` until all are done.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ from simonides.engine.core.idempotency import marks_of
 from simonides.engine.core.incarnation import last_erasure
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.core.tombstones import tombstones
-from simonides.engine.edit.cascade import told_to_others
-from simonides.engine.edit.outbox import Deliveries, packed_following
+from simonides.engine.edit.cascade import cascade_items
+from simonides.engine.edit.outbox import Deliveries, remote_erasure_item
 from simonides.engine.edit.promote import deliver
-from simonides.engine.forgetting.residue import canaries, of_bodies, of_queries
-from simonides.engine.forgetting.unreadable_rows import DecodableRows, salvaged
+from simonides.engine.forgetting.residue import of_bodies, of_queries, residue_patterns
+from simonides.engine.forgetting.unreadable_rows import DecodableRows, decodable_rows
 from simonides.engine.knowledge.library import Library
 from simonides.engine.operations.safety_records import SafetyRecordStore, secret_of
 from simonides.engine.recall.read_journal import DIGEST, ReadJournal
@@ -62,37 +62,37 @@ from simonides.policy.guards import administers
 from simonides.ports import Capability, MovableStore
 
 ATTEMPTS = 100
-"""Times that the turn is taken while others write between reading and deciding. Each but the first
-reads only what has changed."""
+"""Most attempts while other writers change the subject between read and turn. Each attempt but the
+first reads only the changes."""
 
 STAYS = frozenset({"events", "tombstones"})
-"""Parts of which rows stay: codes of the chain, and fingerprints."""
+"""Parts whose rows stay: commitments of the audit chain, and tombstone fingerprints."""
 
 LEFT = STAYS | {"event_payloads", "outbox"}
-"""Parts of which an erasure leaves rows: its own record too, and work for other owners."""
+"""Parts with rows after an erasure: also its own event, and outbox items for other owners."""
 
 RECORDS = "records"
-"""What an erasure waits for whose safety records and feedback could not be reached."""
+"""Reason that an erasure is pending: the safety records and feedback could not be reached."""
 
 _TURNS = next(part for part in PARTS if part.name == "turns")
 
 MAX_WORK = 10_000
-"""Undelivered work of one owner that is looked at; far above any that can wait."""
+"""Most undelivered items read for one owner; far above any real number."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingErasures:
-    """What may be found nowhere of subjects whose erasure is not complete; in memory only.
+    """Residue patterns of incomplete erasures; kept in memory only.
 
     Attributes:
-        patterns: Bytes to look for in the store's files, by subject.
+        patterns: Subject to the byte strings that must not be in the store's files.
     """
 
     patterns: dict[Scope, tuple[bytes, ...]] = field(default_factory=dict)
 
 
 class Eraser:
-    """Erases data subjects in the name of one principal."""
+    """Erases data subjects for one principal."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
@@ -102,33 +102,30 @@ class Eraser:
         self._library, self._hot = runtime.part(Library), runtime.part(WarmSessions)
 
     async def erase(self, subject: Scope, reasons: tuple[str, ...] = ()) -> ErasureReceipt:
-        """Erase a subject, or go on with it; see :meth:`simonides.AsyncMemoryManager.erase`.
+        """Erase a subject, or continue; see :meth:`simonides.AsyncMemoryManager.erase`.
 
         Args:
-            subject: Who.
-            reasons: What the record says of why, beside what could not be read.
+            subject: The owner to erase.
+            reasons: Reasons for the audit event, added to the count of unreadable rows.
         """
         await self._check_right(subject)
         before = await self._receipt(subject)
-        if before is not None and await self._is_untouched(subject, before):
-            return await self._finished(subject)
+        if before is not None and await self._is_unchanged(subject, before):
+            return await self._finish(subject)
         self._journal.discard(subject)
-        turn = await self._taken(subject, reasons)
-        self._pending.patterns[subject] = turn.needles
+        turn = await self._commit(subject, reasons)
+        self._pending.patterns[subject] = turn.patterns
         self._runtime.indexes.renew(subject)
         self._library.forget(subject)
         self._hot.forget(subject)
-        return await self._finished(subject)
+        return await self._finish(subject)
 
     async def status(self, subject: Scope) -> ErasureReceipt | None:
-        """Return the receipt of the last erasure as things stand, after trying to finish it; None
-        if there was none.
-        """
+        """Try to finish the last erasure, and return its receipt; None if there was none."""
         await self._check_right(subject)
-        return None if await self._receipt(subject) is None else await self._finished(subject)
+        return None if await self._receipt(subject) is None else await self._finish(subject)
 
     async def _check_right(self, subject: Scope) -> None:
-        """Raise :class:`ScopeDenied` unless the principal may erase a subject."""
         principal, org = self._principal, Scope.of_org(str(subject.org))
         if subject.task is None and (principal.by is not None or principal.home == subject):
             return
@@ -137,13 +134,14 @@ class Eraser:
             raise ScopeDenied(
                 subject.path,
                 "erase",
-                "a user erases itself, from no task of its own; others are erased by who "
-                "administers their org",
+                "a user may erase itself, but not from a task; erasing another user takes an "
+                "administrator of the org",
             )
 
-    async def _is_untouched(self, subject: Scope, receipt: ErasureReceipt) -> bool:
-        """Whether nothing of a subject is stored that the last erasure did not leave: what sessions
-        log and what journals keep moves no head.
+    async def _is_unchanged(self, subject: Scope, receipt: ErasureReceipt) -> bool:
+        """Whether nothing was stored for a subject since its last erasure.
+
+        Rows are counted too, because session logs and journals do not change the head.
         """
         counts: Mapping[str, int] = {}
 
@@ -157,11 +155,11 @@ class Eraser:
         await self._runtime.store.commit(subject, TurnRequest(since=head, counts=True), look)
         return not any(count for part, count in counts.items() if part not in LEFT)
 
-    async def _taken(self, subject: Scope, reasons: tuple[str, ...]) -> _Erasure:
-        """Take the turn until nothing came between what was read and the decision.
+    async def _commit(self, subject: Scope, reasons: tuple[str, ...]) -> _Erasure:
+        """Read and take the turn, and retry until no other write came in between.
 
         Raises:
-            StoreUnavailable: If somebody keeps writing.
+            StoreUnavailable: If other writes interfered in all :data:`ATTEMPTS`.
         """
         read = _Read()
         for _ in range(ATTEMPTS):
@@ -173,20 +171,20 @@ class Eraser:
                 return turn
         raise StoreUnavailable(
             self._runtime.store.location,
-            f"{subject.path} is written to all the time; stop what writes for it, then erase again",
+            f"{subject.path} is being written to constantly; stop its writers, then erase again",
         )
 
     async def _read(self, subject: Scope, read: _Read) -> None:
         store = self._runtime.store
         (head,) = await store.heads([subject])
-        if read.rows is None or not _follows(read.head, head):
+        if read.rows is None or not _is_incremental(read.head, head):
             read.rows = {}
             while page := await store.rows(subject, after=max(read.rows, default="")):
                 read.rows |= {row.id: row for row in page}
         else:
             changed = await store.snapshot(subject, since=read.head)
             read.rows |= {row.id: row for row in changed.rows}
-        # In this order: a promotion that is settled in between is seen as derived, too.
+        # Outbox before derived: a promotion settled in between is then found as derived.
         read.head = head
         read.held = await store.held(subject)
         read.work = await store.outbox(source=subject, limit=MAX_WORK)
@@ -194,10 +192,10 @@ class Eraser:
         read.elsewhere = [(owner, id) for owner, id in derived if owner != subject]
         asked = await store.journaled(subject, limit=MAX_WORK, kind=DIGEST)
         read.queries = [entry.body for entry in asked]
-        read.said = await self._said(subject)
+        read.logged_turns = await self._logged_turns(subject)
 
-    async def _said(self, subject: Scope) -> list[bytes]:
-        """Return what was said in the subject's sessions, where a store can be asked for it."""
+    async def _logged_turns(self, subject: Scope) -> list[bytes]:
+        """Return the logged turns of the subject's sessions, if the store can export them."""
         chain_head = await self._runtime.store.chain_head(subject)
         if chain_head is None or Capability.MOVABLE not in self._runtime.store.capabilities:
             return []
@@ -207,12 +205,12 @@ class Eraser:
             after = _TURNS.key_of(page[-1])
         return said
 
-    async def _finished(self, subject: Scope) -> ErasureReceipt:
-        """Carry out what waits, look at the files, and say how it stands."""
+    async def _finish(self, subject: Scope) -> ErasureReceipt:
+        """Deliver outbox items, purge the files, and return the receipt."""
         runtime = self._runtime
         await deliver(runtime, subject)
         purged = await runtime.store.purge(subject, self._pending.patterns.get(subject, ()))
-        purged = with_records(purged, await self._records_gone(subject))
+        purged = with_records(purged, await self._delete_records(subject))
         receipt = await self._receipt(subject, purged)
         if receipt is None:
             raise StoreCorrupt(runtime.store.location, "the record of an erasure is gone")
@@ -220,12 +218,13 @@ class Eraser:
             self._pending.patterns.pop(subject, None)
         return receipt
 
-    async def _records_gone(self, subject: Scope) -> Purged:
-        """Remove the subject's safety records and feedback: though scrubbed they are of nobody
-        else, and what was written down of somebody may tell who it was.
+    async def _delete_records(self, subject: Scope) -> Purged:
+        """Delete the subject's safety records and feedback.
+
+        They are redacted, but they are still personal data and may identify the subject.
         """
         if Capability.MOVABLE not in self._runtime.store.capabilities:
-            return Purged()  # without a secret of the store nobody can have recorded anything
+            return Purged()  # Without the store's secret no record can have been made.
         digest = subject_digest(await secret_of(self._runtime), subject)
         try:
             return await self._records.forget(digest)
@@ -264,7 +263,7 @@ class Eraser:
 
 
 def with_records(purged: Purged, records: Purged) -> Purged:
-    """Return what was purged of memories and of records together."""
+    """Merge the purge results of memories and of records."""
     return Purged(
         (*purged.files, *records.files),
         (*purged.waits, *records.waits),
@@ -274,16 +273,16 @@ def with_records(purged: Purged, records: Purged) -> Purged:
 
 @dataclass(slots=True)
 class _Read:
-    """What of a subject was read before the turn.
+    """Data of a subject, read before the turn.
 
     Attributes:
-        head: Where it stood before any of it.
-        rows: Every version by id; None before the first time.
-        held: What waits.
-        work: What is on its way to others.
-        elsewhere: What others have derived from it: owner and id.
-        queries: Receipts of what was asked.
-        said: What was said in sessions.
+        head: The head before the read.
+        rows: Every version by id; None before the first read.
+        held: Held candidates.
+        work: Undelivered outbox items.
+        elsewhere: Owner and id of memories that other owners derived from it.
+        queries: Journal receipts, which contain the queries.
+        logged_turns: Logged turns of its sessions.
     """
 
     head: Head | None = None
@@ -292,12 +291,12 @@ class _Read:
     work: Sequence[PendingOutbox] = ()
     elsewhere: Sequence[tuple[Scope, str]] = ()
     queries: Sequence[bytes] = ()
-    said: Sequence[bytes] = ()
+    logged_turns: Sequence[bytes] = ()
 
 
 @dataclass(slots=True)
 class _Erasure:
-    """Lets everything go, if it stands as it was read."""
+    """Deletes everything under the turn, if nothing changed since the read."""
 
     runtime: Runtime
     principal: Principal
@@ -305,19 +304,19 @@ class _Erasure:
     read: _Read
     reasons: tuple[str, ...] = ()
     is_done: bool = False
-    needles: tuple[bytes, ...] = field(default=())
+    patterns: tuple[bytes, ...] = field(default=())
 
     def decide(self, snapshot: Snapshot) -> Change | None:
         if snapshot.head != self.read.head:
             return None
         recorder = EventRecorder(self.runtime, self.principal, snapshot)
         rows = list((self.read.rows or {}).values())
-        found = salvaged(rows, self.read.held, self.read.work)
-        buried = _buried(found)
+        found = decodable_rows(rows, self.read.held, self.read.work)
+        marks = _tombstones_of(found)
         removed = {part: count for part, count in snapshot.counts.items() if part not in STAYS}
         head = snapshot.head
         unreadable = (f"{UNREADABLE}:{found.unreadable}",) if found.unreadable else ()
-        # Neither path nor ids: what is left says nothing of whom it is about.
+        # Neither path nor ids: the event that stays must not identify the subject.
         recorder.record(
             EventType.ERASED,
             Scope.of_global(),
@@ -325,42 +324,43 @@ class _Erasure:
             details={
                 "removed": removed,
                 "copies": len(self.read.elsewhere),
-                "tombstones": len(buried),
+                "tombstones": len(marks),
                 "incarnation_before": None if head is None else head.incarnation.hex(),
             },
             actor="subject" if self.principal.home == self.subject else None,
         )
         records: tuple[Memory | Candidate, ...] = (*found.memories, *found.candidates)
-        sought = {*canaries(rows, records), *of_queries(self.read.queries)}
-        self.needles = tuple(sought | {*of_bodies(self.read.said)})
+        searched = {*residue_patterns(rows, records), *of_queries(self.read.queries)}
+        self.patterns = tuple(searched | {*of_bodies(self.read.logged_turns)})
         self.is_done = True
         return Change(
             known_at=recorder.moment.known_at,
             erased=True,
-            tombstones=buried,
+            tombstones=marks,
             events=recorder.events,
             outbox=(
-                *told_to_others(recorder.moment.new_id, found.work, self.read.elsewhere),
-                *self._told_to_the_remote(recorder),
+                *cascade_items(recorder.moment.new_id, found.work, self.read.elsewhere),
+                *self._remote_item(recorder),
             ),
         )
 
-    def _told_to_the_remote(self, recorder: EventRecorder) -> tuple[OutboxItem, ...]:
-        """Return the work for the store that this one is a replica of; of an erasure that
-        was asked for there, it has done its part.
+    def _remote_item(self, recorder: EventRecorder) -> tuple[OutboxItem, ...]:
+        """Return the outbox item that repeats the erasure at the remote.
+
+        None is needed if the erasure came from the remote.
         """
         if self.runtime.part(Deliveries).remote is None or self.principal.by == SYNC_ACTOR:
             return ()
-        return (packed_following(recorder.moment.new_id(), self.subject),)
+        return (remote_erasure_item(recorder.moment.new_id(), self.subject),)
 
 
-def _buried(found: DecodableRows) -> tuple[bytes, ...]:
+def _tombstones_of(found: DecodableRows) -> tuple[bytes, ...]:
     waiting = {mark for candidate in found.candidates for mark in marks_of(candidate)}
     return tuple(sorted({*tombstones(found.memories, keys=True), *waiting}))
 
 
-def _follows(then: Head | None, now: Head | None) -> bool:
-    """Whether what changed since one head leads to another: nothing was removed in between."""
+def _is_incremental(then: Head | None, now: Head | None) -> bool:
+    """Whether the changes since one head lead to another: no row was deleted in between."""
     return then is not None and now is not None and then[:2] == now[:2]
 
 

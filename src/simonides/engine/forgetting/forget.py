@@ -1,4 +1,8 @@
-"""Forgetting: what goes, what waits or is on its way with it, and what stays as a ban."""
+"""Forgets memories by id, key, scope, filter or source.
+
+Derived memories, held candidates, promoted copies and undelivered promotions are removed too.
+Tombstones stay, so that the text is not learned again.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +24,27 @@ from simonides.engine.edit.correct import NOT_FOUND
 from simonides.engine.edit.promote import deliver
 from simonides.engine.forgetting.forget_turn import (
     ForgetTurn,
+    decoded_memories,
+    decoded_or_none,
     not_found,
-    or_none,
-    read_of,
 )
 from simonides.engine.forgetting.selection import ForgetSelection, as_memory
-from simonides.engine.forgetting.unreadable_rows import may_lie
+from simonides.engine.forgetting.unreadable_rows import may_belong_to
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.retrieval.query.filtering import holds
 from simonides.text.normalise import check_text, content_hash
 
 MAX_OUTBOX = 10_000
-"""Undelivered promotions of one owner that forgetting looks at; far above any that can wait."""
+"""Most undelivered items read for one owner; far above any real number."""
 
 MANY = 32
-"""Memories of which what was derived is asked one by one. Chosen: all of an owner at once takes as
-long as some tens of single questions."""
+"""Most memories whose derived memories are read one by one. Chosen: reading all of an owner's takes
+as long as some tens of single reads."""
 
 
 class Forgetter:
-    """Removes what one principal may."""
+    """Forgets memories for one principal, as far as it may."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
@@ -98,8 +102,9 @@ class Forgetter:
     def _came_from(
         self, wanted: Filter, place: Scope | None
     ) -> Callable[[Memory | Candidate], bool]:
-        """Return whether something came from there and lies where the principal may forget: in one
-        place if that is named, else at home and in its tasks.
+        """Return a test for the wanted origin in a scope where the principal may forget.
+
+        That scope is ``place`` if it is given, else the principal's home and its tasks.
         """
         home = self._principal.home
 
@@ -115,8 +120,12 @@ class Forgetter:
         return came_from
 
     def _place(self, named: str | None) -> Scope:
-        """Return the scope that is meant, if the principal may forget there: a task's
-        memories are its user's to take back.
+        """Return the named scope, if the principal may forget there.
+
+        A user may also forget in its own tasks.
+
+        Raises:
+            ScopeDenied: If it may not.
         """
         home, place = self._principal.home, target_scope(named, self._principal)
         if place != home and not (place.task is not None and place.owner == home):
@@ -125,22 +134,25 @@ class Forgetter:
             )
         return place
 
-    async def _forgotten(self, doom: ForgetSelection) -> Outcome:
-        while (outcome := await self._forget_chains(doom)) is None:
+    async def _forgotten(self, selection: ForgetSelection) -> Outcome:
+        while (outcome := await self._forget_chains(selection)) is None:
             continue
         return outcome
 
     async def forget_chains(self, roots: frozenset[str], *, by_key: bool = False) -> Outcome:
-        """Forget whole chains of the principal's owner, wherever in it they lie and whoever may
-        hear them, and block their keys if asked to.
+        """Forget whole chains of the principal's owner, in any scope and for any audience.
+
+        Args:
+            roots: Ids of the chains.
+            by_key: Whether their keys are blocked too.
         """
         place, hears = self._principal.home, self._lookup.hears
-        doom = ForgetSelection(place, roots, by_key=by_key, everything=False, hears=hears)
-        return await self._forgotten(doom)
+        selection = ForgetSelection(place, roots, by_key=by_key, everything=False, hears=hears)
+        return await self._forgotten(selection)
 
     async def forget_versions(self, ids: frozenset[str]) -> Outcome:
-        """Forget single versions, whoever may hear them; the rest of their chains stays."""
-        doom = ForgetSelection(
+        """Forget single versions, for any audience; the rest of their chains stays."""
+        selection = ForgetSelection(
             self._principal.home,
             frozenset(),
             by_key=False,
@@ -148,12 +160,10 @@ class Forgetter:
             hears=lambda _: True,
             came_from=lambda one: isinstance(one, Memory) and one.id in ids,
         )
-        return await self._forgotten(doom)
+        return await self._forgotten(selection)
 
     async def retract(self, what: str) -> Outcome:
-        """Forget what a user asked to have forgotten: a key, or else a statement as it was
-        said.
-        """
+        """Forget what a user named: a key, else a memory with exactly this text."""
         if len(what.encode()) <= MAX_NAME_BYTES:
             outcome = await self.forget(id=None, key=what, scope=None, wanted=None)
             if outcome is not NOT_FOUND:
@@ -166,21 +176,23 @@ class Forgetter:
             return NOT_FOUND
         return await self.forget(id=alike[0].id, key=None, scope=None, wanted=None)
 
-    async def _forget_chains(self, doom: ForgetSelection) -> Outcome | None:
-        """Forget chains as they stand; None if rows went away between reading and the turn."""
+    async def _forget_chains(self, selection: ForgetSelection) -> Outcome | None:
+        """Forget a selection; None if rows were deleted between the read and the turn."""
         owner, store = self._principal.home.owner, self._runtime.store
-        await self._runtime.part(ReadJournal).flush(owner)  # receipts of what goes are to go too
+        await self._runtime.part(ReadJournal).flush(
+            owner
+        )  # Receipts of deleted memories are deleted too.
         (head,) = await store.heads([owner])
         for may_wait in (True, False):
             seen = await store.heads([owner]) if may_wait else (None,)
-            chains, going, unread = await self._chains(owner, doom)
+            chains, going, unread = await self._chains(owner, selection)
             held = await store.held(owner)
-            told = await self._told(owner, chains.values(), held)
-            turn = ForgetTurn(self._runtime, self._principal, doom, chains, held, head, told)
+            told = await self._named_events(owner, chains.values(), held)
+            turn = ForgetTurn(self._runtime, self._principal, selection, chains, held, head, told)
             turn.expected, turn.going, turn.unread = seen[0], going, unread
-            # In this order: a promotion that is settled in between is seen as derived, too.
+            # Outbox before derived: a promotion settled in between is then found as derived.
             turn.work = await store.outbox(source=owner, limit=MAX_OUTBOX)
-            turn.elsewhere = await self._elsewhere(owner, doom, chains)
+            turn.elsewhere = await self._elsewhere(owner, selection, chains)
             await store.commit(owner, TurnRequest(since=head), turn.decide)
             if turn.outcome is not None:
                 break
@@ -191,31 +203,34 @@ class Forgetter:
         try:
             self._runtime.indexes.of(owner).refresh(await store.snapshot(owner))
         except StoreCorrupt:
-            # It is done. Another damaged memory is told to whoever reads, and so builds it anew.
+            # The forget has committed. Another row is damaged: the next reader rebuilds the index
+            # and gets that error.
             self._runtime.indexes.renew(owner)
         return turn.outcome
 
     async def _chains(
-        self, owner: Scope, doom: ForgetSelection
+        self, owner: Scope, selection: ForgetSelection
     ) -> tuple[dict[str, StoredRow], frozenset[str], frozenset[str]]:
-        """Return every version of the chains of what goes, and of what may have been derived from
-        it: to see what of them stays. The ids of those that go for sure, and of those of which
-        nobody can say whether they are meant.
+        """Read the chains of the selected memories and of all that may be derived from them.
+
+        Returns:
+            Every version by id, because some may stay; the ids that are certainly selected; and the
+            ids of unreadable memories that a filter may mean.
         """
-        lost = await self._runtime.store.get(owner, sorted(doom.lost))
-        named = await self._versions(owner, doom.roots) | {row.id: row for row in lost}
+        lost = await self._runtime.store.get(owner, sorted(selection.lost))
+        named = await self._versions(owner, selection.roots) | {row.id: row for row in lost}
         rows = dict(named)
-        roots, unread = set(doom.roots), doom.unread
-        if doom.came_from is not None:
-            read = {row.id: or_none(row) for row in await self._all_rows()}
-            roots |= {m.root for m in read.values() if m is not None and doom.takes(m)}
+        roots, unread = set(selection.roots), selection.unread
+        if selection.came_from is not None:
+            read = {row.id: decoded_or_none(row) for row in await self._all_rows()}
+            roots |= {m.root for m in read.values() if m is not None and selection.selects(m)}
             unread = frozenset(id for id, memory in read.items() if memory is None)
-        fresh = named | await self._versions(owner, roots - doom.roots)
+        fresh = named | await self._versions(owner, roots - selection.roots)
         while fresh:
             rows |= fresh
             children = [id for id in await self._children(owner, [*fresh]) if id not in rows]
             found = await self._runtime.store.get(owner, children)
-            fresh = await self._versions(owner, {memory.root for memory in read_of(found)})
+            fresh = await self._versions(owner, {memory.root for memory in decoded_memories(found)})
         return rows, frozenset(named), unread
 
     async def _versions(self, owner: Scope, roots: Collection[str]) -> dict[str, StoredRow]:
@@ -223,7 +238,7 @@ class Forgetter:
         return {row.id: row for rows in histories for row in rows}
 
     async def _children(self, owner: Scope, parents: Sequence[str]) -> set[str]:
-        """Return ids of this owner's that were derived from some memories, and maybe others."""
+        """Return at least the owner's ids derived from the parents; for many, all derived ones."""
         derived = self._runtime.store.derived
         if len(parents) > MANY:
             return {id for scope, id in await derived(owner) if scope == owner}
@@ -231,11 +246,11 @@ class Forgetter:
         return {id for children in found for scope, id in children if scope == owner}
 
     async def _elsewhere(
-        self, owner: Scope, doom: ForgetSelection, chains: Mapping[str, StoredRow]
+        self, owner: Scope, selection: ForgetSelection, chains: Mapping[str, StoredRow]
     ) -> Mapping[str, Sequence[tuple[Scope, str]]]:
-        """Return the copies that other owners have of what may go, by the id of the original."""
+        """Return other owners' copies of the read versions, by the id of the original."""
         derived = self._runtime.store.derived
-        if doom.came_from is None or all(scope == owner for scope, _ in await derived(owner)):
+        if selection.came_from is None or all(scope == owner for scope, _ in await derived(owner)):
             return {}
         found = {id: await derived(owner, id) for id in chains}
         return {
@@ -243,16 +258,17 @@ class Forgetter:
             for id, children in found.items()
         }
 
-    async def _told(
+    async def _named_events(
         self,
         owner: Scope,
         rows: Iterable[StoredRow],
         held: Sequence[HeldCandidate],
     ) -> tuple[Told, ...]:
-        """Return what the trail says beside the ids of memories: events that name a key that may
-        go, or a candidate that waits. What was refused has no id, and yet its key is told.
+        """Return the events that name an affected key or a held candidate.
+
+        A refused write has no memory id, but its event contains the key.
         """
-        # What cannot be read goes, or refuses the turn.
+        # Unreadable rows have no key here; they are deleted, or they refuse the turn.
         keys = {memory.key for memory in map(salvage, rows) if memory is not None}
         keys |= {decode_candidate(each.body).key for each in held}
         keys.discard(None)
@@ -266,9 +282,11 @@ class Forgetter:
     async def _targets(
         self, place: Scope, *, id: str | None, key: str | None, wanted: Filter | None
     ) -> tuple[list[Memory], frozenset[str], frozenset[str]]:
-        """Return the memories that are meant, the ids of those that are meant by their names or
-        their place and cannot be read any more, and of those of which nobody can say whether a
-        filter means them.
+        """Find the memories to forget.
+
+        Returns:
+            The matching memories; the ids that match by id, key or scope but cannot be decoded; and
+            the ids that cannot be decoded, so the filter's answer is unknown.
         """
         owner, store = place.owner, self._runtime.store
         rows: Sequence[StoredRow]
@@ -278,27 +296,27 @@ class Forgetter:
             rows = await store.keyed(owner, place, check_text("key", key, 512))
         else:
             rows = await self._all_rows()
-        # For a filter all of a memory counts, its state too.
-        read = [(row, salvage(row) if wanted is None else or_none(row)) for row in rows]
+        # A filter may use every field, so it takes only fully readable memories.
+        read = [(row, salvage(row) if wanted is None else decoded_or_none(row)) for row in rows]
         found = [memory for _, memory in read if memory is not None]
-        # By key they are looked up in their place. For whom they were meant nobody can say.
+        # The lookup by key is limited to the place already. The audience is unknown.
         gone = frozenset(
             row.id
             for row, memory in read
-            if memory is None and (key is not None or may_lie(row, place))
+            if memory is None and (key is not None or may_belong_to(row, place))
         )
         mine = [memory for memory in found if memory.scope == place]
-        # Expired ones and those for another purpose go too; another agent's are not ours to remove.
+        # Expired memories and those for another purpose are included, another agent's are not.
         meant = [m for m in mine if self._lookup.hears(m) and holds(wanted, m)]
         return (meant, gone, frozenset()) if wanted is None else (meant, frozenset(), gone)
 
     async def _roots_of(self, lost: frozenset[str]) -> frozenset[str]:
-        """Return the chains of memories that cannot be read, as the versions beside them tell."""
+        """Return the chains of unreadable memories, found by the versions that refer to them."""
         if not lost:
             return frozenset()
         found = [one for one in map(salvage, await self._all_rows()) if one is not None]
-        beside = {m.root for m in found if not lost.isdisjoint((m.supersedes, m.superseded_by))}
-        return lost | beside  # a first version is its chain's root
+        linked = {m.root for m in found if not lost.isdisjoint((m.supersedes, m.superseded_by))}
+        return lost | linked  # The id of a first version is its chain's root.
 
     async def _all_rows(self) -> list[StoredRow]:
         owner, rows = self._principal.home.owner, list[StoredRow]()

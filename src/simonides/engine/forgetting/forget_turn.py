@@ -1,4 +1,4 @@
-"""The turn in which memories are forgotten: what goes, what stands again, what stays as a ban."""
+"""The write turn of a forget: deletions, restored memories, tombstones and the audit event."""
 
 from __future__ import annotations
 
@@ -32,45 +32,46 @@ from simonides.engine.core.tombstones import (
     tombstones,
     with_derived,
 )
-from simonides.engine.edit.cascade import told_to_others
+from simonides.engine.edit.cascade import cascade_items
 from simonides.engine.edit.correct import NOT_FOUND
-from simonides.engine.edit.outbox import Promotion, unpacked
+from simonides.engine.edit.outbox import Promotion, decoded_item
 from simonides.engine.forgetting.selection import ForgetSelection
 from simonides.engine.recall.read_journal import DIGEST
 from simonides.engine.recall.shown_ledger import ECHO
 
 UNREADABLE_LEFT = "unreadable_left"
-"""Reason, with a count: so many of the owner's memories cannot be read, may have been meant, and
-stay."""
+"""Reason, with a count: memories that cannot be read, may have matched the filter, and stay."""
 
 REVIVED = "source_removed"
-"""Reason: what had replaced a memory was removed with the source that it came from."""
+"""Reason: a memory is live again, because the source of its replacement was removed."""
 
 
 @dataclass(slots=True)
 class ForgetTurn:
-    """Removes whole chains under the turn, versions that came meanwhile included.
+    """Deletes a selection under the turn, versions added since the read included.
 
     Attributes:
-        chains: Versions that go, and those derived from any memory of the owner.
-        told: What the trail said when it was read.
-        work: What is on its way to other owners: of what goes it is to come to nothing.
-        elsewhere: What copies other owners have, by the id of the original.
-        copies: Those of them that go, after :meth:`decide`.
-        expected: Where the owner has to stand still, as the trail was read then; None if it may
-            have moved on.
-        going: Ids of those of ``chains`` that go for sure, though they cannot be read.
-        unread: Ids of memories of the owner of which nobody can say whether they are meant: they
-            cannot be read. They stay, and the outcome counts them.
+        chains: Versions that may be deleted, by id, and those that may be derived from them.
+        held: The owner's held candidates.
+        head: The owner's head before the read.
+        named_events: Events that name an affected key or a held candidate.
+        work: Undelivered outbox items; promotions of deleted memories are cancelled.
+        elsewhere: Other owners' copies, by the id of the original.
+        copies: The copies to delete; set by :meth:`decide`.
+        expected: The head that the audit trail was read at; None if it may have moved.
+        going: Ids of ``chains`` that are deleted even if they cannot be decoded.
+        unread: Ids of memories that cannot be decoded, so it is unknown whether they match. They
+            stay, and the outcome counts them.
+        withdrawn: Ids of the cancelled outbox items; set by :meth:`decide`.
     """
 
     runtime: Runtime
     principal: Principal
-    doom: ForgetSelection
+    selection: ForgetSelection
     chains: Mapping[str, StoredRow]
     held: Sequence[HeldCandidate]
     head: Head | None
-    told: Sequence[Told]
+    named_events: Sequence[Told]
     expected: Head | None = None
     going: frozenset[str] = frozenset()
     unread: frozenset[str] = frozenset()
@@ -81,66 +82,74 @@ class ForgetTurn:
     withdrawn: tuple[str, ...] = ()
 
     def decide(self, snapshot: Snapshot) -> Change | None:
-        """Return what goes, as the owner stands; None, with no outcome, if it has to be read anew,
-        and, with one, if nothing goes.
+        """Build the change that deletes the selection.
+
+        None without an ``outcome`` means that the rows read are stale and must be read again. None
+        with an ``outcome`` means that nothing is deleted.
         """
         if snapshot.complete and self.head is not None:
-            return None  # the epoch moved: something of what was read is gone
+            return None  # The epoch moved: rows were deleted since the read.
         if self.expected is not None and snapshot.head != self.expected:
-            return None  # the trail may tell more by now
+            return None  # The audit trail may have new events.
         recorder = EventRecorder(self.runtime, self.principal, snapshot)
         versions, lost, left = self._read((*self.chains.values(), *snapshot.rows))
-        named = [memory.id for memory in versions.values() if self.doom.takes(memory)]
-        by_source = self.doom.came_from is not None
+        named = [memory.id for memory in versions.values() if self.selection.selects(memory)]
+        by_source = self.selection.came_from is not None
         readable = with_derived(versions.values(), {*named, *lost}, promoted=by_source)
-        doomed = tuple(sorted({*readable, *lost}))
-        gone, went = [versions[id] for id in readable], frozenset(doomed)
+        deleted = tuple(sorted({*readable, *lost}))
+        gone, went = [versions[id] for id in readable], frozenset(deleted)
         again = standing_again(versions, went, recorder.moment) if by_source else ()
         stays = [m for m in (*versions.values(), *again) if m.id not in went and m.status.is_live]
         kept = tombstones(stays, keys=True) if by_source else ()
-        buried = tuple(sorted({*tombstones(gone, keys=self.doom.by_key)}.difference(kept)))
-        released = [held for held in self.held if self._is_copy(held, buried)]
-        if not doomed and not released:
+        marks = tuple(sorted({*tombstones(gone, keys=self.selection.by_key)}.difference(kept)))
+        released = [held for held in self.held if self._is_selected(held, marks)]
+        if not deleted and not released:
             self.outcome = not_found(self.unread | left)
             return None
         derived = len(readable) - len(set(named))
-        copies = [copy for id in doomed for copy in self.elsewhere.get(id, ())]
-        counted = {"count": len(doomed), "held": len(released), "derived": derived}
+        copies = [copy for id in deleted for copy in self.elsewhere.get(id, ())]
+        counted = {"count": len(deleted), "held": len(released), "derived": derived}
         counted |= {"elsewhere": len(copies), "revived": len(again), UNREADABLE: len(lost)}
         counted[UNREADABLE_LEFT] = len(self.unread | left)
         reasons = tuple(f"{what}:{n}" for what, n in counted.items() if n or what == "count")
-        if self.doom.dry_run:
+        if self.selection.dry_run:
             self.outcome = Outcome(OutcomeKind.DROPPED, None, ("dry_run", *reasons))
             return None
         self.copies = copies
         if again:
             ids = tuple(memory.id for memory in again)
-            recorder.record(EventType.UNDONE, self.doom.place, subjects=ids, reasons=(REVIVED,))
-        told = {BY_KEY: True} if self.doom.by_key else {}
-        forgot = (EventType.FORGOTTEN, self.doom.place)
-        recorder.record(*forgot, subjects=doomed, reasons=reasons, details=told)
+            recorder.record(
+                EventType.UNDONE, self.selection.place, subjects=ids, reasons=(REVIVED,)
+            )
+        told = {BY_KEY: True} if self.selection.by_key else {}
+        forgot = (EventType.FORGOTTEN, self.selection.place)
+        recorder.record(*forgot, subjects=deleted, reasons=reasons, details=told)
         self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, recorder.events)
-        overtaken = [each for each in self.work if _carries(each, doomed)]
+        overtaken = [each for each in self.work if _promotes(each, deleted)]
         self.withdrawn = tuple(each.item.id for each in overtaken)
         return Change(
             known_at=recorder.moment.known_at,
             restated=(*again, *renumbered(versions, went, recorder.moment)),
-            forgotten=doomed,
-            tombstones=buried,
+            forgotten=deleted,
+            tombstones=marks,
             released=tuple(held.id for held in released),
             events=recorder.events,
             blanked=self._blanked(gone, released),
             unjournaled=(DIGEST, ECHO),
-            outbox=told_to_others(recorder.moment.new_id, overtaken, copies),
+            outbox=cascade_items(recorder.moment.new_id, overtaken, copies),
         )
 
     def _read(
         self, rows: Iterable[StoredRow]
     ) -> tuple[dict[str, Memory], frozenset[str], frozenset[str]]:
-        """Return versions by id, the ids of those that go though they cannot be read, and of those
-        that cannot be read and are not touched.
+        """Decode rows.
+
+        Returns:
+            Decoded versions by id; undecodable ids to delete; undecodable ids that stay.
         """
-        read = {row.id: salvage(row) if row.id in self.going else or_none(row) for row in rows}
+        read = {
+            row.id: salvage(row) if row.id in self.going else decoded_or_none(row) for row in rows
+        }
         versions = {id: memory for id, memory in read.items() if memory is not None}
         lost = read.keys() - versions.keys()
         return versions, frozenset(lost & self.going), frozenset(lost - self.going)
@@ -148,45 +157,44 @@ class ForgetTurn:
     def _blanked(
         self, gone: Iterable[Memory], released: Sequence[HeldCandidate]
     ) -> tuple[int, ...]:
-        """Return the places of events that tell a key of what goes, or of what waited with it."""
+        """Return the positions of events that name a key or held candidate that is deleted."""
         candidates = [decode_candidate(held.body) for held in released]
         keys = {(one.scope.path, one.key) for one in gone}
         keys |= {(one.scope.path, one.key) for one in candidates}
         keys = {name for name in keys if name[1] is not None}
         ids = {held.id for held in released}
         return tuple(
-            told.seq
-            for told in self.told
-            if (told.scope, told.key) in keys or not ids.isdisjoint(told.subjects)
+            event.seq
+            for event in self.named_events
+            if (event.scope, event.key) in keys or not ids.isdisjoint(event.subjects)
         )
 
-    def _is_copy(self, held: HeldCandidate, buried: Sequence[bytes]) -> bool:
-        """Whether a candidate that waits says what is forgotten, or is to go anyhow."""
+    def _is_selected(self, held: HeldCandidate, marks: Sequence[bytes]) -> bool:
+        """Whether a held candidate has forgotten content, or is itself selected."""
         candidate = decode_candidate(held.body)
-        said = not set(buried).isdisjoint(marks_of(candidate))
-        return said or self.doom.takes(candidate)
+        said = not set(marks).isdisjoint(marks_of(candidate))
+        return said or self.selection.selects(candidate)
 
 
 def not_found(unread: Collection[str]) -> Outcome:
-    """Return that nothing was found, and how much could not be read."""
+    """Return the outcome "not found", with the number of undecodable memories."""
     if not unread:
         return NOT_FOUND
     return replace(NOT_FOUND, reasons=(*NOT_FOUND.reasons, f"{UNREADABLE_LEFT}:{len(unread)}"))
 
 
-def or_none(row: StoredRow) -> Memory | None:
-    """Return the memory of a row; None of one that cannot be read."""
+def decoded_or_none(row: StoredRow) -> Memory | None:
+    """Return the memory of a row; None if it cannot be decoded."""
     with suppress(StoreCorrupt):
         return decode(row)
     return None
 
 
-def read_of(rows: Iterable[StoredRow]) -> list[Memory]:
-    """Return what can be read of rows, as far as it tells what it is."""
+def decoded_memories(rows: Iterable[StoredRow]) -> list[Memory]:
+    """Return the memories of rows, decoded as far as possible; hopeless rows are left out."""
     return [memory for memory in map(salvage, rows) if memory is not None]
 
 
-def _carries(pending: PendingOutbox, gone: Collection[str]) -> bool:
-    """Whether work on its way is a copy of something that goes."""
-    carried = unpacked(pending.item)
+def _promotes(pending: PendingOutbox, gone: Collection[str]) -> bool:
+    carried = decoded_item(pending.item)
     return isinstance(carried, Promotion) and not set(gone).isdisjoint(carried.candidate.parents)

@@ -1,6 +1,7 @@
-"""What nobody should find in a store's files any more: byte strings of what was removed.
+"""Residue patterns: byte strings of deleted data that must not remain in a store's files.
 
-They are made before it goes, held in memory until it is proved to be gone, and written nowhere.
+They are made before the deletion, kept in memory until the files are proved clean, and never
+written.
 """
 
 from __future__ import annotations
@@ -17,49 +18,51 @@ from simonides.domain.writing.decision import Candidate
 from simonides.retrieval.index.entry import ENTRY
 
 LEAST_BYTES = 8
-"""A shorter string stands everywhere by chance."""
+"""Shortest pattern; a shorter one occurs by chance."""
 
 WINDOW_BYTES = 64
-"""Of a longer string its beginning, its middle and its end are looked for. Chosen: what is cut in
-two by a page of the file is found by one of the other two."""
+"""Of a longer string, three windows of this size are searched: start, middle and end. Chosen: if a
+page boundary cuts one of them, another one is still found."""
 
 NAME_BYTES = 20
-"""A shorter text is looked for as the store writes it, with quotation marks. Chosen: names are,
-sentences are not."""
+"""A shorter text is searched with its quotation marks, as the store writes it. Chosen: names are
+shorter, sentences are longer."""
 
 LEAST_KINDS = 4
-"""Different bytes that a string must have: a run of zeros is no trace of anybody."""
+"""Least number of different bytes in a pattern; a run of zeros identifies nothing."""
 
 
-def canaries(rows: Iterable[StoredRow], records: Iterable[Memory | Candidate]) -> Iterator[bytes]:
-    """Yield what to look for of memories and of candidates that wait, in any order.
+def residue_patterns(
+    rows: Iterable[StoredRow], records: Iterable[Memory | Candidate]
+) -> Iterator[bytes]:
+    """Yield the patterns of memories and of held candidates, in any order.
+
+    They cover contents, quotes, keys, tags, metadata, speakers and triples, as the store writes
+    them. Each index entry adds parts of its vector and term ids.
 
     Args:
-        rows: Every row that goes, though its body cannot be read.
-        records: What could be read of them, and the candidates.
-
-    Contents, quotes, keys, tags, values of metadata, speakers and triples as the store writes them;
-    of the index entry, parts of the vector and of the term ids.
+        rows: Every row to delete, undecodable ones included.
+        records: The decoded memories, and the held candidates.
     """
     for row in rows:
         vector, terms = row.entry[ENTRY.size + 16 :][:48], row.entry[-48:]
-        yield from filter(_tells, (vector, terms))
+        yield from filter(_is_distinctive, (vector, terms))
     for each in records:
         yield from _of_record(each)
 
 
 def of_queries(bodies: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield what to look for of receipts in a journal: what was asked."""
+    """Yield the patterns of journal receipts: their queries."""
     for body in bodies:
-        with suppress(ValueError, AttributeError):  # a damaged one goes all the same
+        with suppress(ValueError, AttributeError):  # A damaged receipt is deleted all the same.
             cue = json.loads(body).get("cue", {})
-            yield from _windows(cue.get("query") or "")
+            yield from _text_windows(cue.get("query") or "")
 
 
 def of_bodies(bodies: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield what to look for of other rows: of each, parts as they lie in the store."""
+    """Yield the patterns of other stored bodies: parts of their bytes."""
     for body in bodies:
-        yield from _parts(body)
+        yield from _byte_windows(body)
 
 
 def _of_record(one: Memory | Candidate) -> Iterator[bytes]:
@@ -67,7 +70,7 @@ def _of_record(one: Memory | Candidate) -> Iterator[bytes]:
     if one.triple is not None:
         texts += [one.triple.subject, one.triple.object]
     for text in (*texts, *_values(one.metadata)):
-        yield from _windows(text or "")
+        yield from _text_windows(text or "")
 
 
 def _values(metadata: Any) -> Iterator[str]:
@@ -82,21 +85,21 @@ def _values(metadata: Any) -> Iterator[str]:
         yield metadata
 
 
-def _windows(text: str) -> Iterator[bytes]:
+def _text_windows(text: str) -> Iterator[bytes]:
     raw = canonical_json(text)
     inside = raw[1:-1]
     if len(inside) < NAME_BYTES:
-        # With its quotation marks a name is told from a part of another.
-        yield from filter(_tells, (raw,))
+        # The quotation marks distinguish a name from a part of a longer one.
+        yield from filter(_is_distinctive, (raw,))
         return
-    yield from _parts(inside)
+    yield from _byte_windows(inside)
 
 
-def _parts(raw: bytes) -> Iterator[bytes]:
+def _byte_windows(raw: bytes) -> Iterator[bytes]:
     middle = max(len(raw) - WINDOW_BYTES, 0) // 2
     windows = {raw[start:][:WINDOW_BYTES] for start in (0, middle, 2 * middle)}
-    yield from filter(_tells, sorted(windows))
+    yield from filter(_is_distinctive, sorted(windows))
 
 
-def _tells(raw: bytes) -> bool:
+def _is_distinctive(raw: bytes) -> bool:
     return len(raw) >= LEAST_BYTES and len(set(raw)) >= LEAST_KINDS

@@ -1,4 +1,4 @@
-"""What is to be forgotten, and how it is known."""
+"""The selection of memories to forget."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from simonides.domain.writing.decision import Candidate
 
 @dataclass(frozen=True, slots=True)
 class ForgetSelection:
-    """What is to go.
+    """Selects the versions and held candidates to delete.
 
     Attributes:
-        place: Where.
-        roots: Chains that go, whatever is added to them meanwhile.
-        came_from: What single versions go, by where they came from; their promoted copies go too,
-            wherever these lie. None where chains go.
+        place: The scope.
+        roots: Selected chains, versions added meanwhile included.
         by_key: Whether their keys are blocked too.
-        everything: Whether all of the place goes, what is added or held back there included.
-        hears: Whether the principal's agent belongs to an audience: another's is not its to remove.
+        everything: Whether all of the scope is selected, new and held candidates included.
+        hears: Whether the principal's agent belongs to the audience; others' are not selected.
+        came_from: Selects single versions by origin; their promoted copies are deleted too, in any
+            scope. None: whole chains are deleted.
         dry_run: Whether to count only.
-        lost: Ids of memories that cannot be read any more, and go by their names or their place.
-        unread: Ids of those that cannot be read, may have been meant by a filter, and stay.
+        lost: Ids of undecodable memories that are selected by id, key or scope.
+        unread: Ids of undecodable memories that a filter may mean; they stay.
     """
 
     place: Scope
@@ -38,8 +38,8 @@ class ForgetSelection:
     lost: frozenset[str] = frozenset()
     unread: frozenset[str] = frozenset()
 
-    def takes(self, one: Memory | Candidate) -> bool:
-        """Whether a version, or a candidate that waits, goes."""
+    def selects(self, one: Memory | Candidate) -> bool:
+        """Whether a version or a held candidate is selected."""
         if self.came_from is not None:
             return self.came_from(one) and self.hears(one)
         if isinstance(one, Memory) and one.root in self.roots:
@@ -48,7 +48,7 @@ class ForgetSelection:
 
 
 def as_memory(candidate: Candidate, now: datetime) -> Memory:
-    """Return what waits as filters see it."""
+    """Return a held candidate in the form that filters read."""
     return Memory.of(
         scope=candidate.scope,
         kind=candidate.kind,

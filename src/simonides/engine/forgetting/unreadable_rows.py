@@ -1,4 +1,4 @@
-"""What can be read of what is removed: what cannot be goes all the same."""
+"""Decodes rows before their deletion as far as possible; undecodable rows are deleted too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simonides.domain.memory import Memory
 from simonides.domain.scope import Scope
 from simonides.domain.writing.change import HeldCandidate, PendingOutbox, StoredRow
 from simonides.domain.writing.decision import Candidate
-from simonides.engine.edit.outbox import unpacked
+from simonides.engine.edit.outbox import decoded_item
 from simonides.retrieval.index.entry import ENTRY, ENTRY_COLUMNS, scope_tag
 
 _SCOPE = (ENTRY_COLUMNS.names or ()).index("scope")
@@ -25,14 +25,14 @@ B = TypeVar("B")
 
 @dataclass(frozen=True, slots=True)
 class DecodableRows:
-    """What could be read of an owner.
+    """The decodable rows of an owner.
 
     Attributes:
-        memories: Every version that could.
-        candidates: What waits, as far as it could.
-        work: What is on its way to others, as far as it could. Nobody carries out the rest: it
-            cannot be read there, either.
-        unreadable: How many of all of these could not.
+        memories: Decodable versions.
+        candidates: Decodable held candidates.
+        work: Decodable outbox items. The others can never be delivered: the delivery cannot decode
+            them either.
+        unreadable: Number of rows of all three kinds that cannot be decoded.
     """
 
     memories: tuple[Memory, ...]
@@ -41,13 +41,13 @@ class DecodableRows:
     unreadable: int
 
 
-def salvaged(
+def decodable_rows(
     rows: Iterable[StoredRow], held: Iterable[HeldCandidate], work: Iterable[PendingOutbox]
 ) -> DecodableRows:
-    """Read what can be read; raises nothing for what cannot."""
+    """Decode rows; undecodable ones are only counted."""
     memories = [salvage(row) for row in rows]
-    candidates = [_or_none(lambda one: decode_candidate(one.body), one) for one in held]
-    carried = [(one, _or_none(lambda one: unpacked(one.item), one)) for one in work]
+    candidates = [_decoded_or_none(lambda one: decode_candidate(one.body), one) for one in held]
+    carried = [(one, _decoded_or_none(lambda one: decoded_item(one.item), one)) for one in work]
     readable = [None if what is None else one for one, what in carried]
     read = (memories, candidates, readable)
     return DecodableRows(
@@ -58,16 +58,17 @@ def salvaged(
     )
 
 
-def may_lie(row: StoredRow, place: Scope) -> bool:
-    """Whether a memory that cannot be read lies in a place, as its index entry says; where that
-    is damaged too, it is the user's, and no task's to remove.
+def may_belong_to(row: StoredRow, place: Scope) -> bool:
+    """Whether an unreadable memory belongs to a scope, according to its index entry.
+
+    If the entry is damaged too, the memory counts as the user's own, not as a task's.
     """
     if not is_whole(row.entry, row.id) or len(row.entry) < ENTRY.size:
         return place == place.owner
     return bool(ENTRY.unpack_from(row.entry)[_SCOPE] == scope_tag(place))
 
 
-def _or_none(read: Callable[[A], B], one: A) -> B | None:
+def _decoded_or_none(read: Callable[[A], B], one: A) -> B | None:
     try:
         return read(one)
     except StoreCorrupt:

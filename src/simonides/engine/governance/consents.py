@@ -1,8 +1,8 @@
-"""What a person refuses and allows to be remembered: said, put in force, carried out.
+"""Stores and enforces consents: keys and categories that a person refuses or allows.
 
-A refusal is one commit, in force from then on in every process: blocked on write, hidden on read.
-What it makes needless is let go and removed after that, when nothing of it can be added any more;
-whoever is interrupted in between asks again.
+A refusal is one commit. From then on every process blocks matching writes and hides matching
+memories. Held candidates are released, and memories removed on request, after that commit, when no
+new ones can be added. An interrupted caller repeats the request.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from simonides.policy.guards import consent_refused
 from simonides.text.normalise import check_text
 
 MAX_NAME_BYTES = 512
-"""Longest name of a key or category that can be refused, as for keys that are looked up."""
+"""Longest name of a refused key or category, as for the lookup of keys."""
 
 MAX_CONSENTS = 1_000
-"""Most consents of one owner; chosen: they lie beside every index, and a person names dozens."""
+"""Most consents of one owner; chosen: every index holds them all, and a person names dozens."""
 
 
 class Consenter:
-    """Keeps the consents of one principal's owner: a user's hold in tasks and for every agent."""
+    """Manages the consents of one principal's owner; they apply to all its tasks and agents."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
-        # Whoever speaks in a task is its user.
+        # A task speaks for its user.
         self._principal = replace(principal, home=principal.home.owner)
         self._owner = principal.home.owner
 
@@ -55,50 +55,53 @@ class Consenter:
 
     async def allow(self, key: str | None, category: str | None) -> ConsentChange:
         """See :meth:`simonides.AsyncMemoryManager.allow`."""
-        return await self._said(*_named(key, category), allowed=True)
+        return await self._record(*_named(key, category), allowed=True)
 
     async def set_recall(self, *, on: bool) -> ConsentChange:
         """See :meth:`simonides.AsyncMemoryManager.set_recall`."""
-        return await self._said(About.RECALL, RECALL_NAME, allowed=on)
+        return await self._record(About.RECALL, RECALL_NAME, allowed=on)
 
     async def refuse(self, key: str | None, category: str | None, *, remove: bool) -> ConsentChange:
         """See :meth:`simonides.AsyncMemoryManager.refuse`."""
         about, name = _named(key, category)
         known = self._runtime.policies.policy_for(self._owner.org).categories
         if about is About.CATEGORY and name not in known:
-            # A slip of the pen would look like a refusal and be none.
+            # A misspelt category would look refused without any effect.
             raise InvalidInput("category", f"the policy has {', '.join(sorted(known))}")
-        change = await self._said(about, name, allowed=False)
-        released, told = await self._released(change.consent)
-        removed, gone = await self._removed(change.consent) if remove else (0, ())
-        events = (*change.events, *told, *gone)
+        change = await self._record(about, name, allowed=False)
+        released, release_events = await self._release_held(change.consent)
+        removed, forget_events = await self._forget_refused(change.consent) if remove else (0, ())
+        events = (*change.events, *release_events, *forget_events)
         return replace(change, removed=removed, released=released, events=events)
 
     async def carry_out(self, refused: Iterable[Consent], *, anew: bool) -> None:
-        """Let go of what refusals make needless that were said to another store of the owner, as
-        far as memories are not concerned: those are hidden, and forgetting comes by itself.
+        """Apply refusals that were synced from another store of the owner.
+
+        Insights without evidence are withdrawn and held candidates released. Memories are only
+        hidden: their deletions are synced separately.
 
         Args:
-            refused: In force by now.
-            anew: Whether any of them was not in force before.
+            refused: Refusals in force.
+            anew: Whether any of them is new here.
         """
         if anew:
             await withdraw(self._runtime, self._principal, self._owner)
         for consent in refused:
-            await self._released(consent)
+            await self._release_held(consent)
 
-    async def _said(self, about: About, name: str, *, allowed: bool) -> ConsentChange:
-        store, word = self._runtime.store, _Word(self._runtime, self._principal, about, name)
-        word.allowed = allowed
-        # All rows are asked for, because consents come with them; who has them must read anew then.
-        await store.commit(self._owner, TurnRequest(), word.decide)
-        if word.said.changed:
+    async def _record(self, about: About, name: str, *, allowed: bool) -> ConsentChange:
+        store = self._runtime.store
+        turn = _ConsentWrite(self._runtime, self._principal, about, name)
+        turn.allowed = allowed
+        # Without ``since`` the snapshot contains the consents.
+        await store.commit(self._owner, TurnRequest(), turn.decide)
+        if turn.said.changed:
             self._runtime.indexes.of(self._owner).refresh(await store.snapshot(self._owner))
             await withdraw(self._runtime, self._principal, self._owner)
-        return word.said
+        return turn.said
 
-    async def _released(self, consent: Consent) -> tuple[int, tuple[Event, ...]]:
-        """Let go of what is held back and was refused; no more of it can come."""
+    async def _release_held(self, consent: Consent) -> tuple[int, tuple[Event, ...]]:
+        """Delete the refused held candidates; new ones are blocked already."""
         held = await self._runtime.store.held(self._owner)
         refusals = refusals_of(await self.seen())
         ids = tuple(h.id for h in held if refusals.against(decode_candidate(h.body)))
@@ -118,30 +121,30 @@ class Consenter:
         await self._runtime.store.commit(self._owner, TurnRequest(since=index.head), decide)
         return len(ids), events
 
-    async def _removed(self, consent: Consent) -> tuple[int, tuple[Event, ...]]:
-        """Forget the chains of which any version is refused by this word, every agent's, and the
-        turns that were kept as they were said, and the summaries, that speak of what it refuses.
+    async def _forget_refused(self, consent: Consent) -> tuple[int, tuple[Event, ...]]:
+        """Forget the chains, of any agent, with a version that this consent refuses.
 
-        What other words refuse is hidden and stays: nobody asked for its removal.
+        Verbatim turns and summaries that mention refused content are included. Memories that other
+        consents refuse are hidden and stay: their removal was not requested.
         """
         said = await self.seen()
-        # A key that was allowed is spared by the word about its category.
+        # An allowed key is exempt from the refusal of its category.
         refusals = refusals_of(
             each
             for each in said
             if each.allowed or (each.about, each.name) == (consent.about, consent.name)
         )
-        roots, tellings = set(), list[Memory]()
+        roots, mentioning = set(), list[Memory]()
         async for memory in self._memories():
             if refusals.against(memory):
                 roots.add(memory.root)
             elif is_telling(memory):
-                tellings.append(memory)
-        # What was made of what goes, goes with it.
-        told = await self._runtime.aside(
-            partial(ConsentMatcher(tellings, self._owner).refused, refusals)
+                mentioning.append(memory)
+        # Forgetting a chain also forgets the memories derived from it.
+        refused = await self._runtime.aside(
+            partial(ConsentMatcher(mentioning, self._owner).refused, refusals)
         )
-        roots |= {memory.root for memory in tellings if memory.content in told}
+        roots |= {memory.root for memory in mentioning if memory.content in refused}
         if not roots:
             return 0, ()
         forgetter = Forgetter(self._runtime, self._principal)
@@ -157,8 +160,8 @@ class Consenter:
 
 
 @dataclass(slots=True)
-class _Word:
-    """One word about a key or a category, put down under the turn unless it stands."""
+class _ConsentWrite:
+    """Writes one consent under the turn, unless it is already in force."""
 
     runtime: Runtime
     principal: Principal
@@ -173,7 +176,7 @@ class _Word:
         if before is not None and before.allowed is self.allowed:
             self.said = ConsentChange(before, changed=False)
             return None
-        # Who has refused very much can still switch recall off.
+        # Recall can be switched off even at the limit.
         is_full = len(standing) >= MAX_CONSENTS and self.about is not About.RECALL
         if before is None and is_full:
             raise InvalidInput(self.about, f"an owner has at most {MAX_CONSENTS:,} consents")
@@ -193,7 +196,7 @@ class _Word:
 
 def _named(key: str | None, category: str | None) -> tuple[About, str]:
     if (key is None) is (category is None):
-        raise InvalidInput("consent", "name a key or a category, one of them")
+        raise InvalidInput("consent", "name either a key or a category")
     if key is not None:
         return About.KEY, check_text("key", key, MAX_NAME_BYTES)
     return About.CATEGORY, check_text("category", category, MAX_NAME_BYTES)

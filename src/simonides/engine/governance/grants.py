@@ -1,4 +1,4 @@
-"""Giving and taking rights in an org; every change is an event of the org."""
+"""Grants and revokes rights in an org; every change is an event of the org."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from simonides.policy.guards import administers, may_grant
 
 
 class Granter:
-    """Changes grants in the name of one principal, whose right is looked at under the turn."""
+    """Changes grants for one principal, whose right is checked under the turn."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
         self._principal = principal
 
     async def grant(self, org: Scope, user: str, right: str) -> Grant:
-        """Give a right; twice changes nothing.
+        """Grant a right; an existing grant does not change.
 
         Raises:
             InvalidInput: If the right is unknown.
             InvalidScope: If an id is malformed.
-            ScopeDenied: If the principal may not.
+            ScopeDenied: If the principal is no administrator, or grants the right to itself.
         """
         grant = _grant(user, right, self._principal.name)
         await self._change(org, grant, given=True)
         return grant
 
     async def revoke(self, org: Scope, user: str, right: str) -> bool:
-        """Take a right away; returns whether there was one. Raises as :meth:`grant` does."""
+        """Revoke a right; return whether it was granted. Raises as :meth:`grant` does."""
         return await self._change(org, _grant(user, right, ""), given=False)
 
     async def seen(self, org: Scope) -> tuple[Grant, ...]:
@@ -70,11 +70,11 @@ class Granter:
     def _check(self, org: Scope, grant: Grant, grants: Sequence[Grant], *, given: bool) -> None:
         if not administers(self._principal, org, grants):
             raise ScopeDenied(
-                org.path, "admin", "rights are given and taken by who administers the org"
+                org.path, "admin", "only an administrator of the org grants and revokes rights"
             )
         if given and not may_grant(self._principal, org, grant, grants):
             raise ScopeDenied(
-                org.path, "admin", "nobody grants to themselves; ask another administrator"
+                org.path, "admin", "a right cannot be granted to oneself; ask another administrator"
             )
 
     def _changed(self, org: Scope, grant: Grant, snapshot: Snapshot, *, given: bool) -> Change:

@@ -1,4 +1,4 @@
-"""What waits for a decision, and deciding it."""
+"""Lists held candidates, and releases or discards them."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ RELEASED = "released"
 DISCARDED = "discarded"
 
 FROM_ELSEWHERE = "promoted_from_elsewhere"
-"""Reason: it was handed up by another owner, who would not reach the copy when forgetting."""
+"""Reason: another owner promoted the candidate and could not forget the copy later."""
 
 
 class Holder:
-    """What waits in a scope that one principal may write to."""
+    """Decides held candidates of scopes that one principal may write to."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
@@ -57,9 +57,9 @@ class Holder:
         if self._is_own(held):
             return await self._recorded(held, EventType.BLOCKED, OWN_PROPOSAL, reason)
         candidate = held.candidate
-        if candidate.parents and candidate.proposer is Proposer.IMPORT and self._is_org_s(held):
+        if candidate.parents and candidate.proposer is Proposer.IMPORT and self._is_foreign(held):
             return Outcome(OutcomeKind.BLOCKED, None, (FROM_ELSEWHERE,))
-        # Under its id a second release of it, by somebody else at the same time, finds it done.
+        # The idempotency key makes a concurrent second release return the first one's outcome.
         named = replace(candidate, idempotency_key=f"release:{held.id}")
         policy = self._runtime.policies.policy_for(named.scope.org)
         judgement = judge_one(named, policy, looked_at_before(named, held.reasons))
@@ -105,16 +105,19 @@ class Holder:
             and not each.is_overdue(self._lookup.now, days, kept_days)
         )
 
-    def _is_org_s(self, held: Held) -> bool:
+    def _is_foreign(self, held: Held) -> bool:
         return held.candidate.scope.owner != self._principal.home.owner
 
     def _is_own(self, held: Held) -> bool:
-        """Whether who brought it must leave it to somebody else: all but the user at home."""
-        at_home = self._principal.is_person and not self._is_org_s(held)
+        """Whether the principal proposed it, so that another one must decide.
+
+        A user may decide on its own proposals for its own scope.
+        """
+        at_home = self._principal.is_person and not self._is_foreign(held)
         return held.proposed_by == self._principal.acting and not at_home
 
     async def _recorded(self, held: Held, type: EventType, why: str, reason: str) -> Outcome:
-        """Leave a decision in the trail under which nothing is stored."""
+        """Record a decision that stores nothing."""
         gone = type is EventType.DECIDED
         events: tuple[Event, ...] = ()
 

@@ -1,4 +1,4 @@
-"""The order of a dry run: the trail, what it tells of, then policy; nothing is written."""
+"""Judges an org's past writes, read from its audit trail, under another policy; writes nothing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _FATES = {
 async def dry_run(runtime: Runtime, policy: Policy, org: str) -> DryRun:
     """Judge an org's past writes under another policy.
 
-    What belongs to all orgs is under the default org's policy and looked at with it.
+    Global writes follow the default org's policy, and are judged with that org's.
     """
     in_force = runtime.policies.policy_for(org)
     writes: list[Rejudged] = []
@@ -54,9 +54,9 @@ async def dry_run(runtime: Runtime, policy: Policy, org: str) -> DryRun:
     for owner in await runtime.store.owners():
         if owner.org != org and not (owner.org is None and org == DEFAULT_ORG):
             continue
-        looking = _Look(runtime, owner, in_force, policy)
-        writes += [write async for write in looking.back()]
-        erased += looking.erased
+        judge = _TrailJudge(runtime, owner, in_force, policy)
+        writes += [write async for write in judge.back()]
+        erased += judge.erased
     return DryRun(
         policy=policy.version,
         hash=policy.hash,
@@ -66,8 +66,8 @@ async def dry_run(runtime: Runtime, policy: Policy, org: str) -> DryRun:
     )
 
 
-class _Look:
-    """Goes over the trail of one owner."""
+class _TrailJudge:
+    """Judges the writes in the audit trail of one owner."""
 
     def __init__(self, runtime: Runtime, owner: Scope, in_force: Policy, policy: Policy) -> None:
         self._store = runtime.store
@@ -96,7 +96,7 @@ class _Look:
                 continue
             event = json.loads(link.payload)
             fate = _FATES.get(event["type"])
-            # Of other kinds of deeds some have these types too: reviews that expire, merging.
+            # Other operations use these types too, without a key: expired reviews, merges.
             if fate is not None and "key" in event["details"]:
                 yield event, fate
 
@@ -129,7 +129,7 @@ class _Look:
 
 
 def _subject(event: Mapping[str, Any]) -> str | None:
-    """Return the id of what was said: a weaker newcomer stands behind what it met."""
+    """Return the id of the written memory; a weaker candidate's follows the one that was kept."""
     subjects = event["subjects"]
     place = 1 if event["type"] == EventType.TOUCHED and len(subjects) > 1 else 0
     return subjects[place] if subjects else None

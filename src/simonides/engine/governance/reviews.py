@@ -1,4 +1,4 @@
-"""What a person is asked to decide, and deciding it."""
+"""Lists reviews of contradicting memories, and decides them."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from simonides.retrieval.index.owner_index import OwnerIndex
 from simonides.text.normalise import check_text
 
 OWN_PROPOSAL = "own_proposal"
-"""Reason: an agent or administrator brought one of the sides, and somebody else has to decide."""
+"""Reason: the agent or administrator proposed one of the sides, so another one must decide."""
 
 MAX_REASON_BYTES = 1_000
 """Longest reason of a decision; chosen: a remark, not a document."""
 
 
 class Reviewer:
-    """The reviews of one principal's own scope."""
+    """Lists and decides the reviews of one principal's own scope."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
@@ -51,7 +51,7 @@ class Reviewer:
         owner = self._principal.home.owner
         recorded = [*await self._runtime.store.reviews(owner, status=wanted)]
         if wanted is ReviewStatus.EXPIRED:
-            # Those of which nobody has noted yet that they are: time says so by itself.
+            # Overdue reviews may still be stored as open.
             recorded += await self._runtime.store.reviews(owner, status=ReviewStatus.OPEN)
         if not recorded:
             return ()
@@ -73,8 +73,10 @@ class Reviewer:
         return replace(review, sides=tuple(sides))
 
     def _is_mine(self, review: Review, refusals: Refusals) -> bool:
-        """Whether it is of this principal's scope, and its agent may see what stands of it, and
-        nobody refused that; of which nothing stands any more there is nothing to decide.
+        """Whether this principal may see and decide the review.
+
+        It must be of its own scope, and at least one memory must still be live. Each live one must
+        be visible to its agent, and not refused.
         """
         standing = [side for side in review.sides if side is not None]
         mine = review.scope == self._principal.home and bool(standing)
@@ -102,7 +104,7 @@ class Reviewer:
         return turn.outcome
 
     async def _refused(self, review: Review) -> Outcome:
-        """Return, and leave in the trail, that who brought one side must not decide."""
+        """Record and return that the proposer of one side must not decide."""
         owner = self._principal.home.owner
         events: tuple[Event, ...] = ()
 
@@ -137,7 +139,7 @@ def _named(field: str, name: str, kinds: type[ReviewStatus] | type[Keep]) -> Rev
 
 @dataclass(slots=True)
 class _Decision:
-    """Decides one review under the turn, if there is still something to decide."""
+    """Decides one review under the turn, if it can still be decided."""
 
     runtime: Runtime
     principal: Principal
@@ -175,7 +177,7 @@ class _Decision:
             self.review.scope,
             subjects=tuple(memory.id for memory in states),
             reasons=(why,),
-            # A person's words may tell of the memories; they go with them, as all of an event does.
+            # The reason may repeat a memory; forgetting the memory deletes the event with it.
             details={"review": self.review.id, "kept": self.keep.value, "reason": self.reason},
         )
         lost = any(not memory.status.is_live for memory in states)

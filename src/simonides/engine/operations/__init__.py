@@ -1,1 +1,1 @@
-"""What operators read: status, metrics, safety records, feedback."""
+"""Data for operators: status, metrics, safety records, feedback."""

@@ -1,7 +1,7 @@
-"""Session feedback: a label, who gave it, a score, a comment.
+"""Session feedback: a label, its source, a score, a comment.
 
-Always on, never recalled: what people think of an answer is no memory of them. (What the relevance
-floor learns from the use of memories is another matter: ``simonides.domain.policy.floors``.)
+It cannot be switched off and is never recalled: an opinion of an answer is not a memory. The
+relevance threshold does not use it; see :mod:`simonides.domain.policy.floors`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from simonides.domain.governance.safety_record import FeedbackRecord, KeptRecord
 from simonides.domain.value import from_us
 
 NAMES = ("label", "source")
-"""Fields that hold names of the caller's making."""
+"""Fields that hold names chosen by the caller."""
 
 
 def checked_feedback(label: object, source: object, score: object) -> dict[str, Any]:
-    """Return what is said in feedback but for the comment.
+    """Check the fields of feedback, the comment excepted, and return them by name.
 
     Raises:
-        InvalidInput: Naming the field.
+        InvalidInput: If a field is invalid; it names the field.
     """
     return {
         "label": checked_name("label", label),
@@ -32,16 +32,16 @@ def checked_feedback(label: object, source: object, score: object) -> dict[str, 
 
 
 def encode_feedback(record: FeedbackRecord) -> bytes:
-    """Return the body under which feedback is kept: all but its id, time and subject."""
+    """Return the stored body of feedback: all fields except id, time and subject."""
     said = record.to_dict()
     return canonical_json({name: said[name] for name in said if name not in _APART})
 
 
 def decode_feedback(kept: KeptRecord) -> FeedbackRecord:
-    """Return the feedback that was kept.
+    """Decode stored feedback.
 
     Raises:
-        ValueError: If that is none; or ``LookupError``, ``TypeError``.
+        ValueError: If the body is damaged; or ``LookupError``, ``TypeError``.
     """
     said = json.loads(kept.body)
     return FeedbackRecord(

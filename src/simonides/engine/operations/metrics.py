@@ -1,4 +1,4 @@
-"""The figures of a process, as they are asked for: what was counted, and what takes looking."""
+"""Metrics of a process: its counters, and figures that are computed on request."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from simonides.retrieval.ranking.staleness import spread_of
 
 @dataclass(frozen=True, slots=True)
 class Monitoring:
-    """What status and metrics take from the settings.
+    """Settings of status and metrics.
 
     Attributes:
         mode: ``local``, ``incognito`` or ``synced``.
-        thresholds: From which figures on metrics raise an alert.
+        thresholds: Values from which on a metric raises an alert.
     """
 
     mode: str = "local"
@@ -32,19 +32,19 @@ class Monitoring:
 def metrics_of(
     runtime: Runtime, owners: Mapping[Scope, OwnerIndex], frozen: Sequence[Frozen]
 ) -> dict[str, Any]:
-    """Return what this process has counted, how some owners stand, and what alerts.
+    """Return the counters of this process, figures of some owners, and alerts.
 
     Args:
         runtime: The open simonides.
-        owners: Whose scopes are counted; of several the most that any of them has.
-        frozen: Columns of those whose staleness is told.
+        owners: Owners whose live scopes are counted; the result is the largest count.
+        frozen: Index columns from which staleness is computed.
     """
     spread = spread_of(frozen, runtime.clock.now_us())
     users = [(owner, index) for owner, index in owners.items() if owner.user is not None]
     scopes = max((_scopes(owner, index) for owner, index in users), default=0)
     counters = runtime.part(Counters)
     figures = counters.figures()
-    # Nobody's scopes are no figure; a user's own scope is one of them.
+    # Without users there is no figure. The count includes the user's own scope.
     figures["scopes_per_user"] = float(scopes) if users else None
     figures["staleness_p50"], figures["staleness_p95"] = spread.p50, spread.p95
     return {
@@ -57,7 +57,7 @@ def metrics_of(
 
 
 def warm_metrics(runtime: Runtime) -> dict[str, Any]:
-    """Return the figures over all owners whose indexes are warm in this process."""
+    """Return the metrics over all owners with a warm index in this process."""
     cache = runtime.indexes
     found = {owner: index for owner in cache.owners() if (index := cache.warm(owner)) is not None}
     frozen = [index.freeze() for index in found.values() if index.head is not None]

@@ -1,7 +1,7 @@
-"""Safety records: what happened, how grave it was, what was done.
+"""Checks and encodes safety records: what happened, its severity, and the action taken.
 
-Always on, never recalled. This room knows what such a record says and how it is written; where it
-lies and how long it stays is told by the port and the settings.
+They cannot be switched off and are never recalled. The :class:`~simonides.ports.RecordStore` port
+stores them; the settings define how long.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from simonides.domain.governance.safety_record import (
 from simonides.domain.value import enum_member, from_us
 
 NAMES = ("kind", "done")
-"""Fields that hold names of the caller's making."""
+"""Fields that hold names chosen by the caller."""
 
 
 def checked_event(kind: object, severity: object, done: object) -> dict[str, Any]:
-    """Return what is said of an event but for its note.
+    """Check the fields of a safety event, the note excepted, and return them by name.
 
     Raises:
-        InvalidInput: Naming the field.
+        InvalidInput: If a field is invalid; it names the field.
     """
     return {
         "kind": checked_name("kind", kind),
@@ -36,16 +36,16 @@ def checked_event(kind: object, severity: object, done: object) -> dict[str, Any
 
 
 def encode_event(record: SafetyRecord) -> bytes:
-    """Return the body under which a record is kept: all but its id, time and subject."""
+    """Return the stored body of a record: all fields except id, time and subject."""
     said = record.to_dict()
     return canonical_json({name: said[name] for name in said if name not in _APART})
 
 
 def decode_event(kept: KeptRecord) -> SafetyRecord:
-    """Return the record that was kept.
+    """Decode a stored record.
 
     Raises:
-        ValueError: If that is none; or ``LookupError``, ``TypeError``.
+        ValueError: If the body is damaged; or ``LookupError``, ``TypeError``.
     """
     said = json.loads(kept.body)
     return SafetyRecord(

@@ -1,7 +1,7 @@
-"""The order in which safety records and feedback are made: check, scrub, keep.
+"""Makes, stores and shows safety records and feedback: check, scrub, store.
 
-They meet no policy, no consent and no switch: what is recorded for somebody's safety is recorded
-whatever that person, or a model, has said about memories.
+Policy, consents and switches do not apply: a record made for a person's safety does not depend on
+their wishes about memories, nor on a model's.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from simonides.ports import After, Aside, Capability, MovableStore, RecordStore
 from simonides.text.normalise import check_text
 
 PAGE = 500
-"""Records that are read in one go; chosen: a screen shows a hundred."""
+"""Records read per page; chosen: a screen shows a hundred."""
 
 
 @dataclass(frozen=True, slots=True)
 class SafetyRecordStore:
-    """Safety records and feedback, wherever they lie.
+    """Safety records and feedback with their retention rules.
 
     Attributes:
-        store: Where.
-        aside: Where its calls are made.
-        rules: How long records are kept.
+        store: The record store.
+        aside: Runs the store's blocking calls in another thread.
+        rules: Retention of records.
     """
 
     store: RecordStore
@@ -57,7 +57,7 @@ class SafetyRecordStore:
     rules: RecordRules = field(default_factory=RecordRules)
 
     async def add(self, shelf: Shelf, record: KeptRecord, now: datetime) -> None:
-        """Keep a record; those of its shelf whose time is over go with it."""
+        """Store a record, and delete the expired ones of its shelf."""
         before = to_us(self.ends_before(shelf, now))
         await self.aside(partial(self.store.add, shelf, record, before=before))
 
@@ -70,14 +70,14 @@ class SafetyRecordStore:
         subject: bytes | None = None,
         after: After | None = None,
     ) -> tuple[KeptRecord, ...]:
-        """Return records, newest first; none whose time is over, whether or not it was removed.
+        """Return a page of unexpired records, newest first.
 
         Args:
-            shelf: Which.
-            now: The clock.
-            since: None from before.
-            subject: Of one subject only.
-            after: Only those behind this one.
+            shelf: Safety records or feedback.
+            now: The clock; expired records are left out, even if not deleted yet.
+            since: Only records from this time on.
+            subject: Only records of this subject.
+            after: Position of the last record of the previous page.
         """
         least = self.ends_before(shelf, now)
         begin = least if since is None else max(least, since)
@@ -92,39 +92,39 @@ class SafetyRecordStore:
         return await self.aside(page)
 
     async def purge(self, shelf: Shelf, before: datetime | None) -> int:
-        """Remove records from before a moment, or all; return how many went."""
+        """Delete records from before a moment (None: all); return how many were deleted."""
         until = None if before is None else to_us(before)
         return await self.aside(partial(self.store.purge, shelf, before=until))
 
     async def forget(self, subject: bytes) -> Purged:
-        """Remove every record of a subject, and look for what is left of them."""
+        """Delete every record of a subject, and check the files for residue."""
         return await self.aside(partial(self.store.forget, subject))
 
     async def rewrap(self) -> int:
-        """Seal every record by the ring's current key; return how many were sealed by another."""
+        """Encrypt every record under the current key; return how many had another key."""
         return await self.aside(self.store.rewrap)
 
     async def tidy(self, now_us: int) -> None:
-        """Remove what is older than its retention, from every shelf."""
+        """Delete the expired records of every shelf."""
         for shelf in Shelf:
             await self.purge(shelf, self.ends_before(shelf, from_us(now_us)))
 
     def ends_before(self, shelf: Shelf, now: datetime) -> datetime:
-        """Return the moment from before which nothing of a shelf is kept."""
+        """Return the time before which records of a shelf are expired."""
         return now - timedelta(days=self.rules.days(shelf))
 
 
 MAX_NOTE_BYTES = 2_000
-"""Longest note; chosen: a paragraph, since it is no place for the conversation."""
+"""Longest note; chosen: a paragraph, because a note must not hold the conversation."""
 
 MAX_COMMENT_BYTES = 8_000
-"""Longest comment of feedback; chosen: some pages, as a form would take them."""
+"""Longest comment of feedback; chosen: some pages, as a form would accept."""
 
 R = TypeVar("R", SafetyRecord, FeedbackRecord)
 
 
-class _Whose(NamedTuple):
-    """Of whom a record is, as it says.
+class _Pseudonyms(NamedTuple):
+    """The pseudonymous subject and session of a record.
 
     Attributes:
         subject: Keyed digest of the owner.
@@ -136,7 +136,7 @@ class _Whose(NamedTuple):
 
 
 class Recorder:
-    """Makes records in the name of one principal."""
+    """Makes records for one principal."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
@@ -150,17 +150,17 @@ class Recorder:
         said = checked_event(kind, severity, done)
         _refuse_secrets(said, SAFETY_NAMES)
         text, redacted = self._scrubbed("note", note, MAX_NOTE_BYTES)
-        whose, (when, id) = await self._whose(), self._when(at)
+        pseudonyms, (when, id) = await self._pseudonyms(), self._when(at)
         record = SafetyRecord(
             id=id,
             at=when,
             note=text,
             redacted=redacted,
-            subject=whose.subject.hex(),
-            session=whose.session,
+            subject=pseudonyms.subject.hex(),
+            session=pseudonyms.session,
             **said,
         )
-        await self._keep(Shelf.SAFETY, record, whose, encode_event(record))
+        await self._keep(Shelf.SAFETY, record, pseudonyms, encode_event(record))
         return record
 
     async def feedback(
@@ -170,29 +170,31 @@ class Recorder:
         said = checked_feedback(label, source, score)
         _refuse_secrets(said, FEEDBACK_NAMES)
         text, redacted = self._scrubbed("comment", comment, MAX_COMMENT_BYTES)
-        whose, (when, id) = await self._whose(), self._when(at)
+        pseudonyms, (when, id) = await self._pseudonyms(), self._when(at)
         record = FeedbackRecord(
             id=id,
             at=when,
             comment=text,
             redacted=redacted,
-            subject=whose.subject.hex(),
-            session=whose.session,
+            subject=pseudonyms.subject.hex(),
+            session=pseudonyms.session,
             **said,
         )
-        await self._keep(Shelf.FEEDBACK, record, whose, encode_feedback(record))
+        await self._keep(Shelf.FEEDBACK, record, pseudonyms, encode_feedback(record))
         return record
 
     def _when(self, at: object) -> tuple[datetime, str]:
         now = self._runtime.clock.now_us()
         when = moment("at", at) or from_us(now)
         if to_us(when) > now:
-            raise InvalidInput("at", "lies in the future; a record is of what happened")
+            raise InvalidInput("at", "must not be in the future; a record is of a past event")
         return when, self._runtime.ids.new(now)
 
     def _scrubbed(self, field: str, raw: object, most: int) -> tuple[str, tuple[str, ...]]:
-        """Return a text without secrets, personal data and the ids of whom it is about, and the
-        marks of what was struck out.
+        """Redact secrets, personal data, and the principal's user, session and task ids.
+
+        Returns:
+            The redacted text, and the marks of the redacted kinds.
         """
         if raw == "":
             return "", ()
@@ -206,26 +208,30 @@ class Recorder:
         }
         struck = strike(text, found)
         for what, id in named.items():
-            struck = _without(struck, id, f"[{what}]") if id else struck
+            struck = _with_id_replaced(struck, id, f"[{what}]") if id else struck
         return struck, tuple(dict.fromkeys(finding.mark for finding in found))
 
-    async def _whose(self) -> _Whose:
+    async def _pseudonyms(self) -> _Pseudonyms:
         principal = self._principal
         owner, session = principal.home.owner, principal.session or principal.home.session
         key = await secret_of(self._runtime)
         hashed = None if session is None else session_digest(key, owner, session).hex()
-        return _Whose(subject_digest(key, owner), hashed)
+        return _Pseudonyms(subject_digest(key, owner), hashed)
 
     async def _keep(
-        self, shelf: Shelf, record: SafetyRecord | FeedbackRecord, whose: _Whose, body: bytes
+        self,
+        shelf: Shelf,
+        record: SafetyRecord | FeedbackRecord,
+        pseudonyms: _Pseudonyms,
+        body: bytes,
     ) -> None:
         now = from_us(self._runtime.clock.now_us())
-        kept = KeptRecord(record.id, to_us(record.at), whose.subject, body)
+        kept = KeptRecord(record.id, to_us(record.at), pseudonyms.subject, body)
         await self._records.add(shelf, kept, now)
 
 
 class RecordKeeper:
-    """Shows records to an administrator, and removes them; the trail says that it did."""
+    """Shows records to an administrator, and deletes them; the audit trail records both."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
@@ -252,9 +258,9 @@ class RecordKeeper:
         """See :meth:`simonides.AsyncAdmin.purge_safety`."""
         records, now = self._records, from_us(self._runtime.clock.now_us())
         before = None if everything else records.ends_before(shelf, now)
-        # Before the first row: what cannot be put down is not done.
-        told = {"shelf": shelf.value, "all": everything}
-        await self._put_down(EventType.RECORDS_PURGED, told)
+        # Recorded before the first deletion: without an audit record nothing is deleted.
+        details = {"shelf": shelf.value, "all": everything}
+        await self._record_in_trail(EventType.RECORDS_PURGED, details)
         return RecordsPurged(shelf, await records.purge(shelf, before), before)
 
     async def _shown(
@@ -266,8 +272,8 @@ class RecordKeeper:
         decode: Callable[[KeptRecord], R],
         fits: Callable[[R], bool],
     ) -> tuple[R, ...]:
-        # Whom it was asked of is not put down: that would outlive an erasure.
-        await self._put_down(EventType.RECORDS_READ, {"shelf": shelf.value})
+        # The audit record does not name the owner: it would survive the owner's erasure.
+        await self._record_in_trail(EventType.RECORDS_READ, {"shelf": shelf.value})
         found: list[R] = []
         async for kept in self._kept(shelf, owner, moment("since", since)):
             record = self._decoded(decode, kept, shelf)
@@ -298,7 +304,7 @@ class RecordKeeper:
                 self._records.store.location, f"a {shelf} record cannot be read"
             ) from error
 
-    async def _put_down(self, type: EventType, details: Mapping[str, Any]) -> None:
+    async def _record_in_trail(self, type: EventType, details: Mapping[str, Any]) -> None:
         home = Scope.of_global()
 
         def decide(snapshot: Snapshot) -> Change:
@@ -311,32 +317,36 @@ class RecordKeeper:
 
 
 async def secret_of(runtime: Runtime) -> bytes:
-    """Return the secret of the store by which records name their subjects: it lies in the store,
-    wrapped under a master key where that is encrypted, and not with the records.
+    """Return the store's secret for the keyed digests of subjects and sessions.
+
+    It is kept in the memory store, apart from the records; an encrypted store wraps it with a
+    master key.
 
     Raises:
-        ConfigurationError: If the store has none to give: it is another's than ours.
+        ConfigurationError: If the store, a third-party one, provides no keys.
     """
     if Capability.MOVABLE not in runtime.store.capabilities:
-        raise ConfigurationError("safety records and feedback take a store that has keys to show")
+        raise ConfigurationError(
+            "safety records and feedback need a store with the capability MOVABLE, which has keys"
+        )
     return (await cast("MovableStore", runtime.store).keys()).tag_key
 
 
 def _refuse_secrets(said: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Check that no name is a secret: names are shown as they are.
+    """Check that no name is a secret; names are not redacted.
 
     Raises:
-        InvalidInput: Naming the field, not what is in it.
+        InvalidInput: If a name is one; the error names the field, not its value.
     """
     for name in names:
         if look(str(said[name])):
-            raise InvalidInput(name, "looks like a secret or personal data; name it otherwise")
+            raise InvalidInput(name, "looks like a secret or personal data; use another name")
 
 
-def _without(text: str, id: str, instead: str) -> str:
-    """Return a text in which an id is replaced where it is a word of its own, in either case."""
+def _with_id_replaced(text: str, id: str, instead: str) -> str:
+    """Replace an id in a text where it is a whole word, ignoring case."""
     low, sought = text.lower(), id.lower()
-    if len(low) != len(text):  # a letter whose small form is two: places would not be the same
+    if len(low) != len(text):  # Lowercasing changed the length, so positions would differ.
         low, sought = text, id
     parts, at = [], 0
     while (found := low.find(sought, at)) >= 0:

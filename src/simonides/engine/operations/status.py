@@ -1,4 +1,4 @@
-"""What ``status`` tells: counts, backend, models, health."""
+"""The ``status`` report: counts, backend, models, health."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simonides.domain.scope import Principal
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.outbox import Deliveries
 from simonides.engine.operations.metrics import Monitoring
-from simonides.engine.write.quotas import crowded
+from simonides.engine.write.quotas import too_many_tasks
 
 
 def status_of(
@@ -23,11 +23,11 @@ def status_of(
     """Return the report for one principal.
 
     Args:
-        runtime: The parts of the open simonides.
-        principal: Who asks.
-        memories: What it may read.
-        floors: In force, and the rates that they go by.
-        sessions: How many of the owner's are open.
+        runtime: The open simonides.
+        principal: The caller.
+        memories: The memories that it may read.
+        floors: The relevance thresholds in force, and the rates behind them.
+        sessions: Number of the owner's open sessions.
     """
     models, remote = runtime.models, runtime.part(Deliveries).remote
     return {
@@ -54,24 +54,24 @@ def status_of(
 
 
 def _is_off(runtime: Runtime, principal: Principal) -> bool:
-    """Whether recall is switched off, by the index that has just been brought up to date."""
+    """Whether recall is switched off; the caller has just updated the index."""
     index = runtime.indexes.warm(principal.home.owner)
     return index is not None and index.refusals.recall_off
 
 
 def _crowd(runtime: Runtime, principal: Principal) -> tuple[str, ...]:
-    """Say that a user has too many live tasks; a task is told of no sibling."""
+    """Return the problem of too many live tasks, to users only: a task must not learn of others."""
     owner = principal.home.owner
     index = runtime.indexes.warm(owner)
     if principal.home != owner or index is None:
         return ()
-    return crowded(index.live_scopes(owner))
+    return too_many_tasks(index.live_scopes(owner))
 
 
 def _stale(runtime: Runtime, principal: Principal, memories: Sequence[Memory]) -> int:
-    """Return of how many of the memories the stored entry is of another model or analyser.
+    """Return how many memories have an index entry of another model or analyser.
 
-    Their indexes have just been brought up to date and know it: nothing is counted in the store.
+    The caller has just updated the indexes, so the store is not read.
     """
     owners = {scope.owner for scope in principal.home.lineage}
     stale = [index.stale for owner in owners if (index := runtime.indexes.warm(owner))]

@@ -40,7 +40,7 @@ from simonides.engine.tasks.outcomes import (
 )
 from simonides.engine.tasks.run import TaskRun
 from simonides.engine.tasks.working_memory import Progress
-from simonides.engine.write.echo_filter import REPEATED, Echoes
+from simonides.engine.write.echo_filter import REPEATED, EchoFilter
 from simonides.engine.write.writer import Writer
 
 BATCH = 1_000
@@ -61,7 +61,7 @@ class TaskFinisher:
         # A task acts for its user, so it may store memories with that user.
         user = replace(principal, home=principal.home.owner, session=log.session)
         self._writer = Writer(runtime, user)
-        self._echoes = Echoes(runtime, user)
+        self._echoes = EchoFilter(runtime, user)
         self._ender = TaskEnder(runtime, user)
 
     async def completed(self, run: TaskRun) -> TaskReport:

@@ -1,7 +1,7 @@
-"""Companion writes: what a session or a task writes in the same transaction as a batch.
+"""Companion writes: rows of a session or a task that commit together with a batch.
 
-A companion is an optimistic lock. The batch is committed only if the companion's row is unchanged
-since this worker read it, so exactly one of several workers writes.
+A companion is an optimistic lock. The batch commits only if the companion's row is unchanged since
+this worker read it. So exactly one of several workers writes.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ GONE = Outcome(OutcomeKind.DROPPED, reasons=("not_found",))
 
 
 class ExtraChanges(NamedTuple):
-    """What a companion adds to the change of a batch.
+    """Changes that a companion adds to a batch.
 
     Attributes:
-        steps: The new rows of sessions and task names.
+        steps: New rows of sessions and task names.
         held: Held candidates, with the support that was found for them.
-        released: Ids of candidates that are no longer held.
+        released: Ids of candidates to remove from the held ones.
     """
 
     steps: tuple[SessionStep, ...] = ()
@@ -33,13 +33,13 @@ class ExtraChanges(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """What the batch came to under the turn.
+    """Result of a batch under the write turn.
 
     Attributes:
         outcomes: One for each judgement, in the order of the batch.
-        held_before: What was held for the owner when the turn began.
-        held: What this batch adds to it.
-        scribe: Records the companion's own events.
+        held_before: The owner's held candidates when the turn began.
+        held: Held candidates that this batch adds.
+        recorder: Records the companion's own events.
     """
 
     outcomes: Sequence[Outcome]
@@ -49,10 +49,10 @@ class Decided(NamedTuple):
 
 
 class CompanionWrite(Protocol):
-    """A write that a batch is committed together with.
+    """A write that commits together with a batch.
 
-    Both methods run under the turn and wait for nothing. The store may decide a turn twice, so
-    they may be called again.
+    Both methods run under the turn and must not block. The store may decide a turn twice, so both
+    may be called again.
     """
 
     @property
@@ -60,20 +60,20 @@ class CompanionWrite(Protocol):
         """Name of the row that is read under the turn."""
 
     def is_current(self, snapshot: Snapshot) -> bool:
-        """Whether the row is as it was read; otherwise nothing is written."""
+        """Whether the row is unchanged since it was read; otherwise nothing is written."""
 
     def changes(self, decided: Decided) -> ExtraChanges:
-        """Return what is written with the batch."""
+        """Return the changes to commit with the batch."""
 
 
 def is_unchanged(snapshot: Snapshot, step: SessionStep | None, incarnation: bytes | None) -> bool:
-    """Whether a row stands under the turn as it was read before.
+    """Whether a row is unchanged since it was read before the turn.
 
     Args:
-        snapshot: What stands under the turn.
+        snapshot: The owner's state under the turn.
         step: The row that was read; None if there was none.
-        incarnation: The owner's at that time. It decides where there was no row: an erasure
-            deletes the row with everything else, and draws a new incarnation.
+        incarnation: The owner's incarnation at that time. It decides if there was no row: an
+            erasure deletes all rows and creates a new incarnation.
     """
     now = None if snapshot.head is None else snapshot.head.incarnation
     is_erased = step is None and now != incarnation

@@ -1,13 +1,12 @@
-"""What recall put into prompts comes back through transcripts: it is not learned again.
+"""Drops echoes: statements that only repeat text which recall put into a prompt.
 
-Whatever goes into a prompt leaves fingerprints in the journal of the reader's own owner, written
-with the other notes of reads and off their path. A statement that comes back is held against them
-before it is judged: an *echo* is dropped, so it makes no memory, raises no confidence and confirms
-nothing.
+Each recall writes fingerprints of the shown text to the journal of the reader's owner, in the
+background. New candidates are compared with these fingerprints before they are judged. An *echo*
+is dropped: it makes no memory, raises no confidence and confirms nothing.
 
-A user's own statement is an echo only of what was shown in the same session, before it was said,
-and still stands: who goes back to something that was superseded means it. What an agent writes is
-an echo of whatever the owner was shown.
+A user's own statement is an echo only of current text, shown earlier in the same session. A user
+who repeats a superseded statement means it. An agent's statement is an echo of any text that the
+owner was shown.
 """
 
 from __future__ import annotations
@@ -40,19 +39,19 @@ from simonides.text.similarity.fingerprint import (
 )
 
 REPEATED = "echo"
-"""Reason: it says again what the prompt was told."""
+"""Reason: the statement repeats text from the prompt."""
 
-KNOWN_FOR_US = 5_000_000
-"""How long a ledger that was read counts for plain writes, in µs: as long as others may keep theirs
-unwritten. What is captured is held against the ledger as it is."""
+LEDGER_CACHE_US = 5_000_000
+"""Cache lifetime of the prompt ledger for plain writes, in µs. Other processes may delay their
+entries as long. Captured statements always use the current ledger."""
 
-NAMELESS = timedelta(hours=6)
-"""How long what was shown outside any named session counts as shown in this one; chosen: who names
-no sessions has shorter conversations, and says the same next day because it is so."""
+UNNAMED_SESSION_AGE = timedelta(hours=6)
+"""Without session names, text counts as shown in the present session for this long. Chosen: such
+conversations are short, and a user who says the same on the next day means it."""
 
 
-class Echoes:
-    """Tells for one principal what is an echo."""
+class EchoFilter:
+    """Finds echoes for one principal."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
         self._runtime = runtime
@@ -62,19 +61,20 @@ class Echoes:
         self._notes = self._journal.of(self._owner)
 
     async def among(self, candidates: Sequence[Candidate], *, fresh: bool) -> frozenset[int]:
-        """Return the places of candidates that are echoes.
+        """Return the places of the candidates that are echoes.
 
-        Where none can be one, nothing is read: a user's or a tool's own statement through
-        ``remember`` never is, nor a correction, a promotion, or what names its parents.
+        Corrections, promotions and candidates with parents are never echoes. Nor are own
+        statements of a user or a tool through ``remember``. The ledger is read only if some
+        candidate can be an echo.
 
         Args:
-            candidates: What is about to be judged.
-            fresh: Read the ledger as it is, not as it was a few seconds ago.
+            candidates: Not judged yet.
+            fresh: Read the current ledger. False accepts one cached for up to 5 s.
 
         Raises:
             StoreError: If the ledger cannot be read.
         """
-        places = [place for place, each in enumerate(candidates) if _may_be(each)]
+        places = [place for place, each in enumerate(candidates) if _can_be_echo(each)]
         if not places:
             return frozenset()
         pasted = frozenset(p for p in places if without_digests(candidates[p].content).isspace())
@@ -89,22 +89,22 @@ class Echoes:
         if showing:
             await self._journal.flush(self._owner)
         known = showing.ledger
-        if known is not None and not fresh and 0 <= now - known.read_at < KNOWN_FOR_US:
+        if known is not None and not fresh and 0 <= now - known.read_at < LEDGER_CACHE_US:
             return known
         read = await ledger(self._runtime.store, self._owner, known, now)
         showing.ledger = read
         return read
 
     async def _is_echo(self, candidate: Candidate, ledger: Ledger) -> bool:
-        saying = _Saying(candidate)
-        counted = [shown for shown in saying.near(ledger) if self._counts(shown, candidate)]
-        found = saying.repeated(counted)
+        statement = _Statement(candidate)
+        counted = [shown for shown in statement.near(ledger) if self._is_relevant(shown, candidate)]
+        found = statement.repeated(counted)
         if not found or candidate.label.trust is not Trust.USER:
             return bool(found)
-        return await self._stand(found)
+        return await self._all_current(found)
 
-    def _counts(self, shown: Shown, candidate: Candidate) -> bool:
-        """Whether an echo of what was shown then may be a candidate."""
+    def _is_relevant(self, shown: Shown, candidate: Candidate) -> bool:
+        """Whether a candidate may be an echo of a ledger entry, by time, trust and session."""
         if candidate.said_at is not None and to_us(candidate.said_at) < shown.at:
             return False
         if candidate.label.trust is not Trust.USER:
@@ -112,13 +112,13 @@ class Echoes:
         session = candidate.origin.session or self._principal.session
         if shown.session is None and session is None:
             age = self._runtime.clock.now_us() - shown.at
-            return age < NAMELESS // timedelta(microseconds=1)
+            return age < UNNAMED_SESSION_AGE // timedelta(microseconds=1)
         return shown.session == session
 
-    async def _stand(self, items: Sequence[Item]) -> bool:
-        """Whether nothing of what was shown has given way since: to other words, or to nothing.
+    async def _all_current(self, items: Sequence[Item]) -> bool:
+        """Whether all shown memories are still current: neither replaced nor removed.
 
-        What another owner has is not looked at, such as what the org shares.
+        Memories of other owners, such as shared ones of the org, are not checked.
         """
         store = self._runtime.store
         ids = [item.id for item in items if item.id]
@@ -132,7 +132,7 @@ class Echoes:
         return len(rows) == len(ids)
 
 
-def _may_be(candidate: Candidate) -> bool:
+def _can_be_echo(candidate: Candidate) -> bool:
     if candidate.retracts is not None or candidate.replaces is not None or candidate.parents:
         return False
     if candidate.proposer in EXTRACTED:
@@ -141,8 +141,8 @@ def _may_be(candidate: Candidate) -> bool:
     return candidate.proposer is Proposer.CALLER and said
 
 
-class _Saying:
-    """What a candidate says, ready to be compared: itself, and the words that it was read from."""
+class _Statement:
+    """Fingerprints of a candidate: of its content, and of the quote that it was extracted from."""
 
     def __init__(self, candidate: Candidate) -> None:
         self._key = candidate.key
@@ -155,7 +155,7 @@ class _Saying:
         self._terms = terms_of(each for said in self._said for each in said) - self._ignored
 
     def near(self, ledger: Ledger) -> list[Shown]:
-        """Return the entries of a ledger among which it may be."""
+        """Return the ledger entries that share enough terms with the statement."""
         found = ledger.near(self._terms, MIN_TERMS)
         if self._whole is not None:
             found += ledger.near((self._whole,), 1)
@@ -164,8 +164,8 @@ class _Saying:
         return found
 
     def repeated(self, ledger: Sequence[Shown]) -> tuple[Item, ...]:
-        """Return what of a ledger is said again; empty if it is not an echo."""
-        # The same is shown again and again.
+        """Return the shown items that the statement repeats; empty if it is not an echo."""
+        # The same item is shown many times: compare it once.
         near = {
             item.id or item.terms: item
             for shown in ledger
@@ -183,7 +183,7 @@ class _Saying:
         return ()
 
     def _is_near(self, terms: frozenset[int]) -> bool:
-        """Whether it may be a text at all: tells most that is shown at little cost."""
+        """Whether a shown text may be the one repeated: a cheap test that excludes most."""
         enough = len(self._terms & terms) >= MIN_TERMS
         return enough or self._whole in terms or self._is_value(terms)
 

@@ -1,7 +1,7 @@
-"""Insights fall with their evidence: looked at whenever something stops standing.
+"""Withdraws insights that have lost too much of their evidence.
 
-What is forgotten takes along what was derived from it in its own transaction; of what is merely
-superseded, contradicted, collected or refused the history stays, and so must be looked for here.
+Forgetting a memory deletes its derived memories in the same transaction. A memory that is
+superseded, contradicted, evicted or refused keeps its history, so its insights are checked here.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from simonides.engine.write.rules.insight import INSIGHT, is_borne_out, is_stand
 from simonides.retrieval.index.owner_index import OwnerIndex
 
 EVIDENCE_GONE = "evidence_gone"
-"""Reason: too little of what an insight rests on stands any more."""
+"""Reason: an insight has too little evidence left."""
 
 MANY = 32
-"""Memories of which what was derived is asked one by one; beyond that all of an owner is read."""
+"""Most memories whose derived memories are read one by one; for more, all of the owner's are."""
 
 _STANDING = (Status.ACTIVE, Status.STALE)
 
@@ -37,20 +37,20 @@ _STANDING = (Status.ACTIVE, Status.STALE)
 async def settle(
     runtime: Runtime, principal: Principal, owner: Scope, rows: Iterable[StoredRow]
 ) -> int:
-    """Withdraw the insights of which something has just stopped standing.
+    """Withdraw insights whose evidence a change has ended.
 
     Args:
-        runtime: The open simonides; its index of the owner has followed the change.
-        principal: Who changed it; the trail names it.
-        owner: Whose.
-        rows: What the change added or restated.
+        runtime: The open simonides; its index of the owner includes the change.
+        principal: Author of the change; the audit trail names it.
+        owner: Owner of the rows.
+        rows: Rows that the change added or restated.
 
     Returns:
-        How many were withdrawn.
+        How many insights were withdrawn.
 
     Raises:
-        StoreError: If the store could not; what was changed stays so, and the next look, at the
-            latest the next dream, withdraws them.
+        StoreError: If the store failed. The change itself stays committed. The next check, at the
+            latest the next dream, withdraws the insights.
     """
     fallen = [row.id for row in rows if status_of(row.state) not in _STANDING]
     if not fallen:
@@ -64,23 +64,23 @@ async def withdraw(
     owner: Scope,
     parents: Sequence[str] | None = None,
 ) -> int:
-    """Withdraw the insights that too little bears out any more.
+    """Withdraw the insights that have too little evidence.
 
     Args:
         runtime: The open simonides.
-        principal: Who has it done.
-        owner: Whose.
-        parents: Only those derived from these; None for all.
+        principal: The caller; the audit trail names it.
+        owner: Owner of the insights.
+        parents: Checks only insights derived from these memories; None checks all.
 
     Returns:
-        How many were withdrawn.
+        How many insights were withdrawn.
     """
     insights = await _insights(runtime, owner, parents)
     if not insights:
         return 0
     index = runtime.indexes.of(owner)
     index.refresh(await runtime.store.snapshot(owner, since=index.head))
-    turn = _Withdrawing(runtime, principal, owner, index, insights)
+    turn = _WithdrawTurn(runtime, principal, owner, index, insights)
     if not turn.fallen(index):
         return 0
     committed = await runtime.store.commit(owner, TurnRequest(since=index.head), turn.decide)
@@ -107,14 +107,14 @@ async def _insights(
 def fallen_among(
     index: OwnerIndex, insights: Iterable[Memory], least: int, moment: Moment, but: Collection[str]
 ) -> list[Memory]:
-    """Return the insights that too little bears out.
+    """Return the insights that have too little evidence.
 
     Args:
-        index: Of their owner.
-        insights: That stand.
-        least: Memories that each must rest on.
-        moment: When.
-        but: Memories that are about to stop standing.
+        index: Index of their owner.
+        insights: Current insights.
+        least: Least number of memories that support an insight.
+        moment: Time of the check.
+        but: Ids of memories that the same change ends.
     """
     now, refusals = moment.now, index.refusals
 
@@ -130,13 +130,13 @@ def fallen_among(
 
 
 def withdrawn(insight: Memory, moment: Moment) -> Memory:
-    """Return the state of an insight that fell."""
+    """Return the state of a withdrawn insight."""
     return replace(insight, status=Status.EVICTED, updated_at=moment.now, known_from=moment.now)
 
 
 @dataclass(slots=True)
-class _Withdrawing:
-    """Withdraws under the turn what has still too little evidence then."""
+class _WithdrawTurn:
+    """Checks the evidence again under the turn, and withdraws the insights that lack it."""
 
     runtime: Runtime
     principal: Principal

@@ -1,11 +1,11 @@
-"""What a principal's agents have read with others, known when they save it as their own.
+"""Finds external text of other owners and of documents that an agent or a tool saves as its own.
 
-What stands with the same owner is found under the turn
-(:mod:`simonides.engine.write.rules.derivation`).
-Passages of documents are stored with nobody; those that the owner's readers were shown lately are
-asked (:meth:`simonides.engine.knowledge.library.Library.said`). An
-org's memories and those of all are read by every user of it and lie with other owners, of whom a
-turn sees nothing: these are asked before. Nothing is asked for what a user states.
+External text of the same owner is found under the write turn
+(:mod:`simonides.engine.write.rules.derivation`). A turn reads one owner only. So org memories and
+global ones, which every user of the org reads, are searched before the turn.
+Document passages belong to no owner; the passages recently shown to the owner's readers are
+searched (:meth:`simonides.engine.knowledge.library.Library.said`). A user's own statements are not
+searched for.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from simonides.domain.value import from_us
 from simonides.domain.writing.decision import Candidate, Drop, Judgement
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.knowledge.library import Library
-from simonides.engine.write.rules.derivation import BORROWING
+from simonides.engine.write.rules.derivation import REPEATING_TRUST
 from simonides.retrieval.index.owner_index import OwnerIndex
 
 Known: TypeAlias = Callable[[str], Memory | None]
-"""From a text to the external one that it says again, or None."""
+"""Maps a text to the external memory that it repeats, or to None."""
 
 
 async def with_origins(
@@ -35,17 +35,18 @@ async def with_origins(
     judgements: tuple[Judgement, ...],
     skipped: Container[int] = (),
 ) -> tuple[Judgement, ...]:
-    """Return judgements; one that repeats an external memory of another owner gets it as a parent,
-    and with it the trust of external text.
+    """Add origins to judgements whose text repeats an external memory of another owner.
+
+    The memory becomes a parent of the candidate, which lowers its trust to external.
 
     Args:
-        runtime: With the store and the indexes.
-        principal: Who writes; what he reads counts.
-        owner: Whose turn it will be.
+        runtime: Holds the store and the indexes.
+        principal: The writer; the scopes that it reads are searched.
+        owner: Owner of the write turn.
         judgements: Of candidates for that owner.
-        skipped: Places that are left as they are.
+        skipped: Places that are returned unchanged.
     """
-    places = [p for p, each in enumerate(judgements) if p not in skipped and _passes_on(each)]
+    places = [p for p, each in enumerate(judgements) if p not in skipped and _may_repeat(each)]
     if not places:
         return judgements
     others = [each for each in owners_of(principal.home.lineage) if each != owner]
@@ -56,10 +57,10 @@ async def with_origins(
     return tuple(_traced(j, known) if p in places else j for p, j in enumerate(judgements))
 
 
-def _passes_on(judgement: Judgement) -> bool:
+def _may_repeat(judgement: Judgement) -> bool:
     candidate = judgement.candidate
     is_new = candidate.origin.memory is None and not isinstance(judgement, Drop)
-    return is_new and candidate.label.trust in BORROWING
+    return is_new and candidate.label.trust in REPEATING_TRUST
 
 
 async def _current(runtime: Runtime, owners: Sequence[Scope]) -> list[OwnerIndex]:

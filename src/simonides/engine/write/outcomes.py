@@ -1,4 +1,4 @@
-"""What waits, as a write turn keeps it back and lets it go."""
+"""Builds the outcomes of a write turn, and the rows of held candidates."""
 
 from __future__ import annotations
 
@@ -30,44 +30,45 @@ from simonides.text.normalise import content_hash
 
 
 class Release(NamedTuple):
-    """A decision that what waits is to be stored.
+    """A decision to store a held candidate.
 
     Attributes:
-        id: Of what waits.
-        reason: Why, in the words of who decided; may be empty.
+        id: Id of the held candidate.
+        reason: The decider's own words; may be empty.
     """
 
     id: str
     reason: str
 
 
-def held_as(candidate: Candidate, kind: str) -> tuple[object, ...]:
-    """Return what tells one held candidate from another; the same twice is no more evidence."""
+def held_identity(candidate: Candidate, kind: str) -> tuple[object, ...]:
+    """Return the identity of a held candidate; a second equal one adds no evidence."""
     said = (candidate.origin.session, candidate.origin.turn)
     return (kind, candidate.place, candidate.key, content_hash(candidate.content), *said)
 
 
-def kept_back(
+def held_row(
     judgement: Hold | Repeat, kind: OutcomeKind, principal: Principal, recorder: EventRecorder
 ) -> HeldCandidate:
-    """Return a candidate as it waits, under an id of its own."""
+    """Return the stored form of a held candidate, with a new id."""
     candidate, moment = judgement.candidate, recorder.moment
     body = encode_held(candidate, judgement.reasons, principal.acting)
     session = candidate.origin.session
     return HeldCandidate(moment.new_id(), session, kind.value, body, moment.known_at)
 
 
-def let_go(
+def record_release(
     release: Release, outcome: Outcome, judgement: Judgement, recorder: EventRecorder
 ) -> bool:
-    """Record a release, unless something but hygiene is against it; whether it waits no more.
+    """Record the end of a hold, and return whether it ended.
 
-    What policy blocks by now must not go on lying there.
+    The hold ends if the candidate was stored, was already known, or is blocked by hygiene now.
+    Any other refusal keeps it held.
     """
     blocked = any(reason.startswith(f"{HYGIENE_BLOCKED}:") for reason in outcome.reasons)
-    # What the gates drop stands already.
-    stands = outcome.kind is OutcomeKind.DROPPED and isinstance(judgement, Commit)
-    if not (outcome.stored or stands or blocked):
+    # The gates drop only what is already stored.
+    is_known = outcome.kind is OutcomeKind.DROPPED and isinstance(judgement, Commit)
+    if not (outcome.stored or is_known or blocked):
         return False
     memory = () if outcome.memory is None else (outcome.memory.id,)
     recorder.record(
@@ -81,12 +82,14 @@ def let_go(
 
 
 FORGOTTEN_SINCE = "forgotten_since"
-"""Reason: the write was done under this idempotency key, and what it left was forgotten later."""
+"""Reason: an earlier write with this idempotency key succeeded; its memory was forgotten later."""
 
 
-def as_it_is(first: Outcome, memory: Memory | None) -> Outcome:
-    """Return what a write that was done before has come to: its first answer with the memory as it
-    is now, or that the memory was forgotten since, for "created" would say that it is there.
+def repeated_outcome(first: Outcome, memory: Memory | None) -> Outcome:
+    """Return the outcome of a repeated write, for the same idempotency key.
+
+    It is the first answer with the memory's current state. If the memory was forgotten since, the
+    outcome is ``FORGOTTEN``: "created" would claim that it still exists.
     """
     if memory is not None:
         return replace(first, memory=memory)
@@ -94,8 +97,8 @@ def as_it_is(first: Outcome, memory: Memory | None) -> Outcome:
     return replace(first, kind=OutcomeKind.FORGOTTEN, reasons=reasons)
 
 
-def settled(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Outcome:
-    """Show the memory as the whole batch leaves it, and as readers see it."""
+def final_outcome(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Outcome:
+    """Return the outcome with the memory as readers see it after the whole batch."""
     if outcome.memory is None:
         return outcome
     memory = final.get(outcome.memory.id, outcome.memory)
@@ -104,14 +107,19 @@ def settled(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Out
     return outcome if memory is outcome.memory else replace(outcome, memory=memory)
 
 
-def charged(outcomes: tuple[Outcome, ...], usage: Usage, over: str | None) -> tuple[Outcome, ...]:
-    """Put what the batch has cost on the first outcome, so that the sum is right; and say in each
-    that stores something which ceiling was in the way of its vector.
+def with_usage(
+    outcomes: tuple[Outcome, ...], usage: Usage, over: str | None
+) -> tuple[Outcome, ...]:
+    """Add the batch's usage and spending ceiling to its outcomes.
+
+    The first outcome carries all usage, so a sum over the outcomes is right. Each outcome that
+    stores something names the ceiling that prevented its vector.
     """
     if over is not None:
-        told = (f"ceiling:{over}",)
+        ceiling = (f"ceiling:{over}",)
         outcomes = tuple(
-            replace(one, reasons=(*one.reasons, *told)) if one.stored else one for one in outcomes
+            replace(one, reasons=(*one.reasons, *ceiling)) if one.stored else one
+            for one in outcomes
         )
     if not outcomes or usage == NO_USAGE:
         return outcomes

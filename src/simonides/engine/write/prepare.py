@@ -1,4 +1,4 @@
-"""The second step of a write: everything that takes time, done before the owner's turn."""
+"""The second step of a write: all slow work, done before the owner's write turn."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ NOT_WAITING: Mapping[int, str] = MappingProxyType({})
 
 
 class QuotaCheck(Enum):
-    """Which quotas a batch meets before its turn: writes per minute, and bytes of the org."""
+    """Quotas that are checked before the turn: writes per minute, and bytes of the org."""
 
     ALL = "all"
     BYTES = "bytes"
-    """For sessions: what they say was let in when it was said, so their end exceeds no rate."""
+    """For ending sessions: the rate was checked when each turn was logged."""
     NONE = "none"
-    """For insights, which are made of what is stored already."""
+    """For insights, which are made from stored memories."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedBatch:
-    """Judged candidates of one owner, with all that is needed to decide on them under the turn.
+    """Judged candidates of one owner, with everything that the write turn needs.
 
     Attributes:
-        owner: Whose turn it will be.
+        owner: Owner of the write turn.
         policy: The org's policy.
-        judgements: What policy said, in the order of the outcomes.
-        turned_away: By place: outcomes of those that are over a quota already.
+        judgements: The policy's judgements, in the order of the outcomes.
+        over_quota_by_place: Place to outcome of each candidate that is over a quota.
         indexed: Index text to its analysed and embedded form.
-        spoken: What the verbatim turns of the batch speak of.
-        binding: The tombstones that bind; None for all. Tombstones that this very operation set do
-            not bind what is said after it.
-        granted: Grants of the org that governs the owner, where that is another owner.
-        kept: What is held for the owner already.
-        told: What the principal refused, where it writes for another owner than its own.
-        release: The decision to store a held candidate; then the batch has one judgement.
-        waiting: By place: the id of the held candidate that the judgement stores.
-        life: The owner's incarnation when the candidates were read; None where no time passed.
+        consent_matcher: Matches verbatim turns of the batch against consent refusals.
+        binding: The tombstones that bind; None for all. Tombstones that the same operation set do
+            not bind later statements in it.
+        granted: Grants of the org that governs the owner, if that org is another owner.
+        held_before: The owner's held candidates.
+        writer_refusals: The principal's own refusals, if it writes for another owner.
+        release: The decision to store a held candidate; the batch then has one judgement.
+        waiting: Place to id of the held candidate that the judgement stores.
+        incarnation: The owner's incarnation when the candidates were read; None if no time passed.
         usage: What second opinions and embedding cost.
         ceiling: Name of the spending limit that left the batch without vectors, or None.
     """
@@ -68,45 +68,47 @@ class PreparedBatch:
     owner: Scope
     policy: Policy
     judgements: tuple[Judgement, ...]
-    turned_away: Mapping[int, Outcome]
+    over_quota_by_place: Mapping[int, Outcome]
     indexed: Mapping[str, Indexed]
-    spoken: ConsentMatcher
+    consent_matcher: ConsentMatcher
     binding: frozenset[bytes] | None
     granted: tuple[Grant, ...]
-    kept: Sequence[HeldCandidate]
-    told: Refusals
+    held_before: Sequence[HeldCandidate]
+    writer_refusals: Refusals
     release: Release | None
     waiting: Mapping[int, str]
-    life: Incarnation | None
+    incarnation: Incarnation | None
     usage: Usage
     ceiling: str | None
 
     @property
-    def is_turned_away(self) -> bool:
-        """Whether nothing of the batch is within the quotas."""
-        return bool(self.turned_away) and len(self.turned_away) == len(self.judgements)
+    def is_all_over_quota(self) -> bool:
+        """Whether every candidate of the batch is over a quota."""
+        return bool(self.over_quota_by_place) and len(self.over_quota_by_place) == len(
+            self.judgements
+        )
 
     @property
     def left(self) -> Sequence[Judgement]:
         """The judgements that are within the quotas."""
-        return within(self.judgements, self.turned_away)
+        return within(self.judgements, self.over_quota_by_place)
 
 
 def within(
-    judgements: tuple[Judgement, ...], turned_away: Mapping[int, Outcome]
+    judgements: tuple[Judgement, ...], over_quota_by_place: Mapping[int, Outcome]
 ) -> Sequence[Judgement]:
-    """Return the judgements whose places were not turned away."""
-    if not turned_away:
+    """Return the judgements that are within the quotas."""
+    if not over_quota_by_place:
         return judgements
-    return [each for place, each in enumerate(judgements) if place not in turned_away]
+    return [each for place, each in enumerate(judgements) if place not in over_quota_by_place]
 
 
 class IndexTexts(NamedTuple):
-    """The texts of a batch as the index sees them.
+    """The analysed texts of a batch.
 
     Attributes:
         entries: Text to its analysed and embedded form.
-        embedded: How many were embedded; 0 if the embedder failed, or was not asked.
+        embedded: How many were embedded; 0 if the embedder failed or was not called.
     """
 
     entries: Mapping[str, Indexed]
@@ -114,9 +116,9 @@ class IndexTexts(NamedTuple):
 
 
 def index_texts(runtime: Runtime, texts: Sequence[str], *, has_vectors: bool) -> IndexTexts:
-    """Analyse the texts, and embed them if they are to have vectors.
+    """Analyse the texts, and embed them if ``has_vectors``.
 
-    A failing embedder is noted for ``status``; its texts get their vectors later.
+    A failure of the embedder is shown by ``status``; the texts get their vectors later.
     """
     distinct, make = list(dict.fromkeys(texts)), runtime.indexes.indexer
     if not has_vectors:
@@ -128,21 +130,21 @@ def index_texts(runtime: Runtime, texts: Sequence[str], *, has_vectors: bool) ->
     return IndexTexts(made, 0 if lost else len(made))
 
 
-async def turned_away(
+async def check_quotas(
     runtime: Runtime,
     owner: Scope,
     judgements: Sequence[Judgement],
     quotas: Quotas,
     check: QuotaCheck,
 ) -> dict[int, Outcome]:
-    """Return, by place, outcomes of what is too much for the org or too many for a minute.
+    """Return the outcomes of candidates over the org's bytes or the writes per minute, by place.
 
     Args:
-        runtime: With the rates of this process.
-        owner: Whose turn it will be.
-        judgements: Those that policy dropped count for nothing.
-        quotas: In force.
-        check: Which of them the batch meets.
+        runtime: Holds the rates of this process.
+        owner: Owner of the write turn.
+        judgements: Judgements of the batch; dropped ones do not count.
+        quotas: The quotas in force.
+        check: Which quotas are checked.
 
     Raises:
         StoreError: If the size of the org cannot be read.
@@ -150,23 +152,23 @@ async def turned_away(
     if check is QuotaCheck.NONE or not is_limited(quotas):
         return {}
     asked = [place for place, each in enumerate(judgements) if not isinstance(each, Drop)]
-    away: dict[int, Outcome] = {}
+    refused: dict[int, Outcome] = {}
     if (limit := quotas.org_bytes) is not None and asked:
-        # Content stands for all that is stored of it until the next sweep.
+        # An estimate until the next sweep: the content's bytes, without index entry and state.
         sizes = [len(judgements[place].candidate.content.encode()) for place in asked]
-        taken = await runtime.part(Rates).room_of(
+        taken = await runtime.part(Rates).take_bytes(
             runtime.store, owner.org, limit, sizes, runtime.clock
         )
         reasons = exceeded("org_bytes", limit, taken.retry_after_s)
-        away |= dict.fromkeys(asked[taken.granted :], _blocked(reasons))
+        refused |= dict.fromkeys(asked[taken.granted :], _blocked(reasons))
         asked = asked[: taken.granted]
     is_rated = check is QuotaCheck.ALL
     if is_rated and (limit := quotas.writes_per_minute) is not None and asked:
         taken = runtime.part(Rates).take(owner, len(asked), limit, runtime.clock.now_us())
         reasons = exceeded("writes_per_minute", limit, taken.retry_after_s)
-        away |= dict.fromkeys(asked[taken.granted :], _blocked(reasons))
-    runtime.part(Counters).turned_away(len(away))
-    return away
+        refused |= dict.fromkeys(asked[taken.granted :], _blocked(reasons))
+    runtime.part(Counters).turned_away(len(refused))
+    return refused
 
 
 def _blocked(reasons: tuple[str, ...]) -> Outcome:

@@ -1,7 +1,7 @@
-"""A user's procedural profile: so many rules are active, the others wait in the archive.
+"""Limits the active rules of a user's procedural profile; surplus rules are archived.
 
-Counted under the owner's turn, on an index that is up to date there: whoever writes at the same
-moment from wherever, none loses a rule and none goes over.
+Rules are counted under the owner's turn, on a current index. So concurrent writers neither exceed
+the limit nor lose a rule.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from simonides.retrieval.index.gc_candidates import eviction_candidates, of_kind
 from simonides.retrieval.index.owner_index import OwnerIndex
 
 BEYOND_CAP = "procedural_rules"
-"""How the reason begins for which a rule is archived; the limit follows."""
+"""Prefix of the reason for archiving a rule; the limit follows."""
 
 
 def archive_beyond(
     limit: int | None, owner: Scope, index: OwnerIndex, pending: Pending, recorder: EventRecorder
 ) -> None:
-    """Archive the least useful of a user's own rules that are too many after a batch.
+    """Archive the least useful of a user's own rules if a batch exceeds the limit.
 
-    What was just said stays while something older can go; what is pinned or a constraint goes
-    last. Rules of a task or an org are no part of a user's profile.
+    Older rules go before those of the batch; pinned rules and constraints go last. Rules of a task
+    or an org do not belong to a user's profile.
     """
     if limit is None or owner.user is None:
         return

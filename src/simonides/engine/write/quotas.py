@@ -1,7 +1,7 @@
-"""Keeping scopes within their quotas: who gives way to a newcomer, and who finds no room.
+"""Enforces quotas: memories and turns per scope, writes per minute, and bytes per org.
 
-Counting costs nothing: the owner's index files the rows of each scope, and under the turn it is
-up to date. So a quota is exact, whoever writes from wherever.
+Scope quotas are checked under the owner's turn, where the index is current, so they are exact for
+concurrent writers too. The index keeps the rows of each scope, so counting is cheap.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from simonides.retrieval.index.gc_candidates import (
 from simonides.retrieval.index.owner_index import SMALL_OWNER, OwnerIndex
 
 LIVE_TASKS = 50
-"""Live task scopes of a user, beyond which something does not clean up behind itself."""
+"""Most live task scopes of a user before an alert; more suggest that tasks are not cleaned up."""
 
 CROWDED = "live_task_scopes"
 """Reason and problem: the user has more live task scopes than :data:`LIVE_TASKS`."""
@@ -45,9 +45,9 @@ DAY_US = 86_400_000_000
 
 
 class _Queue(NamedTuple):
-    """What goes first, and until when that is worth knowing, µs."""
+    """Cached eviction candidates, the first to evict first; ``until``: end of validity, µs."""
 
-    spares: list[EvictionCandidate]
+    candidates: list[EvictionCandidate]
     until: int
 
 
@@ -55,182 +55,185 @@ _NO_QUEUE = _Queue([], 0)
 
 
 @dataclass(slots=True)
-class QuotaCheck:
-    """What is free under one turn.
+class ScopeQuotas:
+    """Checks the scope quotas under one turn, and evicts memories to stay within them.
 
     Attributes:
-        index: The owner's, up to date.
-        quotas: In force.
-        scribe: Of the turn.
+        index: The owner's current index.
+        quotas: The quotas in force.
+        recorder: Records the turn's events.
     """
 
     index: OwnerIndex
     quotas: Quotas
     recorder: EventRecorder
-    _grown: dict[tuple[Scope, bool], int] = field(default_factory=dict)
+    _added: dict[tuple[Scope, bool], int] = field(default_factory=dict)
 
-    def made(
+    def admit(
         self, resolution: Resolution, pending: Pending, shape: Shape | None
     ) -> tuple[Event, ...] | None:
-        """Take a resolution in if there is room, and evict what has to give way.
+        """Add a resolution to the turn, and evict memories if its scope is over quota.
 
         Returns:
-            The events of what was evicted; None where nothing gives way to it, and then nothing
-            was taken in.
+            The eviction events; None if nothing may be evicted for it. Then nothing was added.
         """
         grown = self._growth(resolution, pending)
         if grown <= 0:
-            self._take(resolution, pending, shape, grown)
+            self._add(resolution, pending, shape, grown)
             return ()
         (memory,) = {m.id: m for m in resolution.added if m.status.is_live}.values()
-        shelf = _shelf(memory)
-        limit = self.limit(is_turn=shelf[1])
-        standing = self._standing(shelf)
-        going = self._going(memory, max(standing + grown - limit, 0), pending)
-        if going is None:
+        group = _group(memory)
+        limit = self.limit(is_turn=group[1])
+        standing = self._standing(group)
+        to_evict = self._to_evict(memory, max(standing + grown - limit, 0), pending)
+        if to_evict is None:
             return None
-        self._note_crowd(memory, is_first=standing == 0)
-        self._take(resolution, pending, shape, grown)
-        return tuple(self._evict(each, pending) for each in going)
+        self._alert_if_crowded(memory, is_first=standing == 0)
+        self._add(resolution, pending, shape, grown)
+        return tuple(self._evict(each, pending) for each in to_evict)
 
-    def again(self, states: Sequence[Memory], pending: Pending) -> tuple[Event, ...]:
-        """Make room for what stands again by an undo, and evict what has to give way.
+    def admit_restored(self, states: Sequence[Memory], pending: Pending) -> tuple[Event, ...]:
+        """Add the states of an undo to the turn, and evict memories if a scope is over quota.
 
         Args:
-            states: All that the undo leads to, what gives way by it included.
-            pending: Of the turn; it is given these states and those of what is evicted.
+            states: All states that the undo sets, those of replaced memories included.
+            pending: The turn's changes; receives these states and those of evicted memories.
 
         Returns:
-            The events of what was evicted.
+            The eviction events.
 
         Raises:
-            QuotaExceeded: If nothing gives way to it.
+            QuotaExceeded: If nothing may be evicted for a restored memory.
         """
         for state in states:
             pending.restate(state)
         events: tuple[Event, ...] = ()
-        for shelf in dict.fromkeys(map(_shelf, states)):
-            here = [state for state in states if _shelf(state) == shelf]
+        for group in dict.fromkeys(map(_group, states)):
+            here = [state for state in states if _group(state) == group]
             back = [m for m in here if m.status.is_live and not self.index.holds(m.id)]
             gone = [m for m in here if not m.status.is_live and self.index.holds(m.id)]
-            grown, limit = len(back) - len(gone), self.limit(is_turn=shelf[1])
+            grown, limit = len(back) - len(gone), self.limit(is_turn=group[1])
             if grown <= 0:
                 continue
-            # The least of them has to be worth it.
+            # Kept memories may be evicted only if every restored one is a kept one.
             least = min(back, key=is_kept)
-            going = self._going(least, max(self._standing(shelf) + grown - limit, 0), pending)
-            if going is None:
-                raise QuotaExceeded(_what(is_turn=shelf[1]), limit, None)
-            events += tuple(self._evict(each, pending) for each in going)
+            to_evict = self._to_evict(least, max(self._standing(group) + grown - limit, 0), pending)
+            if to_evict is None:
+                raise QuotaExceeded(_what(is_turn=group[1]), limit, None)
+            events += tuple(self._evict(each, pending) for each in to_evict)
         return events
 
     def limit(self, *, is_turn: bool) -> int:
-        """Return how many may stand in a scope."""
+        """Return the quota of a scope: turns, or other memories."""
         limit = self.quotas.turns if is_turn else self.quotas.memories
         return 2**63 if limit is None else limit
 
-    def _take(
+    def _add(
         self, resolution: Resolution, pending: Pending, shape: Shape | None, grown: int
     ) -> None:
         pending.take(resolution, shape)
         if grown:
-            shelf = _shelf(resolution.memory)
-            self._grown[shelf] = self._grown.get(shelf, 0) + grown
+            group = _group(resolution.memory)
+            self._added[group] = self._added.get(group, 0) + grown
 
     def _growth(self, resolution: Resolution, pending: Pending) -> int:
-        """Return by how many more memories stand after a resolution."""
+        """Return by how many a resolution changes the number of live memories."""
         new = sum(memory.status.is_live for memory in resolution.added)
         gone = [m for m in resolution.restated if not m.status.is_live]
-        return new - sum(pending.stands(m.id) or self.index.holds(m.id) for m in gone)
+        return new - sum(pending.has_added_live(m.id) or self.index.holds(m.id) for m in gone)
 
-    def _standing(self, shelf: tuple[Scope, bool]) -> int:
-        return self.index.count(*shelf) + self._grown.get(shelf, 0)
+    def _standing(self, group: tuple[Scope, bool]) -> int:
+        return self.index.count(*group) + self._added.get(group, 0)
 
-    def _going(self, newcomer: Memory, wanted: int, pending: Pending) -> list[Memory] | None:
+    def _to_evict(self, newcomer: Memory, wanted: int, pending: Pending) -> list[Memory] | None:
         if not wanted:
             return []
-        first = self._first(_shelf(newcomer), wanted, pending)
+        first = self._eviction_candidates(_group(newcomer), wanted, pending)
         if len(first) < wanted or (any(s.is_kept for s in first) and not is_kept(newcomer)):
             return None
         memories = (self.index.found(spare.id) for spare in first)
         return [memory for memory in memories if memory is not None]
 
-    def _first(
-        self, shelf: tuple[Scope, bool], wanted: int, pending: Pending
+    def _eviction_candidates(
+        self, group: tuple[Scope, bool], wanted: int, pending: Pending
     ) -> list[EvictionCandidate]:
-        """Return what goes first. What this very turn has touched does not: it is somebody's news.
+        """Return the first eviction candidates. Memories changed by this turn are never evicted.
 
-        Of a large scope so many are noted as are a hundredth of it, and looked for anew once those
-        have gone, changed, or waited for a day.
+        For a large scope, 1 % of it is cached as candidates. They are computed again once they
+        were evicted or changed, or after a day.
         """
         index, eviction = self.index, self.quotas.eviction
         now_us = to_us(self.recorder.moment.now)
-        queue: _Queue = index.queues.get((shelf, eviction), _NO_QUEUE)
-        ready = [] if now_us >= queue.until else queue.spares
+        queue: _Queue = index.queues.get((group, eviction), _NO_QUEUE)
+        ready = [] if now_us >= queue.until else queue.candidates
         left = [s for s in ready if index.revision_of(s.id) == s.revision]
         left = [s for s in left if not pending.touched(s.id)]
         if len(left) < wanted:
-            rows = [row for row in index.rows_of(*shelf) if not pending.touched(row.id)]
-            noted = len(rows) // 100 if len(rows) > SMALL_OWNER else 0
+            rows = [row for row in index.rows_of(*group) if not pending.touched(row.id)]
+            cached = len(rows) // 100 if len(rows) > SMALL_OWNER else 0
             left = eviction_candidates(
-                rows, now_us, partial(worth, eviction=eviction), wanted + noted
+                rows, now_us, partial(worth, eviction=eviction), wanted + cached
             )
             queue = _Queue([], now_us + DAY_US)
-        # Whoever goes is touched by this turn, and gone from the index after it.
-        index.queues[shelf, eviction] = queue._replace(spares=left)
+        # Evicted candidates need no removal here: this turn has touched them, and after it they
+        # are not in the index.
+        index.queues[group, eviction] = queue._replace(candidates=left)
         return left[:wanted]
 
     def _evict(self, memory: Memory, pending: Pending) -> Event:
-        shelf = _shelf(memory)
+        group = _group(memory)
         pending.restate(evicted(memory, self.recorder.moment))
-        self._grown[shelf] = self._grown.get(shelf, 0) - 1
+        self._added[group] = self._added.get(group, 0) - 1
         return self.recorder.record(
             EventType.EVICTED,
             memory.scope,
             subjects=(memory.id,),
-            reasons=(f"quota:{_what(is_turn=shelf[1])}", f"by:{self.quotas.eviction.value}"),
+            reasons=(f"quota:{_what(is_turn=group[1])}", f"by:{self.quotas.eviction.value}"),
         )
 
-    def _note_crowd(self, memory: Memory, *, is_first: bool) -> None:
-        """Record a task too many when it comes; its outcome tells a task of no sibling."""
+    def _alert_if_crowded(self, memory: Memory, *, is_first: bool) -> None:
+        """Record an alert if a new task exceeds the limit.
+
+        The outcome does not show it: a task must not learn of other tasks.
+        """
         scope = memory.scope
-        if scope.task is None or not is_first or self._standing((scope, not _shelf(memory)[1])):
+        if scope.task is None or not is_first or self._standing((scope, not _group(memory)[1])):
             return
-        began = {s for (s, _), n in self._grown.items() if n > 0 and not self.index.is_live(s)}
+        began = {s for (s, _), n in self._added.items() if n > 0 and not self.index.is_live(s)}
         tasks = self.index.live_scopes(scope.owner) + len(began - {scope.owner}) + 1
-        if reasons := crowded(tasks):
+        if reasons := too_many_tasks(tasks):
             self.recorder.record(EventType.ALERTED, scope.owner, reasons=reasons)
 
 
-def crowded(tasks: int) -> tuple[str, ...]:
-    """Return what is to be said of a user's live task scopes, if they are too many."""
+def too_many_tasks(tasks: int) -> tuple[str, ...]:
+    """Return the reason that a user has too many live task scopes; empty if not."""
     return (f"{CROWDED}:{tasks}",) if tasks > LIVE_TASKS else ()
 
 
-def full(memory: Memory, room: QuotaCheck) -> tuple[str, ...]:
-    """Return the reasons of a write for which there is no room."""
+def over_quota(memory: Memory, quotas: ScopeQuotas) -> tuple[str, ...]:
+    """Return the reasons of a write that its scope's quota blocks."""
     is_turn = turn_of(memory) is not None
-    return exceeded(_what(is_turn=is_turn), room.limit(is_turn=is_turn))
+    return exceeded(_what(is_turn=is_turn), quotas.limit(is_turn=is_turn))
 
 
 def exceeded(what: str, limit: int, retry_after_s: float | None = None) -> tuple[str, ...]:
-    """Return the reasons of a write that is over a quota."""
+    """Return the reasons of a write over a quota, for an outcome."""
     retry = () if retry_after_s is None else (f"retry_after_s:{retry_after_s:.3f}",)
     return (f"{QUOTA_EXCEEDED}:{what}", f"limit:{limit}", *retry)
 
 
-def fitting(outcome: Outcome) -> Outcome:
-    """Return the outcome of a write of one, unless it was over a quota.
+def raise_if_over_quota(outcome: Outcome) -> Outcome:
+    """Return the outcome of a single write.
 
     Raises:
-        QuotaExceeded: If it was.
+        QuotaExceeded: If the write was over a quota.
     """
-    told = _named(outcome.reasons) if outcome.kind is OutcomeKind.BLOCKED else {}
-    if QUOTA_EXCEEDED not in told:
+    named = _named(outcome.reasons) if outcome.kind is OutcomeKind.BLOCKED else {}
+    if QUOTA_EXCEEDED not in named:
         return outcome
-    retry = told.get("retry_after_s")
+    retry = named.get("retry_after_s")
     raise QuotaExceeded(
-        told[QUOTA_EXCEEDED], int(told["limit"]), None if retry is None else float(retry)
+        named[QUOTA_EXCEEDED], int(named["limit"]), None if retry is None else float(retry)
     )
 
 
@@ -243,30 +246,30 @@ def _what(*, is_turn: bool) -> str:
     return "turns" if is_turn else "memories"
 
 
-def _shelf(memory: Memory) -> tuple[Scope, bool]:
+def _group(memory: Memory) -> tuple[Scope, bool]:
     return memory.scope, turn_of(memory) is not None
 
 
 def is_kept(memory: Memory) -> bool:
-    """Whether a memory gives way to its like only: it is pinned, or a constraint."""
+    """Whether only a kept memory may evict this one: it is pinned, or a constraint."""
     return memory.pinned or memory.category == KEPT_CATEGORY
 
 
 MINUTE_US = 60_000_000
 
 SWEEP_US = 15 * MINUTE_US
-"""Between two sweeps of an org; chosen: each reads the sizes of all its rows."""
+"""Time between two sweeps of an org, µs; chosen: each sweep reads the sizes of all its rows."""
 
 MANY_OWNERS = 1_000
-"""Owners whose writes are remembered before those that have not written lately are let go."""
+"""Owners with write counts in memory; at this number, those idle for a minute are dropped."""
 
 
 class Taken(NamedTuple):
-    """What of some writes is within a quota.
+    """How many of the requested writes are within a quota.
 
     Attributes:
-        granted: How many of them.
-        retry_after_s: Seconds until another one is; 0 where all are.
+        granted: Number of writes.
+        retry_after_s: Seconds until another write may be granted.
     """
 
     granted: int
@@ -275,7 +278,7 @@ class Taken(NamedTuple):
 
 @dataclass(slots=True)
 class _Org:
-    """What an org has: bytes, and until when that counts, µs."""
+    """Cached size of an org: bytes, and the end of the cache entry's validity, µs."""
 
     stored: int
     until: int
@@ -283,24 +286,24 @@ class _Org:
 
 @dataclass(slots=True)
 class Rates:
-    """Writes of the last minute and sizes of orgs; safe to share between threads."""
+    """Writes of the last minute and sizes of orgs in this process; write counts are thread-safe."""
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _writes: dict[Scope, deque[tuple[int, int]]] = field(default_factory=dict)
     _orgs: dict[str | None, _Org] = field(default_factory=dict)
 
     def take(self, owner: Scope, wanted: int, limit: int, now_us: int) -> Taken:
-        """Count writes of an owner, as many as are within a limit in any 60 seconds.
+        """Count an owner's writes, at most ``limit`` in any 60 seconds.
 
         Args:
-            owner: Whose.
-            wanted: How many.
-            limit: How many there may be.
-            now_us: The clock; one that goes back frees nothing.
+            owner: Owner of the writes.
+            wanted: Number of writes requested.
+            limit: Most writes in 60 seconds.
+            now_us: The clock, µs; a clock that goes back frees nothing.
         """
         with self._lock:
             if len(self._writes) >= MANY_OWNERS:
-                self._forget(now_us)
+                self._drop_idle(now_us)
             recent = self._writes.setdefault(owner, deque())
             while recent and recent[0][0] <= now_us - MINUTE_US:
                 recent.popleft()
@@ -311,26 +314,26 @@ class Rates:
                 return Taken(granted)
             return Taken(granted, (recent[0][0] + MINUTE_US - now_us) / 1_000_000)
 
-    def _forget(self, now_us: int) -> None:
+    def _drop_idle(self, now_us: int) -> None:
         lately = now_us - MINUTE_US
         idle = [o for o, recent in self._writes.items() if not recent or recent[-1][0] <= lately]
         for owner in idle:
             del self._writes[owner]
 
-    async def room_of(
+    async def take_bytes(
         self, store: MemoryStore, org: str | None, limit: int, sizes: Sequence[int], clock: Clock
     ) -> Taken:
-        """Say how many writes an org has room for, the first of them first, and count them.
+        """Count an org's writes in order, as many as fit into its bytes.
 
         Args:
-            store: Where the org's owners are.
-            org: Which.
-            limit: Bytes that it may have.
-            sizes: Of the writes, bytes.
-            clock: Says whether the last sweep still counts.
+            store: Holds the org's owners.
+            org: The org.
+            limit: Most bytes of the org.
+            sizes: Sizes of the writes, bytes.
+            clock: Decides whether the last sweep is still valid.
 
         Returns:
-            How many, and when the org is swept again.
+            How many fit, and the time until the org's next sweep.
 
         Raises:
             StoreError: If the sizes cannot be read.
@@ -353,5 +356,5 @@ class Rates:
 
 
 def is_limited(quotas: Quotas) -> bool:
-    """Whether a policy asks for either; most do not, and pay nothing."""
+    """Whether a policy limits the rate or the org's bytes; most policies limit neither."""
     return quotas.writes_per_minute is not None or quotas.org_bytes is not None

@@ -1,6 +1,6 @@
 """The third step of a write, under the owner's turn: guards, gates, and one change set.
 
-Judging and embedding happened before, so nothing here waits.
+Judging and embedding happened before, so nothing here blocks.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ from simonides.engine.write.companion_writes import (
     Decided,
     ExtraChanges,
 )
-from simonides.engine.write.outcomes import held_as, kept_back, let_go, settled
+from simonides.engine.write.outcomes import final_outcome, held_identity, held_row, record_release
 from simonides.engine.write.prepare import PreparedBatch
 from simonides.engine.write.procedural_profile import archive_beyond
-from simonides.engine.write.quotas import QuotaCheck, full
+from simonides.engine.write.quotas import ScopeQuotas, over_quota
 from simonides.engine.write.rules.derivation import PURPOSES_DIFFER, inherited
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.rules.resolution import resolve
@@ -74,29 +74,29 @@ from simonides.retrieval.index.owner_index import OwnerIndex
 from simonides.text.analyser import analyse
 
 VECTOR_MISSING = "vector_missing"
-"""Reason: the embedder failed; the memory is found by its words until its vector is made."""
+"""Reason: the embedder failed; only keyword search finds the memory until it has a vector."""
 
 TOMBSTONED = "tombstoned"
-"""Reason: it was forgotten, or its owner erased, so it must not be learned again."""
+"""Reason: the text was forgotten, or its owner erased, so it must not be learned again."""
 NOTHING_PREPARED: Mapping[str, Indexed] = MappingProxyType({})
 
 PURPOSE_MISMATCHED = "purpose_mismatched"
-"""Reason: what stands was given for another purpose than the writer's, and is not shown."""
+"""Reason: the stored memory is for another purpose than the writer's, and is not returned."""
 
 FEW = 4
-"""Candidates that are gated in about a millisecond: one takes .2 to .4."""
+"""Candidates that pass the gates in about a millisecond: one takes 0.2 to 0.4 ms."""
 
 
 class WriteTurn:
     """One prepared batch under its owner's turn.
 
     Attributes:
-        batch: What is decided on.
+        batch: The prepared batch.
         index: The owner's index.
         has_raced: Whether the companion's row had changed; then nothing was written.
         outcomes: One for each judgement, after :meth:`commit`.
-        repeated: Place in the batch to the id of the memory that an earlier write under the same
-            idempotency key left; filled by :meth:`commit`.
+        repeated: Place in the batch to the memory id of an earlier write with the same idempotency
+            key; filled by :meth:`commit`.
     """
 
     def __init__(
@@ -114,8 +114,8 @@ class WriteTurn:
         self.outcomes: Sequence[Outcome] = ()
         self.repeated: Mapping[int, str] = {}
         self._companion = companion
-        self._life = batch.life
-        self._is_over = False
+        self._incarnation = batch.incarnation
+        self._is_erased = False
 
     @property
     def request(self) -> TurnRequest:
@@ -138,33 +138,39 @@ class WriteTurn:
     async def commit(self) -> Committed:
         """Take the turn and write the batch, unless its owner was erased since it was judged.
 
-        If the batch belongs to the life of another owner, that one is checked before.
+        The batch's incarnation may be another owner's; it is then checked before the turn.
 
         Raises:
-            StoreError: If the store could not; nothing was written.
+            StoreError: If the store failed; nothing was written.
         """
-        store, owner, life = self.runtime.store, self.batch.owner, self._life
-        if life is not None and life.owner != owner:
-            (head,) = await store.heads([life.owner])
-            if life.may_be_over(head) and await going_on(store, life) is None:
-                self._end()
+        store, owner, incarnation = self.runtime.store, self.batch.owner, self._incarnation
+        if incarnation is not None and incarnation.owner != owner:
+            (head,) = await store.heads([incarnation.owner])
+            if incarnation.may_be_over(head) and await going_on(store, incarnation) is None:
+                self._report_erased()
                 return Committed(None, ())
-            self._life = None
+            self._incarnation = None
         committed = await store.commit(owner, self.request, self.decide)
-        if self._is_over and life is not None and (same := await going_on(store, life)):
-            self._life = same
+        if (
+            self._is_erased
+            and incarnation is not None
+            and (same := await going_on(store, incarnation))
+        ):
+            self._incarnation = same
             committed = await store.commit(owner, self.request, self.decide)
         return committed
 
     def decide(self, snapshot: Snapshot) -> Change | None:
-        """Bring the index up to date, then take each judgement through guards and gates.
+        """Update the index, then take each judgement through guards and gates.
 
-        The store may call it again: it may have foreseen wrongly what stands.
+        The store may call it again: its first call may use a predicted snapshot.
         """
         self.index.refresh(snapshot)
-        self._is_over = self._life is not None and self._life.may_be_over(snapshot.head)
-        if self._is_over:
-            self._end()
+        self._is_erased = self._incarnation is not None and self._incarnation.may_be_over(
+            snapshot.head
+        )
+        if self._is_erased:
+            self._report_erased()
             return None
         self.has_raced = self._companion is not None and not self._companion.is_current(snapshot)
         if self.has_raced:
@@ -175,14 +181,17 @@ class WriteTurn:
         self.outcomes, self.repeated = attempt.outcomes, attempt.repeated
         return None if change.is_empty else change
 
-    def _end(self) -> None:
-        away = self.batch.turned_away
+    def _report_erased(self) -> None:
+        over_quota_outcomes = self.batch.over_quota_by_place
         places = range(len(self.batch.judgements))
-        self.outcomes, self.repeated = [away.get(place, ERASED_SINCE) for place in places], {}
+        self.outcomes, self.repeated = (
+            [over_quota_outcomes.get(place, ERASED_SINCE) for place in places],
+            {},
+        )
 
 
 class _Attempt:
-    """The decision on one batch, made on one snapshot.
+    """Decides one batch on one snapshot.
 
     Attributes:
         outcomes: One for each judgement decided on so far.
@@ -202,9 +211,11 @@ class _Attempt:
         self._recorder = EventRecorder(runtime, principal, snapshot)
         own_texts = NearTexts() if len(batch.judgements) > 1 else None
         self._pending = Pending(index.at(self._recorder.moment.now), own_texts)
-        self._room = QuotaCheck(index, batch.policy.quotas, self._recorder)
-        self._unsaid = batch.spoken.refused(index.refusals, batch.told)
-        self._waiting = {held_as(decode_candidate(row.body), row.reason) for row in batch.kept}
+        self._quotas = ScopeQuotas(index, batch.policy.quotas, self._recorder)
+        self._refused_texts = batch.consent_matcher.refused(index.refusals, batch.writer_refusals)
+        self._waiting = {
+            held_identity(decode_candidate(row.body), row.reason) for row in batch.held_before
+        }
         self._held: list[HeldCandidate] = []
         self._answers = Answers(snapshot.idempotent)
         self._revived: list[bytes] = []
@@ -212,7 +223,7 @@ class _Attempt:
         self.repeated: dict[int, str] = {}
 
     def change(self, companion: CompanionWrite | None) -> Change:
-        """Decide on each judgement, and return all that is written."""
+        """Decide on each judgement, and return the change to commit."""
         for place, judgement in enumerate(self._batch.judgements):
             self.outcomes.append(self._decided(place, judgement))
         recorder, pending = self._recorder, self._pending
@@ -223,7 +234,7 @@ class _Attempt:
         final = {memory.id: memory for memory in pending.restated}
         final |= {new.memory.id: new.memory for new in added}
         now = recorder.moment.now
-        self.outcomes[:] = [settled(outcome, final, now) for outcome in self.outcomes]
+        self.outcomes[:] = [final_outcome(outcome, final, now) for outcome in self.outcomes]
         released = self._released()
         extra = ExtraChanges()
         if companion is not None:
@@ -250,9 +261,13 @@ class _Attempt:
         )
 
     def _decided(self, place: int, judgement: Judgement) -> Outcome:
-        """Return the outcome of one judgement, which may stand before anything is looked at."""
-        if place in self._batch.turned_away:
-            return self._batch.turned_away[place]
+        """Return the outcome of one judgement.
+
+        No decision is needed if the judgement is over a quota, its held candidate is gone, or its
+        idempotency key was used before.
+        """
+        if place in self._batch.over_quota_by_place:
+            return self._batch.over_quota_by_place[place]
         waiting = self._batch.waiting.get(place)
         if waiting is not None and all(held.id != waiting for held in self._snapshot.held):
             return GONE
@@ -272,9 +287,9 @@ class _Attempt:
             case Commit():
                 return self._commit(judgement)
             case Hold():
-                return self._keep_back(judgement, OutcomeKind.HELD)
+                return self._hold(judgement, OutcomeKind.HELD)
             case Repeat():
-                return self._keep_back(judgement, OutcomeKind.REPEAT)
+                return self._hold(judgement, OutcomeKind.REPEAT)
             case Drop():
                 kind = OutcomeKind.BLOCKED if is_blocked(judgement) else OutcomeKind.DROPPED
                 return self._refuse(judgement.candidate, kind, judgement.reasons)
@@ -285,13 +300,13 @@ class _Attempt:
         candidate = inherited(judgement.candidate, pending, recorder.moment.now)
         if candidate is not judgement.candidate:
             judgement = replace(judgement, candidate=candidate)
-        buried = snapshot.tombstoned and snapshot.tombstoned.intersection(marks_of(candidate))
+        tombstones = snapshot.tombstoned and snapshot.tombstoned.intersection(marks_of(candidate))
         verdict = approve(
             judgement,
             policy=batch.policy,
             principal=principal,
             grants=(*snapshot.grants, *batch.granted),
-            tombstoned=self._binds(buried),
+            tombstoned=self._binds(tombstones),
             refused=self._refusal(candidate),
             released=batch.release is not None,
         )
@@ -304,19 +319,19 @@ class _Attempt:
         if idle := _changes_nothing(candidate, pending, look, shape):
             return self._refuse(candidate, OutcomeKind.DROPPED, (idle,))
         # A caller or user who states a forgotten text again lifts the block.
-        self._revived.extend(sorted(buried))
+        self._revived.extend(sorted(tombstones))
         resolution = resolve(verdict, pending, recorder.moment, batch.policy.long_term, shape, look)
         if by := self._refusal(resolution.memory):
-            # What is said stands already, under a category that was refused.
+            # The text is already stored, under a category that was refused.
             return self._refuse(candidate, OutcomeKind.BLOCKED, (consent_refused(by),))
-        evictions = self._room.made(resolution, pending, shape)
+        evictions = self._quotas.admit(resolution, pending, shape)
         if evictions is None:
-            reasons = full(resolution.memory, self._room)
+            reasons = over_quota(resolution.memory, self._quotas)
             return self._refuse(candidate, OutcomeKind.BLOCKED, reasons)
         memory, reasons = resolution.memory, (*verdict.reasons, *resolution.reasons)
-        reasons = (*reasons, SAID_ANEW) if buried else reasons
+        reasons = (*reasons, SAID_ANEW) if tombstones else reasons
         if resolution.added:
-            reasons = (*reasons, *self._lacking(candidate))
+            reasons = (*reasons, *self._missing_vector(candidate))
         is_meant = memory in resolution.added or memory.purpose in (None, principal.purpose)
         if not is_meant:
             reasons = (*reasons, PURPOSE_MISMATCHED)
@@ -336,20 +351,20 @@ class _Attempt:
         flagged = (
             note_flags(candidate, memory, batch.policy, recorder) if candidate.findings else ()
         )
-        told = (*reasons, *(reason for each in flagged for reason in each.reasons))
+        reasons = (*reasons, *(reason for each in flagged for reason in each.reasons))
         shown = memory if is_meant else None
-        return Outcome(resolution.kind, shown, told, (event, *evictions, *flagged))
+        return Outcome(resolution.kind, shown, reasons, (event, *evictions, *flagged))
 
     def _refusal(self, said: Candidate | Memory) -> About | None:
-        """Return by what the owner, or who writes, refused to have something remembered."""
-        by = self._index.refusals.against(said) or self._batch.told.against(said)
-        return self._unsaid.get(said.content) if by is None and is_telling(said) else by
+        """Return which consent of the owner or the writer refuses a text; None if none does."""
+        by = self._index.refusals.against(said) or self._batch.writer_refusals.against(said)
+        return self._refused_texts.get(said.content) if by is None and is_telling(said) else by
 
-    def _binds(self, buried: frozenset[bytes]) -> bool:
+    def _binds(self, tombstones: frozenset[bytes]) -> bool:
         binding = self._batch.binding
-        return bool(buried if binding is None else buried & binding)
+        return bool(tombstones if binding is None else tombstones & binding)
 
-    def _keep_back(self, judgement: Hold | Repeat, kind: OutcomeKind) -> Outcome:
+    def _hold(self, judgement: Hold | Repeat, kind: OutcomeKind) -> Outcome:
         candidate = judgement.candidate
         if by := self._refusal(candidate):
             return self._refuse(candidate, OutcomeKind.BLOCKED, (consent_refused(by),))
@@ -357,11 +372,11 @@ class _Attempt:
             return self._refuse(candidate, OutcomeKind.BLOCKED, (TOMBSTONED,))
         if found := hygiene_blocked(candidate, self._batch.policy):
             return self._refuse(candidate, OutcomeKind.BLOCKED, found)
-        name = held_as(candidate, kind.value)
+        name = held_identity(candidate, kind.value)
         if name in self._waiting:
             return Outcome(kind, None, (*judgement.reasons, "already_held"))
         self._waiting.add(name)
-        held = kept_back(judgement, kind, self._principal, self._recorder)
+        held = held_row(judgement, kind, self._principal, self._recorder)
         self._held.append(held)
         event = self._recorder.record(
             EventType(kind.value),
@@ -373,21 +388,21 @@ class _Attempt:
         return Outcome(kind, None, judgement.reasons, (event,))
 
     def _released(self) -> tuple[str, ...]:
-        """Return the id of the held candidate whose release was decided."""
+        """Return the id of the held candidate that this batch ends, if it does."""
         release = self._batch.release
         if release is None or self.repeated:
             return ()
-        if let_go(release, self.outcomes[0], self._batch.judgements[0], self._recorder):
+        if record_release(release, self.outcomes[0], self._batch.judgements[0], self._recorder):
             return (release.id,)
-        self._answers.clear()  # It stays held, and another release must not get this answer.
+        self._answers.clear()  # It stays held; a later release must not get this answer.
         return ()
 
     def _refuse(self, candidate: Candidate, kind: OutcomeKind, reasons: tuple[str, ...]) -> Outcome:
-        # What was meant for elsewhere is told where the principal is at home.
+        # A refused write to another owner is recorded with the principal's own scope.
         own = candidate.scope.owner == self._batch.owner
         details = self._details(candidate)
         if TOMBSTONED in reasons:
-            # The trail would learn anew what was forgotten.
+            # Otherwise the audit trail would store a forgotten key again.
             details["key"] = None
         event = self._recorder.record(
             EventType(kind.value),
@@ -398,14 +413,14 @@ class _Attempt:
         return Outcome(kind, None, reasons, (event,))
 
     def _details(self, candidate: Candidate) -> dict[str, Any]:
-        # Text that hygiene found there is not repeated; the mark names it.
+        # A key with a hygiene finding may hold a secret; the finding's mark names it instead.
         key = None if any(f.field == "key" for f in candidate.findings) else candidate.key
         named = {"key": key, "category": candidate.category}
         scores = scores_of(candidate) if candidate.findings else {}
         return {**named, "policy": self._batch.policy.hash, **how_proposed(candidate), **scores}
 
     def _first_entry(self, memory: Memory) -> NewVersion:
-        """Return a version that is new, which says whose vector it has."""
+        """Return the entry of a new version, with the model of its vector or None without one."""
         make = self._runtime.indexes.indexer
         new = indexed_version(self._runtime, memory, self._batch.indexed)
         if new.embedder == make.embedder:
@@ -413,17 +428,17 @@ class _Attempt:
         return new._replace(memory=replace(memory, embedding_model=None))
 
     def _shape(self, candidate: Candidate) -> Shape | None:
-        """Return what free text is compared by, of the entry that it gets anyway."""
+        """Return the terms and vector for comparing free text, from its prepared index entry."""
         if candidate.key is not None or candidate.is_turn:
             return None
         indexed = self._batch.indexed[index_text(candidate)]
-        # A speaker and tags are found by too, but a repetition may have others.
+        # The index text includes speaker and tags, which may differ in a repetition.
         bare = candidate.speaker is None and not candidate.tags
         terms = indexed.terms if bare else analyse(candidate.content)
         return shape_of(candidate.place, candidate.kind, terms, indexed.vector)
 
-    def _lacking(self, candidate: Candidate) -> tuple[str, ...]:
-        """Return, as a reason, that what is stored has no vector yet."""
+    def _missing_vector(self, candidate: Candidate) -> tuple[str, ...]:
+        """Return the reason that a stored text has no vector yet; empty if it has one."""
         indexed = self._batch.indexed.get(index_text(candidate))
         wanted = self._runtime.indexes.indexer.embedder
         return (VECTOR_MISSING,) if indexed is not None and indexed.embedder != wanted else ()
@@ -432,27 +447,27 @@ class _Attempt:
 def indexed_version(
     runtime: Runtime, memory: Memory, prepared: Mapping[str, Indexed] = NOTHING_PREPARED
 ) -> NewVersion:
-    """Return a memory with its index entry, made under the turn unless it was prepared."""
+    """Return a memory with its index entry, which is made here unless it was prepared."""
     make, text = runtime.indexes.indexer, index_text(memory)
     indexed = prepared.get(text)
     if indexed is None:
-        # Nothing slow waits inside the turn: a vector that takes time is made later.
+        # A slow embedder must not block the turn: the vector is made later.
         (indexed,) = make.bare([text]) if make.is_slow else make.prepare_anyway([text]).entries
     return NewVersion(memory, make.entry(memory, indexed), indexed.analyser, indexed.embedder)
 
 
 def _opposed(
-    view: Pending, candidate: Candidate, shape: Shape, beside: Memory | None
+    view: Pending, candidate: Candidate, shape: Shape, different: Memory | None
 ) -> Opposed | None:
-    return opposed(candidate, view, shape, beside)
+    return opposed(candidate, view, shape, different)
 
 
 def _changes_nothing(
     candidate: Candidate, view: Pending, look: OppositionLook, shape: Shape | None
 ) -> str | None:
-    """Return the mark of a candidate that is kept only for what it changes, if it changes nothing.
+    """Return the mark of a candidate that is only useful as a change, if it changes nothing.
 
-    A liking in passing must take back a rejection, and an ending the value that it names.
+    A liking in passing must reverse a rejection. An ending must end the value that it names.
     """
     if LIKED_IN_PASSING in candidate.marks:
         against = None if shape is None else look(candidate, shape, None)
@@ -465,7 +480,7 @@ def _changes_nothing(
 
 
 def _ends(candidate: Candidate, standing: Memory) -> bool:
-    """Whether a statement that something is over names what stands, or names nothing."""
+    """Whether a statement that something is over names the stored value, or names nothing."""
     said = candidate.content.casefold()
     names = [word for word in candidate.content.split()[1:] if word[0].isupper()]
     return standing.content.casefold() in said or not names

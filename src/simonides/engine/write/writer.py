@@ -41,17 +41,17 @@ from simonides.engine.screening.judge import (
 )
 from simonides.engine.screening.second_opinion import looks_again, second_looks
 from simonides.engine.write.companion_writes import CompanionWrite
-from simonides.engine.write.echo_filter import REPEATED, Echoes
+from simonides.engine.write.echo_filter import REPEATED, EchoFilter
 from simonides.engine.write.evidence import settle
 from simonides.engine.write.origins import with_origins
-from simonides.engine.write.outcomes import Release, as_it_is, charged
+from simonides.engine.write.outcomes import Release, repeated_outcome, with_usage
 from simonides.engine.write.prepare import (
     NOT_WAITING,
     IndexTexts,
     PreparedBatch,
     QuotaCheck,
+    check_quotas,
     index_texts,
-    turned_away,
     within,
 )
 from simonides.engine.write.write_turn import WriteTurn
@@ -60,7 +60,7 @@ from simonides.policy.policy import Policy
 from simonides.retrieval.index.entry import index_text
 
 MAX_BATCH = 10_000
-"""Most drafts of one transaction; chosen: larger imports come in several."""
+"""Most drafts of one transaction; chosen: larger imports use several."""
 MANY_TEXTS = 30
 """Texts that are analysed and embedded in about a millisecond, measured: 30 µs for a sentence."""
 
@@ -68,24 +68,24 @@ MANY_TEXTS = 30
 class Writer:
     """Writes for one principal.
 
-    :meth:`judge`, :meth:`prepare` and :meth:`commit` are the steps, each with the value of the one
-    before. :meth:`write` and :meth:`write_judged` run them in a row.
+    :meth:`judge`, :meth:`prepare` and :meth:`commit` are the steps; each takes the result of the
+    one before. :meth:`write` and :meth:`write_judged` run them in order.
     """
 
     def __init__(
-        self, runtime: Runtime, principal: Principal, life: Incarnation | None = None
+        self, runtime: Runtime, principal: Principal, incarnation: Incarnation | None = None
     ) -> None:
         self._runtime = runtime
         self._principal = principal
-        self._life = life
-        self._echoes = Echoes(runtime, principal)
+        self._incarnation = incarnation
+        self._echoes = EchoFilter(runtime, principal)
 
-    async def in_this_life(self) -> Writer:
+    async def bound_to_incarnation(self) -> Writer:
         """Return a writer that stores nothing once the principal's owner is erased."""
-        if self._life is not None:
+        if self._incarnation is not None:
             return self
-        life = await life_of(self._runtime.store, self._principal.home.owner)
-        return Writer(self._runtime, self._principal, life)
+        incarnation = await life_of(self._runtime.store, self._principal.home.owner)
+        return Writer(self._runtime, self._principal, incarnation)
 
     def policy(self, scope: Scope) -> Policy:
         """Return the policy in force for a scope's org."""
@@ -99,7 +99,7 @@ class Writer:
         """Return drafts as candidates, in their order.
 
         Raises:
-            InvalidInput: If one is not storable; of several the field names the place.
+            InvalidInput: If a draft is not storable; the field names its place among several.
         """
         made = []
         for place, draft in enumerate(drafts):
@@ -122,19 +122,19 @@ class Writer:
         return rules_of(self.policy(self._principal.home))
 
     async def judge(self, candidates: Sequence[Candidate], *, fresh: bool = True) -> Judgements:
-        """First step: say what policy makes of each candidate of one proposal.
+        """First step: judge each candidate of one proposal by policy.
 
-        Policy admits a limited number of candidates that rules propose. An extracted candidate for
-        a scope that the principal may not write to is dropped, and the others proceed.
+        Policy limits the number of candidates that rules propose. An extracted candidate for a
+        scope that the principal may not write to is dropped; the others proceed.
 
         Args:
             candidates: At most :data:`MAX_BATCH`.
-            fresh: Whether echoes are looked for in the ledger as it is now, not as it was a few
-                seconds ago.
+            fresh: Whether echoes are found with the current prompt ledger, not one cached for up
+                to 5 s.
 
         Raises:
-            InvalidInput: If there are too many.
-            ScopeDenied: If a caller's own candidate is for such a scope.
+            InvalidInput: If there are more than :data:`MAX_BATCH`.
+            ScopeDenied: If the principal may not write to the scope of a caller's own candidate.
             StoreError: If the store cannot be read.
         """
         _check_size(candidates)
@@ -157,14 +157,14 @@ class Writer:
                 left -= 1
                 judgement = judgement if left >= 0 else Drop(judgement.candidate, (TOO_MANY,))
             if candidate.proposer in EXTRACTED and not isinstance(judgement, Drop):
-                judgement = await self._permitted(judgement)
+                judgement = await self._drop_if_denied(judgement)
             judged.append(judgement)
         return Judgements(tuple(judged), usage)
 
     async def _second_looks(
         self, candidates: Sequence[Candidate], echoes: Collection[int]
     ) -> tuple[Mapping[int, Sequence[Finding]], Usage]:
-        """Return what classifier and finder find in candidates, by place, and what it cost."""
+        """Return the findings of classifier and finder by candidate place, and their usage."""
         if not looks_again(self._runtime):
             return {}, NO_USAGE
         places = [
@@ -176,8 +176,8 @@ class Writer:
         looked = await second_looks(self._runtime, asked)
         return dict(zip(places, looked.findings, strict=True)), looked.usage
 
-    async def _permitted(self, judgement: Judgement) -> Judgement:
-        """Drop what was extracted for a scope that the principal may not write to."""
+    async def _drop_if_denied(self, judgement: Judgement) -> Judgement:
+        """Drop an extracted candidate for a scope that the principal may not write to."""
         try:
             await self.check_right(judgement.candidate.scope)
         except ScopeDenied:
@@ -194,49 +194,49 @@ class Writer:
         waiting: Mapping[int, str] = NOT_WAITING,
         check: QuotaCheck = QuotaCheck.ALL,
     ) -> PreparedBatch:
-        """Second step: do all that takes time before the owner's turn, in which others wait.
+        """Second step: do all slow work before the owner's turn, which blocks other writers.
 
         Args:
-            owner: Whose turn it will be. Rights are checked again under it.
-            judgements: What policy said.
+            owner: Owner of the write turn. Rights are checked again under it.
+            judgements: Result of :meth:`judge`.
             binding: The tombstones that bind; None for all.
-            release: The decision to store a held candidate; then it is the one judgement.
-            waiting: By place: the id of the held candidate that a judgement stores.
-            check: Which quotas the batch meets now.
+            release: The decision to store a held candidate; it is then the one judgement.
+            waiting: Place to id of the held candidate that a judgement stores.
+            check: Which quotas are checked.
 
         Raises:
-            StoreError: If the store could not; nothing was written.
+            StoreError: If the store failed; nothing was written.
         """
         runtime, policy, each = self._runtime, self.policy(owner), judgements.each
-        away = await turned_away(runtime, owner, each, policy.quotas, check)
-        if len(away) < len(each) or not each:
+        over_quota = await check_quotas(runtime, owner, each, policy.quotas, check)
+        if len(over_quota) < len(each) or not each:
             await note_policy(runtime, owner, policy)
-        each = await with_origins(runtime, self._principal, owner, each, away)
-        left = within(each, away)
+        each = await with_origins(runtime, self._principal, owner, each, over_quota)
+        left = within(each, over_quota)
         texts = [index_text(j.candidate) for j in left if isinstance(j, Commit)]
         ceiling = await may_embed(runtime, owner, len(set(texts)))
         indexed = await self._indexed(texts, has_vectors=ceiling is None)
-        spoken = ConsentMatcher([judgement.candidate for judgement in left], owner)
-        told = await self._told(owner)
+        matcher = ConsentMatcher([judgement.candidate for judgement in left], owner)
+        own_refusals = await self._own_refusals(owner)
         refusals = runtime.indexes.of(owner).refusals
-        if spoken and (refusals or told):
-            await runtime.aside(partial(spoken.refused, refusals, told))
+        if matcher and (refusals or own_refusals):
+            await runtime.aside(partial(matcher.refused, refusals, own_refusals))
         waits = any(isinstance(judgement, (Hold, Repeat)) for judgement in left)
         return PreparedBatch(
             owner=owner,
             policy=policy,
             judgements=each,
-            turned_away=away,
+            over_quota_by_place=over_quota,
             indexed=indexed.entries,
-            spoken=spoken,
+            consent_matcher=matcher,
             binding=binding,
-            # A global write goes by grants that stand with another owner than whose turn it is.
+            # The grants for a global write belong to another owner, so the turn cannot read them.
             granted=await self._grants_over(owner) if owner.org is None else (),
-            kept=await runtime.store.held(owner) if waits else (),
-            told=told,
+            held_before=await runtime.store.held(owner) if waits else (),
+            writer_refusals=own_refusals,
             release=release,
             waiting=waiting,
-            life=self._life,
+            incarnation=self._incarnation,
             usage=judgements.usage + Usage(embedded_texts=indexed.embedded),
             ceiling=ceiling,
         )
@@ -247,9 +247,10 @@ class Writer:
         is_long = len(texts) > MANY_TEXTS or (texts and runtime.indexes.indexer.is_slow)
         return await runtime.aside(work) if is_long else work()
 
-    async def _told(self, owner: Scope) -> Refusals:
-        """Return what the principal refused, where it writes for others; its own comes with the
-        turn.
+    async def _own_refusals(self, owner: Scope) -> Refusals:
+        """Return the principal's refusals if it writes for another owner.
+
+        The refusals of the turn's own owner are read under the turn.
         """
         home = self._principal.home.owner
         own = home == owner
@@ -269,8 +270,8 @@ class Writer:
         """Third step: take the owner's turn, and write the batch in one transaction.
 
         Args:
-            batch: What was prepared.
-            companion: What is written with it.
+            batch: Result of :meth:`prepare`.
+            companion: A write that commits with the batch.
 
         Returns:
             One outcome for each judgement, in their order; None if the companion's row had changed
@@ -278,12 +279,14 @@ class Writer:
 
         Raises:
             IdempotencyMismatch: If a key names a write with other content; nothing was written.
-            StoreError: If the store could not; nothing was written.
+            StoreError: If the store failed; nothing was written.
         """
         runtime = self._runtime
-        if companion is None and batch.is_turned_away:
-            away = tuple(batch.turned_away[place] for place in range(len(batch.judgements)))
-            return charged(away, batch.usage, None)
+        if companion is None and batch.is_all_over_quota:
+            over_quota = tuple(
+                batch.over_quota_by_place[place] for place in range(len(batch.judgements))
+            )
+            return with_usage(over_quota, batch.usage, None)
         turn = WriteTurn(runtime, self._principal, batch, companion)
         committed = await turn.commit()
         turn.index.follow(committed)
@@ -293,17 +296,17 @@ class Writer:
         if turn.has_raced:
             return None
         runtime.part(Counters).wrote(turn.outcomes, [each.candidate for each in batch.judgements])
-        return charged(await self._with_repeated(turn), batch.usage, batch.ceiling)
+        return with_usage(await self._with_repeated(turn), batch.usage, batch.ceiling)
 
     async def _with_repeated(self, turn: WriteTurn) -> tuple[Outcome, ...]:
-        """Return the outcomes; those of writes that were done before show the memory as it is."""
+        """Return the outcomes; those of repeated writes show the memory's current state."""
         repeated = turn.repeated
         if not repeated:
             return tuple(turn.outcomes)
         rows = await self._runtime.store.get(turn.batch.owner, list(repeated.values()))
         found = {row.id: decode(row) for row in rows}
         return tuple(
-            as_it_is(outcome, found.get(repeated[place])) if place in repeated else outcome
+            repeated_outcome(outcome, found.get(repeated[place])) if place in repeated else outcome
             for place, outcome in enumerate(turn.outcomes)
         )
 
@@ -312,20 +315,20 @@ class Writer:
 
         Raises:
             InvalidInput: If they belong to several owners, or are more than :data:`MAX_BATCH`.
-            ScopeDenied: If the principal may not write where one of them belongs.
-            StoreError: If the store could not; then nothing was written.
+            ScopeDenied: If the principal may not write to the scope of one.
+            StoreError: If the store failed; nothing was written.
         """
         if not candidates:
             return ()
         _check_size(candidates)
-        if self._life is None and self._takes_time(candidates):
-            return await (await self.in_this_life()).write(candidates)
+        if self._incarnation is None and self._is_slow(candidates):
+            return await (await self.bound_to_incarnation()).write(candidates)
         owner = _one_owner(candidates)
         judgements = await self.judge(candidates, fresh=False)
         return await self.commit(await self.prepare(owner, judgements))
 
-    def _takes_time(self, candidates: Sequence[Candidate]) -> bool:
-        """Whether the owner may well be erased between the request and the turn."""
+    def _is_slow(self, candidates: Sequence[Candidate]) -> bool:
+        """Whether the steps are slow enough for an erasure to happen between request and turn."""
         is_slow = self._runtime.indexes.indexer.is_slow or len(candidates) > MANY_TEXTS
         return is_slow or looks_again(self._runtime)
 
@@ -334,10 +337,10 @@ class Writer:
     ) -> tuple[Outcome, ...]:
         """Prepare and commit judged candidates, in one transaction for each owner.
 
-        What is refused is recorded with the principal's own memories.
+        Dropped judgements are recorded with the principal's own owner.
 
         Args:
-            judgements: In the order of the outcomes that are returned.
+            judgements: In the order of the returned outcomes.
             binding: The tombstones of the principal's owner that bind; None for all.
         """
         home, usage = self._principal.home.owner, judgements.usage
@@ -354,7 +357,7 @@ class Writer:
         return tuple(outcomes[place] for place in range(len(judgements.each)))
 
     async def tombstoned(self, candidates: Sequence[Candidate]) -> frozenset[bytes]:
-        """Return the fingerprints of candidates that are tombstones of the principal's owner."""
+        """Return the candidates' fingerprints that are tombstones of the principal's owner."""
         return await tombstoned(self._runtime.store, self._principal.home.owner, candidates)
 
     async def check_right(self, scope: Scope) -> None:
@@ -367,7 +370,7 @@ class Writer:
                 scope.path,
                 "write",
                 "a principal writes to its own scope; org scope takes the org_write grant, "
-                "global an administrator",
+                "global scope an administrator",
             )
 
     async def _grants_over(self, scope: Scope) -> tuple[Grant, ...]:
@@ -387,6 +390,7 @@ def _one_owner(candidates: Sequence[Candidate]) -> Scope:
     for place, candidate in enumerate(candidates):
         if candidate.scope.owner != owner:
             raise InvalidInput(
-                f"drafts[{place}].scope", "a batch is one transaction and so of one owner"
+                f"drafts[{place}].scope",
+                "belongs to another owner; a batch is one transaction of one owner",
             )
     return owner

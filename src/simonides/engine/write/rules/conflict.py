@@ -1,10 +1,9 @@
-"""Which of two statements that cannot both stand is believed.
+"""Decides which of two conflicting statements is kept.
 
-An explicit correction always is. Under one key, and in one functional slot, the newer is if it is
-at least as confident. Where nobody has declared whether a slot holds one value or several, only a
-clear gap of confidence decides; otherwise both stay, and a person is asked if they come from
-different sources. :func:`weigh` is what a judge of free text, too, has two statements go through
-that it holds to be contradictory.
+An explicit correction always wins. Under one key, or in one functional slot, the newer statement
+wins if it is at least as confident. If a slot is not declared to hold one value or several, only
+a clear gap of confidence decides. Otherwise both stay, and a review is opened if their sources
+differ. :func:`weigh` also decides between free texts that were judged to be contradictory.
 """
 
 from __future__ import annotations
@@ -28,27 +27,28 @@ from simonides.engine.write.rules.results import (
 from simonides.engine.write.rules.versions import superseded
 
 ROUNDING = 1e-9
-"""Less than any difference of confidences that is meant: 0.9 - 0.7 is not quite 0.2."""
+"""Tolerance for floating-point errors in confidences: 0.9 - 0.7 is not quite 0.2."""
 
 
 def contend(approved: Approved, standing: Memory, moment: Moment) -> Resolution:
-    """Decide between a newcomer and what stands under its key or in its functional slot."""
+    """Decide between a candidate and the memory under its key or in its functional slot."""
     candidate = approved.candidate
     if candidate.source.is_correction:
         return supersede(approved, standing, moment, "correction")
-    if _is_outsider(approved, standing):
+    if _is_external(approved, standing):
         return touch(approved, standing, moment, "less_trusted")
     if candidate.confidence >= confidence_at(standing, moment.now):
         return supersede(approved, standing, moment, "newer_and_as_confident")
     return touch(approved, standing, moment, "less_confident")
 
 
-def contend_with_all(approved: Approved, rivals: Sequence[Memory], moment: Moment) -> Resolution:
-    """Decide between a newcomer and all values of its functional slot, the strongest first.
+def contend_with_all(approved: Approved, values: Sequence[Memory], moment: Moment) -> Resolution:
+    """Decide between a candidate and all values of its functional slot, the strongest first.
 
-    There may be several from before the predicate was declared functional: they give way together.
+    Several values may date from before the predicate was declared functional; all are superseded
+    together.
     """
-    strongest, *others = rivals
+    strongest, *others = values
     resolution = contend(approved, strongest, moment)
     if resolution.kind is not OutcomeKind.SUPERSEDED:
         return resolution
@@ -64,25 +64,25 @@ def weigh(
     *,
     asks_the_same: bool = False,
 ) -> Resolution:
-    """Decide between two statements that contradict each other and have neither key nor
-    functional slot in common: by a clear gap of confidence, else by a person, if they come from
-    different sources; who fills one slot twice may mean both.
+    """Decide between contradicting statements that share neither a key nor a functional slot.
 
-    What comes from outside displaces nothing that does not.
+    A clear gap of confidence decides. Otherwise both stay, and a review is opened if their sources
+    differ; one source that gives two values may mean both. External text never replaces other
+    text.
 
     Args:
-        approved: The newcomer.
-        standing: What it contradicts.
-        moment: When, and where ids come from.
-        gap: Difference of confidence from which on the stronger is believed.
-        asks_the_same: Whether a person is asked though both come from one source.
+        approved: The candidate.
+        standing: The memory that it contradicts.
+        moment: Time of the decision, and source of ids.
+        gap: Least difference of confidence that decides.
+        asks_the_same: Whether a review is opened even if both have the same source.
     """
     candidate = approved.candidate
     if candidate.source.is_correction:
         return supersede(approved, standing, moment, "correction")
     lead = candidate.confidence - confidence_at(standing, moment.now)
     if abs(lead) + ROUNDING >= gap:
-        if lead > 0 and not _is_outsider(approved, standing):
+        if lead > 0 and not _is_external(approved, standing):
             return supersede(approved, standing, moment, "more_confident")
         if lead < 0:
             return touch(approved, standing, moment, "less_confident")
@@ -95,30 +95,29 @@ def weigh(
 
 
 def oppose(approved: Approved, opposed: Opposed, moment: Moment, gap: float) -> Resolution:
-    """Decide between a newcomer and what it was judged to update or to contradict.
+    """Decide between a candidate and the memories that it was judged to update or to contradict.
 
-    An update is dealt with as another value of a functional slot is. Of a contradiction a clear
-    gap of confidence decides, else a person, whoever said both: that nothing says which of two
-    plain statements is meant is all the more so where they come from one mouth.
+    An update is treated like another value of a functional slot. A contradiction is decided by a
+    clear gap of confidence, else by a review, even if both have the same source.
 
     Args:
-        approved: The newcomer.
-        opposed: What it stands against, and how.
-        moment: When, and where ids come from.
+        approved: The candidate.
+        opposed: The memories that it opposes, and the relation.
+        moment: Time of the decision, and source of ids.
         gap: As for :func:`weigh`.
     """
-    verdict, rivals = opposed
+    verdict, others = opposed
     if verdict.relation is Relation.UPDATE:
         now = moment.now
         strongest_first = sorted(
-            rivals, key=lambda m: (confidence_at(m, now), m.known_from), reverse=True
+            others, key=lambda m: (confidence_at(m, now), m.known_from), reverse=True
         )
         resolution = contend_with_all(approved, strongest_first, moment)
     else:
-        resolution = weigh(approved, rivals[0], moment, gap, asks_the_same=True)
+        resolution = weigh(approved, others[0], moment, gap, asks_the_same=True)
     return replace(resolution, reasons=(*resolution.reasons, verdict.reason))
 
 
-def _is_outsider(approved: Approved, standing: Memory) -> bool:
+def _is_external(approved: Approved, standing: Memory) -> bool:
     outside = approved.candidate.label.trust is Trust.EXTERNAL
     return outside and standing.trust is not Trust.EXTERNAL

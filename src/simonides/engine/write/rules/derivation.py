@@ -1,4 +1,4 @@
-"""Labels travel: what is derived from memories is never more than they are."""
+"""Label inheritance: a derived memory is never more trusted or less restricted than its parents."""
 
 from __future__ import annotations
 
@@ -11,37 +11,36 @@ from simonides.domain.writing.decision import Candidate
 from simonides.ports import OwnerView
 
 PURPOSES_DIFFER = "purposes_differ"
-"""Mark of what was made of memories for different purposes: nobody may read it."""
+"""Mark of a candidate derived from memories with different purposes: no reader may see it."""
 
-BORROWING = frozenset({Trust.AGENT, Trust.TOOL})
-"""Trust of those who pass on what they have read."""
+REPEATING_TRUST = frozenset({Trust.AGENT, Trust.TOOL})
+"""Trust levels of writers that may repeat text they have read."""
 
 _UNKNOWN = Label(Trust.EXTERNAL)
-"""Label of a parent that does not stand in the owner's view: of unknown origin."""
+"""Label of a parent that is not in the owner's view: its origin is unknown."""
 
 
 def inherited(candidate: Candidate, view: OwnerView, now: datetime) -> Candidate:
-    """Return a candidate with the label that its parents leave it.
+    """Return a candidate with the label that it inherits from its parents.
 
-    It has the least trust, the strictest sensitivity and the narrowest audience of itself and its
-    parents, and no more confidence than the weakest of them. The purpose that one of them was given
-    for binds it too; where they are for different ones it gets the mark :data:`PURPOSES_DIFFER`.
-    A parent that does not stand here (unknown, forgotten, superseded, another owner's) is an
-    unknown origin: the result is external. A promoted copy is no derivation and keeps its label.
+    It gets the least trust, strictest sensitivity and narrowest audience among itself and its
+    parents. Its confidence is at most that of the weakest one. It also gets their purpose; if their
+    purposes differ, it gets the mark :data:`PURPOSES_DIFFER`. A parent that is not live here
+    (unknown, forgotten, superseded, another owner's) makes the candidate external. A promoted copy
+    is no derivation and keeps its label.
 
-    What comes in the name of an agent or a tool and says again what stands as external text is
-    derived from that, though nobody says so: it becomes one of its parents. Only the user lends a
-    text his own authority, by stating it.
+    If an agent or a tool repeats stored external text, that text becomes a parent too. Only the
+    user can give a text more trust, by stating it.
 
     Args:
-        candidate: What is proposed.
-        view: What stands, what this turn has resolved so far included.
-        now: When: what is left of the parents' confidence counts.
+        candidate: The proposed candidate.
+        view: Stored memories, with this turn's changes so far.
+        now: Time at which the parents' decayed confidence is computed.
     """
     if candidate.origin.memory is not None:
         return candidate
-    if candidate.label.trust in BORROWING:
-        candidate = _known_again(candidate, view)
+    if candidate.label.trust in REPEATING_TRUST:
+        candidate = _with_repeated_source(candidate, view)
     if not candidate.parents:
         return candidate
     parents = [view.by_id(id) for id in candidate.parents]
@@ -58,8 +57,7 @@ def inherited(candidate: Candidate, view: OwnerView, now: datetime) -> Candidate
     )
 
 
-def _known_again(candidate: Candidate, view: OwnerView) -> Candidate:
-    """Return a candidate with the external text that it says again among its parents."""
+def _with_repeated_source(candidate: Candidate, view: OwnerView) -> Candidate:
     for text in (candidate.content, candidate.quote):
         source = view.from_outside(text) if text is not None else None
         if source is not None and source.id not in candidate.parents:

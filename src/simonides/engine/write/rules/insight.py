@@ -1,4 +1,4 @@
-"""When an insight still rests on enough of its evidence."""
+"""Decides whether an insight has enough evidence left."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INSIGHT = "insight"
 
 
 def is_standing(memory: Memory | None, now: datetime) -> bool:
-    """Whether a memory still is evidence: not contradicted, not superseded, not expired."""
+    """Whether a memory still counts as evidence: not contradicted, superseded or expired."""
     if memory is None or memory.is_expired(now):
         return False
     return memory.status in (Status.ACTIVE, Status.STALE)
@@ -22,12 +22,12 @@ def is_standing(memory: Memory | None, now: datetime) -> bool:
 def is_borne_out(
     insight: Memory, evidence: Iterable[Memory | None], least: int, now: datetime
 ) -> bool:
-    """Whether enough evidence of an insight is left, with every number, date and name in it.
+    """Whether enough evidence is left, and it contains every number, date and name of the insight.
 
     Args:
         insight: The insight.
         evidence: Its parents; None for each that is gone.
-        least: The number of memories that it must rest on.
+        least: Least number of supporting memories.
         now: The clock.
     """
     left = [memory for memory in evidence if memory is not None and is_standing(memory, now)]

@@ -1,7 +1,8 @@
-"""The two dear gates: text that is all but the same, and text that means the same.
+"""The two expensive gates: near-identical text, and text with the same meaning.
 
-What the owner's index finds is only a candidate. One rule decides (``language.sameness``): no
-cosine makes two texts one that differ in a word which tells.
+The owner's index only finds candidates. One rule decides
+(:mod:`simonides.text.similarity.same_statement`): two texts that differ in a significant word are
+never the same statement, however high their cosine.
 """
 
 from __future__ import annotations
@@ -23,39 +24,39 @@ from simonides.text.similarity.same_statement import (
 
 NEAR_TEXT = "near_text"
 NEAR_MEANING = "near_meaning"
-"""Reasons: which of the two gates found a repetition."""
+"""Reasons: the gate that found a repetition."""
 
 
 class Near(NamedTuple):
-    """What stands near a text.
+    """Result of the two gates for a text.
 
     Attributes:
-        same: What it repeats, or None.
-        gate: By which gate; empty if by none.
-        beside: What has the same terms and yet says something else, or None.
+        same: The memory that it repeats, or None.
+        gate: The gate that found it; empty if none did.
+        different: A memory with similar terms that makes another statement, or None.
     """
 
     same: Memory | None = None
     gate: str = ""
-    beside: Memory | None = None
+    different: Memory | None = None
 
 
 NOTHING_NEAR = Near()
 
 
-def look_around(candidate: Candidate, view: OwnerView, shape: Shape, gates: GateRules) -> Near:
-    """Take a text through both gates, the second only if the first does not decide.
+def find_near(candidate: Candidate, view: OwnerView, shape: Shape, gates: GateRules) -> Near:
+    """Apply both gates to a text, the second only if the first does not decide.
 
     Args:
         candidate: Free text.
-        view: What stands.
-        shape: Of the candidate.
+        view: Stored memories, with this turn's changes so far.
+        shape: Terms and vector of the candidate.
         gates: The thresholds.
     """
     place, kind = candidate.place, candidate.kind
     found = view.near_text(place, kind, shape)
     if not found:
-        return NOTHING_NEAR  # and nothing nearest, which is among them
+        return NOTHING_NEAR  # The nearest by vector are a subset of these.
     said, alike = read(candidate.content), set[str]()
     for memory in found:
         other = read(memory.content)
@@ -63,19 +64,18 @@ def look_around(candidate: Candidate, view: OwnerView, shape: Shape, gates: Gate
             return Near(memory, NEAR_TEXT)
         if mean_the_same(said, other):
             alike.add(memory.id)
-    # Vectors are dear: they are asked only about what the rule lets pass.
+    # Vector search is expensive: it runs only if the rule accepts some text.
     if alike and shape.vector:
         for memory, _ in view.nearest(place, kind, shape, gates.near_meaning):
             if memory.id in alike:
                 return Near(memory, NEAR_MEANING)
-    return Near(beside=found[0])
+    return Near(different=found[0])
 
 
 def repeated(memory: Memory, view: OwnerView, shape: Shape) -> Memory | None:
-    """Return an earlier memory that says the same as one that stands, or None.
+    """Return an earlier memory that makes the same statement as a stored one, or None.
 
-    Only what the first gates hold to be one statement: equal in normal form, or in all telling
-    words.
+    The two must be equal in normal form, or in all significant words.
     """
     place, said = memory.place, read(memory.content)
     same = view.by_hash(place, memory.content_hash)
@@ -88,15 +88,15 @@ def repeated(memory: Memory, view: OwnerView, shape: Shape) -> Memory | None:
 
 
 def no_news(candidate: Candidate, view: OwnerView, shape: Shape, least: float) -> Memory | None:
-    """Return a memory that tells all that an inferred text does, or None.
+    """Return a memory that contains all information of an inferred text, or None.
 
-    What a user or a tool has stated is never held to be no news.
+    It is always None for statements of a user or a tool.
 
     Args:
         candidate: Free text.
-        view: What stands.
-        shape: Of the candidate.
-        least: Jaccard index above which the two must overlap besides.
+        view: Stored memories, with this turn's changes so far.
+        shape: Terms and vector of the candidate.
+        least: The Jaccard index of the two must also be above this.
     """
     if candidate.label.trust not in (Trust.AGENT, Trust.EXTERNAL):
         return None

@@ -1,7 +1,6 @@
-"""What a turn has resolved so far, laid over what stood when it began.
+"""An overlay of a turn's own changes over the memories stored before it.
 
-One batch may say the same thing twice or correct itself; its later statements must meet the
-earlier ones.
+One batch may repeat or correct its own statements, so later ones must see the earlier ones.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ from simonides.text.similarity.passages import Passages
 
 
 class Pending:
-    """An :class:`~simonides.ports.OwnerView` that also sees this turn's own resolutions.
+    """An :class:`~simonides.ports.OwnerView` that also includes this turn's own resolutions.
 
     Attributes:
-        shapes: Of the free texts that it adds, by id.
+        shapes: Id to terms and vector of each free text that the turn adds.
     """
 
     def __init__(self, standing: OwnerView, own_texts: NearTexts | None = None) -> None:
-        """Lay a turn over what stands.
+        """Start an empty overlay.
 
         Args:
-            standing: What stands.
-            own_texts: Where the turn's own texts are to be found by the near gates; None for a
-                turn of one candidate, which has none to meet.
+            standing: The memories stored before the turn.
+            own_texts: Index of the turn's own texts for the near gates; None for a turn of one
+                candidate, which has no earlier texts.
         """
         self._standing = standing
         self._own_texts = own_texts
@@ -60,22 +59,22 @@ class Pending:
 
     @property
     def restated(self) -> tuple[Memory, ...]:
-        """Standing memories with the last state that the turn gave them."""
+        """Stored memories, each with the last state that the turn gave it."""
         return tuple(self._restated.values())
 
     @property
     def retagged(self) -> tuple[Memory, ...]:
-        """Those of the restated that go on with other tags, and so are found by other words."""
+        """The restated memories with changed tags, whose index entries change with them."""
         before = ((memory, self._standing.by_id(memory.id)) for memory in self.restated)
         return tuple(now for now, old in before if old is not None and old.tags != now.tags)
 
     @property
     def reviews(self) -> tuple[Review, ...]:
-        """What a person is to be asked, in order."""
+        """New reviews, in order."""
         return tuple(self._reviews)
 
     def take(self, resolution: Resolution, shape: Shape | None = None) -> None:
-        """Take in what one candidate came to, and by what its text is to be found."""
+        """Add the resolution of one candidate, with the terms and vector of its text."""
         if resolution.review is not None:
             self._reviews.append(resolution.review)
         for memory in resolution.added:
@@ -88,21 +87,21 @@ class Pending:
                 if self._own_texts is not None:
                     self._own_texts.add(memory.id, shape)
         for memory in resolution.restated:
-            # A memory that this very turn added has had no other state yet.
+            # A memory that this turn added is written once, with its last state.
             known = self._added if memory.id in self._added else self._restated
             known[memory.id] = memory
 
     def restate(self, memory: Memory) -> None:
-        """Take in another state of a memory that no candidate came to."""
+        """Add a state change that is not the resolution of a candidate."""
         known = self._added if memory.id in self._added else self._restated
         known[memory.id] = memory
 
     def touched(self, id: str) -> bool:
-        """Whether the turn has given a standing memory another state."""
+        """Whether the turn has changed the state of a stored memory."""
         return id in self._restated
 
-    def stands(self, id: str) -> bool:
-        """Whether a memory that the turn added stands so far."""
+    def has_added_live(self, id: str) -> bool:
+        """Whether the turn added a memory, and it is still live."""
         added = self._added.get(id)
         return added is not None and added.status.is_live
 

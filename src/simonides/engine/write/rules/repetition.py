@@ -1,8 +1,7 @@
-"""What a repetition adds to what stands: weight, confirmation, or something new about it.
+"""Applies a repetition to the stored memory: new times, confirmation, label or evidence.
 
-Content that is said again makes no new memory. A label that is stricter than the one in force,
-and evidence that was missing, belong to the content version, which never changes: for those a
-version follows.
+Repeated content makes no new memory. A stricter label and new evidence are part of the content
+version, which is immutable, so they make a new version.
 """
 
 from __future__ import annotations
@@ -20,22 +19,24 @@ from simonides.domain.writing.decision import Approved, Candidate, Proposer
 from simonides.engine.write.rules.versions import echoed, renewed
 
 MAX_METADATA_BYTES = 16 * 1024
-"""Longest metadata as canonical JSON: what is gathered keeps to it too."""
+"""Most bytes of metadata as canonical JSON; merged metadata keeps to it too."""
 
 
 def is_trusted(candidate: Candidate, standing: Memory) -> bool:
-    """Whether a repetition may change what weighs: it is at least as trusted as what stands. What
-    came from outside gains by nobody's repetition but the user's own.
+    """Whether a repetition is trusted enough to change confidence, importance or evidence.
+
+    It must be at least as trusted as the stored memory. External text needs the user's own
+    repetition.
     """
     least = Trust.USER if standing.trust is Trust.EXTERNAL else standing.trust
     return candidate.label.trust.rank >= least.rank
 
 
 def said_again(approved: Approved, standing: Memory, moment: Moment) -> Memory:
-    """Return the state of a memory after its text was said again.
+    """Return the state of a memory after its text was repeated.
 
-    The higher confidence stays, with its source; of two equal ones the more trusted. An
-    independent witness verifies it, and so does the user who corrects it to what it says.
+    The higher confidence is kept, with its source; if equal, the more trusted. The memory counts
+    as verified if an independent source repeats it, or the user corrects it to its own text.
     """
     candidate = approved.candidate
     trusted = is_trusted(candidate, standing)
@@ -55,10 +56,10 @@ def said_again(approved: Approved, standing: Memory, moment: Moment) -> Memory:
 
 
 def independent(candidate: Candidate, standing: Memory) -> bool:
-    """Whether a repetition confirms: another source or another speaker says the same.
+    """Whether a repetition confirms the memory: it comes from another source or speaker.
 
-    A person who repeats himself is no second witness, whether he states or corrects; nor is an
-    agent that repeats its user, who is more trusted.
+    A user who repeats a statement does not confirm it, whether by stating or correcting. Nor does
+    an agent that repeats its user: it is less trusted.
     """
     if not is_trusted(candidate, standing):
         return False
@@ -70,21 +71,21 @@ def independent(candidate: Candidate, standing: Memory) -> bool:
 
 
 def news(candidate: Candidate, standing: Memory) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """Return what a repetition tells that the standing version does not.
+    """Return the fields that a repetition adds to the stored version.
 
-    Anyone may make a label stricter; evidence, and the key of free text, come only from those who
-    are at least as trusted.
+    Any writer may make the label stricter. Only an equally trusted writer may add evidence, or a
+    key to free text.
 
     Returns:
-        The fields of the content version that change, and why: none of either for a plain
+        The changed fields of the content version, and the reasons; both empty for a plain
         repetition.
     """
     strict = join((standing.label, candidate.label)).sensitivity
     changes: dict[str, Any] = {}
     reasons: list[str] = []
-    # What a correction names keeps its key or has none: another chain may hold the correction's.
+    # A corrected memory does not get the correction's key: another chain may have it.
     if candidate.replaces is None and candidate.key is not None and standing.key is None:
-        # The life that a repetition gives is its own category's.
+        # The repetition's expiry is that of its own category, so the category changes too.
         changes |= {"key": candidate.key, "category": candidate.category}
         reasons.append("now_keyed")
     if strict is not standing.sensitivity:
@@ -101,9 +102,7 @@ def news(candidate: Candidate, standing: Memory) -> tuple[Mapping[str, Any], tup
 
 
 def _own_words(candidate: Candidate) -> dict[str, Any]:
-    """Return what belongs to a statement that its user has made his own: what the outside had put
-    beside the words is not his.
-    """
+    """Return all fields of external text that the user has stated: none of the old ones stays."""
     return {
         "quote": candidate.quote,
         "origin": candidate.origin,
@@ -127,7 +126,7 @@ def _evidence(candidate: Candidate, standing: Memory) -> dict[str, Any]:
         found |= {"quote": candidate.quote, "origin": candidate.origin}
     if standing.triple is None and candidate.triple is not None:
         found["triple"] = candidate.triple
-    # What extraction notes is about its own quote; what callers and imports give, about the fact.
+    # Extracted metadata describes its own quote; metadata of callers and imports, the fact.
     extracted = candidate.proposer in (Proposer.RULES, Proposer.MODEL)
     if not extracted or "quote" in found:
         gathered = {**candidate.metadata, **standing.metadata}

@@ -1,14 +1,18 @@
-"""What becomes of an approved candidate among what stands: gates, then conflict.
+"""Decides how an approved candidate relates to the stored memories: gates first, then conflict.
 
-Order of the gates, cheapest first: the memory that a correction names, or what stands of its
-chain by now; a verbatim turn by its place in its session; a keyed fact by its key; a fact of a
-functional slot by subject and predicate; text by the hash of its normalised form; then text that is
-all but the same, and text that means the same (``near.py``).
-All compare within one place: one scope, and there what the same agents may see for the same
-purpose. Where a gate finds a memory that says the same it is a repetition (``repetition.py``). What
-shares a key or a slot with another value is in conflict with it (``conflict.py``), unless the
-predicate is declared to have several values. What is left is new; what was inferred and tells
-nothing that is not there is dropped.
+The gates, cheapest first:
+
+1. the memory that a correction names, or the live version of its chain;
+2. a verbatim turn, by its place in its session;
+3. a keyed fact, by its key;
+4. a fact of a functional slot, by subject and predicate;
+5. text, by the hash of its normalised form;
+6. near-identical text, then text with the same meaning (``near.py``).
+
+All gates compare within one place: one scope, one audience, one purpose. A gate that finds the
+same statement makes the candidate a repetition (``repetition.py``). Another value under the same
+key or slot is a conflict (``conflict.py``), unless the predicate is declared multi-valued. An
+inferred text without new information is dropped. Any other candidate is new.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ from simonides.engine.write.rules.conflict import (
 from simonides.engine.write.rules.near import (
     NEAR_TEXT,
     NOTHING_NEAR,
-    look_around,
+    find_near,
     no_news,
 )
 from simonides.engine.write.rules.repetition import is_trusted
@@ -48,7 +52,7 @@ from simonides.text.similarity.same_statement import are_the_same, read
 __all__ = ["BUILT_IN", "Resolution", "resolve"]
 
 BUILT_IN = LongTermRules()
-"""Where nothing is declared."""
+"""Rules of a policy that declares no slots."""
 
 
 def resolve(
@@ -59,15 +63,15 @@ def resolve(
     shape: Shape | None = None,
     look: OppositionLook | None = None,
 ) -> Resolution:
-    """Decide what becomes of a candidate; the outcome's first reason names what decided.
+    """Resolve a candidate; the first reason of the result names the gate or rule that decided.
 
     Args:
-        approved: What passed every guard.
-        view: What stands, what this turn has resolved so far included.
-        moment: When, and where ids come from.
+        approved: A candidate that passed every guard.
+        view: Stored memories, with this turn's changes so far.
+        moment: Time of the decision, and source of ids.
         rules: Thresholds, and which slots hold one value or several.
-        shape: What free text is compared by; None leaves the near gates out.
-        look: Finds what free text stands against; None looks for nothing.
+        shape: Terms and vector of free text; None skips the near gates.
+        look: Finds memories that free text updates or contradicts; None skips the search.
     """
     candidate = approved.candidate
     named = _named(candidate, view)
@@ -80,14 +84,14 @@ def resolve(
     if candidate.key is not None:
         return _keyed(approved, view, moment, candidate.key)
     if _predicate(candidate) in rules.slots.functional:
-        rivals = _rivals(candidate, view, moment)
-        if rivals:
-            return _slotted(approved, rivals, moment)
+        values = _slot_values(candidate, view, moment)
+        if values:
+            return _functional_value(approved, values, moment)
     return _free_text(approved, view, moment, rules, shape, look)
 
 
 def _named(candidate: Candidate, view: OwnerView) -> Memory | None:
-    """What a correction is about: the memory that it names, or what followed that one."""
+    """Return the memory that a correction names, or the live version that replaced it."""
     named = None if candidate.replaces is None else view.by_id(candidate.replaces)
     if named is None and candidate.replaces_root is not None:
         return view.by_root(candidate.replaces_root)
@@ -109,7 +113,7 @@ def _keyed(approved: Approved, view: OwnerView, moment: Moment, key: str) -> Res
     candidate = approved.candidate
     standing = view.by_key(candidate.place, key)
     if standing is None:
-        return _named_anew(approved, view, moment) or create(approved, moment, "new_key")
+        return _keyed_text(approved, view, moment) or create(approved, moment, "new_key")
     if standing.is_expired(moment.now):
         return replace(
             supersede(approved, standing, moment, "previous_expired"), kind=OutcomeKind.CREATED
@@ -119,10 +123,10 @@ def _keyed(approved: Approved, view: OwnerView, moment: Moment, key: str) -> Res
     return contend(approved, standing, moment)
 
 
-def _named_anew(approved: Approved, view: OwnerView, moment: Moment) -> Resolution | None:
-    """Give a key to free text that says the same, unless the one who names it is less trusted."""
+def _keyed_text(approved: Approved, view: OwnerView, moment: Moment) -> Resolution | None:
+    """Give the key to free text with the same content, unless the candidate is less trusted."""
     candidate = approved.candidate
-    for standing in _alike(candidate, view):
+    for standing in _same_text(candidate, view):
         if standing.key is None and is_trusted(candidate, standing):
             return repeat(approved, standing, moment, "same_text")
     return None
@@ -132,29 +136,29 @@ def _predicate(candidate: Candidate) -> str | None:
     return None if candidate.triple is None else normalise(candidate.triple.predicate)
 
 
-def _rivals(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[Memory]:
-    """What stands in the slot of a candidate, the strongest and newest first."""
+def _slot_values(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[Memory]:
+    """Return the memories in the slot of a candidate, the most confident and newest first."""
     if candidate.triple is None:
         return ()
     found = view.by_slot(candidate.place, candidate.triple)
-    rivals = [memory for memory in found if memory.kind is candidate.kind]
+    values = [memory for memory in found if memory.kind is candidate.kind]
     now = moment.now
-    return sorted(rivals, key=lambda m: (confidence_at(m, now), m.known_from), reverse=True)
+    return sorted(values, key=lambda m: (confidence_at(m, now), m.known_from), reverse=True)
 
 
-def _slotted(approved: Approved, rivals: Sequence[Memory], moment: Moment) -> Resolution:
-    """Repeat, or contend with, the value of a functional slot."""
+def _functional_value(approved: Approved, values: Sequence[Memory], moment: Moment) -> Resolution:
+    """Repeat the value of a functional slot, or contend with it."""
     candidate = approved.candidate
     text_hash = content_hash(candidate.content)
-    for rival in rivals:
-        if rival.content_hash == text_hash:
-            return repeat(approved, rival, moment, "same_text")
+    for value in values:
+        if value.content_hash == text_hash:
+            return repeat(approved, value, moment, "same_text")
     if not candidate.source.is_correction:
         said = read(candidate.content)
-        for rival in rivals:
-            if are_the_same(said, read(rival.content)):
-                return repeat(approved, rival, moment, NEAR_TEXT)
-    return contend_with_all(approved, rivals, moment)
+        for value in values:
+            if are_the_same(said, read(value.content)):
+                return repeat(approved, value, moment, NEAR_TEXT)
+    return contend_with_all(approved, values, moment)
 
 
 def _free_text(
@@ -166,51 +170,50 @@ def _free_text(
     look: OppositionLook | None,
 ) -> Resolution:
     candidate = approved.candidate
-    alike = _alike(candidate, view)
+    alike = _same_text(candidate, view)
     if alike:
         return repeat(approved, alike[0], moment, "same_text")
     near = NOTHING_NEAR
-    # Who corrects means what he says, be it all but what stands.
+    # A correction is meant exactly, even if it is near-identical to the stored text.
     if shape is not None and not candidate.source.is_correction:
-        near = look_around(candidate, view, shape, rules.gates)
+        near = find_near(candidate, view, shape, rules.gates)
     if near.same is not None:
         return repeat(approved, near.same, moment, near.gate)
     others = _other_values(candidate, view, moment)
     if others:
-        return _beside(approved, others, moment, rules)
+        return _another_value(approved, others, moment, rules)
     whole = None if shape is None else no_news(candidate, view, shape, rules.gates.no_news)
     if whole is not None:
         return Resolution(OutcomeKind.DROPPED, whole, reasons=("no_news",))
     additive = _predicate(candidate) in rules.slots.multi_valued
     opposed = None
     if look is not None and shape is not None and not additive:
-        opposed = look(candidate, shape, near.beside)
+        opposed = look(candidate, shape, near.different)
     if opposed is not None:
         return oppose(approved, opposed, moment, rules.gates.confidence_gap)
-    if near.beside is not None:
+    if near.different is not None:
         return create(approved, moment, "beside_near_text", OutcomeKind.COEXISTS)
     return create(approved, moment, "new_text")
 
 
 def _other_values(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[Memory]:
-    """What stands in the slot of a candidate with another value."""
     if candidate.triple is None:
         return ()
     value = normalise(candidate.triple.object)
     return [
-        rival
-        for rival in _rivals(candidate, view, moment)
-        if rival.triple is not None and normalise(rival.triple.object) != value
+        memory
+        for memory in _slot_values(candidate, view, moment)
+        if memory.triple is not None and normalise(memory.triple.object) != value
     ]
 
 
-def _beside(
+def _another_value(
     approved: Approved, others: Sequence[Memory], moment: Moment, rules: LongTermRules
 ) -> Resolution:
     """Decide on one more value of a slot that is not declared functional.
 
-    One that is declared to have several values gets it. So does one that has several already: who
-    put them there has shown that they do not exclude each other.
+    The value is added if the slot is declared multi-valued, or holds several values already: those
+    show that its values do not exclude each other.
     """
     if _predicate(approved.candidate) in rules.slots.multi_valued:
         return create(approved, moment, "multi_valued_slot", OutcomeKind.COEXISTS)
@@ -219,6 +222,6 @@ def _beside(
     return weigh(approved, others[0], moment, rules.gates.confidence_gap)
 
 
-def _alike(candidate: Candidate, view: OwnerView) -> Sequence[Memory]:
+def _same_text(candidate: Candidate, view: OwnerView) -> Sequence[Memory]:
     equal = view.by_hash(candidate.place, content_hash(candidate.content))
     return [memory for memory in equal if memory.kind is candidate.kind]

@@ -1,4 +1,4 @@
-"""What a candidate can come to, and how each is made; nothing here decides."""
+"""The possible resolutions of a candidate, and a function that builds each; no decisions."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from simonides.engine.write.rules.versions import (
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What one candidate comes to.
+    """The resolution of one candidate.
 
     Attributes:
         kind: The outcome.
-        memory: The record that now stands for the statement.
+        memory: The memory that now holds the statement.
         added: New content versions.
         restated: Memories with a new state.
         reasons: Machine-readable; the first names the gate or rule that decided.
-        review: What a person is asked, if anything.
+        review: The review that a person must decide, if any.
     """
 
     kind: OutcomeKind
@@ -44,34 +44,34 @@ class Resolution:
 def create(
     approved: Approved, moment: Moment, reason: str, kind: OutcomeKind = OutcomeKind.CREATED
 ) -> Resolution:
-    """Store a memory that starts a chain of its own."""
+    """Store a memory that starts a new version chain."""
     memory = first_version(approved, moment)
     return Resolution(kind, memory, (memory,), reasons=(reason,))
 
 
 def supersede(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
-    """Put a new version in the place of what stands."""
+    """Replace the stored memory with a new version."""
     successor = next_version(approved, standing, moment)
     predecessor = superseded(standing, successor, moment)
     return Resolution(OutcomeKind.SUPERSEDED, successor, (successor,), (predecessor,), (reason,))
 
 
 def touch(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
-    """Keep what stands, and the weaker newcomer in its history."""
+    """Keep the stored memory, and add the weaker candidate to its history."""
     weaker = next_version(approved, standing, moment)
     newcomer = replace(
         weaker,
         status=Status.SUPERSEDED,
         supersedes=None,
         superseded_by=standing.id,
-        valid_to=weaker.valid_from or EPOCH,  # it was never taken for true
+        valid_to=weaker.valid_from or EPOCH,  # It was never believed.
     )
     kept = touched(standing, newcomer, moment)
     return Resolution(OutcomeKind.TOUCHED, kept, (newcomer,), (kept,), (reason,))
 
 
 def repeat(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
-    """Renew or confirm what stands, or give it a version that knows more."""
+    """Renew or confirm the stored memory, or give it a version with more fields."""
     candidate = approved.candidate
     confirms = independent(candidate, standing)
     again = said_again(approved, standing, moment)
@@ -88,7 +88,7 @@ def repeat(approved: Approved, standing: Memory, moment: Moment, reason: str) ->
 
 
 def ask(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
-    """Keep both sides of a conflict, marked, until a person decides."""
+    """Keep both sides of a conflict, marked for review, until a person decides."""
     one = under_review(standing, moment)
     other = replace(first_version(approved, moment), status=Status.REVIEW)
     review = Review(

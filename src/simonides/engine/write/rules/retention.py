@@ -1,4 +1,4 @@
-"""How much a memory is worth keeping, and the state of one that had to go."""
+"""Retention value of memories, and the states of evicted and archived ones."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from simonides.domain.memory import Memory, Status
 from simonides.domain.moment import Moment
 from simonides.domain.policy.quotas import Eviction, Numbers, Uses
 
-# Chosen: what is in use and believed outweighs what was once marked as important; none of the four
-# outweighs two others.
+# Chosen: use and confidence outweigh a mark of importance; no weight exceeds the sum of two others.
 FRESHNESS_WEIGHT, CONFIDENCE_WEIGHT, IMPORTANCE_WEIGHT, ACCESS_WEIGHT = 0.3, 0.3, 0.25, 0.15
 
 HALF_LIFE_DAYS = 30
-"""Days without a use after which access counts half; one read in 30 days is expected."""
+"""Days without use after which access counts half; one read in 30 days is expected."""
 
 
 def retention_value(uses: Uses) -> Numbers:
-    """Return the worth of keeping a memory, 0 to 1; of arrays, of each.
+    """Return the retention value of a memory, 0 to 1; for arrays, elementwise.
 
     ``0.3·(1 − staleness) + 0.3·confidence + 0.25·importance + 0.15·access``, where access is
     ``30 / (30 + days since the last use)``.
@@ -32,7 +31,7 @@ def retention_value(uses: Uses) -> Numbers:
 
 
 def worth(uses: Uses, eviction: Eviction) -> Numbers:
-    """Return by what memories are compared where one must go: the least goes first."""
+    """Return the eviction order value of memories; the least is evicted first."""
     match eviction:
         case Eviction.VALUE:
             return retention_value(uses)
@@ -45,10 +44,10 @@ def worth(uses: Uses, eviction: Eviction) -> Numbers:
 
 
 def evicted(standing: Memory, moment: Moment) -> Memory:
-    """Return the state of a memory that was collected; when it was last said stays as it was."""
+    """Return the state of an evicted memory; ``updated_at`` does not change."""
     return replace(standing, status=Status.EVICTED, known_from=moment.now)
 
 
 def archived(standing: Memory, moment: Moment) -> Memory:
-    """Return the state of a memory that is kept and no longer goes into prompts."""
+    """Return the state of an archived memory, which is kept but excluded from prompts."""
     return replace(standing, status=Status.ARCHIVED, known_from=moment.now)

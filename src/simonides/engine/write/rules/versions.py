@@ -1,4 +1,4 @@
-"""Making content versions and states; nothing here decides."""
+"""Builds content versions and states of memories; makes no decisions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from simonides.text.normalise import content_hash
 
 
 def first_version(approved: Approved, moment: Moment) -> Memory:
-    """Return a new memory that starts a chain of its own."""
+    """Return a new memory that starts a new version chain."""
     id = moment.new_id()
     return _version(approved, moment, id=id, root=id, version=1, supersedes=None)
 
 
 def next_version(approved: Approved, standing: Memory, moment: Moment) -> Memory:
-    """Return the version that follows everything known of the standing memory's chain.
+    """Return the version after the last known one of the stored memory's chain.
 
     Key, pin and timelessness belong to the chain: a correction by id of a keyed memory keeps its
     key.
@@ -44,12 +44,12 @@ def next_version(approved: Approved, standing: Memory, moment: Moment) -> Memory
 
 
 def reissued(again: Memory, changes: Mapping[str, Any], moment: Moment) -> Memory:
-    """Return the version that says what its predecessor says, with more known about it.
+    """Return a version with the same content as its predecessor and other changed fields.
 
     Args:
-        again: The predecessor in the state that the repetition left it in.
-        changes: Fields of its content version that are new, by name.
-        moment: When, and where its id comes from.
+        again: The predecessor, in its state after the repetition.
+        changes: Changed fields of the content version, by name.
+        moment: Time of the change, and source of the id.
     """
     version = again.versions + 1
     return replace(
@@ -65,9 +65,10 @@ def reissued(again: Memory, changes: Mapping[str, Any], moment: Moment) -> Memor
 
 
 def superseded(standing: Memory, by: Memory, moment: Moment) -> Memory:
-    """Return the state of a memory that gave way to a newer version.
+    """Return the state of a memory that a newer version replaced.
 
-    It was true until the newer one began to be; one that was only wrong was never true.
+    It was valid until the newer version's start. A memory that was wrong from the start was never
+    valid.
     """
     began = standing.valid_from or EPOCH
     return replace(
@@ -82,9 +83,7 @@ def superseded(standing: Memory, by: Memory, moment: Moment) -> Memory:
 
 
 def untrue(standing: Memory, moment: Moment) -> Memory:
-    """Return the state of a memory that turned out never to have been true, and for which nothing
-    else stands.
-    """
+    """Return the state of a memory that was never true and has no replacement."""
     return replace(
         standing,
         status=Status.SUPERSEDED,
@@ -95,14 +94,14 @@ def untrue(standing: Memory, moment: Moment) -> Memory:
 
 
 def _begins(approved: Approved, standing: Memory, moment: Moment) -> datetime | None:
-    """Since when a version that names no time is true: a correction always was, news is now."""
+    """Return the default start of validity: a correction's is its predecessor's, news start now."""
     if approved.candidate.source.is_correction:
         return standing.valid_from
     return moment.now
 
 
 def renewed(standing: Memory, approved: Approved, moment: Moment) -> Memory:
-    """Return the state of a memory that was said again: times, expiry, tags, importance."""
+    """Return the state of a repeated memory: new times, expiry, tags, importance."""
     candidate = approved.candidate
     levels = list(Importance)
     return replace(
@@ -119,10 +118,10 @@ def renewed(standing: Memory, approved: Approved, moment: Moment) -> Memory:
 
 
 def echoed(standing: Memory, approved: Approved, moment: Moment) -> Memory:
-    """Return the state of a memory that someone less trusted said again.
+    """Return the state of a memory that a less trusted writer repeated.
 
-    Its times and expiry are renewed, never to an earlier end: else a document that quotes a fact
-    could have it forgotten. What weighs in ranking and eviction stays as it was.
+    Times and expiry are renewed, but never to an earlier end. Otherwise a document that quotes a
+    fact could make it expire. Importance, tags and pin do not change.
     """
     soft, hard = approved.category_ttl
     return replace(
@@ -135,24 +134,24 @@ def echoed(standing: Memory, approved: Approved, moment: Moment) -> Memory:
 
 
 def touched(standing: Memory, by: Memory, moment: Moment) -> Memory:
-    """Return the state of a memory that outlived a weaker newcomer of its chain."""
+    """Return the state of a memory that was kept against a weaker candidate."""
     return replace(standing, versions=by.version, updated_at=moment.now, known_from=moment.now)
 
 
 def under_review(standing: Memory, moment: Moment) -> Memory:
-    """Return the state of a memory that somebody contradicts: kept, marked, to be decided on."""
+    """Return the state of a contradicted memory: kept, and marked for review."""
     return replace(standing, status=Status.REVIEW, updated_at=moment.now, known_from=moment.now)
 
 
 def confirmed(standing: Memory, moment: Moment, soft_days: float | None) -> Memory:
-    """Return the state of a memory that was confirmed: verified now.
+    """Return the state of a confirmed memory: verified now.
 
-    It is due for review again a soft life later, if it has one; its hard end stays where it was.
+    Its soft expiry starts again; its hard expiry does not change.
 
     Args:
-        standing: As it was.
-        moment: When.
-        soft_days: Soft life of its category, None for no end.
+        standing: The memory before.
+        moment: Time of the confirmation.
+        soft_days: Soft lifetime of its category, in days; None for no end.
     """
     soft, ends = _expiry(moment, soft_days), standing.hard_expires_at
     return replace(
@@ -166,7 +165,7 @@ def confirmed(standing: Memory, moment: Moment, soft_days: float | None) -> Memo
 
 
 def _awake(standing: Memory) -> Status:
-    """Return the status of a memory that somebody vouches for: not stale any more."""
+    """Return the status of a renewed or confirmed memory: a stale one becomes active."""
     return Status.ACTIVE if standing.status is Status.STALE else standing.status
 
 
@@ -220,7 +219,7 @@ def _version(
 
 
 def _later(one: datetime | None, other: datetime | None) -> datetime | None:
-    """The later of two ends; None, no end, is the latest."""
+    """Return the later of two ends; None means no end, the latest."""
     return None if one is None or other is None else max(one, other)
 
 
