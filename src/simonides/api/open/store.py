@@ -36,7 +36,7 @@ from simonides.storage.sqlite.file.schema import IN_MEMORY
 from simonides.storage.sqlite.sessions import SqliteSessionStore
 from simonides.storage.sqlite.store import SqliteStore
 from simonides.transfer.sync import exchange as sync
-from simonides.transfer.sync.replica import Reached, Replica
+from simonides.transfer.sync.replica import OpenRemote, Replica
 
 if TYPE_CHECKING:
     from simonides.settings import Settings
@@ -224,7 +224,7 @@ def choose_remote(
     remote: str | os.PathLike[str] | None,
     store: MemoryStore,
     settings: Settings,
-    reach: Callable[..., Reached],
+    reach: Callable[..., OpenRemote],
     alarm: Alarm | None,
 ) -> Replica:
     """Return what exchanges a store with its remote; the remote is not opened yet.
