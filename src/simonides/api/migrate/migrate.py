@@ -119,7 +119,7 @@ async def migrate(
         compared = 0 if recalls is None else await recalls(move.scopes)
         await move.check_rest()
     except MoveRefused:
-        if await move.has_life_of_its_own():
+        if await move.has_other_content():
             await target.end_arrivals()
         raise
     await target.end_arrivals()
@@ -187,7 +187,7 @@ class _Move:
                     there.name,
                 )
 
-    async def has_life_of_its_own(self) -> bool:
+    async def has_other_content(self) -> bool:
         """Whether the target holds what neither is nor was the source's; then it serves others."""
         ours = set(await self._source.inhabitants())
         for owner in await self._target.inhabitants():

@@ -39,8 +39,8 @@ def recalls(source: AsyncStrata, target: AsyncStrata) -> Recalls:
         source: Over the store that is moved.
         target: Over the store that it was moved to.
     """
-    clock = _Standing(source.runtime.clock.now_us())
-    one, other = (_unwatched(strata, clock) for strata in (source, target))
+    clock = _FixedClock(source.runtime.clock.now_us())
+    one, other = (_at_fixed_time(strata, clock) for strata in (source, target))
 
     async def compare(owners: Sequence[Scope]) -> int:
         compared = 0
@@ -61,7 +61,7 @@ def recalls(source: AsyncStrata, target: AsyncStrata) -> Recalls:
     return compare
 
 
-def _unwatched(strata: AsyncStrata, clock: Clock) -> AsyncStrata:
+def _at_fixed_time(strata: AsyncStrata, clock: Clock) -> AsyncStrata:
     """Return a simonides over the same store at one moment, whose reads are not journaled."""
     runtime = strata.runtime
     journal = ReadJournal(runtime.store)
@@ -72,7 +72,7 @@ def _unwatched(strata: AsyncStrata, clock: Clock) -> AsyncStrata:
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _FixedClock:
     """A clock that stands still: an answer depends on when it is given."""
 
     at_us: int

@@ -145,7 +145,7 @@ class Backups(PeriodicTask):
         place = directory if file.name == name.file else file
         with files_refused(file):
             await store.note_place(str(place), name.store)
-        with _beside(file) as part:
+        with _temporary_copy(file) as part:
             stood = await store.copy_to(str(part), tell or (lambda *_: None))
             report = await self._verified(part, file, stood)
             with files_refused(file):
@@ -197,7 +197,7 @@ class Backups(PeriodicTask):
             CarryRefused: ``damaged``, if it is not what was copied.
         """
         try:
-            report = await looked_through(self.reopen(part), stood)
+            report = await verify_copy(self.reopen(part), stood)
         except StoreError as error:
             raise CarryRefused("damaged", str(file), f"the copy cannot be used: {error}") from error
         except ValueError as error:
@@ -213,7 +213,7 @@ class Backups(PeriodicTask):
         with files_refused(directory):
             for file in gone:
                 (directory / file).unlink(missing_ok=True)
-                digest_beside(directory / file).unlink(missing_ok=True)
+                digest_path(directory / file).unlink(missing_ok=True)
         return tuple(gone)
 
     # -- on time ---------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def known_backups(directory: Path, store: str) -> tuple[Path, ...]:
     return tuple(sorted(path for path, name in named if name is not None and name.store == store))
 
 
-async def looked_through(
+async def verify_copy(
     copy: RevertibleStore, stood: Mapping[bytes, OwnerFacts] | None = None
 ) -> AuditReport:
     """Look at every page, chain and content of a store, and at where its owners stand; close it.
@@ -289,7 +289,7 @@ async def looked_through(
 
 
 @contextmanager
-def _beside(file: Path) -> Iterator[Path]:
+def _temporary_copy(file: Path) -> Iterator[Path]:
     """A place for a copy beside where it is to be, with whatever is laid beside it when it is
     opened; gone at the end. Who is killed leaves it.
     """
@@ -302,7 +302,7 @@ def _beside(file: Path) -> Iterator[Path]:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def digest_beside(file: Path) -> Path:
+def digest_path(file: Path) -> Path:
     """Return where the digest of a backup stands, as ``sha256sum`` writes and checks it."""
     return file.with_name(f"{file.name}.sha256")
 
@@ -311,9 +311,9 @@ def _put_in_place(part: Path, file: Path) -> None:
     with part.open("rb") as written:
         digest = hashlib.file_digest(written, "sha256").hexdigest()
         os.fsync(written.fileno())
-    beside = digest_beside(part)
+    beside = digest_path(part)
     beside.write_text(f"{digest}  {file.name}\n", "utf-8")
     # The digest first: a backup without one is taken for one that lost it.
-    beside.replace(digest_beside(file))
+    beside.replace(digest_path(file))
     part.replace(file)
     sync_directory(file.parent)

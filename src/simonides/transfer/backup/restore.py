@@ -44,7 +44,7 @@ from simonides.ports import (
     MovableStore,
     RevertibleStore,
 )
-from simonides.transfer.backup.create import Backups, digest_beside, looked_through
+from simonides.transfer.backup.create import Backups, digest_path, verify_copy
 from simonides.transfer.files import files_refused
 
 (_TOMBSTONES,) = (part for part in PARTS if part.name == "tombstones")
@@ -74,9 +74,9 @@ async def revert(runtime: Runtime, backups: Backups, path: Path) -> RestoredStor
         # What readers did stays with what they read.
         await runtime.part(ReadJournal).flush()
         try:
-            await _without_the_lost(backups, store, ready)
-            report = await looked_through(backups.reopen(ready))
-            forgotten = await _made_ready(runtime, backups, store, ready, path)
+            await _erase_lost_keys(backups, store, ready)
+            report = await verify_copy(backups.reopen(ready))
+            forgotten = await _prepare_copy(runtime, backups, store, ready, path)
         except (StoreError, ValueError) as error:
             if isinstance(error, StoreError) and error.location == store.location:
                 raise  # of the store that is to go back, not of the backup
@@ -103,7 +103,7 @@ def _copied(path: Path, ready: Path) -> None:
         raise CarryRefused("damaged", str(path), "the file is empty")
     with path.open("rb") as source, ready.open("xb") as target:
         shutil.copyfileobj(source, target)
-    beside = digest_beside(path)
+    beside = digest_path(path)
     if beside.exists():
         with ready.open("rb") as copied:
             digest = hashlib.file_digest(copied, "sha256").hexdigest()
@@ -116,7 +116,7 @@ def _copied(path: Path, ready: Path) -> None:
             )
 
 
-async def _without_the_lost(backups: Backups, store: RevertibleStore, ready: Path) -> None:
+async def _erase_lost_keys(backups: Backups, store: RevertibleStore, ready: Path) -> None:
     """Erase in a copy those whose keys were destroyed since; what must not be learned of them again
     here stays so.
     """
@@ -143,7 +143,7 @@ async def _banned(store: RevertibleStore, owner: bytes) -> AsyncIterator[bytes]:
         after = _TOMBSTONES.key_of(page[-1])
 
 
-async def _made_ready(
+async def _prepare_copy(
     runtime: Runtime, backups: Backups, store: RevertibleStore, ready: Path, path: Path
 ) -> int:
     """Bring a copy of a backup to where the store can take it over; return what was forgotten."""
@@ -181,9 +181,9 @@ async def _forget_again(
     bans: set[bytes] = set()
     async for memories in _pages(copy, owner):
         marks = {memory.id: tombstones([memory], keys=True) for memory in memories}
-        buried = await _buried(store, owner, marks)
-        roots |= {memory.root for memory in memories if buried.intersection(marks[memory.id])}
-        bans |= buried
+        tombstoned = await _tombstoned(store, owner, marks)
+        roots |= {memory.root for memory in memories if tombstoned.intersection(marks[memory.id])}
+        bans |= tombstoned
     async for memories in _pages(copy, owner):
         doomed |= {memory.id: memory for memory in memories if memory.root in roots}
     if doomed:
@@ -214,11 +214,17 @@ async def _erase_again(
     gone = 0
     async for memories in _pages(copy, owner):
         marks = {memory.id: tombstones([memory], keys=True) for memory in memories}
-        bans |= await _buried(store, owner, marks)
+        bans |= await _tombstoned(store, owner, marks)
         gone += len(memories)
-    reasons, buried = ("restored", "erased", f"count:{gone}"), tuple(sorted(bans))
+    reasons, tombstoned = ("restored", "erased", f"count:{gone}"), tuple(sorted(bans))
     await _write(
-        runtime, copy, owner, EventType.FORGOTTEN, reasons=reasons, erased=True, tombstones=buried
+        runtime,
+        copy,
+        owner,
+        EventType.FORGOTTEN,
+        reasons=reasons,
+        erased=True,
+        tombstones=tombstoned,
     )
     return gone
 
@@ -230,7 +236,7 @@ async def _refuse_again(
     off among them.
     """
     before = {(each.about, each.name) for each in await copy.consents(owner) if not each.allowed}
-    for said in await _if_legible(store.consents(owner)):
+    for said in await _or_unreadable(store.consents(owner)):
         if not said.allowed and (said.about, said.name) not in before:
             await _write(
                 runtime,
@@ -250,7 +256,7 @@ async def _revoke_again(
     given = await copy.grants(owner)
     if not given:
         return
-    kept = await _if_legible(store.grants(owner), given)
+    kept = await _or_unreadable(store.grants(owner), given)
     left = {(each.grantee, each.right, each.subject) for each in kept}
     for grant in given:
         if (grant.grantee, grant.right, grant.subject) not in left:
@@ -265,7 +271,7 @@ async def _revoke_again(
             )
 
 
-async def _if_legible(
+async def _or_unreadable(
     asked: Awaitable[tuple[T, ...]], otherwise: tuple[T, ...] = ()
 ) -> tuple[T, ...]:
     """Return what a store keeps, or something else where that was damaged or tampered with: nobody
@@ -284,7 +290,7 @@ async def _pages(store: MovableStore, owner: Scope) -> AsyncIterator[tuple[Memor
         after = rows[-1].id
 
 
-async def _buried(
+async def _tombstoned(
     store: MovableStore, owner: Scope, marks: Mapping[str, Sequence[bytes]]
 ) -> frozenset[bytes]:
     """Return those of the marks that are tombstones here."""

@@ -58,7 +58,7 @@ async def export(
             raise _is_there(path)
     # What readers did is the owner's too.
     await runtime.part(ReadJournal).flush(owner)
-    await _settled(runtime, owner)
+    await _ensure_owner(runtime, owner)
     async with store.portrait(owner) as portrait:
         with _File(path, overwrite=overwrite) as file:
             file.write([_header(runtime, owner, portrait)])
@@ -67,7 +67,7 @@ async def export(
             return await runtime.aside(lambda: file.finished(owner))
 
 
-async def _settled(runtime: Runtime, owner: Scope) -> None:
+async def _ensure_owner(runtime: Runtime, owner: Scope) -> None:
     """Give an owner of open sessions who has nothing else yet a place in the store: without one
     there is nobody to export.
     """
