@@ -133,7 +133,7 @@ async def ask(model: LanguageModel, lane: Lane, batch: Batch, *, deadline_s: flo
 
 
 def fact(item: ProposedItem, turn: Turn, home: Scope, *, category: str, model: str) -> Candidate:
-    """Make a candidate of an item of the semantic lane; see :func:`simonides.capture.model.anchor`."""
+    """Make a candidate of a semantic item; see :func:`simonides.capture.model.anchor`."""
     return anchor(item, turn, home, category=category, model=model)
 
 

@@ -199,7 +199,7 @@ def _enter(flow: _Flow, lead: Lead, start: int) -> None:
 def _leave(
     flow: _Flow, clause: Clause, lead: Lead, matched: Sequence[str], *, imperative: bool
 ) -> Clause:
-    """Carry over what this clause means for the next; a clause that frames others states nothing."""
+    """Set what this clause means for the next; a clause that frames others states nothing."""
     text = clause.text
     flow.fresh = not text
     flow.instructing = imperative or lead.request or not text

@@ -62,7 +62,10 @@ def as_key(key: str) -> Build:
 
 
 def affirmed(text: str) -> tuple[str, bool]:
-    """Return the affirmed part of "not X but Y" or "Y, not X", and whether it is such a contrast."""
+    """Return the affirmed part of "not X but Y" or "Y, not X".
+
+    The second value is whether the text was such a contrast.
+    """
     match = patterns.compile(_NOT_BUT, ignore_case=True).match(text)
     if match:
         return match.group("v") or "", True

@@ -195,7 +195,10 @@ def _constraint(clause: Clause) -> Finding:
 
 
 def _guard() -> Finding:
-    """Return the finding of a request not to be offered something; it expires, unlike a constraint."""
+    """Return the finding of a request not to be offered something.
+
+    Unlike a constraint it expires.
+    """
     return Finding(category="guard", kind=Kind.PROCEDURAL, explicit=True)
 
 
