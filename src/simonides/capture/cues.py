@@ -264,7 +264,7 @@ _WORK_ON = (
     r"|исправ|перепиш|проверь|улучши|отредактир|перефразир|сократи"
     r"|améliore|raccourci|simplifie[rz]?\s|relis\s|relire|complète|migliora|accorcia|semplifica"
     r"|rileggi|completa\s"
-    # "Write a story: my name is Otto": what follows is its text.
+    # "Write a story: my name is Otto": the text after the colon is the story's.
     r"|schreibe?\s+(?:(?:mir|uns|bitte)\s+)*(?:eine?[nmrs]?|de[nmrs]|die|das)\s"
     r"|schrijf\s+(?:(?:me|mij|alsjeblieft|even)\s+)*(?:een|de|het)\s|напиши"
     rf"|(?:[把将將用][^:：\n]{{0,40}})?{_WORK_OF_HAN})"

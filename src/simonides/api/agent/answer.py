@@ -37,7 +37,7 @@ ANSWER_SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
-# Chosen: the words of a request that say what is wanted, not what it is about.
+# Chosen: words of a request that name the wish, not its subject.
 _ASKING = (
     r"(?i)^\s*(?:please\s+|can you\s+|could you\s+)*"
     r"(?:draft|write|prepare|send|compose|give me|create|post)\s+"

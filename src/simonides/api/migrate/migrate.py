@@ -190,7 +190,7 @@ class _Move:
                 )
 
     async def has_other_content(self) -> bool:
-        """Whether the target has content that never was the source's; it then serves other users."""
+        """Whether the target has content that never was the source's and has other users."""
         ours = set(await self._source.inhabitants())
         for owner in await self._target.inhabitants():
             there = await self._target.facts(owner)

@@ -155,7 +155,7 @@ def _cues(
         name: f"(?:{_joined(given[name], parts, fold)})" if name in given else _NEVER
         for name in _CUES.split()
     }
-    # What stands before a command takes the marks and spaces behind it along.
+    # Lead-ins match the marks and spaces after them too.
     behind = r"(?:\s*[,.:!–—-]+\s*|\s+|$)" if spaced else r"[、，,。.:：!！\s]*"
     for name in ("opens", "durable", "request"):
         found[name] += behind

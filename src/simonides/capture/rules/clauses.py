@@ -263,7 +263,7 @@ def _pieces(sentence: str) -> list[_Piece]:
             begun, subject = end, taken
         if len(cuts) == MAX_CLAUSES_OF_SENTENCE:
             break
-    # A colon belongs to what announces: "Remember: …", "Tom: …".
+    # A colon belongs to the words before it: "Remember: …", "Tom: …".
     stops = [*(sentence.find(":", a, b) + 1 or a for a, b, _, _ in cuts), len(sentence)]
     starts = [(0, True, ""), *((end, strong, taken) for _, end, strong, taken in cuts)]
     return [

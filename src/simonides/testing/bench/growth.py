@@ -1,4 +1,4 @@
-"""Measures how latency grows with the number of memories, with texts of the same kind.
+"""Measures how latency grows with the number of memories, with texts of the same kind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GROWTH = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
 """Sizes that are measured, up to the requested one."""
 
 FIRST = "first recall"
-"""Name of what a process waits for when it asks for an owner the first time."""
+"""Name of the first recall of an owner in a process."""
 
 CALLS = 50
 """Calls of each at every size, first recalls apart."""
@@ -37,8 +37,7 @@ CALLS = 50
 FIRST_CALLS = 5
 
 UNLIMITED = "quotas: {memories: null, turns: null, writes_per_minute: null, org_bytes: null}"
-"""The policy of the temporary store, the built-in one otherwise: sizes go beyond what a scope may
-hold by default."""
+"""Changes to the built-in policy in the temporary store: the sizes exceed the default quotas."""
 
 BATCH = 1_000
 """Memories of one transaction while a store is filled."""

@@ -31,13 +31,13 @@ DEPTH = 10
 """Hits that are looked at."""
 
 FIRST_RECALLS = 5
-"""Times that the store is opened anew, to see what a process waits for at first."""
+"""Times that the store is opened, to measure the first recall of a process."""
 
 Timer: TypeAlias = Callable[[], float]
-"""Seconds that never go back."""
+"""Monotonic seconds."""
 
 Enter: TypeAlias = Callable[[Strata], MemoryManager]
-"""From an open store to the verbs of who is looked at."""
+"""Returns the memory manager of the measured owner for an open store."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -310,7 +310,7 @@ class _Checked:
     def _check_held(self, item: Carried) -> None:
         candidate = decode_candidate(item.cells[4])
         if candidate.scope.owner != self._owner:
-            raise ValueError(f"candidate {item.cells[0]} is for somebody else")
+            raise ValueError(f"candidate {item.cells[0]} is for another owner")
         self._check_hygiene(f"candidate {item.cells[0]}", candidate)
 
     def _check_session(self, item: Carried) -> None:
