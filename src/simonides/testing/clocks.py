@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from simonides.domain.value import to_us
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-"""Where a :class:`ManualClock` stands at first."""
+"""First time of a :class:`ManualClock`."""
 
 
 class ManualClock:

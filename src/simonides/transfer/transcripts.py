@@ -31,7 +31,7 @@ MAX_LINE_CHARS = 1_000_000
 _FIELDS = {"content": "text", "session": "session_id", "at": "timestamp"}
 
 NumberedDraft: TypeAlias = tuple[int, Draft]
-"""A line of the file, from 1, and the turn that stands there."""
+"""A line number of the file, from 1, and its turn."""
 
 
 @dataclass(frozen=True, slots=True)

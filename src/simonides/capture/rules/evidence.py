@@ -220,7 +220,7 @@ class _Pair:
                 return False
         return True
 
-    # -- whom it is about ------------------------------------------------------------------
+    # -- subject ---------------------------------------------------------------------------
 
     def has_subject(self) -> bool:
         """Whether claim and best clause of the quote are about the same person.

@@ -115,5 +115,5 @@ def starts(pattern: str, text: str) -> bool:
 
 
 def has(pattern: str, text: str) -> bool:
-    """Return whether the pattern stands anywhere in ``text``, in any case."""
+    """Return whether the pattern matches anywhere in ``text``, in any case."""
     return patterns.compile(pattern, ignore_case=True).search(text) is not None

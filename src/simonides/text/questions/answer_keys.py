@@ -315,7 +315,7 @@ def _said(words: Iterable[str]) -> frozenset[str]:
 
 
 def _is_own_action(core: Sequence[str], said: frozenset[str]) -> bool:
-    """Whether the user is the one who acts: "how should I answer?"."""
+    """Whether the user acts: "how should I answer?"."""
     if not said.isdisjoint(("prefer", "be")):
         return False
     return any(word in _AUXILIARIES and after == "i" for word, after in pairwise(core))
