@@ -205,17 +205,17 @@ def _named(target: str | os.PathLike[str] | None, settings: Settings) -> str | o
 
 
 def _under_ring(
-    open_it: Callable[..., S], settings: Settings, keys: Keys, beside: Path | None
+    open_it: Callable[..., S], settings: Settings, keys: Keys, store_file: Path | None
 ) -> S:
     """Open a store with a key ring, and with encryption if required.
 
     The store closes its anchor unless the caller passed that.
     """
     with ExitStack() as undo:
-        sealing = choose_sealing(settings, keys.ring, keys.vault, beside, as_is=keys.as_is)
+        sealing = choose_sealing(settings, keys.ring, keys.vault, store_file, as_is=keys.as_is)
         if sealing is not None:
             undo.callback(sealing.close)
-        anchor = choose_anchor(settings, keys.anchor, beside)
+        anchor = choose_anchor(settings, keys.anchor, store_file)
         is_own = anchor is not None and keys.anchor is None
         if anchor is not None and is_own:
             undo.callback(anchor.close)
