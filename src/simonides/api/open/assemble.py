@@ -190,7 +190,7 @@ def assemble(
         check_encryption(policies, store)
         replica = _replica(mode, remote, store, chosen, opens, _alarm_or_default(clock, alarm))
         records = open_records(target, chosen, store, keys=keys)
-    aside, blocking_runner = _work_runners(store, models, inline=inline)
+    aside, blocking = _work_runners(store, models, inline=inline)
     remaker, counters = Reindexer(store, indexes, time, aside, policies.ceilings_of), Counters(time)
     meter = ModelBudget.of(language.model, store, time, counter, counters)
     asked = _asked_models(chosen, models, language, counter, meter)
@@ -207,10 +207,8 @@ def assemble(
         IdleSessionEnder(idling or _default_alarm(clock, alarm)),
         _backups(store, chosen, clock, alarm, keys, inline=inline),
         Deliveries(replica),
-        SafetyRecordStore(
-            records, blocking_runner, RecordRules(chosen.safety_days, chosen.feedback_days)
-        ),
-        _library(chosen, indexes, policies, time, blocking_runner, store.location, hidden=hidden),
+        SafetyRecordStore(records, blocking, RecordRules(chosen.safety_days, chosen.feedback_days)),
+        _library(chosen, indexes, policies, time, blocking, store.location, hidden=hidden),
     )
     parts.add_as(ReindexQueue, reindexing)
     runtime = Runtime(
@@ -233,11 +231,11 @@ def _work_runners(store: MemoryStore, models: ChosenModels, *, inline: bool) -> 
     The first is for memories, the second for records and documents, whose calls block.
     """
     shares_a_loop = Capability.INLINE not in store.capabilities
-    blocking_runner = run_inline if inline and not shares_a_loop else run_in_thread
+    blocking = run_inline if inline and not shares_a_loop else run_in_thread
     # A caller without an event loop waits itself. Over a server's store all callers share one
     # loop, which a slow model must not stop.
     runs_inline = inline and not (models.are_slow and shares_a_loop)
-    return run_inline if runs_inline else run_in_thread, blocking_runner
+    return run_inline if runs_inline else run_in_thread, blocking
 
 
 def _with_background_jobs(runtime: Runtime) -> Runtime:
