@@ -19,7 +19,7 @@ from simonides.engine.governance.consents import Consenter
 from simonides.settings import Settings
 from simonides.storage.encryption.key_ring import HeldKeys, new_key
 from simonides.testing import CountingIds, ManualClock
-from simonides.transfer.sync.exchange import NOBODY, changes
+from simonides.transfer.sync.exchange import UNWRITTEN, changes
 from simonides.transfer.sync.merge import Absorber
 from simonides.transfer.sync.replica import Replica
 
@@ -398,7 +398,7 @@ def test_an_erasure_waits_for_a_remote_that_is_away(devices: Devices) -> None:
     memory.remember("Prefers tea")
     laptop.sync()
     replica = laptop.runtime.part(Replica)
-    laptop._driver.run(replica._let_go())
+    laptop._driver.run(replica._disconnect())
     reach = replica._reach
 
     def away() -> Any:
@@ -692,7 +692,7 @@ def test_what_goes_on_from_something_forgotten_meanwhile_is_not_taken_over(
     devices.memory("remote").forget(id=known.id)  # after the exchange has asked for such things
     alice, run = Scope.parse("/user/alice"), devices["remote"]._driver.run
     here, there = devices["laptop"].runtime, devices["remote"].runtime
-    rows, _ = run(changes(here.store, alice, NOBODY))
+    rows, _ = run(changes(here.store, alice, UNWRITTEN))
 
     trail = Trail(there.store, alice)
     absorbed = run(Absorber(there, alice, trail).absorb(rows, since=0, anew=()))

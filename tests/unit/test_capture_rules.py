@@ -360,8 +360,8 @@ ANYWHERE, AT_START = Cues(*CUES), Cues(*CUES, at_start=True)
 def test_cues_that_are_looked_for_together_are_those_that_are_there(text: str) -> None:
     plain = plain_text(text)
 
-    assert sorted(ANYWHERE.told(plain)) == sorted(c for c in CUES if find(c, plain))
-    assert sorted(AT_START.told(plain)) == sorted(c for c in CUES if at_start(c, plain))
+    assert sorted(ANYWHERE.matching(plain)) == sorted(c for c in CUES if find(c, plain))
+    assert sorted(AT_START.matching(plain)) == sorted(c for c in CUES if at_start(c, plain))
 
 
 @pytest.mark.parametrize(

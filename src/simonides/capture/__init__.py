@@ -1,5 +1,5 @@
-"""Turns in, candidates out: what a user says becomes proposals, never memories.
+"""Extracts candidate memories from turns; it stores nothing.
 
-``rules`` proposes without a model, ``model`` through one. Both give candidates with a quote, a
-speaker and a place in the text, and both go through the same policy afterwards.
+``rules`` extracts without a model, ``model`` with one. Each candidate has a quote, a speaker and a
+position in the text, and passes the same policy afterwards.
 """

@@ -1,10 +1,9 @@
-"""Capture of many turns in one question: two lanes, each with its own.
+"""Model extraction from many turns at once, in two lanes with one request each.
 
-The *semantic* lane asks for facts about the user, each under a key; the *procedural* one for how
-the user wants to be served. Both name the turn that bears an item out and quote it, and an item
-goes to memory only as far as that quote in that turn goes: so what an answer claims about
-another turn, an assistant's, or none, comes to nothing. Only turns of the user are shown, and none
-that asks not to be remembered.
+The *semantic* lane asks for facts about the user, each under a key. The *procedural* lane asks how
+the user wants to be served. Each item names a turn and quotes it. An item is stored only as far as
+its quote in that turn supports it, so claims about other turns have no effect. Only turns of the
+user are shown, without those that ask not to be remembered.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ quoted or pasted text, and whatever would switch off a safety measure. If there 
 
 
 class Lane(StrEnum):
-    """What a question asks for."""
+    """What a request asks for."""
 
     SEMANTIC = "semantic"
     PROCEDURAL = "procedural"
@@ -88,12 +87,12 @@ _NAMES: Mapping[Lane, str] = MappingProxyType(
 
 
 class Batch(NamedTuple):
-    """Turns that one question shows.
+    """The turns in one request.
 
     Attributes:
-        turns: Of the user, as they were said, oldest first.
-        texts: The same as they are shown: what must not leave is struck out.
-        earlier: What the user said before, likewise.
+        turns: Turns of the user, oldest first.
+        texts: Their texts as shown to the model, with sensitive parts removed.
+        earlier: Earlier texts of the user, also with sensitive parts removed.
     """
 
     turns: tuple[Turn, ...]
@@ -102,22 +101,22 @@ class Batch(NamedTuple):
 
 
 def may_be_read(turn: Turn) -> bool:
-    """Whether a model may look for what a turn gives to remember."""
+    """Whether a turn may be shown to a model for extraction."""
     is_said = turn.role is Role.USER and not turn.text.isspace() and bool(turn.text)
     return is_said and not is_controlled(turn)
 
 
 async def ask(model: LanguageModel, lane: Lane, batch: Batch, *, deadline_s: float) -> ModelAnswer:
-    """Ask a model what some turns give in one lane.
+    """Ask a model for the items of some turns in one lane.
 
     Args:
-        model: Whom to ask.
-        lane: What for.
+        model: The model.
+        lane: The lane.
         batch: At least one turn.
-        deadline_s: Seconds in all.
+        deadline_s: Total time limit, in seconds.
 
     Returns:
-        Raw JSON, not yet believed, with what it cost.
+        Raw JSON, not validated, and its cost.
 
     Raises:
         ModelError: As the port says.
@@ -134,23 +133,21 @@ async def ask(model: LanguageModel, lane: Lane, batch: Batch, *, deadline_s: flo
 
 
 def fact(item: ProposedItem, turn: Turn, home: Scope, *, category: str, model: str) -> Candidate:
-    """Make a candidate of what the semantic lane proposes; see
-    :func:`simonides.capture.model.anchor`.
-    """
+    """Make a candidate of a semantic item; see :func:`simonides.capture.model.anchor`."""
     return anchor(item, turn, home, category=category, model=model)
 
 
 def rule(item: ProposedItem, turn: Turn, home: Scope, *, category: str, model: str) -> Candidate:
-    """Make a candidate of what the procedural lane proposes.
+    """Make a candidate of an item of the procedural lane.
 
-    It is explicit, and so may be stored at once, only if the user's own words around the
-    quote say that they are meant lastingly; that the model says so is not enough.
+    It is explicit, and so may be stored at once, only if the user's own words around the quote say
+    that it is meant lastingly. The model's word for it is not enough.
 
     Args:
-        item: As policy's boundary let it through; its key is empty.
-        turn: That it quotes.
+        item: A validated item; its key is empty.
+        turn: The turn that it quotes.
         home: As for :func:`simonides.capture.model.anchor`.
-        category: Of rules.
+        category: Category of rules.
         model: Name of the model.
     """
     made = anchor(item, turn, home, category=category, model=model)
@@ -174,8 +171,9 @@ def _is_said_lastingly(turn: Turn, span: tuple[int, int] | None) -> bool:
 
 
 def merged(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Return candidates with each said once: of one key and place what was said last, of free text
-    the first; in the order of the turns.
+    """Return candidates without duplicates, in the order of the turns.
+
+    Of one key and scope the last candidate is kept; of equal free text the first.
     """
     kept: dict[tuple[Any, ...], Candidate] = {}
     for one in sorted(candidates, key=_place):

@@ -22,12 +22,12 @@ class Finding:
         category: Category to propose.
         key: Key of the fact, or None for free text.
         value: Content of a keyed fact; None takes the clause as it was said.
-        explicit: Said as something lasting; False where it may be meant for once.
-        corrects: Whether the wording itself corrects what was held before.
-        retracts: Key or text that is to be forgotten.
+        explicit: Stated as lasting; False if it may be meant for once.
+        corrects: Whether the wording itself corrects an earlier statement.
+        retracts: Key or text to forget.
         fragile: A negative statement about oneself, which needs repetition.
-        liked: A liking said in passing: stored only where it takes back an earlier rejection.
-        ends: Ends the value of its key: stored only where that value stands.
+        liked: A casual liking: stored only if it reverses an earlier rejection.
+        ends: Ends the value of its key: stored only if that value is stored.
         span: Part of the clause that is the evidence, in characters; None for all of it.
     """
 
@@ -75,11 +75,11 @@ class Clause:
     """A part of a sentence and how it may be read.
 
     Attributes:
-        text: The clause without lead-ins, plain apostrophes and spaces.
-        start: Where it begins in the turn.
-        end: Where it ends in the turn, exclusive.
-        lead: Where the words begin that limit it ("for future updates, …", "when I travel, …");
-            equal to ``start`` where there are none.
+        text: The clause without lead-ins, with plain apostrophes and spaces.
+        start: Its start in the turn.
+        end: Its end in the turn, exclusive.
+        lead: Start of the words that limit it ("for future updates, …", "when I travel, …"); equal
+            to ``start`` without any.
         statement: May be read as a statement about the speaker.
         instruction: May be read as an instruction.
         asserted: The speaker's own words about the real world, not quoted, reported or supposed;
@@ -89,10 +89,10 @@ class Clause:
         remember: Introduced by "remember that", "note that" or the like.
         condition: Limited by "when I …".
         repair: How it presents itself as a correction.
-        given: How many characters ``text`` begins with that stand in the clause before: the
+        given: Number of characters at the start of ``text`` that come from the previous clause: the
             subject, "I ", of "… and live in Leeds".
         language: The language of a command that is not English; None for English.
-        findings: What such a command says; an English clause is read by the rules.
+        findings: The findings of such a command; rules read English clauses.
     """
 
     text: str
@@ -119,11 +119,11 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The clauses of a turn and what was not read.
+    """The clauses of a turn and the reasons for omissions.
 
     Attributes:
-        clauses: In the order of the text; empty under memory control.
-        notes: What was left out and why, each a short name.
+        clauses: In the order of the text; empty if the user asks not to remember.
+        notes: Short names of the reasons why something was left out.
     """
 
     clauses: tuple[Clause, ...]
@@ -131,22 +131,22 @@ class Reading:
 
     @property
     def repairs(self) -> bool:
-        """Whether any clause presents itself as a correction, of what may have been said before."""
+        """Whether any clause presents itself as a correction, perhaps of an earlier turn."""
         return any(clause.repair is not Repair.NONE for clause in self.clauses)
 
 
 @dataclass(slots=True)
 class Lead:
-    """What was peeled off the front of a clause, in any language.
+    """The lead-ins removed from the start of a clause, in any language.
 
     Attributes:
-        length: How many characters.
-        limit: Where in them the words begin that say for when it is meant; None without any.
-        durable: As :class:`Clause` has it, as the next three.
-        passing: Said for the moment.
-        remember: "Remember that".
+        length: Number of characters.
+        limit: Start of the words in it that limit when it applies; None without any.
+        durable: As for :class:`Clause`.
+        passing: As for :class:`Clause`.
+        remember: As for :class:`Clause`.
         request: "Could you".
-        repair: The strongest of the corrections that it announces.
+        repair: The strongest correction that it announces.
     """
 
     length: int = 0
@@ -158,7 +158,7 @@ class Lead:
     repair: Repair = Repair.NONE
 
     def take(self, name: str, length: int) -> None:
-        """Add the next lead-in, by the name that it has among the cues."""
+        """Add the next lead-in, by its name among the cues."""
         match name:
             case "durable":
                 self.limit = self.length if self.limit is None else self.limit

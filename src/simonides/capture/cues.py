@@ -1,7 +1,7 @@
-"""The turns of phrase that show how a clause is meant, as RE2 patterns; ``clauses`` reads by them.
+"""RE2 patterns for wordings that show how a clause is meant; ``clauses`` uses them.
 
-Data only. Patterns ignore case and see plain apostrophes and spaces. Those named for a lead-in
-match at the start of a clause and take the white space behind them along.
+Data only. Patterns ignore case and expect plain apostrophes and spaces. Patterns for a lead-in
+match at the start of a clause, with the white space after it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MONTHS_OF_DAYS = lexicon.words(
     "januar jänner februar märz april mai juni juli august september oktober november dezember"
 )
 BULLET = r"(?:[-*•–]\s+|\(?\d{1,2}[.)]\s+|#+\s*)"
-# Patterns and the group that is masked; what begins inside is not the speaker's own statement.
+# Patterns and the group that is masked; a clause that begins inside is not the speaker's own.
 CODE = r"(?s)```.*?(?:```|$)|'''.*?(?:'''|$)"
 LINE_QUOTE = r"(?m)^\s*[>|].*$"
 DOUBLE_QUOTED = r"\"[^\"\n]{0,600}\""
@@ -65,8 +65,8 @@ IMPERATIVE_HEAD = (
     + r"|do not)\b"
 )
 HEAD = rf"{SUBJECT_HEAD}|{IMPERATIVE_HEAD}"
-# "I'm a nurse and live in Leeds": a clause whose subject stands in the one before. Only verbs of
-# the present and news, and only where what follows tells that they are the speaker's own.
+# "I'm a nurse and live in Leeds": the subject of the second clause is in the first. Only verbs
+# of the present and of news count, and only if the words after them refer to the speaker.
 ELIDED_HEAD = (
     r"(?:(?:also|now|currently|still|mostly|usually|really),?\s+){0,2}"
     r"(?:(?:live|reside)\s+(?:in|near)|work\s+(?:as|at|for|from|in)|prefer|love|enjoy|hate"
@@ -77,8 +77,8 @@ ELIDED_HEAD = (
 THAT_I = r"that\s+(?:i|i'm|i've|my|we|our)\b"
 # "I like hiking and hate running" is one statement, kept whole.
 TASTES = r"(?:love|like|enjoy|hate|dislike|can't stand|don't like|prefer|avoid)"
-# What comes before it says of the speaker how things are, and opens nothing that the verb could
-# belong to: an infinitive, a wish, somebody else.
+# The clause before it is a statement about the speaker, without anything else that the verb could
+# belong to: an infinitive, a wish, another person.
 OWN_HEAD = (
     r"(?:(?:and|but|so|also|well|ok|hi|hello|hey|actually|no|that),?\s+){0,3}(?:i|i'm|i've)\s"
 )
@@ -235,8 +235,8 @@ CONTROL = (
     r"|don't remember my\b|(?:this|that|what i).{0,40}\boff the record\b|off the record\b"
     r"|forget (?:that )?(?:i|what i)(?: just)?(?: ever)? (?:said|told|mentioned)\b)"
 )
-# The same behind what was said. "I had it as a child but don't remember it" tells of the speaker,
-# and so "and don't save it" may: there it is said with a "please", or of this very thing.
+# The same after the content. "I had it as a child but don't remember it" is about the speaker,
+# and "and don't save it" may be: there a "please" or "this" is required.
 CONTROL_BEHIND = (
     r"(?:[,;(–—-]|\bbut\b|\band\b|\bso\b)\s*(?:but\s+|and\s+|so\s+)?"
     r"(?:please\s+(?:don't|do not|never)\s+"
@@ -246,12 +246,12 @@ CONTROL_BEHIND = (
     r"|please\s+forget\s+(?:this|that|it)|(?:that's|this is)\s+off the record|off the record)"
     r"(?:\s+(?:please|though|in (?:your )?memory|to memory|anywhere))*\s*[.!)]*$"
 )
-# "Translate this: …" in other languages. In Japanese what is to be done stands last.
+# "Translate this: …" in other languages. In Japanese the verb comes last.
 _WORK_OF_HAN = (
     r"(?:翻[译譯]|修改|[润潤]色|改[写寫]|[总總][结結]|校[对對]|概括|[缩縮][写寫]|[扩擴][写寫]|[续續][写寫]|批改|仿[写寫]"
     r"|(?:(?:この|次の|以下の?|下記の?|下の)[^:：\n]{0,40})?(?:翻訳|校正|要約|添削|和訳|英訳))"
 )
-# "Correct the following text." ends with no colon, where it is said so.
+# "Correct the following text." has no colon.
 _WORK_ON_WHAT_FOLLOWS = (
     rf"{_WORK_OF_HAN}[^:：\n]{{0,12}}(?:以下|下面|下列)[^:：\n]{{0,40}}$"
     rf"|[把将將]?(?:以下|下面|下列|次の|下記)[^:：\n]{{1,40}}{_WORK_OF_HAN}[^:：\n]{{0,20}}$"
@@ -264,7 +264,7 @@ _WORK_ON = (
     r"|исправ|перепиш|проверь|улучши|отредактир|перефразир|сократи"
     r"|améliore|raccourci|simplifie[rz]?\s|relis\s|relire|complète|migliora|accorcia|semplifica"
     r"|rileggi|completa\s"
-    # "Write a story: my name is Otto": what follows is its text.
+    # "Write a story: my name is Otto": the text after the colon is the story's.
     r"|schreibe?\s+(?:(?:mir|uns|bitte)\s+)*(?:eine?[nmrs]?|de[nmrs]|die|das)\s"
     r"|schrijf\s+(?:(?:me|mij|alsjeblieft|even)\s+)*(?:een|de|het)\s|напиши"
     rf"|(?:[把将將用][^:：\n]{{0,40}})?{_WORK_OF_HAN})"
@@ -318,8 +318,9 @@ _ONCE = (
 
 
 def within_session(text: str) -> str:
-    """Return what a turn says within its session: without the words that limit it to that, blank,
-    so that places stay as they are.
+    """Return a turn with the words that limit it to the session replaced by spaces.
+
+    Positions stay the same.
     """
     said = text
     for match in patterns.compile(_LIMIT, ignore_case=True).finditer(text):
@@ -329,10 +330,10 @@ def within_session(text: str) -> str:
 
 
 def lasts_for_session(text: str) -> bool:
-    """Return whether what was said for the moment is meant until the talk is over.
+    """Return whether a statement for the moment holds until the end of the session.
 
     Args:
-        text: The turn that it was read from.
+        text: The turn with the statement.
     """
     lasting = patterns.compile(_LASTING, ignore_case=True).search(text) is not None
     return lasting and patterns.compile(_ONCE, ignore_case=True).search(text) is None

@@ -1,7 +1,7 @@
-"""What callers and imports ask to have remembered, made into candidates, or refused.
+"""Validates the drafts of callers and imports and makes them candidates.
 
-The edge: here a wrong type, an impossible number or a text that cannot be stored is a typed
-error that names the field. Whether the proposal is *welcome* is policy's business, later.
+A wrong type, an impossible number or a text that cannot be stored is a typed error that names the
+field. Policy decides later whether the candidate is stored.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ MAX_METADATA_DEPTH = 8
 
 @dataclass(frozen=True, slots=True)
 class DraftRules:
-    """What policy says of callers' drafts.
+    """Limits of the policy for callers' drafts.
 
     Attributes:
         content_bytes: Longest content in UTF-8.
         metadata_bytes: Longest metadata as canonical JSON.
-        category_of_kind: Category of a draft that names none, by the kind's name.
-        max_ttl_days: Longest asked-for life in days; chosen: 100 years.
+        category_of_kind: Category of a draft without one, by the kind's name.
+        max_ttl_days: Longest lifetime in days; chosen: 100 years.
     """
 
     content_bytes: int = 64 * 1024
@@ -120,16 +120,15 @@ def candidate_of(
         timeless=flag("timeless", draft.timeless),
         idempotency_key=name_or_none("idempotency_key", draft.idempotency_key),
     )
-    # What a user says himself is believed by itself; its quote says where, and need not prove it.
+    # The user's own statement is trusted; its quote gives the place and need not support it.
     is_extracted = made.quote is not None and source.trust.rank < Trust.USER.rank
     return _proven(made) if is_extracted else made
 
 
 def checked_candidate(raw: object, rules: DraftRules = DEFAULT_RULES) -> Candidate:
-    """Check a candidate of an extractor that is not ours as strictly as a draft.
+    """Check a candidate of a foreign extractor as strictly as a draft.
 
-    What was extracted must be borne out by its quote, as what our own extractors read; what
-    is not is marked.
+    Its quote must support it, as for the built-in extractors; a candidate with gaps is marked.
 
     Raises:
         InvalidInput: Naming the field and what is allowed.
@@ -156,7 +155,7 @@ def checked_candidate(raw: object, rules: DraftRules = DEFAULT_RULES) -> Candida
 
 
 def _proven(candidate: Candidate) -> Candidate:
-    """Return a candidate with a mark for each thing that its quote does not bear out."""
+    """Return a candidate with a mark for each part that its quote does not support."""
     missing = gaps(
         candidate.content,
         candidate.quote,
@@ -169,7 +168,9 @@ def _proven(candidate: Candidate) -> Candidate:
 
 
 def target_scope(named: object, principal: Principal) -> Scope:
-    """Return the scope a write is for: None for home, ``org``/``workspace``, ``user``, ``task``,
+    """Return the scope of a write.
+
+    ``named`` is None for the principal's own scope, ``org``/``workspace``, ``user``, ``task``,
     ``global``, or a path.
 
     Raises:
@@ -213,9 +214,9 @@ def positive_days(field: str, raw: object, most: float) -> float | None:
 
 
 def _content(raw: object, most_bytes: int) -> str:
-    """Return a text of which something can be seen: else a memory would show as an empty one."""
+    """Return a text with at least one visible character; else the memory would look empty."""
     text = check_text("content", raw, most_bytes)
-    # The first character tells of nearly every text.
+    # For nearly every text the first character decides.
     if is_hidden(text.lstrip(), 0, "") and not visible(text).strip():
         raise InvalidInput("content", "must not be blank: nothing of it can be seen")
     return text

@@ -1,8 +1,7 @@
-"""What to retrieve for a request, as a raw intent: by rules, or by a model.
+"""Plans a retrieval for a request, by rules or by a model.
 
-Both return the same contract, ``{"kind": "retrieve_memory", "query", "top_k", "scopes",
-"include_preference_keys"}``, unbelieved: policy's boundary checks it. No scopes means all that
-execution allows.
+Both return the same raw intent, ``{"kind": "retrieve_memory", "query", "top_k", "scopes",
+"include_preference_keys"}``, which the policy validates. No scopes means all allowed ones.
 """
 
 from __future__ import annotations
@@ -85,13 +84,13 @@ async def model_intent(
     """Ask a model to plan a retrieval.
 
     Args:
-        model: Whom to ask.
-        request: What is to be answered.
-        scopes: Names of the scopes that execution allows.
-        deadline_s: Seconds in all.
+        model: The model.
+        request: The request to answer.
+        scopes: Names of the allowed scopes.
+        deadline_s: Total time limit, in seconds.
 
     Returns:
-        Raw JSON, not yet believed, with what it cost.
+        Raw JSON, not validated, and its cost.
 
     Raises:
         ModelError: As the port says.

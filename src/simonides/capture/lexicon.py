@@ -1,7 +1,7 @@
-"""The words the rules know: data only, English first.
+"""The words that the rules know: data only, mostly English.
 
-Every table maps what people write (lower case) to the one form that is stored, or lists what a
-rule accepts or refuses. To teach the rules a word, add it here; no code changes.
+Each table maps the words of users (lower case) to the one form that is stored, or lists words that
+a rule accepts or refuses. To teach the rules a word, add it here; no code changes.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ DIETS = {
     "lactose-intolerant": "lactose_free",
 }
 
-# Relatives of whom there is one, and the key of the name.
+# Unique relatives, and the key of the name.
 ONE_RELATION = {
     "wife": "wife_name",
     "husband": "husband_name",
@@ -209,7 +209,7 @@ ONE_RELATION = {
     "boss": "manager_name",
     "manager": "manager_name",
 }
-# Relatives, friends and pets of whom there may be several.
+# Relatives, friends and pets; there may be several of each.
 MANY_RELATION = words(
     """
     assistant aunt baby brother cat child coach colleague cousin coworker daughter dog flatmate
@@ -245,7 +245,7 @@ OCCUPATIONS = words(
     """
 )
 
-# What follows "my" and "forget my": attribute as said → key. A key without a shape in
+# Words after "my" and "forget my": attribute as said → key. A key without a shape in
 # values.SHAPES can be forgotten, but is not read.
 ATTRIBUTES = {
     "birthday": BIRTHDAY,
@@ -289,7 +289,7 @@ ATTRIBUTES = {
     "deploy region": "deploy_region",
     "deployment region": "deploy_region",
 }
-# What people call a fact when they want it forgotten, beyond the attributes.
+# Further names for a fact that the user wants forgotten.
 RETRACT_ALIASES = (
     ATTRIBUTES
     | ONE_RELATION
@@ -312,7 +312,7 @@ RETRACT_ALIASES = (
     }
 )
 
-# Categories of keys; any other key is a fact about the user or about who belongs to them.
+# Categories of keys; any other key is a fact about the user or a related person.
 CATEGORIES = {
     LANGUAGE: "preference",
     RESPONSE_STYLE: "preference",
@@ -358,7 +358,7 @@ IMPERATIVES = words(
     """
 )
 
-# Verbs of work for somebody: "always verify …" is a rule for the assistant, "always loved …" not.
+# Verbs of work for a user: "always verify …" is a rule for the assistant, "always loved …" is not.
 ERRANDS = IMPERATIVES | words(
     """
     acknowledge allow anonymise anonymize arrange assign back break calculate cancel capitalise

@@ -1,7 +1,7 @@
-"""Digests that come back within a turn: what stands in their frame is nobody's statement.
+"""Removes pasted digests from a turn: their content is no statement of the user.
 
-The frame says itself that what is in it was recalled. It is told by its form alone, so that it
-needs no ledger: whoever writes such lines gets no fact out of them.
+A digest is recognised by its form alone, without a record of past digests. A user who writes such
+lines states no fact with them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _FRAME = rf"(?m)^[ \t>]*(?:{TITLE}|{NOTE})[ \t]*$"
 def without_digests(text: str) -> str:
     """Return a text of the same length in which pasted digests, or lines of them, are blank.
 
-    Positions stay what they were, so that a quote of what is left is one of the whole. A line that
-    lost its end, where the memory's id stands, is not told by its form. Linear in the text.
+    Positions stay the same, so that a quote of the result is a quote of the text. A line without
+    its end is not recognised, because the memory's id is there. Linear in the text.
     """
     if "-" not in text and TITLE not in text:
         return text

@@ -1,4 +1,4 @@
-"""A turn cut into sentences, without what is code, quoted, pasted or far too long.
+"""Splits a turn into sentences, without code, quotations, pasted text and very long parts.
 
 Positions are characters of the turn's text; plain text has the same length.
 """
@@ -14,9 +14,9 @@ from itertools import islice
 from simonides.capture import cues
 from simonides.text import patterns
 
-# Bounds of the work on one turn; they keep 64 KiB of any text under 50 ms. A sentence that is
-# longer is not how people state a fact; a turn with more is mostly pasted, and what people say
-# about themselves stands at its head or its tail.
+# Bounds of the work on one turn; they keep 64 KiB of any text under 50 ms. A longer sentence rarely
+# states a fact. A longer turn is mostly pasted, and statements about the user are at its head or
+# tail.
 MAX_SENTENCE_CHARS = 600
 HEAD_CHARS = 6_000
 TAIL_CHARS = 3_000
@@ -35,10 +35,10 @@ _PLAIN = str.maketrans(
 
 
 class Cues:
-    """Turns of phrase that are looked for together, in any case: one pass for all of them."""
+    """Patterns that are searched for together in one pass, ignoring case."""
 
     def __init__(self, *cues: str, at_start: bool = False) -> None:
-        """Name them; they are compiled when a text is first looked at.
+        """Set the patterns; they are compiled at the first search.
 
         Args:
             cues: Patterns in RE2 syntax.
@@ -51,8 +51,8 @@ class Cues:
     def _hints(self) -> patterns.Hints:
         return patterns.Hints(self._cues, at_start=self._at_start)
 
-    def told(self, text: str) -> list[str]:
-        """Return those that a text has."""
+    def matching(self, text: str) -> list[str]:
+        """Return the patterns that match a text."""
         return [self._cues[place] for place in self._hints.in_text(text)]
 
 
@@ -61,7 +61,7 @@ _OPENINGS = Cues(cues.BULLET, cues.INLINE_MATERIAL, at_start=True)
 
 def plain_text(text: str) -> str:
     """Return the text with plain apostrophes and spaces, character for character."""
-    # Only what is read is translated: on 64 KiB it would be a third of all the work.
+    # Only the parts that are read are translated: on 64 KiB a full pass is a third of all the work.
     tail = len(text) - TAIL_CHARS
     if tail <= HEAD_CHARS:
         return text.translate(_PLAIN)
@@ -70,7 +70,7 @@ def plain_text(text: str) -> str:
 
 
 def sentences(plain: str, notes: list[str]) -> Iterator[tuple[int, int]]:
-    """Return start and end of each sentence to be read, and note what is left out and why.
+    """Yield start and end of each sentence to read, and note the reasons for omissions.
 
     Of a long text only head and tail are read; after "proofread this:" nothing is.
     """
@@ -80,14 +80,14 @@ def sentences(plain: str, notes: list[str]) -> Iterator[tuple[int, int]]:
             notes.append(TOO_LONG)
             continue
         start += len(plain[start:end]) - len(plain[start:end].lstrip())
-        told = _OPENINGS.told(plain[start:end])
-        if cues.BULLET in told:
+        matching = _OPENINGS.matching(plain[start:end])
+        if cues.BULLET in matching:
             start += length_of(cues.BULLET, plain[start:end])
-            told = _OPENINGS.told(plain[start:end])
+            matching = _OPENINGS.matching(plain[start:end])
         if _is_material(plain, start, end):
             notes.append(PASTED)
             return
-        inline = cues.INLINE_MATERIAL in told
+        inline = cues.INLINE_MATERIAL in matching
         colon = length_of(cues.INLINE_MATERIAL, plain[start:end]) if inline else 0
         if start < end and not _covered(masked, start):
             yield start, start + colon if colon else end
@@ -141,14 +141,14 @@ def _is_abbreviation(before: str) -> bool:
 
 
 def _is_day(before: str, after: str) -> bool:
-    """Whether a point is that of a day: "am 3. Mai"."""
+    """Whether a full stop belongs to a day: "am 3. Mai"."""
     day = before.rsplit(maxsplit=1)[-1:] or [""]
     month = after.split(maxsplit=1)[:1] or [""]
     return day[0].isdecimal() and month[0].lower().rstrip(".,;:!?") in cues.MONTHS_OF_DAYS
 
 
 def _is_material(plain: str, start: int, end: int) -> bool:
-    # "Proofread this:" and then a text in somebody's voice: what follows is no statement.
+    # "Proofread this:" announces another author's text, so that no statement follows.
     if not plain[start:end].endswith(":") or end >= len(plain):
         return False
     return at_start(cues.MATERIAL, plain[start:end]) is not None
@@ -161,7 +161,7 @@ def _masked(plain: str) -> list[tuple[int, int]]:
         return _merged(sorted(_marked(plain, 0, len(plain))))
     spans = _marked(plain, 0, HEAD_CHARS)
     if plain.count("```", 0, tail) % 2:
-        # Code begun in the part that is not read goes on to its end.
+        # Code that begins in the skipped part masks the text up to its end.
         closing = plain.find("```", tail)
         closing = closing + 3 if closing >= 0 else len(plain)
         spans.append((tail, closing))
@@ -215,11 +215,11 @@ def is_question(sentence: str) -> bool:
 
 
 def trimmed(text: str) -> str:
-    """Return a clause without the marks that end it."""
+    """Return a clause without its closing marks."""
     end = len(text)
     while end and not (text[end - 1].isalnum() or text[end - 1] in ")\"'%+#/]》"):
         end -= 1
-    # A quotation mark that was opened before the clause is not its own.
+    # A quotation mark opened before the clause does not belong to it.
     if (
         end
         and text[end - 1] in "\"')"

@@ -1,4 +1,5 @@
-"""Memory for what users already have: clients of OpenAI and Anthropic (``simonides.wrap``).
+"""Memory for clients of OpenAI and Anthropic (``simonides.wrap``).
 
-An SDK is not imported here: who wraps a client has it. Adapters for frameworks come behind extras.
+No SDK is imported here: an application with such a client has it. Adapters for frameworks need
+extras.
 """

@@ -1,14 +1,14 @@
-"""Two lines that give a client of OpenAI or Anthropic a memory.
+"""Wraps a client of OpenAI or Anthropic to give it memory.
 
 ```python
 client = simonides.wrap(openai.OpenAI(), user="ana")
 client.chat.completions.create(model="…", messages=[…])
 ```
 
-What comes back is a client of the same class that shares the connections of the one handed in,
-which stays as it was. Its chat calls are given what is remembered, as one part of the user's last
-turn, and what the user says is captured once the answer is there. Everything else,
-raw responses and ``with_options`` included, is the SDK's own. No SDK is imported here.
+The result is a client of the same class that shares the connections of the given one; the given
+client does not change. Relevant memories are added to each chat request, as one part of the user's
+last turn. New facts are captured after the answer. Everything else is the SDK's own, including raw
+responses and ``with_options``. No SDK is imported here.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _CHATS: Mapping[str, Mapping[str, Api]] = MappingProxyType(
 """For each SDK, where its chat calls are, and the shape of their conversations."""
 
 _inside: ContextVar[bool] = ContextVar("simonides_wrapped_call", default=False)
-"""Whether a wrapped method is running: what it calls by itself is the same turn."""
+"""Whether a wrapped method is running: calls inside it belong to the same turn."""
 
 
 def wrap(
@@ -75,19 +75,19 @@ def wrap(
     Args:
         client: An ``OpenAI``, ``AsyncOpenAI``, ``Anthropic`` or ``AsyncAnthropic``, or one derived
             from them.
-        user: Whose memory it is; may be left out for a principal known by its session only.
+        user: The owner of the memory; optional for a principal known by its session only.
         org: Organisation; None means the default one.
         session: Conversation.
         agent: The agent that acts.
-        purpose: What recall is for.
-        store: An open simonides, which stays open; or what :func:`simonides.open` takes, which is
-            closed with the client's memory.
-        recall: Whether requests are given what is remembered.
-        capture: Whether what the user says is looked through for memories.
-        floor: Least relevance of what a request is given; None takes the policy's. The default is
-            that of a pull: the best few, none of them too far away.
-        max_items: At most so many memories; None takes the policy's.
-        preference_bias: Show preferences under a key whatever is asked, room permitting.
+        purpose: The purpose of recall.
+        store: An open simonides, which stays open; or an argument of :func:`simonides.open`, which
+            is then opened here and closed with the client's memory.
+        recall: Whether memories are added to requests.
+        capture: Whether new facts are captured from what the user says.
+        floor: Least relevance of an added memory; None takes the policy's. The default is that of a
+            pull: the best few, none of them too far away.
+        max_items: Most memories added to a request; None takes the policy's.
+        preference_bias: Show preferences under a key for any request, if there is space.
         place: ``part``: the digest is a text part of its own in the user's last turn; ``message``:
             a message of its own before it, for servers that take texts only.
 
@@ -95,8 +95,8 @@ def wrap(
         A client of the same class, whose ``memory`` is a :class:`WrappedMemory`.
 
     Raises:
-        InvalidInput: If it is no such client, or wrapped already, or ``store`` or ``place`` is none
-            of what is named.
+        InvalidInput: If ``client`` is of another class or already wrapped, or ``store`` or
+            ``place`` is invalid.
         OwnerRequired: If neither user nor session is named.
         InvalidScope: If an id is malformed.
         ConfigurationError: If a setting or the store's name is wrong, or an extra is missing.
@@ -120,11 +120,11 @@ def wrap(
         strata.__enter__()
     habits = Habits(recall, capture, floor, max_items, preference_bias, Place(place))
     memory = WrappedMemory(strata, manager, habits, owns=not is_open)
-    return cast("ClientT", _Wrapping(memory, chats).twin_of(client))
+    return cast("ClientT", _ClientWrapper(memory, chats).twin_of(client))
 
 
 def memory_of(client: object) -> WrappedMemory:
-    """Return the memory of a wrapped client; what ``client.memory`` is, for type checkers.
+    """Return the memory of a wrapped client, like ``client.memory`` but typed.
 
     Raises:
         InvalidInput: If it is not wrapped.
@@ -150,26 +150,26 @@ def _chats_of(client: object) -> Mapping[str, Api]:
     return _CHATS[sdk]
 
 
-class _Wrapping:
-    """Makes twins of clients whose chat calls go by a memory."""
+class _ClientWrapper:
+    """Makes copies of clients whose chat calls use a memory."""
 
     def __init__(self, memory: WrappedMemory, chats: Mapping[str, Api]) -> None:
         self._memory = memory
         self._chats = chats
 
     def twin_of(self, client: Any) -> Any:
-        """Return a client like another, with its connections and a memory."""
+        """Return a copy of a client with the same connections and a memory."""
         twin = copy.copy(client)
         for name in list(vars(twin)):
-            # Resources that were made for the other client.
+            # Cached resources refer to the original client.
             if isinstance(getattr(type(twin), name, None), cached_property):
                 del vars(twin)[name]
-        self._remembers(twin)
+        self._wrap_chats(twin)
         twin.close = self._closing(client.close)
         return twin
 
-    def _remembers(self, client: Any) -> None:
-        """Let the chat calls of a client go by the memory; it is nobody else's yet."""
+    def _wrap_chats(self, client: Any) -> None:
+        """Replace the chat methods of a new client by ones that use the memory."""
         is_async = any(each.__name__ == "AsyncAPIClient" for each in type(client).__mro__)
         for path, api in self._chats.items():
             chat = functools.reduce(getattr, path.split("."), client)
@@ -177,7 +177,7 @@ class _Wrapping:
             whole = turn.wrapped_async if is_async else turn.wrapped
             chat.create = whole(chat.create)
             chat.parse = whole(chat.parse)
-            # What OpenAI's SDK streams by its helper goes through ``create``.
+            # OpenAI's stream helper calls ``create``.
             if path.endswith("messages"):
                 chat.stream = turn.streamed(chat.stream)
         copied = type(client).copy.__get__(client)
@@ -188,13 +188,13 @@ class _Wrapping:
         @functools.wraps(make)
         def copied(*args: Any, **options: Any) -> Any:
             client = make(*args, **options)
-            self._remembers(client)
+            self._wrap_chats(client)
             return client
 
         return copied
 
     def _closing(self, close: Callable[[], Any]) -> Callable[[], Any]:
-        """Return what closes a client and its memory."""
+        """Return a function that closes a client and its memory."""
         memory = self._memory
         if asyncio.iscoroutinefunction(close):
 
@@ -214,7 +214,7 @@ class _Wrapping:
 
 
 class _Turn:
-    """One call of a chat method: what goes in, what is kept."""
+    """One call of a chat method: recall before it, capture after it."""
 
     def __init__(self, memory: WrappedMemory, api: Api) -> None:
         self._memory = memory
@@ -234,12 +234,12 @@ class _Turn:
                 answer = call(*args, **asked)
             finally:
                 _inside.reset(token)
-            return self._kept(answer, heard)
+            return self._with_capture(answer, heard)
 
         return remembering
 
     def wrapped_async(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the same for an async method; nothing of it holds up the event loop."""
+        """Return the same for an async method; it never blocks the event loop."""
 
         @functools.wraps(call)
         async def remembering(*args: Any, **asked: Any) -> Any:
@@ -252,12 +252,12 @@ class _Turn:
                 answer = await call(*args, **asked)
             finally:
                 _inside.reset(token)
-            return self._kept(answer, heard)
+            return self._with_capture(answer, heard)
 
         return remembering
 
     def streamed(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the same for a method that returns a manager of a stream."""
+        """Return the same for a method that returns a stream manager."""
 
         @functools.wraps(call)
         def remembering(*args: Any, **asked: Any) -> Any:
@@ -281,25 +281,25 @@ class _Turn:
         if isinstance(conversation, Mapping) or not isinstance(conversation, Iterable):
             return asked, SILENCE
         if not isinstance(conversation, (list, tuple)):
-            # What can be read once only is read here, and sent as it was.
+            # An iterator can be read only once; its values are sent in its place.
             conversation = list(conversation)
             asked = {**asked, self._api.argument: conversation}
         return asked, said_in(conversation)
 
-    def _kept(self, answer: Any, heard: Heard) -> Any:
-        """Have what was said captured: now, or when the stream of the answer is at its end."""
+    def _with_capture(self, answer: Any, heard: Heard) -> Any:
+        """Queue the capture: at once, or at the end of a streamed answer."""
         if not heard.speech.new:
             return answer
         if not hasattr(type(answer), "__stream__"):
             self._memory.said(heard)
             return answer
-        _tell_end(answer, self._memory.said_in(answer, heard))
+        _on_end(answer, self._memory.said_in(answer, heard))
         return answer
 
 
-def _tell_end(stream: Any, ended: Callable[[], object]) -> None:
-    """Have it told when a stream was read to its end, or closed; its pieces pass as they come."""
-    # No reference from the stream to itself: the SDK closes one that is dropped.
+def _on_end(stream: Any, ended: Callable[[], object]) -> None:
+    """Call a function when a stream ends or is closed; its events pass unchanged."""
+    # No reference cycle: the SDK relies on a dropped stream being collected and closed.
     weak, kind = ref(stream), type(stream)
     if hasattr(kind, "__aiter__"):
         stream._iterator = _apassing(stream._iterator, ended)
@@ -337,7 +337,7 @@ async def _apassing(pieces: AsyncIterator[Any], ended: Callable[[], object]) -> 
 
 
 class _StreamManager:
-    """Stands for the SDK's manager of a stream: recalls on entering, captures on leaving."""
+    """Replaces the SDK's stream manager: recalls on entering, captures on leaving."""
 
     def __init__(
         self,

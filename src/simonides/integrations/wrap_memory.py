@@ -1,8 +1,7 @@
-"""The memory behind a wrapped client: what goes into a request, and what is kept of it.
+"""The memory of a wrapped client: adds memories to requests and captures what the user says.
 
-Recall happens before the request; capture after the answer, on a thread of its own that nobody
-waits for. Neither ever makes a call fail: what went wrong stands in ``diagnostics``, without a word
-of what was said.
+Recall runs before the request. Capture runs after the answer, on a background thread. Neither makes
+a call fail: errors go to ``diagnostics``, without any content of the conversation.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ from simonides.integrations.wrap_messages import (
 from simonides.integrations.wrap_worker import CREW, Worker
 
 MAX_DIAGNOSTICS = 100
-"""How many of the newest are kept; chosen."""
+"""The number of newest diagnostics kept; chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """How a wrapped client goes by its memory.
+    """How a wrapped client uses its memory.
 
     Attributes:
-        recalls: Whether requests are given what is remembered.
-        captures: Whether what the user says is looked through.
+        recalls: Whether memories are added to requests.
+        captures: Whether what the user says is captured.
         floor: As for ``digest``.
-        max_items: Likewise.
-        preference_bias: Likewise.
+        max_items: As for ``digest``.
+        preference_bias: As for ``digest``.
         place: Where the digest goes.
     """
 
@@ -57,33 +56,33 @@ class Heard(NamedTuple):
     """What the user says in one request.
 
     Attributes:
-        speech: His words.
-        manager: Stores them unless he was erased since the request began; None where nothing is to
-            be captured, or cannot be.
-        hindrance: Why it cannot be, or None.
+        speech: The user's words.
+        manager: Stores them unless the user was erased since the request began; None without
+            capture.
+        obstacle: Why capture is impossible, or None.
     """
 
     speech: Speech
     manager: MemoryManager | None = None
-    hindrance: str | None = None
+    obstacle: str | None = None
 
 
 class WrappedMemory:
-    """What a wrapped client remembers; ``client.memory``.
+    """The memory of a wrapped client; ``client.memory``.
 
-    Use it as a context manager, or call :meth:`close`. Where neither happens the end of the process
-    does it: nothing that was said is lost.
+    Use it as a context manager, or call :meth:`close`. Otherwise it is closed when the process
+    ends, after all pending captures.
     """
 
     def __init__(
         self, strata: Strata, manager: MemoryManager, habits: Habits, *, owns: bool
     ) -> None:
-        """Begin.
+        """Build it.
 
         Args:
             strata: The open simonides.
-            manager: The verbs of the user.
-            habits: What is done before and after a call.
+            manager: The user's memory manager.
+            habits: What runs before and after a call.
             owns: Whether the simonides is closed with this.
         """
         self._manager = manager
@@ -95,52 +94,52 @@ class WrappedMemory:
         self._streams: dict[object, Callable[[], object]] = {}
         self._is_closed = False
         self._process = os.getpid()
-        # One thread: what is said in one conversation is captured in its order.
+        # One thread keeps the order of a conversation.
         self._worker = CREW.next()
         self._strata = strata if owns else None
         self._at_end = weakref.finalize(self, _end, self._worker, self._strata, self._process)
-        # Whoever opened the store may close it at any time; what was said comes first.
+        # The caller may close its store at any time; pending captures must run before.
         flush_on_close(strata, self)
 
     @property
     def manager(self) -> MemoryManager:
-        """The verbs of the user: correct, forget, list, status and the others."""
+        """The user's memory manager, to correct, forget, list and more."""
         return self._manager
 
     @property
     def diagnostics(self) -> tuple[str, ...]:
-        """What went wrong or was refused, newest last: the part, then the reason by name."""
+        """Errors and refusals, newest last: the part, then the name of the reason."""
         return tuple(self._notes)
 
     @property
     def usage(self) -> Usage:
-        """What capture has cost."""
+        """The cost of capture."""
         return self._usage
 
     @property
     def pending(self) -> int:
-        """How many captures are still to be done, streams that are not at their end included."""
+        """The number of captures not done yet, including those of open streams."""
         return len(self._under_way) + len(self._streams)
 
     def flush(self, timeout_s: float | None = None) -> bool:
-        """Wait until all that was said is captured; of streams still open it is captured now.
+        """Wait until everything said is captured; open streams are captured now.
 
         Args:
-            timeout_s: Longest wait, in seconds; None for as long as it takes.
+            timeout_s: Longest wait, in seconds; None waits until the end.
 
         Returns:
-            Whether all is captured.
+            Whether everything is captured.
         """
         for end in list(self._streams.values()):
             end()
-        # In a forked child the worker is missing, and what is under way is the parent's.
+        # A forked child has no worker thread, and the pending captures are the parent's.
         is_here = os.getpid() == self._process
         return self._worker.wait(timeout_s) if is_here else False
 
     def close(self) -> None:
-        """Capture what is left, then close the store if it was opened here; twice does no harm.
+        """Capture what is pending, then close the store if it was opened here; idempotent.
 
-        The client goes on working, without a memory.
+        The client continues to work, without a memory.
         """
         self.flush()
         with self._lock:
@@ -167,13 +166,15 @@ class WrappedMemory:
     def informed(
         self, asked: dict[str, Any], speech: Speech, api: Api
     ) -> tuple[dict[str, Any], Heard]:
-        """Return the arguments of a request with the digest in them, the same ones where there is
-        nothing to tell; and what the user says in it, for :meth:`said`.
+        """Return the arguments of a request with the digest, and what the user says for
+        :meth:`said`.
+
+        Without a digest the arguments are unchanged.
         """
         heard = self._heard(speech)
-        return self._told(asked, speech, api), heard
+        return self._with_digest(asked, speech, api), heard
 
-    def _told(self, asked: dict[str, Any], speech: Speech, api: Api) -> dict[str, Any]:
+    def _with_digest(self, asked: dict[str, Any], speech: Speech, api: Api) -> dict[str, Any]:
         if speech.place is None or not self._habits.recalls:
             return asked
         digest = self._digest(speech.query)
@@ -183,32 +184,35 @@ class WrappedMemory:
         return {**asked, api.argument: told}
 
     def _heard(self, speech: Speech) -> Heard:
-        """Return what the user says in a request that begins now: if he is erased after this, here
-        or elsewhere, it is not captured.
+        """Return what the user says in a request that begins at this moment.
+
+        If the user is erased after it, by any process, it is not captured.
         """
         if not self._habits.captures or not speech.new:
             return Heard(speech)
-        if (reason := self._hindrance()) is not None:
-            return Heard(speech, hindrance=reason)
+        if (reason := self._obstacle()) is not None:
+            return Heard(speech, obstacle=reason)
         failed = list[str]()
         with _Reported(lambda _, reason: failed.append(reason), "capture"):
             return Heard(speech, self._manager.unless_erased())
-        return Heard(speech, hindrance=failed[0])
+        return Heard(speech, obstacle=failed[0])
 
     def said(self, heard: Heard) -> None:
-        """Have what the user said captured, later and elsewhere; returns at once."""
+        """Queue the capture of what the user said; returns at once."""
         speech, manager = heard.speech, heard.manager
-        if heard.hindrance is not None:
-            self._note("capture", heard.hindrance)
+        if heard.obstacle is not None:
+            self._note("capture", heard.obstacle)
         if manager is None:
             return
         for number, utterance in enumerate(speech.new):
             earlier = (*speech.before, *(one.text for one in speech.new[:number]))
-            self._soon(manager, utterance, earlier)
+            self._queue_capture(manager, utterance, earlier)
 
     def said_in(self, stream: object, heard: Heard) -> Callable[[], object]:
-        """Have it captured when a stream ends or is dropped; returns what says that it ended, to
-        be called any number of times.
+        """Queue the capture for the end of a stream.
+
+        Returns:
+            A function to call at the end of the stream; further calls do nothing.
         """
         token = object()
         ended = weakref.finalize(stream, self._ended, token, heard)
@@ -220,8 +224,8 @@ class WrappedMemory:
         self.said(heard)
 
     def _digest(self, query: str) -> str:
-        """Return the digest for a query; empty where there is nothing, or it cannot be had."""
-        if (reason := self._hindrance()) is not None:
+        """Return the digest for a query; empty without one, or after an error."""
+        if (reason := self._obstacle()) is not None:
             self._note("recall", reason)
             return ""
         with _Reported(self._note, "recall"):
@@ -236,8 +240,10 @@ class WrappedMemory:
             return digest.text if digest.items else ""
         return ""
 
-    def _soon(self, manager: MemoryManager, utterance: Utterance, earlier: tuple[str, ...]) -> None:
-        if (reason := self._hindrance()) is not None:
+    def _queue_capture(
+        self, manager: MemoryManager, utterance: Utterance, earlier: tuple[str, ...]
+    ) -> None:
+        if (reason := self._obstacle()) is not None:
             self._note("capture", reason)
             return
         token = object()
@@ -259,8 +265,8 @@ class WrappedMemory:
                 self._note("capture", reason)
         self._under_way.discard(token)
 
-    def _hindrance(self) -> str | None:
-        """Return why nothing can be done, or None."""
+    def _obstacle(self) -> str | None:
+        """Return why the memory cannot be used, or None."""
         if self._is_closed:
             return "closed"
         return "forked" if os.getpid() != self._process else None
@@ -270,14 +276,15 @@ class WrappedMemory:
 
 
 def _reasons_of(report: CaptureReport) -> list[str]:
-    """Return what a report has to say that its reader should know; names, never content."""
+    """Return the reasons in a report that the user should know; never content."""
     blocked = [f"blocked:{outcome.reasons[0]}" for outcome in report.blocked if outcome.reasons]
     return [*report.diagnostics, *blocked]
 
 
 class _Reported:
-    """The edge of the memory: whatever goes wrong inside is told by name, and goes no further. A
-    fault of ours must not cost a caller the answer of his model.
+    """Error boundary: errors in the memory are noted by name and not raised.
+
+    A fault here must not cost the caller the answer of the model.
     """
 
     def __init__(self, note: Callable[[str, str], None], part: str) -> None:
@@ -300,7 +307,7 @@ class _Reported:
 
 
 def _end(worker: Worker, strata: Strata | None, process: int) -> None:
-    """End what nobody closed: when the client is dropped, or with the process."""
+    """Close what the caller left open, when the client is collected or the process ends."""
     if strata is not None and os.getpid() == process:
-        # After what is still to be captured.
+        # The pending captures must run before.
         worker.put(strata.close)

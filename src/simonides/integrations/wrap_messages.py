@@ -1,8 +1,7 @@
-"""What the user said in a request to a chat API, and how a digest is put in front of it.
+"""Reads what the user said in a chat request, and adds a digest to it.
 
-Pure functions over the three shapes that conversations have: OpenAI's ``messages`` and ``input``,
-Anthropic's ``messages``. Nothing that a caller handed over is changed; what is put in goes into
-copies.
+Pure functions over the three shapes of conversations: OpenAI's ``messages`` and ``input``,
+Anthropic's ``messages``. The caller's objects never change; the digest goes into copies.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ EARLIER = 3
 class Place(Enum):
     """Where the digest goes.
 
-    ``PART`` is a text part of its own at the head of the user's last turn: what was said before
-    stays byte for byte what it was, so that a provider's prompt cache goes on serving it.
-    ``MESSAGE`` is a user's message of its own before that turn, for servers that take no parts.
+    ``PART`` is a text part of its own at the head of the user's last turn. Earlier turns stay byte
+    for byte the same, so that a provider's prompt cache still serves them. ``MESSAGE`` is a user's
+    message of its own before that turn, for servers that take no parts.
     """
 
     PART = "part"
@@ -38,7 +37,7 @@ class Api:
     """The shape of one API's conversations.
 
     Attributes:
-        argument: Name of the argument that holds one.
+        argument: Name of the argument with the conversation.
         part: Type of a part with the user's text.
     """
 
@@ -52,11 +51,11 @@ RESPONSES = Api("input", "input_text")
 
 @dataclass(frozen=True, slots=True)
 class Utterance(Value):
-    """One turn of the user's.
+    """One turn of the user.
 
     Attributes:
-        text: The user's words, shortened where they are very long.
-        speaker: The name that the message gives, or None.
+        text: The user's words; a very long text is shortened.
+        speaker: The name in the message, or None.
     """
 
     text: str
@@ -68,9 +67,9 @@ class Speech(Value):
     """What the user says in a request.
 
     Attributes:
-        new: What nobody has answered yet, oldest first.
+        new: The user's turns without an answer, oldest first.
         before: The user's turns before that, oldest first.
-        place: Where the last turn stands in the conversation, or None if there is none.
+        place: Index of the last turn in the conversation, or None if there is none.
     """
 
     new: tuple[Utterance, ...] = ()
@@ -79,7 +78,7 @@ class Speech(Value):
 
     @property
     def query(self) -> str:
-        """What memories are looked for: the user's last words, also where a tool answered since."""
+        """The query for recall: the user's last words, even if a tool answered since."""
         if self.new:
             return self.new[-1].text
         return self.before[-1] if self.before else ""
@@ -91,8 +90,8 @@ SILENCE = Speech()
 def said_in(conversation: object) -> Speech:
     """Return what the user says in a conversation: a text, or messages as dictionaries or objects.
 
-    Roles other than ``user`` are not the user's words, and neither are results of tools, images and
-    files. A trailing message of the assistant's is the beginning of the answer.
+    Only the role ``user`` counts, without tool results, images and files. A trailing message of the
+    assistant is the beginning of the answer.
     """
     if isinstance(conversation, str):
         spoken = conversation.strip()
@@ -116,7 +115,7 @@ def said_in(conversation: object) -> Speech:
 
 
 def with_digest(conversation: Any, place: int, digest: str, api: Api, where: Place) -> Any:
-    """Return a conversation with a digest in the user's turn at a place, or before it."""
+    """Return a conversation with a digest in, or before, the user's turn at an index."""
     told = {"type": api.part, "text": digest}
     if isinstance(conversation, str):
         conversation = [{"role": "user", "content": conversation}]
@@ -130,14 +129,14 @@ def with_digest(conversation: Any, place: int, digest: str, api: Api, where: Pla
         at = 0
     else:
         parts = list(content)
-        # Results of tools come first in a turn: the API wants it so.
+        # The API requires tool results first in a turn.
         at = next(i for i, part in enumerate(parts) if _text_of(part))
     messages[place] = {**message, "content": [*parts[:at], told, *parts[at:]]}
     return messages
 
 
 def shortened(text: str) -> str:
-    """Return a text as it is, or head and tail of one that is very long."""
+    """Return a text; of a very long one only head and tail."""
     if len(text) <= MAX_SAID_CHARS:
         return text
     half = MAX_SAID_CHARS // 2 - 2
@@ -162,10 +161,10 @@ def _utterance(message: object) -> Utterance | None:
 
 
 def _is_answer(message: object) -> bool:
-    """Whether a message is an answer to what was said, by the assistant or a tool."""
+    """Whether a message answers the user: from the assistant or a tool."""
     role = _field(message, "role")
     if role == "user":
-        # A turn of results only; one of an image only says nothing, and answers nothing.
+        # A turn with tool results only is an answer; a turn with only an image is none.
         content = _field(message, "content")
         parts = content if isinstance(content, Sequence) and not isinstance(content, str) else ()
         return any(str(_field(part, "type")).endswith("tool_result") for part in parts)
@@ -173,7 +172,7 @@ def _is_answer(message: object) -> bool:
 
 
 def _text_of(part: object) -> str | None:
-    """Return the words in a part of a message; None for an image, a file, a tool's result."""
+    """Return the text in a part of a message; None for an image, a file, a tool result."""
     if isinstance(part, str):
         return part
     if _field(part, "type") not in ("text", "input_text"):
@@ -189,6 +188,6 @@ def _field(thing: object, name: str) -> Any:
 def _as_mapping(message: Any) -> Mapping[str, Any]:
     if isinstance(message, Mapping):
         return message
-    # What the SDKs return can be sent again; it is one of their models.
+    # The SDKs' response objects can be sent again as messages.
     dumped: Mapping[str, Any] = message.model_dump(exclude_unset=True)
     return dumped

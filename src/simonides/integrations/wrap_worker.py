@@ -1,8 +1,8 @@
-"""Threads that capture what wrapped clients said: a few for the process, each in order.
+"""Background threads that capture what users said, each in order; a few for the process.
 
-A stream that is dropped tells of it from within the garbage collector, which may run anywhere, also
-where a lock is held. So a job is handed over through a queue that takes no lock of ours, and
-threads are started and ended elsewhere. At the end of the process what is left is done first.
+A dropped stream queues its capture from the garbage collector, which may run anywhere, even while a
+lock is held. Jobs therefore go through a queue without locks of this module, and threads start and
+end elsewhere. Pending jobs run before the process ends.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ WORKERS = 4
 """Threads at most; chosen: capture waits for a language model, or takes milliseconds."""
 
 Job: TypeAlias = Callable[[], None]
-"""What is to be done. One that raises is told of by :func:`threading.excepthook`, as of a thread
-that ends by it; the others are done all the same."""
+"""A queued call. An exception in it is reported by :func:`threading.excepthook`; later jobs still
+run.
+"""
 
 
 class Worker:
-    """One thread that does what it is given, in order."""
+    """One thread that runs jobs in order."""
 
     def __init__(self, number: int) -> None:
         """Start it."""
@@ -37,15 +38,16 @@ class Worker:
         self._thread.start()
 
     def put(self, job: Job) -> None:
-        """Have a job done after those before; when the process ends, at once."""
+        """Queue a job; while the process ends, run it at once."""
         if self._has_ended:
             _do(job)
         else:
             self._jobs.put(job)
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Wait until what was put is done; returns whether it is. A job that waits for those
-        before it has nothing to wait for.
+        """Wait until all queued jobs are done; returns whether they are.
+
+        A call from within a job returns at once, because it cannot wait for itself.
         """
         if threading.current_thread() is self._thread:
             return True
@@ -54,7 +56,7 @@ class Worker:
         return done.wait(timeout_s)
 
     def end(self) -> None:
-        """Wait until all is done, and stop the thread."""
+        """Wait until all jobs are done, and stop the thread."""
         self._jobs.put(None)
         self._thread.join()
         self._has_ended = True
@@ -71,8 +73,9 @@ class Worker:
             continue
 
     def _one(self) -> bool:
-        """Do the next job; returns whether there is one. No reference to it outlives it: it holds
-        a client's memory.
+        """Run the next job; returns whether there was one.
+
+        No reference to the job outlives it: it holds a client's memory.
         """
         job = self._jobs.get()
         if job is not None:
@@ -81,12 +84,12 @@ class Worker:
 
 
 def _do(job: Job) -> None:
-    with _ToldOf():
+    with _ErrorReporting():
         job()
 
 
-class _ToldOf:
-    """Lets a thread outlive the fault of a job, which is told of."""
+class _ErrorReporting:
+    """Reports an exception of a job; the thread continues."""
 
     def __enter__(self) -> None:
         return
@@ -104,8 +107,8 @@ class _ToldOf:
         return True
 
 
-class _Crew:
-    """The workers of one process, started as they are wanted."""
+class _WorkerPool:
+    """The worker threads of one process, started on demand."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -114,10 +117,10 @@ class _Crew:
         self._turns = cycle(range(WORKERS))
 
     def next(self) -> Worker:
-        """Return the worker whose turn it is."""
+        """Return the next worker, in rotation."""
         with self._lock:
             if self._process != os.getpid():
-                # A forked child has not inherited the threads, and their jobs are the parent's.
+                # A forked child has no copy of the threads, and their jobs are the parent's.
                 self._process, self._workers = os.getpid(), []
                 self._turns = cycle(range(WORKERS))
                 atexit.register(self._end, os.getpid())
@@ -132,5 +135,5 @@ class _Crew:
                 worker.end()
 
 
-CREW = _Crew()
+CREW = _WorkerPool()
 """Of this process."""

@@ -7,7 +7,7 @@ pytest; the rest does not.
 import sys
 
 if "pytest" in sys.modules:
-    # Before the parts of the contract are imported: it makes their assertions tell what they saw.
+    # Must run before the contract's modules are imported: it adds values to their assertion errors.
     sys.modules["pytest"].register_assert_rewrite(
         *(
             f"{__name__}.contract_{part}"

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from simonides.domain.value import to_us
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-"""Where a :class:`ManualClock` stands at first."""
+"""First time of a :class:`ManualClock`."""
 
 
 class ManualClock:
-    """A clock that stands still until it is moved, and the alarm that goes by it.
+    """A clock that moves only by calls, with an alarm that follows it.
 
     Args:
         start: Its first wall time.
@@ -32,7 +32,7 @@ class ManualClock:
         return self._elapsed_us / 1e6
 
     def advance(self, *, days: float = 0, seconds: float = 0, us: int = 0) -> int:
-        """Let time pass on both clocks, sound the alarms that are due, return the wall time.
+        """Advance both clocks, run the alarms that are due, and return the wall time.
 
         Raises:
             ValueError: If the sum is negative; :meth:`set` turns the wall clock back.
@@ -49,7 +49,7 @@ class ManualClock:
         return self._now_us
 
     def after(self, seconds: float, call: Callable[[], None]) -> None:
-        """Call once the clock was advanced by so many seconds, from within :meth:`advance`."""
+        """Call once the clock has advanced by so many seconds, from within :meth:`advance`."""
         self._alarms.append((self._elapsed_us + round(seconds * 1e6), call))
 
     def set(self, now: datetime) -> None:
@@ -66,7 +66,7 @@ class CountingIds:
         self._count = 0
 
     def new(self, at_us: int) -> str:
-        """Return a new id for a moment; ids rise even where the moments do not."""
+        """Return a new id for a time; ids rise even if times do not."""
         with self._lock:
             self._last_ms = max(self._last_ms, at_us // 1000)
             self._count += 1
@@ -74,7 +74,7 @@ class CountingIds:
         return str(uuid.UUID(int=value))
 
     def salt(self) -> bytes:
-        """Return 16 bytes, other ones each time."""
+        """Return 16 bytes, different each time."""
         with self._lock:
             self._count += 1
             return self._count.to_bytes(16, "big")

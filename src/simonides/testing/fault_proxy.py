@@ -1,15 +1,15 @@
-"""A TCP proxy on the loopback that misbehaves on demand, between a real client and a real server.
+"""A TCP proxy on the loopback that injects faults between a real client and a real server.
 
 ```python
 with FaultProxy(("127.0.0.1", 5432)) as proxy:  # or a path: a server on a Unix socket
     client = connect(proxy.host, proxy.port)
-    proxy.half_open()  # from now on nobody is at the other end, and nothing says so
+    proxy.half_open()  # both ends are gone without notice
     ...
     proxy.heal()
 ```
 
-It runs on a thread of its own; faults are switched from any other, at any time, and are in force
-when the call returns. One fault replaces another; several at once are :class:`Faults`.
+It runs on its own thread. Faults can be switched from any other thread at any time, and are active
+when the call returns. A fault replaces the previous one; several at once are :class:`Faults`.
 """
 
 from __future__ import annotations
@@ -40,19 +40,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """How connections misbehave; without arguments they do not.
+    """The faults of connections; without arguments there are none.
 
     Attributes:
         latency_s: Wait before each chunk is passed on, in both directions.
-        slice_bytes: Pass everything on in pieces of this size; None for whole chunks.
+        slice_bytes: Pass data on in pieces of this size; None for whole chunks.
         slice_pause_s: Wait between two pieces.
-        black_hole: Connections are accepted and nothing is passed on, as if a cable were out; when
-            it ends everything arrives.
-        half_open: Both ends vanish for each other without a word. Connections of that time never
-            come back: later they are reset, as by a machine that has started anew.
-        reset: Every connection is reset (RST), the open ones now, new ones when accepted.
-        reset_after_bytes: Reset a connection once this many bytes were passed to its client; None
-            for never.
+        black_hole: Accept connections and pass nothing on, as with an unplugged cable; when it ends
+            everything arrives.
+        half_open: Both ends vanish for each other without notice. Connections of that time never
+            recover: later they are reset, as by a machine that has restarted.
+        reset: Reset every connection (RST): open ones at once, new ones when accepted.
+        reset_after_bytes: Reset a connection after this many bytes to its client; None for never.
     """
 
     latency_s: float = 0.0
@@ -68,17 +67,17 @@ class FaultProxy:
     """The proxy, from entering the context to leaving it.
 
     Attributes:
-        host: Where it listens.
+        host: Its address.
         port: A free port, known once it runs.
-        accepted: Connections taken so far.
+        accepted: Connections accepted so far.
     """
 
     def __init__(self, target: Target, faults: Faults | None = None) -> None:
-        """Say what is behind it.
+        """Set the server behind it.
 
         Args:
             target: Host and port, or the path of a Unix socket. Connected to for each client.
-            faults: In force from the beginning.
+            faults: Active from the beginning.
         """
         self.host = HOST
         self.port = 0
@@ -111,11 +110,11 @@ class FaultProxy:
 
     @property
     def open_links(self) -> int:
-        """Connections that are open now, the silent ones among them."""
+        """Number of open connections, with the silent ones."""
         return len(self._links)
 
     def inject(self, faults: Faults) -> None:
-        """Let these faults, and no others, be in force.
+        """Replace the active faults by these.
 
         Raises:
             RuntimeError: Outside of the context.
@@ -131,7 +130,7 @@ class FaultProxy:
         self.inject(Faults(slice_bytes=size, slice_pause_s=pause_s))
 
     def black_hole(self) -> None:
-        """Accept, and never answer, until healed."""
+        """Accept connections and pass nothing on, until healed."""
         self.inject(Faults(black_hole=True))
 
     def half_open(self) -> None:
@@ -139,7 +138,7 @@ class FaultProxy:
         self.inject(Faults(half_open=True))
 
     def reset(self) -> None:
-        """Reset what is open and what comes."""
+        """Reset all open and new connections."""
         self.inject(Faults(reset=True))
 
     def heal(self) -> None:
@@ -147,7 +146,7 @@ class FaultProxy:
         self.inject(Faults())
 
     def drop_connections(self) -> None:
-        """Reset what is open now, once; what comes later is not concerned."""
+        """Reset the open connections once; new ones are not affected."""
         self._carry_out(self._reset_all())
 
     def _carry_out(self, work: Coroutine[Any, Any, T]) -> T:
@@ -162,7 +161,7 @@ class FaultProxy:
             link.is_lost = link.is_lost or faults.half_open
         if faults.reset:
             await self._reset_all()
-        # Whoever waits at a black hole looks again.
+        # Wakes the links that wait in a black hole.
         if before.black_hole and not faults.black_hole:
             self._passable.set()
         elif faults.black_hole:
@@ -186,13 +185,13 @@ class FaultProxy:
         listening.set_result(None)
         await self._stop.wait()
         server.close()
-        # A connection that was just taken has no task that could be told to end before it began.
+        # A connection that was just accepted has no task yet that could be cancelled.
         await asyncio.sleep(0.01)
         running = [link.task for link in self._links]
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-        # A closed transport lets go of its socket at the loop's next turn.
+        # A closed transport releases its socket in the loop's next iteration.
         await asyncio.sleep(0)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -211,7 +210,7 @@ class FaultProxy:
                 pumps.create_task(self._pump(link, server_reader, writer, to_client=True))
             link.is_over = True
         except (OSError, ExceptionGroup, asyncio.CancelledError):
-            # An end went away, the server is not there, or the proxy ends: both ends are told.
+            # An end closed, the server is missing, or the proxy stops: both ends are closed.
             pass
         finally:
             self._links.discard(link)
@@ -230,7 +229,7 @@ class FaultProxy:
         *,
         to_client: bool,
     ) -> None:
-        """Pass on what one end says until it has said all."""
+        """Pass on data of one end until its end of file."""
         while data := await reader.read(CHUNK_BYTES):
             size = self._faults.slice_bytes or len(data)
             for start in range(0, len(data), size):
@@ -253,7 +252,7 @@ class FaultProxy:
         """Wait as the faults say.
 
         Raises:
-            ConnectionResetError: If nothing will ever pass here again.
+            ConnectionResetError: If nothing will pass here again.
         """
         pause_s = self._faults.latency_s if is_first else self._faults.slice_pause_s
         if pause_s and not link.is_lost:
@@ -262,14 +261,14 @@ class FaultProxy:
             if link.is_lost and not self._faults.half_open:
                 raise ConnectionResetError
             if link.is_lost:
-                # Until the fault is over; then whoever still speaks is told that nobody is there.
+                # Waits for the end of the fault; then an end that still sends gets a reset.
                 await asyncio.sleep(0.005)
             else:
                 await self._passable.wait()
 
 
 class _Link:
-    """One client, its connection to the server, and what became of both."""
+    """One client, its connection to the server, and their state."""
 
     def __init__(
         self, task: asyncio.Task[Any], writers: list[asyncio.StreamWriter], *, is_lost: bool
@@ -286,15 +285,15 @@ class _Link:
         self.task.cancel()
 
     def close(self) -> None:
-        """Close both ends: in order if both have said all, else with a reset."""
+        """Close both ends: gracefully after both ends of file, else with a reset."""
         for writer in self.writers:
             if self.is_over:
                 writer.close()
                 continue
             raw = writer.get_extra_info("socket")
             if raw is not None and raw.family != getattr(socket, "AF_UNIX", None):
-                # Lingering for no time at all: the system sends RST and forgets the connection.
-                # One that the other end has reset is closed already.
+                # With a linger time of 0 the system sends RST and drops the connection.
+                # A connection reset by the other end is closed already.
                 with contextlib.suppress(OSError):
                     raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             writer.transport.abort()

@@ -1,7 +1,7 @@
-"""How endpoints write an answer and a refusal: the bytes that a scripted server sends.
+"""The wire formats of answers and refusals of model endpoints, for a scripted server.
 
-OpenAI's chat completions and responses, Gemini's version of the first, Anthropic's messages; whole
-or as server-sent events. The path of a request tells which is meant.
+OpenAI's chat completions and responses, Gemini's version of the first, and Anthropic's messages;
+whole or as server-sent events. The path of a request selects the format.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _GEMINI = "/v1beta/openai/"
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a model says.
+    """A model's answer.
 
     Attributes:
-        text: Its words, or None for no content at all.
+        text: Its text, or None for no content at all.
         tokens: Of the question and of the answer.
-        call: Name and arguments of a tool that it calls, or None.
-        pieces: In how many pieces a stream brings the words.
+        call: Name and arguments of a tool call, or None.
+        pieces: Number of pieces of the text in a stream.
     """
 
     text: str | None
@@ -34,7 +34,7 @@ class Said:
     pieces: int = 3
 
     def deltas(self) -> list[str]:
-        """Return the words in pieces."""
+        """Return the text in pieces."""
         text = self.text or ""
         size = -(-len(text) // self.pieces) or 1
         return [text[start : start + size] for start in range(0, len(text), size)]
@@ -42,7 +42,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A refusal, with the words of its message."""
+    """A refusal with its message."""
 
     message: str
 
@@ -51,12 +51,12 @@ Content: TypeAlias = Said | Problem
 
 
 def written(content: Content, path: str, asked: Mapping[str, Any]) -> bytes:
-    """Return the body of an answer as the endpoint at a path writes it.
+    """Return the body of an answer in the format of a path's endpoint.
 
     Args:
-        content: What it says.
+        content: The answer.
         path: Of the request.
-        asked: Its JSON.
+        asked: JSON of the request.
     """
     if isinstance(content, Problem):
         return json.dumps(_refusal(content.message, path)).encode()
@@ -68,7 +68,7 @@ def written(content: Content, path: str, asked: Mapping[str, Any]) -> bytes:
 
 
 def streamed(content: Said, path: str, asked: Mapping[str, Any]) -> list[bytes]:
-    """Return the server-sent events of an answer, one a piece."""
+    """Return the server-sent events of an answer, one for each piece."""
     if path.endswith("/messages"):
         events = _message_events(content, asked)
     elif path.endswith("/responses"):
@@ -79,7 +79,7 @@ def streamed(content: Said, path: str, asked: Mapping[str, Any]) -> list[bytes]:
 
 
 def refused_keyword(path: str, asked: Mapping[str, Any]) -> str | None:
-    """Return what Gemini says of a schema with a keyword that it does not know, or None."""
+    """Return Gemini's error for a schema with an unknown keyword, or None."""
     schema = asked.get("response_format", {}).get("json_schema", {}).get("schema")
     if _GEMINI in path and schema is not None and '"additionalProperties"' in json.dumps(schema):
         return (
@@ -90,7 +90,7 @@ def refused_keyword(path: str, asked: Mapping[str, Any]) -> str | None:
 
 
 def asked_form(asked: Mapping[str, Any]) -> str | None:
-    """Return how a request asks for structure: ``json_schema``, ``json_object``, ``tool``, None."""
+    """Return the requested form: ``json_schema``, ``json_object``, ``tool``, None."""
     config = asked.get("output_config") or {}
     wanted = asked.get("response_format") or config.get("format")
     if wanted is not None:
@@ -99,7 +99,7 @@ def asked_form(asked: Mapping[str, Any]) -> str | None:
 
 
 def refused_form(form: str, path: str) -> str:
-    """Return what an endpoint says that does not know a way of asking for structure."""
+    """Return the error of an endpoint that does not support a form."""
     if not path.endswith("/messages"):
         return f"'response_format' of type '{form}' is not supported"
     return "tools: not supported" if form == "tool" else "output_config: not permitted"
@@ -262,7 +262,7 @@ def _event(data: Mapping[str, Any], name: str | None = None) -> bytes:
 
 
 def models() -> bytes:
-    """Return the list of models that an endpoint has, for ``GET …/models``."""
+    """Return the list of an endpoint's models, for ``GET …/models``."""
     entry = {"id": MODEL, "object": "model", "type": "model", "display_name": "Scripted"}
     times = {"created": 0, "created_at": "2026-01-01T00:00:00Z", "owned_by": "nobody"}
     return json.dumps({"object": "list", "data": [entry | times], "has_more": False}).encode()

@@ -1,15 +1,15 @@
-"""A scripted endpoint of models on the loopback: real HTTP, real faults, no model.
+"""A scripted model endpoint on the loopback: real HTTP, real faults, no model.
 
 ```python
 with ModelServer([failing(500), well({"items": []})]) as server:
     model = OpenAIModel(model="test", api_key="any", base_url=server.base_url)
 ```
 
-It speaks OpenAI's API at ``base_url``, whole and streamed, Gemini's version of it at
-``gemini_url`` and Anthropic's Messages API at ``root_url``. It answers one reply of the script per
-request, in order, and keeps what it was sent. What comes after the script may be answered by a
-function of the request: ``answers=embedding_by(embedder)`` is an endpoint for embeddings,
-``answers=reranking_by(score)`` one for reranking.
+It serves OpenAI's API at ``base_url``, whole and streamed, Gemini's version of it at ``gemini_url``
+and Anthropic's Messages API at ``root_url``. It sends one reply of the script per request, in
+order, and records the requests. After the script a function of the request may answer:
+``answers=embedding_by(embedder)`` is an endpoint for embeddings, ``answers=reranking_by(score)``
+one for reranking.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ class Reply:
 
     Attributes:
         status: HTTP status.
-        body: Bytes of the body, where there is no content.
+        body: Bytes of the body, without content.
         headers: Further headers.
         delay_s: Wait before answering.
         fault: How the connection misbehaves.
-        content: What is said, in the words of whichever API is asked.
+        content: The answer, written in the format of the requested API.
         gate: A stream waits for it after its first event.
     """
 
@@ -81,7 +81,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One request as it came: the path, the headers in lower case, and the JSON of the body."""
+    """One received request: the path, the headers in lower case, and the JSON of the body."""
 
     path: str
     headers: Mapping[str, str]
@@ -89,7 +89,7 @@ class Received:
 
     @property
     def format(self) -> str | None:
-        """How structure was asked for: ``json_schema``, ``json_object``, ``tool``, or None."""
+        """The requested form: ``json_schema``, ``json_object``, ``tool``, or None."""
         return asked_form(self.body)
 
 
@@ -114,7 +114,7 @@ def fenced(value: Any) -> Reply:
 
 
 def late(value: Any, delay_s: float) -> Reply:
-    """Answer well, after a while."""
+    """Answer well, after a delay."""
     return replace(well(value), delay_s=delay_s)
 
 
@@ -129,7 +129,7 @@ def empty() -> Reply:
 
 
 def huge(size: int = 5 * 1024 * 1024) -> Reply:
-    """Answer well-formed and far too long."""
+    """Answer well-formed and much too long."""
     return saying(json.dumps({"filler": "x" * size}))
 
 
@@ -171,14 +171,14 @@ def ranks(scores: Iterable[float]) -> Reply:
 
 
 def embedding_by(encode: Callable[[Sequence[str]], Any]) -> Callable[[Received], Reply]:
-    """Return what answers ``/embeddings`` with the vectors that an encoder gives."""
+    """Return a function that answers ``/embeddings`` with an encoder's vectors."""
     return lambda received: embeddings(encode(received.body["input"]))
 
 
 def reranking_by(
     score: Callable[[str, Sequence[str]], Iterable[float]],
 ) -> Callable[[Received], Reply]:
-    """Return what answers ``/rerank`` with the scores that a function gives."""
+    """Return a function that answers ``/rerank`` with a function's scores."""
     return lambda received: ranks(score(received.body["query"], received.body["documents"]))
 
 
@@ -196,14 +196,14 @@ class ModelServer:
         refuses: Iterable[str] = (),
         answers: Callable[[Received], Reply] | None = None,
     ) -> None:
-        """Write the script.
+        """Set the script.
 
         Args:
-            script: One reply per request; after the last every request gets status 418, or
-                what ``answers`` says.
-            refuses: Ways of asking for structure, see :attr:`Received.format`, that are answered
-                with 400 before the script is looked at.
-            answers: Answers what comes after the script.
+            script: One reply per request; after the last every request gets status 418, or the
+                reply of ``answers``.
+            refuses: Forms, see :attr:`Received.format`, that are answered with 400 without using
+                the script.
+            answers: Answers requests after the script.
         """
         self.received: list[Received] = []
         self._script = list(script)
@@ -226,7 +226,7 @@ class ModelServer:
 
     @property
     def root_url(self) -> str:
-        """What paths are appended to, as Anthropic's SDK wants it, ``http://127.0.0.1:{port}``."""
+        """Base URL for Anthropic's SDK, which appends paths, ``http://127.0.0.1:{port}``."""
         if self._server is None:
             raise RuntimeError("the server runs only inside its context")
         return f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -255,7 +255,7 @@ class ModelServer:
         self._server = self._thread = None
 
     def answer(self, received: Received) -> Reply:
-        """Note a request and return what the script says."""
+        """Record a request and return its reply."""
         with self._lock:
             self.received.append(received)
             kind = received.format
@@ -270,11 +270,11 @@ class ModelServer:
         )
 
     def wait(self, seconds: float | None) -> bool:
-        """Wait, but not beyond the server's end; return whether it is ending."""
+        """Wait, at most until the server stops; return whether it is stopping."""
         return self._closing.wait(seconds)
 
     def wait_for(self, gate: threading.Event) -> None:
-        """Wait for a gate, but not beyond the server's end."""
+        """Wait for a gate, at most until the server stops."""
         while not gate.wait(0.02) and not self._closing.is_set():
             continue
 
@@ -303,7 +303,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self._reply()
         except ConnectionError:
-            # The client gave up waiting, which is what several replies are for.
+            # The client gave up waiting, as several replies intend.
             self.close_connection = True
 
     def _reply(self) -> None:
@@ -343,4 +343,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: tests look at what was received."""
+        """Log nothing: tests read the received requests."""

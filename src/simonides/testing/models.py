@@ -1,4 +1,4 @@
-"""A language model that says what it is told to, in process: for tests without a network."""
+"""A scripted language model in process: for tests without a network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simonides.ports import Capability, ModelAnswer
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a scripted model was asked."""
+    """A question to a scripted model."""
 
     system: str
     user: str
@@ -45,7 +45,7 @@ class ScriptedModel:
 
         Args:
             answers: One per question, in order.
-            usage: What each answer is said to have cost.
+            usage: Reported cost of each answer.
             model_id: Its name.
         """
         self.model_id = model_id
@@ -67,7 +67,7 @@ class ScriptedModel:
         name: str,
         deadline_s: float,
     ) -> ModelAnswer:
-        """Give the next answer, or raise it if it is an exception.
+        """Return the next answer, or raise it if it is an exception.
 
         Raises:
             AssertionError: If the script is over: the test asked more than it expected.
@@ -84,5 +84,5 @@ class ScriptedModel:
         return ModelAnswer(answer, self._usage, self.model_id)
 
     async def close(self) -> None:
-        """Note that it was called."""
+        """Record the call."""
         self.closed = True

@@ -1,4 +1,4 @@
-"""Valid values for tests, each different from the last, all the same in every run."""
+"""Valid test values: each different from the last, and all the same in every run."""
 
 import hashlib
 from collections.abc import Iterable
@@ -30,8 +30,8 @@ class Samples:
     """Makes memories, events and changes for one test.
 
     Attributes:
-        clock: Where their times come from; every change takes a later one.
-        ids: Where their ids and salts come from.
+        clock: Source of times; every change takes a later one.
+        ids: Source of ids and salts.
     """
 
     def __init__(self, clock: ManualClock | None = None, ids: CountingIds | None = None) -> None:
@@ -41,11 +41,11 @@ class Samples:
     def memory(
         self, content: str = "Deploys go to us-east-1", *, scope: Scope = ALICE, **fields: Any
     ) -> Memory:
-        """Return the first version of a memory; ``fields`` replaces what the sample says."""
+        """Return the first version of a memory; ``fields`` replaces sample values."""
         now = from_us(self.clock.now_us())
         given = fields.pop("id", None)
         id = self.ids.new(self.clock.now_us()) if given is None else given
-        # Unsayable content is a sample too.
+        # Content that cannot be encoded is a sample too.
         text = content.casefold().encode("utf-8", "surrogatepass")
         sample = Memory(
             id=id,
@@ -104,11 +104,11 @@ class Samples:
         return ReviewRecord(self.ids.new(now_us), status, now_us, b"{}")
 
     def session_step(self, session: str = "s", step: str = "open", **told: object) -> SessionStep:
-        """Return where a session stands."""
+        """Return a step of a session."""
         return SessionStep(session, step, self.clock.now_us(), canonical_json(told))
 
     def consent(self, name: str, about: About = About.KEY, *, allowed: bool = False) -> Consent:
-        """Return a person's word about a key or a category."""
+        """Return a user's consent about a key or a category."""
         return Consent(about, name, allowed, from_us(self.clock.now_us()), ALICE.path)
 
     def outbox_item(self, target: Scope = BOB) -> OutboxItem:
@@ -121,7 +121,7 @@ class Samples:
         Args:
             added: New versions.
             restated: Memories that get a new state.
-            fields: Other fields of the change, which replace what the sample says.
+            fields: Other fields of the change, which replace sample values.
         """
         restated = tuple(restated)
         sample = Change(

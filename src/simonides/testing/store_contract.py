@@ -7,8 +7,8 @@ class TestMyStore(MemoryStoreContract):
         return MyStore(tmp_path)
 ```
 
-Every test takes a ``store`` that is empty and its own. A store that declares DURABLE also needs
-``reopened``. The parts lie in ``contract_*.py``, one for each subject of the port.
+Every test takes a separate, empty ``store``. A store that declares DURABLE also needs ``reopened``.
+The parts are in ``contracts``, one module for each subject of the port.
 """
 
 from simonides.testing.contracts.base import drive, verify_chain

@@ -1,4 +1,4 @@
-"""Files that verbs read and write, and what the system says of them in the words of our errors."""
+"""Paths and files of operations, with system errors turned into this package's errors."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from simonides.domain.errors import CarryRefused
 
 
 def absolute(path: str | os.PathLike[str]) -> Path:
-    """Return where a file lies, whatever the working directory becomes."""
+    """Return the absolute path of a file, independent of later changes of the working directory."""
     return Path.cwd() / path
 
 
 @contextmanager
 def files_refused(path: Path) -> Iterator[None]:
-    """Raise what the system says of a file as :class:`CarryRefused`."""
+    """Turn system errors about a file into :class:`CarryRefused`."""
     try:
         yield
     except OSError as error:
@@ -26,7 +26,7 @@ def files_refused(path: Path) -> Iterator[None]:
 
 
 def sync_directory(path: Path) -> None:
-    """Make a new name in a directory outlive a failing power supply; some systems cannot."""
+    """Sync a directory, so that a new name survives a power failure; some systems cannot."""
     if os.name == "nt":
         return
     descriptor = os.open(path, os.O_RDONLY)

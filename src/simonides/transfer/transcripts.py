@@ -1,10 +1,10 @@
-"""Transcripts as JSON Lines, kept as verbatim episodic memories.
+"""Imports transcripts in JSON Lines as verbatim episodic memories.
 
-One turn a line: ``{"session_id", "timestamp", "speaker", "role", "text"}``; ``role`` is ``user``,
-``assistant``, ``tool`` or ``other`` (the default); ``turn``, the place in its session, is taken
-from the order of the lines where it is not given. Other fields are left alone.
+One turn a line: ``{"session_id", "timestamp", "speaker", "role", "text"}``. ``role`` is ``user``,
+``assistant``, ``tool`` or ``other`` (the default). ``turn``, its number in the session, is optional
+and follows the order of the lines. Other fields are ignored.
 
-A turn is known by session and place: importing twice adds nothing.
+A turn is identified by session and number: a repeated import adds nothing.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ BATCH = 500
 MAX_LINE_CHARS = 1_000_000
 """Longest line that is looked at; far above the longest turn that can be stored."""
 
-# What a draft calls otherwise than a line.
+# Fields with another name in a draft.
 _FIELDS = {"content": "text", "session": "session_id", "at": "timestamp"}
 
 NumberedDraft: TypeAlias = tuple[int, Draft]
-"""A line of the file, from 1, and the turn that stands there."""
+"""A line number of the file, from 1, and its turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedTurn(Value):
-    """What became of one turn.
+    """The result of one turn.
 
     Attributes:
         line: Line of the file, from 1.
         session: Its session.
-        turn: Its place there, from 0.
-        speaker: Who said it.
+        turn: Its number there, from 0.
+        speaker: Its speaker.
         outcome: What the store did; ``dropped`` with ``turn_already_stored`` for a known turn.
     """
 
@@ -53,7 +53,7 @@ class ImportedTurn(Value):
     outcome: Outcome
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the turn with the outcome in short."""
+        """Return the turn with a short outcome."""
         memory = self.outcome.memory
         return {
             "line": self.line,
@@ -69,15 +69,15 @@ class ImportedTurn(Value):
 def parse_transcript(
     lines: Iterable[str], check: Callable[[Draft], object]
 ) -> tuple[NumberedDraft, ...]:
-    """Read turns, each with its line.
+    """Read turns, each with its line number.
 
     Args:
         lines: The file.
-        check: Raises :class:`InvalidInput` for a draft that could not be stored, so that all
-            lines are known to be right before the first is.
+        check: Raises :class:`InvalidInput` for a draft that cannot be stored. All lines are checked
+            before the first one is stored.
 
     Raises:
-        InvalidInput: Naming the line and field of the first one that is wrong.
+        InvalidInput: Naming line and field of the first error.
     """
     turns = []
     for number, draft in _numbered(lines, Counter()):
@@ -98,7 +98,7 @@ def batches(turns: Sequence[NumberedDraft]) -> Iterator[Sequence[NumberedDraft]]
 
 
 def report(batch: Sequence[NumberedDraft], outcomes: Sequence[Outcome]) -> tuple[ImportedTurn, ...]:
-    """Say what became of each turn of a batch."""
+    """Return the result of each turn of a batch."""
     return tuple(
         ImportedTurn(line, str(draft.session), int(draft.turn or 0), draft.speaker, outcome)
         for (line, draft), outcome in zip(batch, outcomes, strict=True)

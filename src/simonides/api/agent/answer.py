@@ -1,4 +1,4 @@
-"""The last phase: drafting an answer, and checking that declared memory shows in it."""
+"""The last phase: drafting an answer, and checking that it applies the memories it declares."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ANSWER_SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
-# Chosen: the words of a request that say what is wanted, not what it is about.
+# Chosen: words of a request that name the wish, not its subject.
 _ASKING = (
     r"(?i)^\s*(?:please\s+|can you\s+|could you\s+)*"
     r"(?:draft|write|prepare|send|compose|give me|create|post)\s+"
@@ -51,7 +51,7 @@ DEFAULT_CHECKS = AGENT_EFFECTS
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A checked answer: what it says and which retrieved memories it declares."""
+    """A checked answer: its text and the retrieved memories it declares."""
 
     text: str
     used: tuple[str, ...]
@@ -60,12 +60,12 @@ class Answer:
 def check_answer(
     raw: object, hits: Sequence[Hit], *, max_chars: int, checks: Mapping[str, Effect]
 ) -> Answer | Violation:
-    """Check an answer as a model gave it.
+    """Check a model's raw answer.
 
     Returns:
         The answer, or one of the reasons ``llm_invalid_schema``, ``llm_empty``,
-        ``invalid_answer:too_long``, ``invalid_answer:memory_keys_out_of_context``,
-        ``invalid_answer:memory_declared_but_not_applied``.
+            ``invalid_answer:too_long``, ``invalid_answer:memory_keys_out_of_context``,
+            ``invalid_answer:memory_declared_but_not_applied``.
     """
     if not isinstance(raw, Mapping) or not isinstance(raw.get("answer"), str):
         return Violation("llm_invalid_schema")
@@ -88,17 +88,17 @@ def check_answer(
 
 
 def cited_as(hit: Hit) -> str:
-    """Return what an answer cites a memory by: its key, or its id where it has none."""
+    """Return the name by which an answer cites a memory: its key, or its id without one."""
     return hit.memory.id if hit.memory.key is None else hit.memory.key
 
 
 def draft_answer(request: str, hits: Sequence[Hit], max_chars: int) -> dict[str, Any]:
-    """Write an answer by rules, in the shape a model gives it.
+    """Write an answer by rules, in the shape of a model's answer.
 
-    It restates what the request is about and applies language, style and channel; it knows no
-    more than that.
+    It restates the subject of the request and applies language, style and channel; it adds no
+    knowledge.
     """
-    # What came from outside is shown and never obeyed.
+    # External memories are shown and never obeyed.
     own = (hit.memory for hit in hits if hit.memory.trust is not Trust.EXTERNAL)
     known = {memory.key: memory.content for memory in own if memory.key is not None}
     used = []

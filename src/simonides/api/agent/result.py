@@ -1,4 +1,4 @@
-"""What an agent run reports, with its fields."""
+"""The report of an agent run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class AppliedMemory(Value):
     """A memory that the answer declares to have used.
 
     Attributes:
-        key: Its key, or its id where it has none.
+        key: Its key, or its id without one.
         value: Its content.
         scope: ``user``, ``workspace`` or ``task``.
         confidence: 0 to 1.
@@ -31,13 +31,13 @@ class AppliedMemory(Value):
 
 @dataclass(frozen=True, slots=True)
 class MemoryState(Value):
-    """A keyed memory as it stands after the run.
+    """The state of a keyed memory after the run.
 
     Attributes:
         key: Its key.
         value: Its content.
         scope: ``user``, ``workspace`` or ``task``.
-        source: Where it came from.
+        source: Its source.
         confidence: 0 to 1.
         ttl_left_days: Whole days until its hard expiry, rounded down; None for no end.
     """
@@ -96,22 +96,22 @@ class AgentResult(Value):
         run_id: UUIDv7.
         status: ``ok`` or ``stopped``.
         stop_reason: A reason code, ``success`` for ``ok``.
-        outcome: ``memory_applied`` or ``context_only``; None where no answer was given.
-        answer: The text; None where no answer was given.
-        used_memory_keys: What the answer declares to have used, each really retrieved.
+        outcome: ``memory_applied`` or ``context_only``; None without an answer.
+        answer: The text; None without an answer.
+        used_memory_keys: Keys that the answer declares to have used, each one retrieved.
         applied_memory: Those memories.
         memory_state: The principal's keyed memories after the run, by key.
         trace: Every phase in full, in order.
         history: Every phase in short, in order.
         usage: Model calls and tokens.
-        phase: Where a stopped run stopped: ``capture``, ``retrieve_plan``, ``retrieve`` or
-            ``apply``.
-        raw_capture: What the model proposed, where capture stopped.
-        raw_intent: What the model planned, where the plan stopped.
-        intent: The valid intent, where a later phase stopped.
-        retrieved_keys: What was retrieved, where apply stopped.
+        phase: The phase in which a stopped run stopped: ``capture``, ``retrieve_plan``,
+            ``retrieve`` or ``apply``.
+        raw_capture: The model's proposal, if capture stopped.
+        raw_intent: The model's plan, if the plan stopped.
+        intent: The valid intent, if a later phase stopped.
+        retrieved_keys: The retrieved keys, if apply stopped.
         invalid_used_memory_keys: Declared keys that were not retrieved.
-        blocked: What execution or a guard refused.
+        blocked: Refusals by execution or a guard.
     """
 
     run_id: str

@@ -1,4 +1,4 @@
-"""The order of a run, its budgets, and the stop reason of everything that can go wrong."""
+"""The phases of a run, its budgets, and the stop reason of every failure."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ _REFRESHED = (OutcomeKind.REFRESHED, OutcomeKind.BUMPED, OutcomeKind.TOUCHED)
 class AsyncAgent:
     """Runs the reference loop for one principal, over any language model or none.
 
-    An agent is one conversation: it knows the last messages that it was given to capture, so that
-    "no, it's Berlin" is about what was said before.
+    An agent is one conversation. It keeps the last captured messages, so that "no, it's Berlin"
+    corrects the earlier one.
     """
 
     def __init__(
@@ -92,9 +92,10 @@ class AsyncAgent:
 
         Args:
             runtime: The open simonides.
-            manager: The principal's verbs.
-            needs_model: Stop with ``llm_unavailable`` instead of letting the rules work.
-            checks: Effects to verify beside :data:`~simonides.api.agent.answer.DEFAULT_CHECKS`.
+            manager: The principal's memory manager.
+            needs_model: Stop with ``llm_unavailable`` instead of falling back to the rules.
+            checks: Effects to verify in addition to
+                :data:`~simonides.api.agent.answer.DEFAULT_CHECKS`.
         """
         self._runtime = runtime
         self._manager = manager
@@ -104,17 +105,17 @@ class AsyncAgent:
 
     @waits_for_model
     async def capture(self, message: str) -> AgentResult:
-        """Store what a message gives to remember; the phases ``capture`` and ``store``."""
+        """Store the facts of a message; the phases ``capture`` and ``store``."""
         return await self._heard(message, _Run.capture, message)
 
     @waits_for_model
     async def answer(self, request: str) -> AgentResult:
-        """Answer a request with what is remembered: plan, retrieve, apply."""
+        """Answer a request from memory: plan, retrieve, apply."""
         return await self._run(_Run.answer, request)
 
     @waits_for_model
     async def run(self, message: str, request: str) -> AgentResult:
-        """Both, in one run and under one budget."""
+        """Capture a message and answer a request, in one run and under one budget."""
         return await self._heard(message, _Run.both, message, request)
 
     async def _heard(self, message: str, work: Any, *texts: str) -> AgentResult:
@@ -150,7 +151,7 @@ class _Stopped(Exception):
 
 
 class _Run:
-    """One run: what it has done so far and what it may still spend."""
+    """One run: its results so far and its remaining budget."""
 
     def __init__(
         self,
@@ -188,7 +189,7 @@ class _Run:
 
     async def capture(self, message: str) -> None:
         await self._journal.flush(self._manager.principal.home.owner)
-        # Before the model is asked: the user may be erased while it thinks.
+        # Before the model call: the user may be erased during it.
         memory = await self._manager.unless_erased()
         proposed = await self._propose(message)
         if len(proposed.candidates) > self._policy.budgets.capture_items:
@@ -251,7 +252,7 @@ class _Run:
             scopes=reachable,
             preference_bias=intent.include_preference_keys,
         )
-        # What may not enter a digest enters no other prompt either.
+        # A memory barred from digests is barred from this prompt too.
         allowed = self._policy.digest.sensitivities
         self._hits = tuple(hit for hit in recall if hit.memory.sensitivity in allowed)
         self._receipt = recall.receipt
@@ -321,7 +322,7 @@ class _Run:
         self._note("apply", message=request, answer=answer.text[:HISTORY_ANSWER_CHARS])
 
     async def _learn(self, answer: Answer) -> None:
-        """Let the floors know what the answer declares to have used."""
+        """Report the declared memories to the adaptive relevance floors."""
         if self._receipt is not None:
             used = {hit.memory.id for hit in self._hits if cited_as(hit) in answer.used}
             await Floors(self._runtime, self._manager.principal).learn(self._receipt, used)
@@ -362,7 +363,9 @@ class _Run:
     # -- budgets and reports ---------------------------------------------------------------
 
     def _spend(self, phase: str, **facts: Any) -> tuple[LanguageModel | None, float]:
-        """Return the model and the seconds left, or stop: no time, or no model though needed."""
+        """Return the model and the seconds left, or stop: no time left, or a required model is
+        missing.
+        """
         left_s = self._ends_at - self._runtime.clock.monotonic()
         if left_s <= 0:
             self._stop("max_seconds", phase, **facts)
@@ -378,13 +381,13 @@ class _Run:
         raise _Stopped(reason, phase, **facts)
 
     def _yield(self, error: ModelError, unusable: str, phase: str, **facts: Any) -> None:
-        """Let the rules take over where a ceiling was in the way; else stop."""
+        """Fall back to the rules if a ceiling stopped the model; else stop."""
         if not isinstance(error, CeilingReached) or self._needs_model:
             self._fail(error, unusable, phase, **facts)
         self._note(error.reason)
 
     def _fail(self, error: ModelError, unusable: str, phase: str, **facts: Any) -> Never:
-        """Stop because the model did; what it cost until then counts."""
+        """Stop because the model failed; its cost until then counts."""
         self._usage += error.usage or Usage()
         self._stop(_stop_reason(error, unusable), phase, **facts)
 
@@ -467,11 +470,11 @@ def _scope_name(memory: Memory) -> str:
 
 
 def _stop_reason(error: ModelError, unusable: str) -> str:
-    """Return the stop reason for the failure of a model.
+    """Return the stop reason for a model's failure.
 
     Args:
         error: The failure.
-        unusable: What an answer that cannot be used is called in the phase.
+        unusable: The reason for an unusable answer in this phase.
     """
     if isinstance(error, ModelTimeout):
         return "llm_timeout"

@@ -1,9 +1,9 @@
-"""Moving every owner of one store to another: owner by owner, page by page, nothing overwritten.
+"""Moves every owner of one store to another: owner by owner, page by page, without overwriting.
 
-The target takes over the keys that the source's digests are made with, so that rows move as they
-are and the audit chains still hold. It is closed to everybody else from the first row until all
-is verified. An owner becomes visible there when its rows are all there and digest to what the
-source has; so a move that was killed goes on where it was, and never leaves half an owner behind.
+The target takes over the digest keys of the source, so that rows move unchanged and the audit
+chains still verify. It is closed to other processes until the whole move is verified. An owner
+becomes visible there when all its rows are there with the same digest as in the source. An
+interrupted move therefore continues where it stopped, and never leaves a partial owner.
 """
 
 from __future__ import annotations
@@ -28,15 +28,17 @@ from simonides.engine.core.audit_chain import verify_digest, verify_owner
 from simonides.ports import MovableStore
 
 PAGE = 500
-"""Rows read, and rows written, in one transaction. Chosen: large enough that the sync to disk at
-its end does not matter, small enough that a page fits into memory whatever its rows."""
+"""Rows read and written in one transaction. Chosen: large enough that the final disk sync does not
+matter, small enough that a page of any rows fits into memory.
+"""
 
 ATTEMPTS = 3
-"""How often an owner is begun anew when the source writes to it meanwhile. Chosen: a writer that is
-in the way three times in a row is a busy one, and has to be stopped."""
+"""How often an owner's move restarts because of writes to the source. Chosen: after three in a row
+the writer is busy and must be stopped.
+"""
 
 Recalls = Callable[[Sequence[Scope]], Awaitable[int]]
-"""Asks both stores the same questions about some owners and returns how many were compared.
+"""Compares answers of both stores for some owners and returns the number of comparisons.
 
 Raises:
     MoveRefused: ``differs``, if an answer does.
@@ -45,11 +47,11 @@ Raises:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a move is.
+    """The progress of a move.
 
     Attributes:
-        owner: Canonical path of the owner under way; empty where it has only a journal.
-        owners: Owners behind us.
+        owner: Canonical path of the owner being moved; empty if it has only a journal.
+        owners: Owners done.
         of: Owners in all, as far as known.
         rows: Rows written so far.
     """
@@ -62,16 +64,16 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Migration(Value):
-    """What was moved, all of it verified.
+    """The result of a verified move.
 
     Attributes:
         source: Location of the store that was read.
         target: Location of the store that was filled.
         moved: Owners moved by this run.
-        skipped: Owners that an earlier run had moved whole.
-        rows: Rows of the owners moved by this run, by the part that they belong to.
+        skipped: Owners moved by an earlier run.
+        rows: Rows of the owners moved by this run, by part.
         events: Events whose chains were verified at the target.
-        recalls: Queries that gave the same bytes from both stores.
+        recalls: Queries with the same bytes from both stores.
     """
 
     source: str
@@ -91,23 +93,23 @@ async def migrate(
     progress: Callable[[Progress], None] | None = None,
     page: int = PAGE,
 ) -> Migration:
-    """Move every owner of ``source`` to ``target``, or go on with a move that was interrupted.
+    """Move every owner of ``source`` to ``target``, or continue an interrupted move.
 
-    The source is only read and may be read by others meanwhile; whoever writes to it should be
-    stopped. An owner that is written to while it moves is moved again; one that is written to
-    after it has moved is noticed at the end and refused, for it would not be whole.
+    The source is only read, and other processes may read it meanwhile; its writers should be
+    stopped. An owner that is written to during its move is moved again. A write after its move is
+    detected at the end and refused, because the copy would be incomplete.
 
     Args:
-        source: Where the owners are.
+        source: The store with the owners.
         target: An empty store, or one that an earlier move from this source has filled.
         recalls: Compares answers of both stores before the target is opened to others.
         progress: Called before each owner and after each page.
         page: Rows in one transaction.
 
     Raises:
-        MoveRefused: As its ``reason`` says. What stood at the target stands as it was. If it
-            holds nothing but owners of this source it stays closed to others: it is not whole.
-        StoreError: As the ports say; run it again to go on.
+        MoveRefused: As its ``reason`` says. The target's earlier content stays unchanged. A target
+            with owners of this source only stays closed to others, because it is incomplete.
+        StoreError: As the ports say; run it again to continue.
     """
     move = _Move(source, target, progress or (lambda _: None), page)
     await move.check_source()
@@ -119,7 +121,7 @@ async def migrate(
         compared = 0 if recalls is None else await recalls(move.scopes)
         await move.check_rest()
     except MoveRefused:
-        if await move.has_life_of_its_own():
+        if await move.has_other_content():
             await target.end_arrivals()
         raise
     await target.end_arrivals()
@@ -135,11 +137,11 @@ async def migrate(
 
 
 class _Move:
-    """One run: what is behind it, and how one owner is moved.
+    """One run of a move.
 
     Attributes:
-        moved: Facts of each owner that is whole at the target, by its digest.
-        skipped: How many of them were whole before.
+        moved: Facts of each owner that is complete at the target, by its digest.
+        skipped: Number of owners that were complete before.
         rows: Rows of the others, by part.
     """
 
@@ -159,12 +161,12 @@ class _Move:
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
-        """The owners that are whole at the target, by path."""
+        """The owners that are complete at the target, by path."""
         named = (facts.name for facts in self.moved.values() if facts is not None and facts.name)
         return tuple(Scope.parse(name) for name in sorted(named))
 
     async def check_source(self) -> None:
-        """Refuse a source in which rows stand under no owner, or a wrong one."""
+        """Refuse a source with rows of no owner or a wrong one."""
         strays = await self._source.strays()
         if strays:
             raise MoveRefused(
@@ -175,7 +177,7 @@ class _Move:
             )
 
     async def check_target(self) -> None:
-        """Refuse, before anything is written, a target that has an owner with other content."""
+        """Refuse, before any write, a target that has an owner with other content."""
         for owner in await self._source.inhabitants():
             there = await self._target.facts(owner)
             if there is not None and there != await self._source.facts(owner):
@@ -187,8 +189,8 @@ class _Move:
                     there.name,
                 )
 
-    async def has_life_of_its_own(self) -> bool:
-        """Whether the target holds what neither is nor was the source's; then it serves others."""
+    async def has_other_content(self) -> bool:
+        """Whether the target has content that never was the source's and has other users."""
         ours = set(await self._source.inhabitants())
         for owner in await self._target.inhabitants():
             there = await self._target.facts(owner)
@@ -198,7 +200,7 @@ class _Move:
         return False
 
     async def owners(self) -> None:
-        """Move every owner; one that is created meanwhile comes after the others."""
+        """Move every owner; one that is created meanwhile comes last."""
         while True:
             here = await self._source.inhabitants()
             left = [owner for owner in here if owner not in self.moved]
@@ -209,7 +211,7 @@ class _Move:
                 await self._owner(owner)
 
     async def verified(self) -> int:
-        """Check the chains and contents of all that is whole at the target; returns the events."""
+        """Verify the chains and contents of all moved owners; returns the number of events."""
         events = 0
         for scope in self.scopes:
             report = await verify_owner(self._target, scope)
@@ -219,7 +221,7 @@ class _Move:
         return events
 
     async def check_rest(self) -> None:
-        """Refuse if the source was written to after what was written had moved."""
+        """Refuse if the source was written to after a move of the same owner."""
         for owner, facts in self.moved.items():
             if await self._source.facts(owner) != facts:
                 raise self._written_to(None if facts is None else facts.name)
@@ -238,7 +240,7 @@ class _Move:
         for attempt in range(ATTEMPTS):
             facts = await self._source.facts(owner)
             try:
-                # Another mark at each attempt: what a changing source gave has to go.
+                # A new mark for each attempt: rows of a changed source must be deleted.
                 await self._target.begin_arrival(owner, fingerprint(facts, attempt))
             except MoveRefused:
                 if facts is None and await self._is_same(owner):
@@ -272,7 +274,7 @@ class _Move:
             )
 
     async def _copy(self, owner: bytes, facts: OwnerFacts | None) -> None:
-        """Write what has not arrived yet, part after part, ``page`` rows in one transaction."""
+        """Write the missing rows, part after part, ``page`` rows in one transaction."""
         waiting: list[tuple[Part, Sequence[Row]]] = []
         room = self._page
         for part in PARTS:
@@ -302,7 +304,7 @@ class _Move:
         return source == await self._tallies(self._target, owner)
 
     async def _tallies(self, store: MovableStore, owner: bytes) -> dict[str, tuple[int, bytes]]:
-        """Count and digest what a store has of an owner, part by part."""
+        """Count and digest an owner's rows in a store, part by part."""
         tallies = {}
         for part in PARTS:
             tally, after = Tally(), None
@@ -313,7 +315,9 @@ class _Move:
         return tallies
 
     async def _unlike(self, owner: bytes, facts: OwnerFacts | None) -> MoveRefused:
-        """Say why an owner does not arrive as it left: by its writers' fault or the stores'."""
+        """Return the refusal for an owner that differs at the target: the fault of a writer or of a
+        store.
+        """
         name = None if facts is None else facts.name
         once, again = [await self._tallies(self._source, owner) for _ in range(2)]
         if once != again or await self._source.facts(owner) != facts:

@@ -1,4 +1,4 @@
-"""A sample of recalls: the same questions to a store and to its copy, compared byte by byte."""
+"""A sample of recalls: the same queries to a store and to its copy, compared byte by byte."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from simonides.engine.recall.read_journal import ReadJournal
 from simonides.ports import Clock, MemoryStore
 
 OWNERS = 20
-"""Owners asked about, spread evenly over all. Chosen: a second or two in all, at 10,000 memories
-each; rows were compared one by one before, this is about what is made of them."""
+"""Owners compared, spread evenly over all. Chosen: a second or two in all, at 10,000 memories each.
+The move compares every row already; this checks the recalls over them."""
 
 QUERIES = 3
-"""Memories of each owner whose content is asked for."""
+"""Memories of each owner whose content becomes a query."""
 
 QUERY_CHARS = 200
-"""As much of a content as is asked for; about what people ask at most."""
+"""Characters of a content in a query: about the longest question of users."""
 
 ASKER = "simonides-migrate"
-"""User by whose eyes the memories of an organisation, or of all, are looked at."""
+"""User who recalls the memories of an organisation, and global ones."""
 
 T = TypeVar("T")
 
 
 def recalls(source: AsyncStrata, target: AsyncStrata) -> Recalls:
-    """Return what compares recalls of two stores at one standing moment.
+    """Return a comparison of recalls of two stores at one fixed time.
 
     Args:
         source: Over the store that is moved.
         target: Over the store that it was moved to.
     """
-    clock = _Standing(source.runtime.clock.now_us())
-    one, other = (_unwatched(strata, clock) for strata in (source, target))
+    clock = _FixedClock(source.runtime.clock.now_us())
+    one, other = (_at_fixed_time(strata, clock) for strata in (source, target))
 
     async def compare(owners: Sequence[Scope]) -> int:
         compared = 0
@@ -61,8 +61,8 @@ def recalls(source: AsyncStrata, target: AsyncStrata) -> Recalls:
     return compare
 
 
-def _unwatched(strata: AsyncStrata, clock: Clock) -> AsyncStrata:
-    """Return a simonides over the same store at one moment, whose reads are not journaled."""
+def _at_fixed_time(strata: AsyncStrata, clock: Clock) -> AsyncStrata:
+    """Return a simonides over the same store at a fixed time, without a read journal."""
     runtime = strata.runtime
     journal = ReadJournal(runtime.store)
     journal.mute()
@@ -72,8 +72,8 @@ def _unwatched(strata: AsyncStrata, clock: Clock) -> AsyncStrata:
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """A clock that stands still: an answer depends on when it is given."""
+class _FixedClock:
+    """A clock that stands still, because answers depend on the time."""
 
     at_us: int
 

@@ -1,4 +1,4 @@
-"""The composition root: the one place that chooses adapters and puts the parts together."""
+"""The composition root: chooses adapters and builds the runtime. No other module does."""
 
 from __future__ import annotations
 
@@ -128,42 +128,42 @@ def assemble(
     filling: bool = False,
     as_is: bool = False,
 ) -> AsyncStrata:
-    """Open a store and put everything above it together.
+    """Open a store and build the runtime over it.
 
     Args:
         target: Path, ``sqlite:///path``, ``postgresql://…`` or ``:memory:``; None means the
             settings' store, or a file in the user's data directory.
         mode: ``local``; ``incognito`` (``guest``) keeps everything in memory and uses no model;
             ``synced`` exchanges the store with a remote one; None means the settings'.
-        remote: Path or URL of that; None means the settings'.
+        remote: Path or URL of the remote store; None means the settings'.
         settings: None reads the environment.
         inline: Whether store calls may block the calling thread.
-        model: Language model to use instead of the settings', guarded like theirs
-            (docs/models.md).
+        model: Language model to use instead of the settings', guarded like theirs (docs/models.md).
         clock: Time; None means the machine's.
         ids: Ids; None means random UUIDv7.
-        alarm: Time that comes round; None means the machine's, or none beside a clock that is not:
-            the journal of reads is then written before captures and on close.
-        sweeps: What wakes who collects once a day; None means the machine's alarm, or none beside
-            a clock or an alarm that is not: nothing is collected by surprise.
-        idling: What wakes who ends sessions that nobody goes on with; likewise.
+        alarm: Timer for the read journal. None means the machine's. With a ``clock`` there is then
+            no timer: the journal is written before captures and on close.
+        sweeps: Timer of the daily garbage collection. None means the machine's. With a ``clock`` or
+            an ``alarm`` there is then no timer, so that a test sees no unexpected collection.
+        idling: Timer that ends idle sessions; None as for ``sweeps``.
         tokens: Token counter, or a function that counts; None means the settings' tokenizer, or
             else the documented estimate.
-        embedder: Embedder to use instead of the settings'; who brings one closes it.
-        reranker: Reranker to use instead of the settings', likewise.
-        classifier: Looks a second time at what is suspicious; likewise.
-        finder: Finds in texts what the detectors here may not know.
-        key_ring: Master keys to use instead of the settings'; in memory there is nothing to key.
-        anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
-        key_vault: The keys by which what is kept is encrypted, instead of the settings'; likewise.
-        filling: Whether another store is to be moved here, or on its way here already.
-        as_is: Whether a store that is not encrypted is opened though it should be, to be moved.
+        embedder: Embedder to use instead of the settings'; the caller closes it.
+        reranker: Reranker to use instead of the settings'; the caller closes it.
+        classifier: Gives a second opinion on suspicious content; the caller closes it.
+        finder: Additional detector of personal data in texts.
+        key_ring: Master keys to use instead of the settings'; a store in memory uses none.
+        anchor: Records the position of each owner, instead of the settings'; a store in memory uses
+            none.
+        key_vault: Encryption keys to use instead of the settings'; a store in memory uses none.
+        filling: Whether another store is about to be moved here, or its move was interrupted.
+        as_is: Whether a plain store may be opened although it should be encrypted, to be moved.
 
     Raises:
         KeyUnavailable: If the key ring cannot be read, or the store is under one and none is named.
-        ConfigurationError: If the mode or the URL is of no known kind, a store is named that the
-            settings' mode would leave alone, a database was not prepared for the role, or an
-            embedder has more dimensions than can be kept.
+        ConfigurationError: If the mode or the URL is of no known kind, a store is named although
+            the settings' mode is incognito, a database was not prepared for the role, or an
+            embedder has more dimensions than the limit.
         MissingExtra: If the kind of store, the embedder or the reranker is not installed.
         PolicyInvalid: If the policy file is broken.
         StoreError: If the store cannot be opened.
@@ -188,27 +188,27 @@ def assemble(
     opens = partial(assemble, mode="local", embedder=models.embedder, **how)
     with closing_on_error(store):
         check_encryption(policies, store)
-        replica = _replica(mode, remote, store, chosen, opens, _patient_beside(clock, alarm))
+        replica = _replica(mode, remote, store, chosen, opens, _alarm_or_default(clock, alarm))
         records = open_records(target, chosen, store, keys=keys)
-    aside, beside = _asides(store, models, inline=inline)
+    aside, blocking = _work_runners(store, models, inline=inline)
     remaker, counters = Reindexer(store, indexes, time, aside, policies.ceilings_of), Counters(time)
     meter = ModelBudget.of(language.model, store, time, counter, counters)
     asked = _asked_models(chosen, models, language, counter, meter)
-    reindexing = ReindexWorker(remaker, _patient(chosen, clock, alarm))
+    reindexing = ReindexWorker(remaker, _slow_job_alarm(chosen, clock, alarm))
     parts.add(
         counters,
         ReadJournal(store, rings),
         reindexing,
         DailyGc(
-            sweeps or _sweeping(chosen, clock, alarm, hidden=hidden), is_daily=chosen.gc == "daily"
+            sweeps or _gc_alarm(chosen, clock, alarm, hidden=hidden), is_daily=chosen.gc == "daily"
         ),
         *(() if replica is None else (replica,)),
-        BackgroundExtraction(_following(chosen, clock, alarm)),
-        IdleSessionEnder(idling or _patient_without(clock, alarm)),
+        BackgroundExtraction(_idle_session_alarm(chosen, clock, alarm)),
+        IdleSessionEnder(idling or _default_alarm(clock, alarm)),
         _backups(store, chosen, clock, alarm, keys, inline=inline),
         Deliveries(replica),
-        SafetyRecordStore(records, beside, RecordRules(chosen.safety_days, chosen.feedback_days)),
-        _library(chosen, indexes, policies, time, beside, store.location, hidden=hidden),
+        SafetyRecordStore(records, blocking, RecordRules(chosen.safety_days, chosen.feedback_days)),
+        _library(chosen, indexes, policies, time, blocking, store.location, hidden=hidden),
     )
     parts.add_as(ReindexQueue, reindexing)
     runtime = Runtime(
@@ -222,23 +222,24 @@ def assemble(
         aside=aside,
         parts=parts,
     )
-    return AsyncStrata(_at_work(runtime), (*models.closers, *closers))
+    return AsyncStrata(_with_background_jobs(runtime), (*models.closers, *closers))
 
 
-def _asides(store: MemoryStore, models: ChosenModels, *, inline: bool) -> tuple[Aside, Aside]:
-    """Return where work is done that takes longer than a caller's loop should wait: with memories,
-    and with records and documents, which are asked by calls that block.
+def _work_runners(store: MemoryStore, models: ChosenModels, *, inline: bool) -> tuple[Aside, Aside]:
+    """Return where slow work runs without blocking the caller's event loop.
+
+    The first is for memories, the second for records and documents, whose calls block.
     """
     shares_a_loop = Capability.INLINE not in store.capabilities
-    beside = run_inline if inline and not shares_a_loop else run_in_thread
-    # A caller without a loop of his own waits himself. Over a server's store all of them share
-    # one, which a model that takes its time must not stop.
-    waits_himself = inline and not (models.are_slow and shares_a_loop)
-    return run_inline if waits_himself else run_in_thread, beside
+    blocking = run_inline if inline and not shares_a_loop else run_in_thread
+    # A caller without an event loop waits itself. Over a server's store all callers share one
+    # loop, which a slow model must not stop.
+    runs_inline = inline and not (models.are_slow and shares_a_loop)
+    return run_inline if runs_inline else run_in_thread, blocking
 
 
-def _at_work(runtime: Runtime) -> Runtime:
-    """Tell those who work of themselves what there is to do; they begin when somebody enters."""
+def _with_background_jobs(runtime: Runtime) -> Runtime:
+    """Register the background jobs; they start when the runtime is entered."""
     schedule_daily_gc(runtime)
     replica = runtime.parts.get(Replica)
     if replica is not None:
@@ -255,7 +256,7 @@ def _asked_models(
     tokens: TokenCounter,
     meter: ModelBudget | None,
 ) -> Models:
-    """Return the models that a read or a write may ask, without classifier and finder."""
+    """Return the models for reads and writes, without classifier and finder."""
     return Models(
         meter=meter,
         health=health,
@@ -268,7 +269,7 @@ def _asked_models(
 
 
 def _rules_of(settings: Settings, mode: str) -> Parts:
-    """Return those parts that settings say all about; more are added to them."""
+    """Return the parts that depend on the settings alone."""
     parts, session_rules = Parts(), _session_rules(settings)
     parts.add(
         Fusion(
@@ -290,7 +291,7 @@ def _rules_of(settings: Settings, mode: str) -> Parts:
 
 
 def _working_rules(settings: Settings) -> WorkingRules:
-    """Return within which bounds the working memory of tasks stays."""
+    """Return the limits of a task's working memory."""
     return WorkingRules(
         observations=settings.working_observations,
         observation_chars=settings.working_observation_chars,
@@ -336,9 +337,7 @@ def _replica(
     opens: Callable[..., AsyncStrata],
     rounds: Alarm | None,
 ) -> Replica | None:
-    """Return what exchanges a store with its remote, of itself where time comes round; None in
-    other modes.
-    """
+    """Return the replica that exchanges a store with its remote; None in other modes."""
     if mode != "synced":
         return None
     named = remote if remote is not None else settings.remote
@@ -351,8 +350,9 @@ def _hidden(
     alarm: Alarm | None,
     closers: list[Callable[[], None]],
 ) -> tuple[Settings, Alarm | None]:
-    """Return settings and alarm of what leaves nothing behind, and have it let go of at the end:
-    backups lie where a caller says or nowhere.
+    """Return the settings and alarm of incognito mode.
+
+    Backups go only where a caller says. The alarm is closed at the end.
     """
     if alarm is not None or clock is None:
         alarm = dropping = DroppingAlarm(alarm or SystemAlarm())
@@ -361,18 +361,20 @@ def _hidden(
     return settings.model_copy(update={"backup_dir": None}), alarm
 
 
-def _patient(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
-    """Return what wakes those who take long, or None where nothing is to be done of itself."""
+def _slow_job_alarm(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
+    """Return the timer of slow background jobs; None where there are none."""
     if settings.reindex == "manual":
         return None
-    return _patient_beside(clock, alarm)
+    return _alarm_or_default(clock, alarm)
 
 
-def _following(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
-    """Return what wakes those who follow sessions, or None where that is left to their ends."""
+def _idle_session_alarm(
+    settings: Settings, clock: Clock | None, alarm: Alarm | None
+) -> Alarm | None:
+    """Return the timer that ends idle sessions; None where only callers end them."""
     if settings.session_extraction == "manual":
         return None
-    return _patient_beside(clock, alarm)
+    return _alarm_or_default(clock, alarm)
 
 
 def _session_rules(settings: Settings) -> SessionRules:
@@ -386,20 +388,20 @@ def _session_rules(settings: Settings) -> SessionRules:
     )
 
 
-def _patient_beside(clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
-    """Return the alarm that was handed in, else the machine's, or none beside another clock."""
+def _alarm_or_default(clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
+    """Return the caller's alarm, else the machine's; None with a caller's clock."""
     return alarm or (ThreadedAlarm() if clock is None else None)
 
 
-def _patient_without(clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
-    """Return the machine's alarm, unless time is somebody else's."""
+def _default_alarm(clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
+    """Return the machine's alarm; None with a caller's clock or alarm."""
     return ThreadedAlarm() if clock is None and alarm is None else None
 
 
-def _sweeping(
+def _gc_alarm(
     settings: Settings, clock: Clock | None, alarm: Alarm | None, *, hidden: bool
 ) -> Alarm | None:
-    """Return what wakes the daily collecting, or None where there is to be none."""
+    """Return the timer of the daily garbage collection; None where there is none."""
     given = clock is not None or alarm is not None
     return None if hidden or given or settings.gc == "manual" else ThreadedAlarm()
 
@@ -413,8 +415,8 @@ def _backups(
     *,
     inline: bool,
 ) -> Backups:
-    """Return what takes backups; of itself where a directory is set and the store can be copied."""
-    # A copy is under the keys of its store. No anchor follows it: it is not what goes on.
+    """Return the backups of a store, on a schedule if it can be copied and a directory is set."""
+    # A copy uses the keys of its store. It has no anchor, because no write follows in it.
     keys, changed = Keys(keys.ring, vault=keys.vault), dict[str, Any](anchor=None)
     if Capability.CODED not in store.capabilities:
         keys = Keys()
@@ -423,7 +425,7 @@ def _backups(
     elif Capability.SEALED in store.capabilities:
         changed["key_vault"] = settings.key_vault or sidecar_path(Path(store.location), "vault")
     of_copies = settings.model_copy(update=changed)
-    # Looking through a copy takes a while: on a server's shared loop, on threads beside it.
+    # Verifying a copy is slow, so that it runs on threads outside a server's shared loop.
     steps_in = inline and Capability.INLINE in store.capabilities
     reopen = partial(open_store, settings=of_copies, inline=steps_in, keys=keys)
     directory = settings.backup_dir
@@ -437,7 +439,7 @@ def _backups(
         directory=None if directory is None else directory.absolute(),
         every_s=settings.backup_every_minutes * 60 if on_time else None,
         keep=settings.backup_keep,
-        alarm=_patient_beside(clock, alarm),
+        alarm=_alarm_or_default(clock, alarm),
     )
 
 
@@ -456,11 +458,11 @@ def new_key(name: str) -> str:
 async def open_for_move(
     source: str, target: str, *, settings: Settings | None = None
 ) -> AsyncIterator[tuple[AsyncStrata, AsyncStrata]]:
-    """Open the store to be moved and the one to move it to; both are closed at the end.
+    """Open the source and the target of a move; both are closed at the end.
 
     Raises:
-        ConfigurationError: If a name is of no known kind, the source is not there, both are the
-            same, or one is in memory, where nothing outlives this process.
+        ConfigurationError: If a name is of no known kind, the source does not exist, both are the
+            same, or one is in memory and would end with this process.
         StoreError: If one cannot be opened.
     """
     named = [place_of(name) for name in (source, target)]

@@ -299,7 +299,7 @@ def choose_sealing(
         ring: The master keys.
         vault: The caller's, if any.
         store_file: The store's file; None for a server's.
-        as_is: Whether a store in plain is opened as it is.
+        as_is: Whether a plain store is opened unencrypted.
 
     Raises:
         ConfigurationError: See :func:`choose_vault`, also for other errors.

@@ -1,4 +1,4 @@
-"""Which store a path or a URL names, under which keys: a part of the composition root."""
+"""Opens the store that a path or a URL names, with its keys: a part of the composition root."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from simonides.storage.sqlite.file.schema import IN_MEMORY
 from simonides.storage.sqlite.sessions import SqliteSessionStore
 from simonides.storage.sqlite.store import SqliteStore
 from simonides.transfer.sync import exchange as sync
-from simonides.transfer.sync.replica import Reached, Replica
+from simonides.transfer.sync.replica import OpenRemote, Replica
 
 if TYPE_CHECKING:
     from simonides.settings import Settings
@@ -48,14 +48,14 @@ S = TypeVar("S", bound=MemoryStore)
 
 
 class Keys(NamedTuple):
-    """What a store is kept under, as it was handed in.
+    """The keys and key stores that the caller passed.
 
     Attributes:
         ring: None for the settings'.
         anchor: None for the settings'.
-        alarm: Wakes who tells the anchor; None tells it after each commit.
+        alarm: Timer of the anchor's updates; None updates it after each commit.
         vault: None for the settings'.
-        as_is: Whether a store in plain is opened though it should be encrypted.
+        as_is: Whether a plain store is opened although it should be encrypted.
     """
 
     ring: KeyRing | None = None
@@ -66,14 +66,14 @@ class Keys(NamedTuple):
 
 
 def choose_mode(mode: str | None, target: str | os.PathLike[str] | None, settings: Settings) -> str:
-    """Return the mode that was asked for, else the settings': ``local``, ``incognito``, ``synced``.
+    """Return the caller's mode, else the settings': ``local``, ``incognito``, ``synced``.
 
-    Who asks for incognito knows that the store stays as it is. Who names a store where a setting
-    makes everything incognito means that store, and would be told of success about it.
+    An explicit ``incognito`` may name a store, which stays unchanged. If only a setting makes the
+    mode incognito, a named store is an error: writes would seem to succeed without reaching it.
 
     Raises:
-        ConfigurationError: If there is no such mode, or it is incognito by the settings alone and
-            a store is named.
+        ConfigurationError: If there is no such mode, or a store is named and the mode is incognito
+            by the settings alone.
     """
     asked = settings.mode if mode is None else mode
     if asked not in tuple(_MODES):
@@ -96,8 +96,9 @@ def open_store(
     filling: bool = False,
     keys: Keys = Keys(),  # noqa: B008 - frozen
 ) -> MemoryStore:
-    """Open the store that a path or URL names; ``filling`` as for
-    :func:`simonides.api.open.assemble.assemble`.
+    """Open the store that a path or URL names.
+
+    ``filling`` is as for :func:`simonides.api.open.assemble.assemble`.
 
     Raises:
         ConfigurationError: If the name is of no known kind, or there is an anchor and no key ring.
@@ -129,8 +130,8 @@ def open_store(
 
 
 def new_file(target: str | os.PathLike[str] | None, settings: Settings) -> Path | None:
-    """Return the file that :func:`open_store` would begin a store in; None if there is one, or if
-    the store is in no file.
+    """Return the file that :func:`open_store` would create; None if it exists or the store is in no
+    file.
 
     Raises:
         ConfigurationError: If the name is of no known kind.
@@ -143,10 +144,10 @@ def new_file(target: str | os.PathLike[str] | None, settings: Settings) -> Path 
 
 
 def open_sessions(store: MemoryStore) -> SessionStore:
-    """Return the sessions that lie where an open store of memories does, over what it has open.
+    """Return the sessions in the database of an open store, over the store's connections.
 
-    They are closed with it; of a store without a place for sessions, such as one of the host's
-    own, they are in memory.
+    They are closed with the store. If the store has no place for sessions, such as a store of the
+    host application, they are in memory.
     """
     if isinstance(store, SqliteDatabase):
         return SqliteSessionStore(store)
@@ -166,11 +167,13 @@ def open_records(
     *,
     keys: Keys = Keys(),  # noqa: B008 - frozen
 ) -> RecordStore:
-    """Open where the safety records and the feedback of a store lie: in memory where it
-    does, in a file beside it, or in a schema of their own of its database; encrypted if it is.
+    """Open the safety records and the feedback of a store.
+
+    They are in memory, in a file next to the store's or in a separate schema of its database. They
+    are encrypted if the store is.
 
     Raises:
-        ConfigurationError: If another program's file is there.
+        ConfigurationError: If the file belongs to another program.
         StoreError: If they cannot be opened.
     """
     if Capability.DURABLE not in store.capabilities:
@@ -191,8 +194,9 @@ def open_records(
 
 
 def _named(target: str | os.PathLike[str] | None, settings: Settings) -> str | os.PathLike[str]:
-    """Return the path or URL of the store: what was asked for, else the settings', else a file in
-    the user's data directory.
+    """Return the path or URL of the store.
+
+    The caller's comes first, then the settings', then a file in the user's data directory.
     """
     from simonides.settings import default_store
 
@@ -201,16 +205,17 @@ def _named(target: str | os.PathLike[str] | None, settings: Settings) -> str | o
 
 
 def _under_ring(
-    open_it: Callable[..., S], settings: Settings, keys: Keys, beside: Path | None
+    open_it: Callable[..., S], settings: Settings, keys: Keys, store_file: Path | None
 ) -> S:
-    """Open a store under a ring, encrypted if it is to be, and with an anchor that is its own
-    unless it was handed in.
+    """Open a store with a key ring, and with encryption if required.
+
+    The store closes its anchor unless the caller passed that.
     """
     with ExitStack() as undo:
-        sealing = choose_sealing(settings, keys.ring, keys.vault, beside, as_is=keys.as_is)
+        sealing = choose_sealing(settings, keys.ring, keys.vault, store_file, as_is=keys.as_is)
         if sealing is not None:
             undo.callback(sealing.close)
-        anchor = choose_anchor(settings, keys.anchor, beside)
+        anchor = choose_anchor(settings, keys.anchor, store_file)
         is_own = anchor is not None and keys.anchor is None
         if anchor is not None and is_own:
             undo.callback(anchor.close)
@@ -224,21 +229,21 @@ def choose_remote(
     remote: str | os.PathLike[str] | None,
     store: MemoryStore,
     settings: Settings,
-    reach: Callable[..., Reached],
+    reach: Callable[..., OpenRemote],
     alarm: Alarm | None,
 ) -> Replica:
-    """Return what exchanges a store with its remote; the remote is not opened yet.
+    """Return the replica that exchanges a store with its remote; the remote is not opened yet.
 
     Args:
         remote: Path or URL of the other store.
         store: The replica.
-        settings: Of the replica. Those of the remote are the same but for what is about a place:
-            its keys, if they are others, its key vault, no anchor, no backups, no timers.
+        settings: Of the replica. The remote gets the same, except its own keys, if set, and its own
+            key vault. It has no anchor, no backups and no timers.
         reach: Opens a store by its name and ``settings``.
-        alarm: Tells when it is time to exchange.
+        alarm: Timer of the exchanges.
 
     Raises:
-        ConfigurationError: If no remote is named, or it is the replica, or ends with the process.
+        ConfigurationError: If no remote is named, it is the replica, or it is in memory.
     """
     if remote is None:
         raise ConfigurationError(
@@ -278,7 +283,7 @@ def choose_remote(
 
 
 def location_of(place: Path | str) -> str:
-    """Return where a store lies, without what opens it: a server's user, password, parameters."""
+    """Return the location of a store without credentials: no user, password or parameters."""
     if isinstance(place, Path):
         return str(place)
     parts = urlsplit(place)
@@ -290,7 +295,7 @@ def init_database(url: str, app_role: str) -> tuple[str, int]:
     """Prepare a PostgreSQL database for an application's role; see ``simonides db init``.
 
     Returns:
-        Address of the database without credentials, and how many migrations were run.
+        Address of the database without credentials, and the number of migrations run.
 
     Raises:
         ConfigurationError: If the URL is of another kind, or the role is missing or unfit.
@@ -323,7 +328,7 @@ def _open_postgres(url: str, settings: Settings, keys: Keys, *, filling: bool) -
 
 
 def _check_postgres() -> None:
-    # psycopg is there without its C library at times; importing it tells.
+    # psycopg may be installed without its C library; only the import shows it.
     try:
         import psycopg
         import psycopg_pool
@@ -333,7 +338,7 @@ def _check_postgres() -> None:
 
 
 def place_of(named: str) -> Path | str:
-    """Return where a store lies, the same however it is written; a server's URL as it is."""
+    """Return a store's canonical location, to compare two names; a server's URL unchanged."""
     if named in (IN_MEMORY, f"sqlite:///{IN_MEMORY}"):
         raise ConfigurationError(f"{named} ends with this process; name a store that stays")
     scheme, separator, _ = named.partition("://")

@@ -61,8 +61,8 @@ from simonides.ports import KnowledgeSource
 class Agent:
     """Runs the reference loop for one principal, over any language model or none.
 
-    An agent is one conversation: it knows the last messages that it was given to capture, so that
-    "no, it's Berlin" is about what was said before.
+    An agent is one conversation. It keeps the last captured messages, so that "no, it's Berlin"
+    corrects the earlier one.
     """
 
     def __init__(self, agent: AsyncAgent, driver: Driver) -> None:
@@ -70,30 +70,30 @@ class Agent:
         self._driver = driver
 
     def capture(self, message: str) -> AgentResult:
-        """Store what a message gives to remember; the phases ``capture`` and ``store``."""
+        """Store the facts of a message; the phases ``capture`` and ``store``."""
         return self._driver.run(self._agent.capture(message), asks_model=True)
 
     def answer(self, request: str) -> AgentResult:
-        """Answer a request with what is remembered: plan, retrieve, apply."""
+        """Answer a request from memory: plan, retrieve, apply."""
         return self._driver.run(self._agent.answer(request), asks_model=True)
 
     def run(self, message: str, request: str) -> AgentResult:
-        """Both, in one run and under one budget."""
+        """Capture a message and answer a request, in one run and under one budget."""
         return self._driver.run(self._agent.run(message, request), asks_model=True)
 
 
 class Triggers:
-    """Decides for one conversation or task when memory is read, and keeps what was pushed.
+    """Decides for one conversation or task when memory is read, and keeps the last push.
 
     Built by :meth:`simonides.MemoryManager.triggers`; one per conversation. A host calls
-    :meth:`before_model` before each model call and gets the same digest until it is due again,
-    :meth:`turn_end` after each turn, :meth:`state_changed` when the task is about something else
-    now, :meth:`before_tool` and :meth:`after_failed_tool` around tools. What a mode does not do
-    returns None.
+    :meth:`before_model` before each model call and gets the same digest until it is due again. It
+    calls :meth:`turn_end` after each turn, :meth:`state_changed` when the subject of the task
+    changes, and :meth:`before_tool` and :meth:`after_failed_tool` around tools. A method that the
+    mode does not use returns None.
 
-    A push is due at the first call, after a change of state, under another policy, and once a
-    memory in it has given way, was forgotten or has expired: what no longer holds does not stay
-    before the model. In ``hybrid`` mode it is also due after ``push.refresh_turns`` turns of the
+    A push is due at the first call, after a change of state, and under another policy. It is also
+    due once one of its memories was superseded, forgotten or expired: the model must not see
+    outdated memories. In ``hybrid`` mode it is also due after ``push.refresh_turns`` turns of the
     policy.
     """
 
@@ -103,16 +103,16 @@ class Triggers:
 
     @property
     def mode(self) -> TriggerMode:
-        """What reads memory here."""
+        """The mode."""
         return self._triggers.mode
 
     @property
     def pinned(self) -> Digest | None:
-        """What was pushed last; None where the next model call will look for sure."""
+        """The last push; None if the next model call will read memory for certain."""
         return self._triggers.pinned
 
     def before_model(self) -> Digest | None:
-        """Return what goes before the model now; None in ``pull`` mode.
+        """Return the digest to put before the model now; None in ``pull`` mode.
 
         Raises:
             StoreError: If the store cannot be read and nothing is warm.
@@ -124,10 +124,10 @@ class Triggers:
         self._triggers.turn_end()
 
     def state_changed(self, about: str | None = None) -> None:
-        """Have the next model call look again: the goal, the step or the subject is another.
+        """Make a push due at the next model call: the goal, the step or the subject has changed.
 
         Args:
-            about: What the task or session is about now; None leaves it.
+            about: Present subject of the task or session; None keeps the last one.
 
         Raises:
             InvalidInput: If it is no text.
@@ -135,10 +135,10 @@ class Triggers:
         self._triggers.state_changed(about)
 
     def before_tool(self, name: str, input: Any) -> Digest | None:
-        """Return what is remembered about a tool call that is to be made; None in ``push`` mode.
+        """Return the memories about a planned tool call; None in ``push`` mode.
 
-        Three memories for the tool's name and the first 200 characters of its input; the policy's
-        ``pull`` says otherwise.
+        By default three memories for the tool's name and the first 200 characters of its input; the
+        policy's ``pull`` overrides this.
 
         Args:
             name: Of the tool.
@@ -151,16 +151,16 @@ class Triggers:
         return self._driver.run(self._triggers.before_tool(name, input))
 
     def after_failed_tool(self, name: str, input: Any, error: str = "") -> Digest | None:
-        """Return what is remembered about a tool call that failed; None in ``push`` mode.
+        """Return the memories about a failed tool call; None in ``push`` mode.
 
         Args:
             name: As for :meth:`before_tool`.
-            input: Likewise.
-            error: What the tool said; its beginning is searched for as well.
+            input: As for :meth:`before_tool`.
+            error: The tool's error message; its beginning is part of the query.
 
         Raises:
             InvalidInput: As for :meth:`before_tool`.
-            StoreError: Likewise.
+            StoreError: As for :meth:`before_tool`.
         """
         return self._driver.run(self._triggers.after_failed_tool(name, input, error))
 

@@ -1,8 +1,8 @@
-"""Read the commands of one sentence in a language other than English.
+"""Reads the commands of one sentence in a language other than English.
 
-A command counts only where a sentence or a clause begins. Greetings, "please", "could you" and
-"from now on" may stand before it. So may a statement of the user's own, or "when I …". After a
-report, a supposition or another person's words nothing is read.
+A command counts only at the start of a sentence or a clause. Greetings, "please", "could you" and
+"from now on" may precede it. So may a statement about the user, or "when I …". After a report, a
+supposition or another person's words nothing is read.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _BRACKETS = str.maketrans("()（）", ",,，，")
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """What a sentence commands.
+    """The commands of a sentence.
 
     Attributes:
         clauses: One for each command, with its findings; in the order of the text.
         control: Whether the user asks not to remember what is said.
-        points_back: Whether the sentence says only to remember the sentence before it.
+        points_back: Whether the sentence only says to remember the sentence before it.
     """
 
     clauses: tuple[Clause, ...] = ()
@@ -70,26 +70,26 @@ def commands_of(sentence: str, offset: int) -> Commands:
 
     Args:
         sentence: With plain apostrophes and spaces.
-        offset: Where it begins in the turn.
+        offset: Its start in the turn.
     """
     found = (_Reader(sentence, offset, language).read() for language in candidates(sentence))
     return next(filter(None, found), NO_COMMANDS)
 
 
 def noted(sentence: str, offset: int) -> Clause:
-    """Return a whole sentence as what the next one says to remember."""
+    """Return a whole sentence as content that the next sentence says to remember."""
     text = trimmed(sentence)
     return _clause(text, offset, offset, (_NOTE,), Lead(remember=True, durable=True))
 
 
 class _Place(NamedTuple):
-    """Where a clause begins, and what was peeled off its front.
+    """The start of a clause, and the lead-ins removed from it.
 
     Attributes:
-        start: Where it begins.
-        opened: Where it goes on behind greetings and "could you".
-        body: Where it goes on behind "remember that" and "from now on" too.
-        lead: What was peeled off.
+        start: Start of the clause.
+        opened: Its continuation after greetings and "could you".
+        body: Its continuation after "remember that" and "from now on" too.
+        lead: The removed lead-ins.
     """
 
     start: int
@@ -110,7 +110,7 @@ class _Reader:
 
     def read(self) -> Commands:
         places = list(self._places())
-        # One search for the whole sentence spares most sentences a look at each place.
+        # One search of the whole sentence rules out most sentences.
         if find(self._cues["control"], self._folded.translate(_BRACKETS)) and any(
             self._is_control(place) for place in places
         ):
@@ -122,7 +122,7 @@ class _Reader:
         clauses: list[Clause] = []
         taken = 0
         for place, after in pairwise([*begun, None]):
-            # "Remember: always …" begins twice, and what is noted may hold joints.
+            # "Remember: always …" has two starts, and noted content may contain joints.
             if (
                 place is None
                 or place.start < taken
@@ -140,7 +140,7 @@ class _Reader:
     # -- places ----------------------------------------------------------------------------
 
     def _places(self) -> Iterator[_Place]:
-        """Yield where clauses may begin, none of them within a quotation."""
+        """Yield possible starts of clauses outside quotations."""
         joint = patterns.compile(self._cues["joint"], ignore_case=True)
         ends = (match.span()[1] for match in joint.finditer(self._folded))
         for start in (0, *islice(ends, MAX_JOINTS)):
@@ -148,7 +148,7 @@ class _Reader:
                 yield self._peel(start)
 
     def _peel(self, start: int) -> _Place:
-        """Return a place with what stands before a command there."""
+        """Return a place with the lead-ins of its command."""
         rest = self._folded[start:]
         lead = Lead(len(rest) - len(rest.lstrip(_MARKS)))
         opened: int | None = None
@@ -169,12 +169,12 @@ class _Reader:
         return at_start(self._language.any_command, trimmed(self._folded[place.body :])) is not None
 
     def _is_control(self, place: _Place) -> bool:
-        # Nothing that stands before it counts: to forget too much is better than to keep a secret.
+        # Preceding words do not matter: it is better to forget too much than to keep a secret.
         rest = self._folded[place.opened :].translate(_BRACKETS)
         return at_start(self._cues["control"], rest) is not None
 
     def _is_free(self, place: _Place, *, behind_command: bool) -> bool:
-        """Whether what stands before a place leaves the command there the user's own."""
+        """Whether the words before a place leave the command there to the user."""
         before = self._folded[: place.start]
         if find(self._cues["blocks"], before):
             return False
@@ -214,13 +214,13 @@ class _Reader:
         return replace(made, language=self._language.name, condition=condition is not None)
 
     def _whole(self, lead: Lead, text: str) -> Lead:
-        """Return a lead with what is said within the sentence of how long it holds."""
+        """Return a lead with the cues inside the sentence for how long it holds."""
         durable = lead.durable or find(rf"(?:^|\P{{L}}){self._cues['durable']}", text) is not None
         passing = find(self._cues["passing"], self._folded) is not None
         return replace(lead, durable=durable, passing=passing and not durable)
 
     def _joint_before(self, start: int) -> str:
-        """Return the joint that ends where a clause begins."""
+        """Return the joint that ends at the start of a clause."""
         joint = patterns.compile(self._cues["joint"], ignore_case=True)
         spans = (match.span() for match in joint.finditer(self._folded))
         return next((self._folded[begin:end] for begin, end in spans if end == start), "")
@@ -231,7 +231,7 @@ class _Reader:
         return find(rf"{self._cues['requested']}$", trimmed(self._folded)) is None
 
     def _condition(self, place: _Place, end: int) -> int | None:
-        """Return where the words begin that limit a command to some occasions, or None."""
+        """Return the start of the words that limit a command to some occasions, or None."""
         limits = self._cues["limits"]
         first = self._peel(0).body
         if place.start and at_start(limits, self._folded[first:]):
@@ -259,9 +259,9 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A clause as it was said, as patterns see it, and what stands before it.
+    """A clause as written, its text for patterns, and its lead-ins.
 
-    ``is_small`` tells that the sentence has no capitals, so that a name has none either.
+    ``is_small``: the sentence has no capitals, so that names have none either.
     """
 
     text: str
@@ -270,7 +270,7 @@ class _Said:
     is_small: bool
 
     def group(self, match: patterns.Match) -> tuple[str, int]:
-        """Return what the pattern's one group holds as it was said, and where it begins."""
+        """Return the original text of the pattern's one group, and its start."""
         start, end = match.span(1) if match.groupdict() else (-1, -1)
         return ("", 0) if start < 0 else (self.text[start:end], start)
 
@@ -299,7 +299,7 @@ _Meaning: TypeAlias = Callable[[Language, _Said, patterns.Match], Findings]
 
 
 def _note(language: Language, said: _Said, match: patterns.Match) -> Findings:
-    """Read "…, remember that": the statement stands before the verb."""
+    """Read "…, remember that": the statement precedes the verb."""
     text, start = said.group(match)
     text = trimmed(text)
     enough = len(text.split()) >= MIN_NOTE_WORDS if language.spaced else len(text) >= MIN_NOTE_CHARS
@@ -322,19 +322,19 @@ def _language(language: Language, said: _Said, match: patterns.Match) -> Finding
 
 
 def _manner(language: Language, said: _Said, match: patterns.Match) -> Findings:
-    """Read words of style; said once they may be meant for this reply only."""
+    """Read style words; said once they may be meant for this reply only."""
     return _manners(language, said, match, explicit=said.lead.durable or said.lead.remember)
 
 
 def _manner_of_all(language: Language, said: _Said, match: patterns.Match) -> Findings:
-    """Read words of style of all answers."""
+    """Read style words for all answers."""
     return _manners(language, said, match, explicit=True)
 
 
 def _manners(language: Language, said: _Said, match: patterns.Match, *, explicit: bool) -> Findings:
-    """Return a finding for each word of style; none if a word is unknown.
+    """Return a finding for each style word; none if a word is unknown.
 
-    What follows a comma may be a reason or something else: "short, I read on my phone".
+    The text after a comma may be a reason or something else: "short, I read on my phone".
     """
     text = language.fold(said.group(match)[0]).lower().strip(" .!\"'")
     head = text.partition(",")[0].partition("，")[0]
@@ -343,7 +343,7 @@ def _manners(language: Language, said: _Said, match: patterns.Match, *, explicit
 
 
 def _styles(language: Language, text: str) -> dict[str, str]:
-    """Return keys and values of words of style; nothing if a word is unknown."""
+    """Return keys and values of style words; nothing if a word is unknown."""
     words = sorted({*language.manners, *language.fillers}, key=lambda word: (-len(word), word))
     found: dict[str, str] = {}
     while text:
@@ -376,19 +376,19 @@ def _guard(language: Language, said: _Said, match: patterns.Match) -> Findings:
 
 
 def _lasting(language: Language, said: _Said, match: patterns.Match) -> Findings:
-    """Read any instruction behind "from now on"."""
+    """Read any instruction after "from now on"."""
     return (_RULE,) if said.lead.durable and not said.lead.remember else ()
 
 
 def _forget(language: Language, said: _Said, match: patterns.Match) -> Findings:
-    """Read "forget my …": only what the language lists is surely a fact."""
+    """Read "forget my …": only a listed name is certainly a fact."""
     name = " ".join(language.fold(trimmed(said.group(match)[0])).lower().split())
     key = language.forget.get(name)
     return () if key is None else (Finding(category="preference", key=key, retracts=key),)
 
 
 def _forget_that(language: Language, said: _Said, match: patterns.Match) -> Findings:
-    """Read "forget that I …": a listed word tells the key, or the statement is what to forget."""
+    """Read "forget that I …": a listed word gives the key; otherwise the statement is forgotten."""
     text = " ".join(trimmed(said.group(match)[0]).split())
     folded = language.fold(text).lower()
     words = (

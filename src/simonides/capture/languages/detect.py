@@ -1,8 +1,8 @@
-"""Choose the languages whose commands a sentence may contain.
+"""Chooses the languages whose commands a sentence may contain.
 
-A script decides for Russian, Chinese and Japanese. For the other languages one word of the
-sentence must be listed in the language's ``told`` words, and more of its words than are listed
-as English. Most English sentences have none of them, so they cost one dictionary lookup per word.
+The script decides for Russian, Chinese and Japanese. For the other languages one word of the
+sentence must be listed in the language's ``told`` words, and more of its words than are listed as
+English. Most English sentences have none of them, so they cost one dictionary lookup per word.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ Each language is one TOML file next to this module. Its keys:
   of several words are separated by commas. ``[facts]``: a key, and words of a statement about it.
 - ``commands``: pairs of a meaning and a pattern, tried in this order. ``commands.py`` has the
   meanings.
-- ``[parts]``: patterns that ``{{NAME}}`` stands for in other patterns.
+- ``[parts]``: patterns that replace ``{{NAME}}`` in other patterns.
 
 A pattern may be written over several lines: the white space around a line break does not count.
-``\<`` and ``\>`` stand for the start and the end of a word in any script.
+``\<`` and ``\>`` match the start and the end of a word in any script.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NAMES = ("chinese", "dutch", "french", "german", "italian", "japanese", "portugu
 _NEVER = r"[^\s\S]"
 """A pattern that matches nothing: for a cue that a language does not have."""
 LEAD_INS = ("remember", "durable", "passing", "request", "opens")
-"""Cues that may stand before a command, in the order in which they are tried."""
+"""Cues that may precede a command, in the order in which they are tried."""
 _NAME = r'"?(?P<v>[\p{L}\p{M}][\p{L}\p{M}\x27.-]*(?:\s(?-i:\p{Lu})[\p{L}\p{M}\x27.-]*){0,2})"?'
 _BESIDE_WORDS = {r"\<": r"(?:^|[^\p{L}\p{N}\p{M}])", r"\>": r"(?:[^\p{L}\p{N}\p{M}]|$)"}
 
@@ -88,7 +88,7 @@ class Language:
 
     @cached_property
     def lead_in(self) -> str:
-        """One pattern for what may stand before a command; a group for each of :data:`LEAD_INS`."""
+        """One pattern for the lead-ins of a command, with a group for each of :data:`LEAD_INS`."""
         cues = {**self.cues, "passing": rf"{self.cues['passing']}[\s,:、，]*"}
         return "|".join(f"({cues[name]})" for name in LEAD_INS)
 
@@ -155,7 +155,7 @@ def _cues(
         name: f"(?:{_joined(given[name], parts, fold)})" if name in given else _NEVER
         for name in _CUES.split()
     }
-    # What stands before a command takes the marks and spaces behind it along.
+    # Lead-ins match the marks and spaces after them too.
     behind = r"(?:\s*[,.:!–—-]+\s*|\s+|$)" if spaced else r"[、，,。.:：!！\s]*"
     for name in ("opens", "durable", "request"):
         found[name] += behind

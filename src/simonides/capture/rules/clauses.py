@@ -1,11 +1,11 @@
-"""Cut a turn into clauses and decide how each may be read.
+"""Splits a turn into clauses and decides how each may be read.
 
-A clause may be read as a statement about the speaker, as an instruction, or as neither. What is
-asked, supposed, reported, quoted or pasted is neither, so the rules never see it as a statement.
-The cues are English. A sentence in another language gives its commands and nothing else.
+A clause may be read as a statement about the speaker, as an instruction, or as neither. Questions,
+suppositions, reports, quotations and pasted text are neither, so the rules never see them as
+statements. The cues are English. In another language only commands are read.
 
-Positions are characters of the turn's text throughout. Everything that changes the text before
-matching (typographic apostrophes, odd spaces) keeps its length.
+Positions are characters of the turn's text. Every change of the text before matching (typographic
+apostrophes, odd spaces) keeps its length.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ MEMORY_CONTROL = "memory_control"
 
 
 def read(text: str) -> Reading:
-    """Cut a turn into clauses.
+    """Split a turn into clauses.
 
-    Any text is accepted; what is left out is in the notes (``sentences`` says which). If any
-    sentence asks not to remember what is said, nothing is read.
+    Any text is accepted; the notes name what is left out (see ``sentences``). If any sentence asks
+    not to remember what is said, nothing is read.
     """
     plain = plain_text(text)
     notes: list[str] = []
@@ -135,12 +135,12 @@ class _Flow:
 def _clauses_of(sentence: str, offset: int, carried: Repair) -> list[Clause]:
     pieces = _pieces(sentence)
     flow = _Flow(offset=offset, question=is_question(sentence), repair=carried)
-    told = _OF_SENTENCES.told(sentence)
-    flow.asserted = cues.FICTION not in told
+    matched = _OF_SENTENCES.matching(sentence)
+    flow.asserted = cues.FICTION not in matched
     if flow.question and at_start(cues.TAG, sentence[pieces[-1].start :]):
         flow.statements = False
-    flow.durable = cues.DURABLE_INSIDE in told
-    flow.passing = cues.PASSING in told
+    flow.durable = cues.DURABLE_INSIDE in matched
+    flow.passing = cues.PASSING in matched
     clauses = [
         _clause(sentence, piece, flow, last=place == len(pieces) - 1)
         for place, piece in enumerate(pieces)
@@ -155,8 +155,8 @@ def _clause(sentence: str, piece: _Piece, flow: _Flow, *, last: bool) -> Clause:
     end = body + len(trimmed(sentence[body:stop]))
     text = subject + sentence[body:end] if end > body else ""
     _enter(flow, lead, start)
-    told = _OF_CLAUSES.told(text)
-    imperative = _DO_NOT in told or first_word(text) in lexicon.IMPERATIVES
+    matched = _OF_CLAUSES.matching(text)
+    imperative = _DO_NOT in matched or first_word(text) in lexicon.IMPERATIVES
     opened = lead.request or flow.fresh or strong or flow.instructing or lead.durable
     asked = flow.question and last
     named = sentence[body:stop].rstrip().endswith(":") and _is_line_of(text)
@@ -170,17 +170,17 @@ def _clause(sentence: str, piece: _Piece, flow: _Flow, *, last: bool) -> Clause:
         asserted=flow.asserted,
         durable=flow.durable,
         passing=flow.passing and not flow.durable,
-        # What follows the noted statement is noted too if it is about the speaker.
+        # A clause after the noted statement is noted too if it is about the speaker.
         remember=flow.remember
         and not asked
-        and (lead.remember or flow.fresh or cues.ABOUT_ME in told),
+        and (lead.remember or flow.fresh or cues.ABOUT_ME in matched),
         condition=flow.condition,
         repair=flow.repair,
         given=len(subject),
     )
     if named:
         flow.asserted = False
-    return _leave(flow, clause, lead, told, imperative=imperative)
+    return _leave(flow, clause, lead, matched, imperative=imperative)
 
 
 def _is_line_of(text: str) -> bool:
@@ -197,26 +197,26 @@ def _enter(flow: _Flow, lead: Lead, start: int) -> None:
 
 
 def _leave(
-    flow: _Flow, clause: Clause, lead: Lead, told: Sequence[str], *, imperative: bool
+    flow: _Flow, clause: Clause, lead: Lead, matched: Sequence[str], *, imperative: bool
 ) -> Clause:
-    """Note what this clause means for the next; a frame around others states nothing itself."""
+    """Set what this clause means for the next; a clause that frames others states nothing."""
     text = clause.text
     flow.fresh = not text
     flow.instructing = imperative or lead.request or not text
     if not text:
         return clause
     flow.repair = Repair.NONE
-    if cues.ASK in told or cues.WHEN in told:
+    if cues.ASK in matched or cues.WHEN in matched:
         flow.condition, flow.limit, flow.instructing = True, clause.start - flow.offset, True
-        flow.durable = flow.durable or cues.ASK in told
+        flow.durable = flow.durable or cues.ASK in matched
         return replace(clause, statement=False, instruction=False)
-    if cues.HYPOTHETICAL in told or find(cues.COUNTERFACTUAL, text):
+    if cues.HYPOTHETICAL in matched or find(cues.COUNTERFACTUAL, text):
         flow.asserted = False
         return replace(clause, statement=False, instruction=False, asserted=False)
-    if not imperative and clause.first not in ("i", "we") and cues.REPORTED in told:
+    if not imperative and clause.first not in ("i", "we") and cues.REPORTED in matched:
         flow.asserted = False
         return replace(clause, statement=False, instruction=False)
-    if not lead.request and not imperative and _INTERROGATIVES.intersection(told):
+    if not lead.request and not imperative and _INTERROGATIVES.intersection(matched):
         flow.statements = flow.remember = False
         return replace(clause, statement=False, instruction=False, remember=False)
     if lead.request and flow.question:
@@ -228,10 +228,10 @@ class _Piece(NamedTuple):
     """A part of a sentence.
 
     Attributes:
-        start: Where it begins.
-        end: Where it ends, exclusive.
+        start: Its start.
+        end: Its end, exclusive.
         strong: Whether the joint before it is a strong one.
-        subject: What it takes over from the piece before it; empty if it has its own.
+        subject: The subject from the piece before it; empty if it has its own.
     """
 
     start: int
@@ -263,7 +263,7 @@ def _pieces(sentence: str) -> list[_Piece]:
             begun, subject = end, taken
         if len(cuts) == MAX_CLAUSES_OF_SENTENCE:
             break
-    # A colon belongs to what announces: "Remember: …", "Tom: …".
+    # A colon belongs to the words before it: "Remember: …", "Tom: …".
     stops = [*(sentence.find(":", a, b) + 1 or a for a, b, _, _ in cuts), len(sentence)]
     starts = [(0, True, ""), *((end, strong, taken) for _, end, strong, taken in cuts)]
     return [
@@ -273,13 +273,14 @@ def _pieces(sentence: str) -> list[_Piece]:
 
 
 def _taken_over(before: str, subject: str, rest: str) -> str:
-    """Return the subject that a piece takes over from the one before it, with a space; nothing if
-    it has its own, or if that one leaves open whose the verb is.
+    """Return the subject that a piece takes from the previous piece, with a space.
+
+    Empty if the piece has its own, or if the previous piece leaves the subject of the verb open.
 
     Args:
         before: The piece before it.
-        subject: What that one has taken over itself.
-        rest: What follows.
+        subject: The subject that piece took over itself.
+        rest: The text of the piece.
     """
     if not at_start(cues.ELIDED_HEAD, rest) or find(cues.SHARED_VERB, before):
         return ""
@@ -287,12 +288,12 @@ def _taken_over(before: str, subject: str, rest: str) -> str:
         return ""
     if at_start(rf"{cues.TASTES}\b", rest) and find(rf"\bi\s+(?:\w+\s+)?{cues.TASTES}\b", before):
         return ""
-    # Who types without capitals does so throughout.
+    # A user who types without capitals does so throughout.
     return subject or ("i " if before.lstrip()[:1].islower() else "I ")
 
 
 def _carried(sentence: str) -> Repair:
-    """Return the correction that a sentence of nothing else ("No.", "That's wrong.") announces."""
+    """Return the correction announced by a sentence of nothing else ("No.", "That's wrong.")."""
     if len(sentence) > 60:
         return Repair.NONE
     lead = _peel(sentence)

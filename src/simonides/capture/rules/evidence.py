@@ -1,12 +1,12 @@
-"""Check that the quote of an extracted memory supports everything that could be made up.
+"""Checks that the quote of an extracted memory supports every part that a model could invent.
 
-The *claim* is the text of the memory, the *quote* is a part of one speaker's turn. The checks
-cover numbers with their units, dates (resolved by when they were said), names, negation, and the
-person the claim is about. The rest of a claim may be worded freely. Each check is a plain rule over
-words. A claim that is the quote itself is supported by it.
+The *claim* is the text of the memory, the *quote* is a part of one speaker's turn. The checks cover
+numbers with their units, dates (relative to the time of the turn), names, negation, and the person
+the claim is about. The rest of a claim may be worded freely. Each check is a plain rule over words.
+A claim equal to its quote is supported.
 
 The quote is read with its whole clause: "live in Rome" is no evidence out of "I don't live in
-Rome". Whose clause it is, and whether it is supposed or reported, is told in English only.
+Rome". The subject, suppositions and reports are recognised in English only.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ UNSUPPORTED_NAME = "unsupported_name"
 UNSUPPORTED_NEGATION = "unsupported_negation"
 """Mark: the memory affirms what its quote denies, or the other way about."""
 UNSUPPORTED_SPEAKER = "unsupported_speaker"
-"""Mark: the memory is about somebody else than its quote: "my sister likes sushi" is not "the user
-likes sushi"."""
+"""Mark: the memory is about another person than its quote: "my sister likes sushi" is not "the user
+likes sushi".
+"""
 
 UNASSERTED = "unasserted"
 """Mark: the clause of the quote is supposed, reported or fiction: "if I lived in Rome"."""
@@ -50,14 +51,14 @@ UNPROVEN = (
     UNSUPPORTED_NEGATION,
     UNSUPPORTED_SPEAKER,
 )
-"""Marks of what a quote does not bear out: held, never stored at once."""
+"""Marks of a quote with gaps: such a candidate is held, never stored at once."""
 
 MAX_CHARS = 1_200
 """Longest claim and quote that are compared; a longer one is unanchored unless both are the same.
 Chosen: a model may quote 1,000, and all checks of two such texts take some 20 ms."""
 
 _SOME_DAY = date(2001, 1, 15)
-"""Stands for the day when nobody knows it: the same relative date means the same then."""
+"""Replaces an unknown day: equal relative dates then stay equal."""
 
 
 def gaps(
@@ -69,16 +70,15 @@ def gaps(
     said_at: datetime | None = None,
     clause: str | None = None,
 ) -> tuple[str, ...]:
-    """Return what a quote does not bear out of a claim, as marks; empty if it bears out all.
+    """Return the marks of what a quote does not support in a claim; empty without gaps.
 
     Args:
         claim: The memory's text.
-        quote: What was said; None is no evidence.
-        key: The fact's key: of a name or place every word is a name, in capitals or not.
-        speaker: Who said it: a claim may name him.
-        said_at: When, for relative dates.
-        clause: The whole clause that the quote stands in, if it is longer; negation and subject
-            are read there.
+        quote: The quoted words; None is no evidence.
+        key: The fact's key: every word of a name or place is a name, in capitals or not.
+        speaker: The speaker's name, which a claim may contain.
+        said_at: Time of the turn, for relative dates.
+        clause: The whole clause of the quote, if it is longer; negation and subject are read there.
     """
     if quote is None:
         return (UNANCHORED,)
@@ -101,13 +101,13 @@ def gaps(
 
 
 def is_english(text: str) -> bool:
-    """Whether a text has English words that tell whose statement it is."""
+    """Whether a text has English words that show its subject."""
     return not _ENGLISH.isdisjoint(token.low for token in numerals.tokens(text))
 
 
 @dataclass
 class _Pair:
-    """A claim beside its evidence."""
+    """A claim and its evidence."""
 
     claim: str
     quote: str
@@ -125,7 +125,7 @@ class _Pair:
 
     @cached_property
     def said(self) -> list[Token]:
-        """Words of the claim that belong to no date."""
+        """Words of the claim outside dates."""
         spans = [(one.start, one.end) for one in self.dates]
         words = numerals.tokens(self.claim)
         return [t for t in words if not any(s < t.end and t.start < e for s, e in spans)]
@@ -136,7 +136,7 @@ class _Pair:
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """What may be named: the quote's terms and words, and the speaker's name."""
+        """What a claim may name: the quote's terms and words, and the speaker's name."""
         words = (token.low.removesuffix("'s") for token in self.heard)
         return frozenset(analyse(self.quote)) | self.speaking | frozenset(words)
 
@@ -174,7 +174,7 @@ class _Pair:
         )
 
     def _is_amount(self, mention: moments.Mention) -> bool:
-        """Whether what looks like a year is a number of the quote: 2000 people."""
+        """Whether an apparent year is a number of the quote: 2000 people."""
         written = self.claim[mention.start : mention.end]
         amount = numerals.quantities(numerals.tokens(written), strict=True)
         return written.isdecimal() and all(
@@ -220,18 +220,18 @@ class _Pair:
                 return False
         return True
 
-    # -- whom it is about ------------------------------------------------------------------
+    # -- subject ---------------------------------------------------------------------------
 
     def has_subject(self) -> bool:
-        """Whether the claim is about whom its best clause of the quote is about.
+        """Whether claim and best clause of the quote are about the same person.
 
-        Only where both can be told: of other sentences nothing is said.
+        Checked only if both persons are recognised; other sentences pass.
         """
         if not is_english(self.quote):
             return True
         words = [word for word in self.said if word.text[0].isalnum()]
         claimed_clauses = clauses(self.claim)
-        # "Ma" is a place, and a word that only turns a sentence.
+        # "Ma" is a place, and also a word that only joins sentences.
         if not words or not self.quoted or not claimed_clauses:
             return True
         stated = claimed_clauses[0]
@@ -246,7 +246,7 @@ class _Pair:
         return not self._is_anothers(part, terms, theirs, words, claimed)
 
     def _other_claimed(self, words: Sequence[Token]) -> str | None:
-        """Return the name that a claim begins with, if it is not the speaker's."""
+        """Return the name at the start of a claim, if it is not the speaker's."""
         first, following = words[0], words[1] if len(words) > 1 else None
         if not first.text[0].isupper() or first.low in _NO_NAMES:
             return None
@@ -256,7 +256,9 @@ class _Pair:
         return None if set(analyse(name)) <= self.speaking else name
 
     def _is_said_of(self, name: str, part: Clause) -> bool:
-        """Whether a clause says something of a name: not only to it, nor of the speaker."""
+        """Whether a clause states something about a name, and does not only address it or name the
+        speaker.
+        """
         places = [i for i, t in enumerate(self.heard) if t.low.removesuffix("'s") == name]
         if places and all(_is_called(self.heard, place) for place in places):
             return False
@@ -308,9 +310,10 @@ def _words_of(key: str | None) -> list[str]:
 
 
 def _is_subject(word: Token, following: Token | None) -> bool:
-    """Whether a word in capitals at the start of a sentence is a name: a verb follows, or another
-    word in capitals, or it has a possessive; and it is no verb that a sentence without a subject
-    begins with.
+    """Whether a capitalised word at the start of a sentence is a name.
+
+    It is one before a verb or another capitalised word, or with a possessive, unless it is a verb
+    that starts sentences without a subject.
     """
     if word.low.endswith("'s") and word.low not in _CONTRACTED:
         return True
@@ -322,15 +325,17 @@ def _is_subject(word: Token, following: Token | None) -> bool:
 
 
 def _is_called(heard: Sequence[Token], place: int) -> bool:
-    """Whether a name only calls somebody: "Hey Mel!", "Good luck, Mel."."""
+    """Whether a name is only an address: "Hey Mel!", "Good luck, Mel."."""
     before = heard[place - 1].low if place else ","
     after = heard[place + 1].text if place + 1 < len(heard) else "."
     return (before in _CALLING or not before[0].isalnum()) and not after[0].isalnum()
 
 
 def _foreign_names(claim: str) -> Iterator[str]:
-    """Yield what is surely a name in scripts without capitals: words in katakana, and a Chinese
-    surname with the next character where a name is announced.
+    """Yield certain names in scripts without capitals.
+
+    These are words in katakana, and a Chinese surname with the next character after words that
+    announce a name.
     """
     if claim.isascii():
         return
@@ -380,7 +385,7 @@ _CALLING = frozenset(
     "sorry ok okay sure cool great well haha you luck so and".split()
 )
 _CONTRACTED = frozenset("it's that's there's what's he's she's let's here's who's".split())
-# Words in capitals that are no names, wherever they stand; dates are read before.
+# Capitalised words that are never names; dates are read before.
 _NO_NAMES = frozenset(
     "i i'm i've i'd i'll the a an user user's users my our his her their your he she they we you "
     "it it's this that these those there when while after before on in at for from with without "
@@ -395,7 +400,7 @@ _VERBS = frozenset(
     "doesn't didn't isn't wasn't won't can't hasn't never also".split()
 )
 _VERB_ENDINGS = ("es", "ves", "kes", "ks", "ys", "ts", "ns", "rs", "ds", "ls", "ps", "ed")
-# What a statement of the user without a subject begins with.
+# Verbs that start a user's statement without a subject.
 _OPENING_VERBS = frozenset(
     "likes loves prefers enjoys works lives wants has is was owns uses needs plans went has had "
     "hates dislikes speaks plays drinks eats studies studied moved bought started visited wishes "

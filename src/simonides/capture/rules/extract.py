@@ -1,9 +1,9 @@
-"""Capture without a model: commands in ten languages, and a few keyed facts in English.
+"""Extraction without a model: commands in ten languages, and a few keyed facts in English.
 
-Precision is preferred to recall: what is asked, supposed, reported, quoted, pasted or meant for
-the moment does not become a durable fact. A candidate of a keyed fact has the canonical value as
-its content (``language`` → ``english``). A candidate of free text has the statement as it was
-said. The quote is always an exact part of the turn, and ``metadata["span"]`` says where.
+Precision is preferred to recall. Questions, suppositions, reports, quotations, pasted text and
+statements for the moment do not become durable facts. A candidate of a keyed fact has the canonical
+value as its content (``language`` → ``english``). A candidate of free text has the original
+statement. The quote is always an exact part of the turn, and ``metadata["span"]`` is its position.
 """
 
 from __future__ import annotations
@@ -38,20 +38,22 @@ MAX_CANDIDATES = 24
 MAX_FREE_TEXT_CHARS = 300
 """Longest statement proposed as free text; chosen: a longer one is a story, not a fact."""
 MAX_NOTE_CHARS = 400
-"""Longest turn whose "note that …" about other things than the user is taken; chosen by reading
-real turns: in longer ones it is pasted or part of a task."""
+"""Longest turn whose "note that …" about subjects other than the user is taken; chosen by reading
+real turns: in longer ones it is pasted or part of a task.
+"""
 IMPLICIT_CONFIDENCE = 0.8
-"""Confidence of what may have been meant for once; above the 0.7 that needs no verification and
-below an explicit statement, so that the latter wins."""
+"""Confidence of a statement that may be meant for once. It is above the 0.7 that needs no
+verification and below an explicit statement, so that the latter wins.
+"""
 
 TURN_SCOPED = "turn_scoped"
-"""Mark of what was said for the moment: "for now", "just today"."""
+"""Mark of a statement for the moment: "for now", "just today"."""
 FRAGILE = "fragile"
 """Mark of a negative statement about oneself, which counts when repeated."""
 LIKED_IN_PASSING = "liked_in_passing"
-"""Mark of "I love X": stored only where it takes back an earlier rejection of the same thing."""
+"""Mark of "I love X": stored only if it reverses an earlier rejection of the same thing."""
 ENDING = "ending"
-"""Mark of "I no longer live in Rome": stored only where that value stands under its key."""
+"""Mark of "I no longer live in Rome": stored only if that value is stored under its key."""
 NOT_THE_USER = "not_the_user"
 """Diagnostic: the turn is not the user's, so it says nothing about the user."""
 
@@ -80,11 +82,11 @@ _IT_IS = r"(?:(?:it's|it is|that's|it should be|that should be|make that|i meant
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What one turn gave.
+    """The result of one turn.
 
     Attributes:
         candidates: In the order of the text.
-        diagnostics: What was left out and why, each a short name.
+        diagnostics: Short names of the reasons why something was left out.
     """
 
     candidates: tuple[Candidate, ...] = ()
@@ -92,39 +94,37 @@ class Extraction:
 
 
 def extract(turn: Turn, scope: Scope, *, before: Candidate | None = None) -> tuple[Candidate, ...]:
-    """Return what a turn gives to remember; see :func:`examine`, which also says what it left."""
+    """Return the candidates of a turn; :func:`examine` also returns the reasons for omissions."""
     return examine(turn, scope, before=before).candidates
 
 
 def examine(turn: Turn, scope: Scope, *, before: Candidate | None = None) -> Extraction:
     """Read a turn.
 
-    Only a turn of role ``user`` says anything about the user. Deterministic; never raises for
-    any text, and costs under 50 ms for 64 KiB (the bounds are in ``clauses``).
+    Only a turn of role ``user`` has statements about the user. Deterministic; never raises for any
+    text, and costs under 50 ms for 64 KiB (the bounds are in ``sentences`` and ``clauses``).
 
     Args:
-        turn: What was said.
-        scope: Where candidates are to go.
-        before: What :func:`topic_of` the turns before it gives, which "actually, it's …" then
-            corrects.
+        turn: The turn.
+        scope: Target scope of the candidates.
+        before: The :func:`topic_of` the earlier turns, which "actually, it's …" corrects.
 
     Returns:
         Candidates with quote, speaker, origin and span, at most ``MAX_CANDIDATES``; none if the
-        user asks not to remember what is said.
+            user asks not to remember what is said.
     """
     return _examined(turn, scope, _read(turn), before)
 
 
 def examine_behind(turn: Turn, scope: Scope, earlier: Sequence[Turn]) -> Extraction:
-    """Read a turn as :func:`examine` does with what :func:`topic_of` the turns before it gives.
+    """Read a turn as :func:`examine`, with the :func:`topic_of` the earlier turns as ``before``.
 
-    Those are read only for a turn that repairs something: few do, and what was stated before is
-    nothing to the others.
+    The earlier turns are read only if the turn repairs something; few turns do.
 
     Args:
-        turn: What was said.
-        scope: Where candidates are to go.
-        earlier: What the user said before, oldest first.
+        turn: The turn.
+        scope: Target scope of the candidates.
+        earlier: The user's earlier turns, oldest first.
     """
     reading = _read(turn)
     before = topic_of(earlier, scope) if reading.repairs else None
@@ -154,11 +154,11 @@ def _examined(turn: Turn, scope: Scope, reading: Reading, before: Candidate | No
 def topic_of(turns: Sequence[Turn], scope: Scope) -> Candidate | None:
     """Return the keyed candidate that a repair in the next turn would be about, or None.
 
-    It was stated last in the very last of the turns: what was said after it may be about anything,
-    and "no, it's Berlin" then too. Turns before that one tell what it repairs itself.
+    It is the last statement of the last turn: after any other statement "no, it's Berlin" may be
+    about anything. Earlier turns are read for what the last turn itself repairs.
 
     Args:
-        turns: What the user said before, oldest first.
+        turns: The user's earlier turns, oldest first.
         scope: As for :func:`examine`.
     """
     needed: list[tuple[Turn, Reading]] = []
@@ -175,7 +175,7 @@ def topic_of(turns: Sequence[Turn], scope: Scope) -> Candidate | None:
 
 
 def _take(candidate: Candidate, taken: list[Candidate]) -> None:
-    """Add a candidate unless it is said already; what goes on from the last one replaces it."""
+    """Add a candidate unless it is a duplicate; a continuation replaces the last one."""
     rivals = [one for one in taken if one.key == candidate.key]
     # A keyed fact may go back to an earlier value: only the last one counts.
     if any(_same(one, candidate) for one in (rivals[-1:] if candidate.key else rivals)):
@@ -209,14 +209,14 @@ def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Findings:
 
 
 def _on_condition(clause: Clause, found: Findings) -> Findings:
-    """Return what an instruction gives: a rule where "when I …" limits it, before it or behind."""
+    """Return the findings of an instruction; with "when I …" before or after it, a rule."""
     limited = clause.condition or has(_ON_CONDITION, clause.text)
     return _as_rules(found) if limited else found
 
 
 def _as_rules(found: Findings) -> Findings:
-    """Return findings of which none sets a key: "When I write in French, answer in French" is a
-    rule, and no wish for French.
+    """Return findings without keys: "When I write in French, answer in French" is a rule, and no
+    wish for French.
     """
     return tuple(_RULE if one.key and one.retracts is None else one for one in found)
 
@@ -226,14 +226,16 @@ _ON_CONDITION = r"\s(?:when|whenever|every time|each time|any ?time|if)\s+(?:i|w
 
 
 def _is_continued(clause: Clause, turn: Turn) -> bool:
-    """Whether a clause goes on with what somebody else does: "the company will also never …"."""
+    """Whether a clause continues a statement about another subject: "the company will also never
+    …".
+    """
     before = plain_text(turn.text[max(clause.start - 40, 0) : clause.start])
     match = patterns.compile(_AUXILIARY, ignore_case=True).search(before)
     return match is not None and (match.group("who") or "").lower() not in _SPOKEN_TO
 
 
 def _repaired(clause: Clause, last: Candidate | None) -> Findings:
-    """Read "actually, it's …" against the fact that was stated last; its shape must fit."""
+    """Read "actually, it's …" as a correction of the last stated fact; its shape must fit."""
     if last is None or last.key is None or clause.repair is Repair.NONE:
         return ()
     said, _ = affirmed(clause.text)

@@ -1,7 +1,7 @@
-"""What a rule is and what it finds; the tables of phrases are ``statements`` and ``instructions``.
+"""The rule type and its findings; the tables of rules are in ``statements`` and ``instructions``.
 
-A rule is a pattern anchored at the start of a clause and a function from the match to findings;
-no findings means that the phrase was not meant that way after all, and the next rule is tried.
+A rule is a pattern anchored at the start of a clause and a function from the match to findings.
+Without findings the phrase has another meaning, and the next rule is tried.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Build: TypeAlias = Callable[[Clause, patterns.Match], Findings]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A phrase: where it starts and what it may mean."""
+    """A phrase: its pattern and its meaning."""
 
     name: str
     pattern: str
@@ -38,7 +38,7 @@ class Rule:
 
 
 class Table:
-    """Rules in order of preference, with one pattern that tells most clauses fit none."""
+    """Rules in order of preference, with one pattern that rules out most clauses."""
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self.rules = rules
@@ -62,7 +62,10 @@ def as_key(key: str) -> Build:
 
 
 def affirmed(text: str) -> tuple[str, bool]:
-    """Return what "not X but Y" or "Y, not X" affirms, and whether it was such a contrast."""
+    """Return the affirmed part of "not X but Y" or "Y, not X".
+
+    The second value is whether the text was such a contrast.
+    """
     match = patterns.compile(_NOT_BUT, ignore_case=True).match(text)
     if match:
         return match.group("v") or "", True
@@ -112,5 +115,5 @@ def starts(pattern: str, text: str) -> bool:
 
 
 def has(pattern: str, text: str) -> bool:
-    """Return whether the pattern stands anywhere in ``text``, in any case."""
+    """Return whether the pattern matches anywhere in ``text``, in any case."""
     return patterns.compile(pattern, ignore_case=True).search(text) is not None

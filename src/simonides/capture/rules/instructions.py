@@ -1,8 +1,8 @@
-"""What people ask for lastingly: language, style, channel, names, rules, and to forget.
+"""Reads lasting requests: language, style, channel, names, rules, and to forget.
 
-An instruction for the task at hand is not one for the future. A phrase counts if it is lasting
-by its own wording ("keep your replies short", "never suggest …") or by the words around it
-("from now on", "when I ask about …"); else it is left alone.
+An instruction for the current task is not one for the future. A phrase counts if its own wording is
+lasting ("keep your replies short", "never suggest …") or the words around it are ("from now on",
+"when I ask about …").
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LASTING_END = (
     r"|(?:when|whenever|every time|each time|any ?time) i (?:ask|request|say|mention|talk|write)\b"
     r".*)$"
 )
-# Verbs of talk between assistant and user: forbidding them is meant for longer than this task.
+# Verbs of talk between assistant and user: a ban on them outlasts the task.
 _TALK = (
     r"(?:suggest|recommend|offer|propose|mention|bring up|remind me|contact|call|e-?mail|text"
     r"|notify"
@@ -195,7 +195,10 @@ def _constraint(clause: Clause) -> Finding:
 
 
 def _guard() -> Finding:
-    """Return what asks not to be come with something: it holds, and it ends."""
+    """Return the finding of a request not to be offered something.
+
+    Unlike a constraint it expires.
+    """
     return Finding(category="guard", kind=Kind.PROCEDURAL, explicit=True)
 
 
@@ -222,7 +225,7 @@ def _unwanted(clause: Clause, match: patterns.Match) -> Findings:
 
 
 def _lasting(clause: Clause, match: patterns.Match) -> Findings:
-    """Read any instruction that says itself that it is meant for later."""
+    """Read any instruction whose words say that it is meant for later."""
     if has(_THIS_TIME, clause.text) or starts(_THIS_TIME, clause.text):
         return ()
     led = clause.durable and clause.lead < clause.start and not clause.remember
@@ -329,8 +332,8 @@ _INSTRUCTIONS = Table((
 _LASTING = Rule("lasting", r".+", _lasting)
 
 
-# Points at a part of this conversation, or at what has been done in it; or complains about how the
-# assistant keeps its memory, which is no rule for what it does.
+# Refers to this conversation or its results, or complains about the assistant's memory, which is
+# no rule for its behaviour.
 _OF_THIS_TASK = (
     r"\b(?:examples?|text|list|format|instructions?|prompt|template|section|table|style)\s+"
     r"(?:below|above)\b|\b(?:following|attached)\s+(?:examples?|text|list|format|instructions?"

@@ -1,7 +1,8 @@
-"""What English users state: the keyed facts, dislikes and rejections, feedback, danger to health.
+"""Reads English statements of users: keyed facts, dislikes and rejections, feedback, health
+dangers.
 
-Data and the small functions that read it. The precision lies in what is refused: objects that
-mean something only at this point of this conversation ("I like the second option").
+Data and the small functions that read it. Precision comes from refusals: objects that mean
+something only at this point of the conversation ("I like the second option").
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _LIKES = (
     r"|cannot stand|can't bear|don't like|do not like|don't enjoy|do not enjoy|don't care for"
     r"|no longer (?:like|love|enjoy|prefer)|avoid)"
 )
-# Objects that mean something only at this place of this conversation.
+# Objects that mean something only at this point of the conversation.
 _HERE = (
     r"(?:not to (?:say|tell|answer|share|disclose|discuss)|it|this|that|these|those|them|him|her"
     r"|us|all|you|your|yours|what|how|where|who|which|both|all of"
@@ -60,7 +61,7 @@ _HERE = (
     r"|interrupt|disappoint|imagine|call it|propose|apply)|as|by|the most about|about|,)\b"
 )
 _THERE = r"\b(?:you|your|yours|this|these|those|above|attached)\b"
-# What is pointed at, or compared with, was said elsewhere: alone it tells nothing.
+# References and comparisons need their context: alone they say nothing.
 _DANGLING = (
     r"^(?:to \w+|\w+ing) (?:it|this|that|them)\b|\b(?:it|them|that|there|one|ones)$"
     r"|\b(?:more|better|especially)$|\bthe (?:event|game|place|show|experience|trip|party|class"
@@ -126,7 +127,7 @@ def _said(
 
 def _job(_: Clause, match: patterns.Match) -> Findings:
     said = match.group("v") or ""
-    # "The technician" is a part in somebody's story; "the CTO of Acme" is a job.
+    # "The technician" is a role in a story; "the CTO of Acme" is a job.
     if starts(r"the\s", said) and not has(r"\s(?:of|at|for)\s+\S", said):
         return ()
     return keyed(lexicon.OCCUPATION, values.occupation(said))
@@ -174,7 +175,7 @@ def _attribute(_: Clause, match: patterns.Match) -> Findings:
 
 
 def _ended(key: str) -> Build:
-    """Return a build that ends the value of a key: the statement takes its place."""
+    """Return a build that ends the value of a key and stores the statement in its place."""
 
     def build(clause: Clause, match: patterns.Match) -> Findings:
         said = match.groupdict().get("v")

@@ -1,7 +1,7 @@
-"""From what was said to the one form that is stored: every key has a shape its value must have.
+"""Parses values into the form that is stored: each key has a shape that its value must have.
 
-Each function takes text as written and returns the canonical value, or None where the text is
-not such a value. Doubt is None: a wrong fact costs more than a missed one.
+Each function takes text as written and returns the canonical value, or None if the text is not such
+a value. Doubtful text is None: a wrong fact costs more than a missed one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from simonides.text.names import is_software
 MAX_NAME_WORDS = 4
 MAX_PHRASE_CHARS = 80
 
-# A value ends where the sentence goes on to something else.
+# A value ends where the sentence changes its subject.
 _TAIL = (
     r"\s*(?:[,;(]|\s[-–—]+\s|—|\b(?:and (?:i|my|we|would|want|need|am|currently)|but|because"
     r"|since|so"
@@ -55,7 +55,7 @@ _NO_NAMES = lexicon.words(
     something someone everyone nobody ai
     """
 )
-# What people live "in" or are "from" that is no place, and capitalised things that one moves to.
+# Words after "live in" or "from" that are no place, and capitalised words after "move to".
 _NO_PLACES = lexicon.words(
     """
     a an the my our your his her this that these those fear peace hope harmony denial constant
@@ -74,7 +74,7 @@ _NO_PLACES = lexicon.words(
 
 
 def cut(text: str) -> str:
-    """Return ``text`` up to where the sentence goes on to something else."""
+    """Return ``text`` up to where the sentence changes its subject."""
     match = _search(_TAIL, text)
     head = text[: match.span()[0]] if match and match.span()[0] > 0 else text
     return head.strip(" \"'.,;:!?*_")
@@ -142,7 +142,7 @@ def typed_place(text: str) -> str | None:
 
 
 def of(table: Mapping[str, str]) -> Callable[[str], str | None]:
-    """Return a function that looks a text up, in lower case, with its first words winning."""
+    """Return a function that looks a text up in a table, in lower case; its first words win."""
     longest = max(name.count(" ") for name in table) + 1
 
     def look_up(text: str) -> str | None:

@@ -1,10 +1,10 @@
-"""A text as claims: what each says, of whom, whether it denies it, and whether anything changed.
+"""Splits a text into claims: their subject, negation, and whether they report a change.
 
-Made for judging whether two statements can both hold
-(:mod:`simonides.hygiene.contradiction.rules`), so what
-is asked, supposed, wished or quoted as code is left out, and words that say nothing of the matter
-are not among a claim's terms. English; in another language a claim has its terms and figures only,
-and hardly any rule applies. Linear in the text, of which the first :data:`MAX_CHARS` count.
+Made for deciding whether two statements can both hold
+(:mod:`simonides.hygiene.contradiction.rules`). Questions, suppositions, wishes and code are left
+out, and words without meaning for the comparison are not among a claim's terms. English only; in
+another language a claim has only terms and figures, and hardly any rule applies. Linear in the
+text; only the first :data:`MAX_CHARS` characters are read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simonides.text import patterns
 from simonides.text.analyser import analyse
 
 MAX_CHARS = 4_000
-"""Characters that are read; chosen: what is longer is a document, and not one statement."""
+"""Characters that are read; chosen: a longer text is a document, and not one statement."""
 
 MAX_CLAIMS = 16
 """Claims of a text that are compared; chosen: two texts have 256 pairs then, each some 2 µs."""
@@ -48,7 +48,7 @@ _DENIES = (
     r"\b(?:not|no|never|none|nothing|nobody|neither|without|cannot|hardly|barely|refuse|refuses)\b"
     r"|\w+n't\b|\bdont\b|\bdoesnt\b|\bcant\b|\bhavent\b"
 )
-# Turns of phrase and questions at the end that deny nothing.
+# Idioms and tag questions that deny nothing.
 _NO_DENIAL = (
     r"\b(?:can't wait|can't help|can't believe|can't seem|not only|not just|no problem|no doubt"
     r"|no matter|not sure|don't know|don't think|don't mind|don't need|why not|not to mention"
@@ -81,8 +81,8 @@ _STILL_IS = (
     r"\b(?:have an?|has an?|(?:is|are) (?:on|at|due|set|scheduled|enabled|disabled|closed))\b"
 )
 
-# Words that tell nothing of what a claim is about: of time and degree, of wishing and trying, and
-# verbs that go with anything. Their stems are left out of a claim's terms.
+# Words without meaning for a claim's subject: time, degree, wishing, trying, and verbs that fit
+# anything. Their stems are left out of a claim's terms.
 _LIGHT = """
     just really actually very quite kinda kind sort currently now recently lately finally already
     still yet ever never again always usually often sometimes probably definitely honestly
@@ -102,10 +102,10 @@ _LIGHT = """
 
 
 class Claim:
-    """One thing that a text says; each of its properties is read when it is first asked for.
+    """One claim of a text; each property is computed at its first use.
 
     Attributes:
-        text: As it was written, with plain quotes.
+        text: The original text, with plain quotes.
     """
 
     def __init__(self, text: str) -> None:
@@ -118,9 +118,7 @@ class Claim:
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """Stems of what it is about; words that say nothing of the matter, and figures, are not
-        among them.
-        """
+        """Stems of its subject, without figures and words of no meaning for the comparison."""
         found = stems(self.text)
         return found - {word for each in self.figures for word in each.words}
 
@@ -131,8 +129,9 @@ class Claim:
 
     @cached_property
     def is_anaphoric(self) -> bool:
-        """Whether its subject was named elsewhere, or is who is spoken to: nobody knows here
-        whether "she" is the one that another claim means.
+        """Whether its subject is named elsewhere or is the person addressed.
+
+        It is then unknown whether "she" is the person of another claim.
         """
         first = self.text.lstrip("\"'( ").partition(" ")[0].lower().partition("'")[0]
         return first in _ANAPHORS
@@ -149,22 +148,22 @@ class Claim:
 
     @cached_property
     def adds(self) -> bool:
-        """Whether its wording says that something comes to what is there."""
+        """Whether its wording adds a value to earlier ones."""
         return has(_ADDS, self.text)
 
     @cached_property
     def is_past(self) -> bool:
-        """Whether it tells of what is over."""
+        """Whether it is about the past."""
         return has(_PAST, self.text) and not has(_STILL_IS, self.text)
 
     @cached_property
     def is_supposed(self) -> bool:
-        """Whether it is wished, planned or supposed."""
+        """Whether it is a wish, a plan or a supposition."""
         return has(_SUPPOSED, self.text) and not has(_STANCE_AFTER_ALL, self.text)
 
 
 def claims(text: str) -> tuple[Claim, ...]:
-    """Return what a text claims, in its order; questions and code are no claims."""
+    """Return the claims of a text in order; questions and code are no claims."""
     plain = _without_code(text[:MAX_CHARS]).translate(_QUOTES).encode("utf-8", "replace").decode()
     found: list[Claim] = []
     for sentence, is_asked in _sentences(plain):
@@ -176,24 +175,24 @@ def claims(text: str) -> tuple[Claim, ...]:
 
 
 def has(pattern: str, text: str) -> bool:
-    """Whether a pattern is somewhere in a text, in either case."""
+    """Whether a pattern matches anywhere in a text, ignoring case."""
     return patterns.compile(pattern, ignore_case=True).search(text) is not None
 
 
 def stems(text: str) -> frozenset[str]:
-    """Return the terms of a text that say what it is about."""
+    """Return the terms of a text that carry its meaning."""
     return frozenset(analyse(text)) - light()
 
 
 @cache
 def stems_of(words: str) -> frozenset[str]:
-    """Return the terms of a table that is written as a text; made when it is first asked for."""
+    """Return the terms of a word table, computed at the first use."""
     return stems(words)
 
 
 @cache
 def light() -> frozenset[str]:
-    """Return the stems of words that say nothing of the matter."""
+    """Return the stems of words without meaning for the comparison."""
     return frozenset(analyse(_LIGHT))
 
 
@@ -205,7 +204,7 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
     """Yield sentences, and whether a question mark ends them."""
     bare = text.rstrip(" .!;\n")
     if bare.isascii() and _ENDS.isdisjoint(bare):
-        # Most statements are one sentence; what the pattern would find in it is known.
+        # Most statements are one sentence, which needs no pattern search.
         yield bare.strip(), False
         return
     start = 0
@@ -216,12 +215,12 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _parts(sentence: str, *, is_asked: bool) -> Sequence[str]:
-    """Return the parts of a sentence that can stand alone; of a question those that do not ask."""
+    """Return the parts of a sentence that can be claims; of a question those that do not ask."""
     if not any(map(sentence.__contains__, _PARTING)) and sentence.isascii():
         return () if is_asked else (sentence,) if sentence else ()
     cuts = [0]
     for match in patterns.compile(_PARTS, ignore_case=True).finditer(sentence):
-        # "… and I": the subject belongs to what follows.
+        # "… and I": the subject belongs to the next part.
         begins = match.span(1)[0] if match.group("next") else match.span()[1]
         cuts.append(begins)
     pieces = [sentence[a:b].strip(" ,") for a, b in zip(cuts, [*cuts[1:], None], strict=True)]

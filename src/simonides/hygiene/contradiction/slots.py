@@ -1,9 +1,9 @@
-"""Slots that hold one value at a time, as people fill them in free text.
+"""Reads slots with one value at a time from free text.
 
 "I live in Oslo" and "We have just moved to Rome" fill one slot, though they have no word in common.
-A slot is read only where its wording leaves no doubt: "a flat" is no place, and of a bank nobody
-says that it is an employer's name. Where one of two values may be part of the other, a town of a
-country, they are one. English.
+A slot is read only from a clear wording: "a flat" is no place, and a bank may not be an employer.
+If one value may be part of the other, such as a town of a country, both count as equal. English
+only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ATTRIBUTE = (
     r"|bank|gym|plan|tier|school|university|major|hometown|favou?rite \p{L}+))"
 )
 
-# Two of these at once are one thing said with more or less detail: a town lies in a country.
+# Two values of these may differ in detail only: a town is in a country.
 _AREAS = (
     "afghanistan albania algeria argentina armenia australia austria bangladesh belgium bolivia "
     "brazil britain bulgaria cambodia cameroon canada chile china colombia croatia cuba cyprus "
@@ -54,15 +54,15 @@ _FIXED = frozenset({"attribute:birthday", "attribute:birth date", "attribute:nat
 
 
 class Slot(NamedTuple):
-    """One slot and what fills it.
+    """One slot and its value.
 
     Attributes:
         name: Of the slot, for example ``residence``.
-        subject: Whose it is.
-        value: Stems of what fills it.
-        shape: What kind of value that is, where values of different kinds are of different things:
-            a name, a figure and what it is of, or a word; empty where that is not plain.
-        is_news: Whether another value is what the wording is about.
+        subject: The person or thing that it describes.
+        value: Stems of the value.
+        shape: Kind of the value, if values of different kinds do not compare: a name, a figure with
+            its noun, or a word; empty if unclear.
+        is_news: Whether the wording announces another value than before.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Slot(NamedTuple):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether nothing ever changes it, so that another value is an error."""
+        """Whether it never changes, so that another value is an error."""
         return self.name in _FIXED
 
 
@@ -161,7 +161,7 @@ _NO_NAME = frozenset("It This That There Then Here What When Which Who One Also 
 
 
 def slots(claim: Claim) -> tuple[Slot, ...]:
-    """Return the slots that a claim fills; none where it denies, supposes or adds."""
+    """Return the slots that a claim fills; none if it denies, supposes or adds."""
     if patterns.compile(_ANY).search(claim.text) is None:
         return ()
     if claim.denies or claim.is_supposed or claim.adds:
@@ -169,7 +169,7 @@ def slots(claim: Claim) -> tuple[Slot, ...]:
     found = []
     for name, pattern in _RULES:
         match = patterns.compile(pattern).search(claim.text)
-        # Who says where somebody lives or works may say it of another time of the week.
+        # A residence or workplace may hold for a part of the week only.
         is_news = not pattern.endswith(_LAST)
         slot = None if match is None else _slot(name, match, is_news=is_news)
         if slot is not None:
@@ -216,7 +216,7 @@ def _slot(name: str, match: patterns.Match, *, is_news: bool) -> Slot | None:
 
 
 def _shape(name: str, said: str) -> str:
-    """Return what kind of value stands in a slot."""
+    """Return the kind of a slot's value."""
     words = [word.strip(".'\"") for word in said.split()]
     words = words[1:] if words[0].lower() in ("a", "an", "the", "now", "at", "on") else words
     found = figures(said)
@@ -233,7 +233,7 @@ def _is_name(word: str) -> bool:
     return is_written_so and word.lower() not in _KINDS
 
 
-# What is written like a name and says what somebody is, not who.
+# Words that look like a name and describe what a person is.
 _KINDS = frozenset(
     "american british english french german italian spanish portuguese dutch belgian swiss"
     " austrian polish czech russian ukrainian swedish norwegian danish finnish greek turkish"

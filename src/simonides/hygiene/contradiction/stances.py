@@ -1,9 +1,9 @@
-"""What somebody is for or against: liked, disliked, refused, not to be suggested.
+"""Reads stances: a thing that a user likes, dislikes, refuses, or does not want suggested.
 
-The last word about a thing is in force. A later good word lifts an earlier refusal of the same
-thing, and of the kind of thing that the earlier one named with it: who was done with Acme's shoes,
-then with shoes, and now likes Acme's new line, is done with neither. A general word is never lifted
-by a narrower one that names another thing besides. The wordings are English.
+The last statement about a thing is in force. A later positive statement lifts an earlier refusal of
+the same thing. It also lifts a refusal of the kind of thing named with it: a user refused Acme's
+shoes, then shoes, and now likes Acme's new line; both refusals are lifted. A general statement is
+never lifted by a narrower one that also names another thing. The wordings are English.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simonides.hygiene.contradiction.claims import (
 from simonides.text import patterns
 
 GUARD = "guard"
-"""Category of what somebody does not want to be come with; the policy says how long it lives."""
+"""Category of things that a user does not want suggested; the policy sets its lifetime."""
 
 _I = r"(?:i|i'm|i've|i'd|i am|i have|we|we're|we've|we are|we have|the user|user|\p{L}+)"
 _ADVERBS = (
@@ -107,7 +107,7 @@ _FOR = (
     ),
 )
 _OPENING_GUARDS = 4
-"""From this place on, the English wordings against a thing ask not to be come with it."""
+"""The wordings from this index on ask not to be offered a thing."""
 
 
 class _Rule(NamedTuple):
@@ -136,13 +136,13 @@ _NO_THING = r"^(?:it|this|that|these|those|them|him|her|you|to|the way|how|when|
 
 
 class Stance(NamedTuple):
-    """What somebody thinks of a thing.
+    """A user's opinion of a thing.
 
     Attributes:
         favours: Whether it is liked, and not disliked or refused.
-        thing: Stems of what it is about.
-        names: Those of them that are written as names.
-        is_guard: Whether it asks not to be come with it.
+        thing: Stems of the thing.
+        names: The stems among them that are written as names.
+        is_guard: Whether it asks not to be offered the thing.
     """
 
     favours: bool
@@ -152,12 +152,12 @@ class Stance(NamedTuple):
 
     @property
     def kind_of_thing(self) -> frozenset[str]:
-        """What the thing is, without whose: empty where only a maker is named."""
+        """The kind of thing without the maker's name; empty if only a maker is named."""
         return self.thing - self.names - stems_of(_WARES)
 
 
 def stance(claim: Claim) -> Stance | None:
-    """Return what a claim says for or against a thing, or None."""
+    """Return the stance of a claim, or None."""
     if not has(_ANY, claim.text) or claim.is_supposed:
         return None
     for rule in _RULES:
@@ -169,7 +169,7 @@ def stance(claim: Claim) -> Stance | None:
 
 
 def lifts(newer: Stance, older: Stance) -> bool:
-    """Whether a stance about a thing takes an earlier one back."""
+    """Whether a stance about a thing lifts an earlier one."""
     if newer.favours == older.favours or not newer.thing or not older.thing:
         return False
     if newer.thing == older.thing:
@@ -177,7 +177,7 @@ def lifts(newer: Stance, older: Stance) -> bool:
     if not newer.favours:
         return False
     if older.names & newer.names:
-        # The same maker: of whatever the newer one names, unless both name kinds that differ.
+        # The same maker lifts, unless both name kinds and the kinds differ.
         return (
             not newer.kind_of_thing
             or not older.kind_of_thing
@@ -187,8 +187,9 @@ def lifts(newer: Stance, older: Stance) -> bool:
 
 
 def lifts_with(lifted: Stance, older: Stance, newer: Stance) -> bool:
-    """Whether a good word that lifts one refusal lifts another of the kind of thing that the first
-    named: only where it names no kind of thing itself.
+    """Whether a positive statement that lifts one refusal also lifts a second, more general one.
+
+    The second must name the kind of thing of the first, and the statement must name no kind itself.
     """
     mute = newer.favours and not newer.kind_of_thing
     general = not older.favours and not older.names and bool(older.thing)
@@ -196,7 +197,7 @@ def lifts_with(lifted: Stance, older: Stance, newer: Stance) -> bool:
 
 
 def warns(memory: Memory, query: str) -> bool:
-    """Whether a query is about what a memory says not to come with."""
+    """Whether a query is about a thing that a memory says not to suggest."""
     about = stems(query)
     if not about:
         return False

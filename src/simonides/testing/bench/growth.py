@@ -1,4 +1,4 @@
-"""How latency grows with what an owner has: the same kind of texts, more and more of them."""
+"""Measures how latency grows with the number of memories, with texts of the same kind."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from simonides.testing.bench.latency import (
 )
 
 GROWTH = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
-"""Sizes that are measured, up to the one that is asked for."""
+"""Sizes that are measured, up to the requested one."""
 
 FIRST = "first recall"
-"""Name of what a process waits for when it asks for an owner the first time."""
+"""Name of the first recall of an owner in a process."""
 
 CALLS = 50
 """Calls of each at every size, first recalls apart."""
@@ -37,8 +37,7 @@ CALLS = 50
 FIRST_CALLS = 5
 
 UNLIMITED = "quotas: {memories: null, turns: null, writes_per_minute: null, org_bytes: null}"
-"""The policy of the temporary store, the built-in one otherwise: sizes go beyond what a scope may
-hold by default."""
+"""Changes to the built-in policy in the temporary store: the sizes exceed the default quotas."""
 
 BATCH = 1_000
 """Memories of one transaction while a store is filled."""
@@ -49,8 +48,8 @@ class Grown(Value):
     """Latency at one size.
 
     Attributes:
-        memories: How many one owner has.
-        latency: Of the first recall of a process, of recalls after it, and of single writes.
+        memories: Number of memories of the owner.
+        latency: Of the first recall of a process, of later recalls, and of single writes.
     """
 
     memories: int
@@ -65,15 +64,15 @@ def grow(
     settings: Settings,
     timer: Callable[[], float] = time.perf_counter,
 ) -> Iterator[Grown]:
-    """Fill a temporary store with more and more texts like those given, and time recalls.
+    """Fill a temporary store with more and more texts like the given ones, and time recalls.
 
     Args:
-        texts: Contents to be repeated, numbered so that none is a duplicate; at least one.
-        queries: What is asked; at least one.
+        texts: Contents to repeat, numbered so that none is a duplicate; at least one.
+        queries: At least one.
         up_to: The largest size.
-        settings: As the user's applications have them, but for the policy, which is the built-in
-            one without quotas; the store is a file of its own.
-        timer: What times.
+        settings: The settings of the user's applications, except the policy, which is the built-in
+            one without quotas; the store is a temporary file.
+        timer: Gives seconds.
 
     Raises:
         InvalidInput: If ``up_to`` is under the smallest size.
@@ -128,11 +127,11 @@ def _opened(path: Path, settings: Settings) -> Iterator[MemoryManager]:
 
 
 def check_plot(file: Path) -> None:
-    """Check that a plot can be drawn, before minutes are spent on what it shows.
+    """Check that a plot can be drawn, before the minutes of measuring.
 
     Raises:
         MissingExtra: If matplotlib is not installed.
-        InvalidInput: If there is no directory for the file.
+        InvalidInput: If the directory of the file does not exist.
     """
     if find_spec("matplotlib") is None:
         raise MissingExtra("bench", "a plot")
@@ -141,12 +140,13 @@ def check_plot(file: Path) -> None:
 
 
 def plot(growth: Sequence[Grown], file: Path) -> None:
-    """Draw latency against size, both on logarithmic axes: a line for each thing that was timed,
-    with a band from the median to the 95th of 100.
+    """Draw latency against size, both on logarithmic axes.
+
+    Each measurement is a line, with a band from the median to the 95th percentile.
 
     Args:
         growth: At least one size.
-        file: Where the PNG goes.
+        file: The PNG file.
 
     Raises:
         MissingExtra: If matplotlib is not installed.

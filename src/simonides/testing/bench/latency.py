@@ -11,13 +11,13 @@ from simonides.domain.value import Value
 
 @dataclass(frozen=True, slots=True)
 class Latency(Value):
-    """How long calls took, ms.
+    """Latency of calls, in ms.
 
     Attributes:
         name: What was called.
-        calls: How often.
-        p50: Half of them took no longer.
-        p95: 95 of 100 took no longer.
+        calls: Number of calls.
+        p50: Median.
+        p95: 95th percentile.
         worst: The longest.
     """
 
@@ -29,19 +29,19 @@ class Latency(Value):
 
 
 def spent_ms(call: Callable[[], object], timer: Callable[[], float]) -> float:
-    """Make a call and return how long it took, ms; ``timer`` gives seconds that never go back."""
+    """Make a call and return its duration in ms; ``timer`` gives monotonic seconds."""
     begin = timer()
     call()
     return 1000 * (timer() - begin)
 
 
 def timed(name: str, calls: Iterable[Callable[[], object]], timer: Callable[[], float]) -> Latency:
-    """Make calls, at least one, one after the other, and return how long they took."""
+    """Make calls, at least one, one after the other, and return their latency."""
     return summary(name, [spent_ms(call, timer) for call in calls])
 
 
 def summary(name: str, spent: Iterable[float]) -> Latency:
-    """Return what there is to say of some times, at least one, ms."""
+    """Return the latency of some durations in ms, at least one."""
     rising = sorted(spent)
     late = rising[min(int(0.95 * len(rising)), len(rising) - 1)]
     return Latency(name, len(rising), statistics.median(rising), late, rising[-1])

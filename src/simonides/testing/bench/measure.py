@@ -1,4 +1,4 @@
-"""Recall on one owner's memories: how much of what answers is found, and how long it takes."""
+"""Measures recall over one owner's memories: how much of the evidence is found, and how fast."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ DEPTH = 10
 """Hits that are looked at."""
 
 FIRST_RECALLS = 5
-"""Times that the store is opened anew, to see what a process waits for at first."""
+"""Times that the store is opened, to measure the first recall of a process."""
 
 Timer: TypeAlias = Callable[[], float]
-"""Seconds that never go back."""
+"""Monotonic seconds."""
 
 Enter: TypeAlias = Callable[[Strata], MemoryManager]
-"""From an open store to the verbs of who is looked at."""
+"""Returns the memory manager of the measured owner for an open store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quality(Value):
-    """How well a ranking finds what answers, means over all questions.
+    """Quality of a ranking, as means over all questions.
 
     Attributes:
         ranking: Its name.
-        recall_at_1: Share of the evidence among the first hits, 0 to 1.
-        recall_at_5: Likewise among the first five.
-        recall_at_10: Likewise among the first ten.
-        mrr: One over the place of the first hit that answers, 0 where none of ten does.
-        ndcg_at_10: Discounted cumulative gain over the best there could be (Järvelin, Kekäläinen
-            2002), each piece of evidence worth the same.
+        recall_at_1: Share of the evidence in the first hit, 0 to 1.
+        recall_at_5: The same for the first five.
+        recall_at_10: The same for the first ten.
+        mrr: Reciprocal rank of the first hit with evidence, 0 if none of ten has any.
+        ndcg_at_10: Discounted cumulative gain over the best possible (Järvelin, Kekäläinen 2002),
+            each piece of evidence worth the same.
     """
 
     ranking: str
@@ -64,17 +64,17 @@ class Quality(Value):
 
 @dataclass(frozen=True, slots=True)
 class BenchReport(Value):
-    """What was measured.
+    """The results of a benchmark.
 
     Attributes:
-        store: Where.
-        owner: Path of the scope that was looked at.
-        memories: How many it sees.
-        questions: How many were asked.
+        store: Location of the store.
+        owner: Path of the measured scope.
+        memories: Number of memories visible to it.
+        questions: Number of questions.
         judged: Whether the questions are the user's own; else they were made of the memories.
         quality: One for each ranking.
-        latency: One for each thing that was timed.
-        growth: Latency over the size of an owner, if asked for.
+        latency: One for each timed call.
+        growth: Latency over the size of an owner, if requested.
     """
 
     store: str
@@ -95,14 +95,14 @@ def measure(
     settings: Settings,
     timer: Timer = time.perf_counter,
 ) -> tuple[tuple[Quality, ...], tuple[Latency, ...]]:
-    """Ask every question by every ranking, then time what an application does.
+    """Ask every question with every ranking, then time what an application does.
 
     Args:
         target: Path or URL of the store, as :func:`simonides.open` takes it; None for the default.
-        enter: Whose memories.
+        enter: Returns the memory manager of the measured owner.
         questions: At least one.
-        settings: As the user's applications have them.
-        timer: What times.
+        settings: The settings of the user's applications.
+        timer: Gives seconds.
 
     Raises:
         ConfigurationError: If the settings do not fit.
@@ -136,12 +136,12 @@ def _first(
 
 
 def judge(name: str, questions: Sequence[Question], found: Sequence[Recall]) -> Quality:
-    """Return how well a ranking did.
+    """Return the quality of a ranking.
 
     Args:
         name: Of the ranking.
-        questions: What was asked, at least one.
-        found: Its hits for each.
+        questions: At least one.
+        found: Its hits for each question.
     """
     places = [
         [place for place, hit in enumerate(hits, start=1) if hit.memory.id in question.evidence]

@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 
 class Question(NamedTuple):
-    """A query and what answers it.
+    """A query and its evidence.
 
     Attributes:
-        text: What is asked.
+        text: The query.
         evidence: Ids of the memories that answer it; at least one.
     """
 
@@ -31,14 +31,14 @@ class Question(NamedTuple):
 
 
 def known_items(memories: Sequence[Memory], most: int) -> tuple[Question, ...]:
-    """Make a question of every second word of some memories, each to be found by it again.
+    """Make questions from every second word of some memories; each should find its memory again.
 
-    Known-item search tells whether recall works on these texts and how one ranking compares with
-    another. It is easier than what people ask: every word of the question is in the answer.
+    Known-item search shows whether recall works on these texts and how rankings compare. It is
+    easier than real questions: every word of the question is in the answer.
 
     Args:
-        memories: What there is.
-        most: How many questions; taken evenly over all memories that have words enough.
+        memories: All memories.
+        most: Number of questions, spread evenly over all memories that are long enough.
     """
     worded = [(m.id, words) for m in memories if len(words := m.content.split()) >= LEAST_WORDS]
     return tuple(
@@ -54,10 +54,10 @@ def read_questions(lines: Iterable[str], memories: Sequence[Memory]) -> tuple[Qu
 
     Args:
         lines: Of the file; blank ones are skipped.
-        memories: What the evidence is looked for in.
+        memories: Memories that the evidence may name.
 
     Raises:
-        InvalidInput: If a line is no such question, or names a memory that is not there.
+        InvalidInput: If a line is malformed, or names an unknown memory.
     """
     made = []
     for number, line in enumerate(lines, start=1):
@@ -100,7 +100,7 @@ def _value(memory: Memory, name: str) -> object:
 
 
 def spread(all_: Sequence[T], most: int) -> Sequence[T]:
-    """Return at most so many of a sequence, evenly over its length."""
+    """Return at most ``most`` elements of a sequence, evenly spaced."""
     if len(all_) <= most:
         return all_
     return [all_[place * len(all_) // most] for place in range(most)]

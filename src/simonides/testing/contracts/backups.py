@@ -1,6 +1,6 @@
-"""The contract of a store whose owners can be carried: portraits, and owners taken in.
+"""The contract of a store whose owners can be exported and restored.
 
-A subclass gives ``store`` and ``empty``, two empty stores of its kind with keys of their own.
+A subclass gives ``store`` and ``empty``, two empty stores of its kind with separate keys.
 """
 
 # ruff: noqa: S101, D102 - the names of the tests are sentences
@@ -44,10 +44,10 @@ STANDING = Standing(epoch=3, revision=9, known_at=50, seq=2)
 
 
 class PortableStoreContract(ContractBase):
-    """An owner is shown as of one moment, and taken in whole or not at all."""
+    """An export is one consistent snapshot, and a restore is atomic."""
 
     def fill(self, store: MemoryStore) -> None:
-        """Write a life of Alice's, with histories, gaps and children elsewhere."""
+        """Write data of Alice, with histories, gaps and children of other owners."""
         first = self.make.memory("First", key="k", triple=Triple("a", "b", "c"))
         lost = self.make.memory("Lost", parents=(first.id,))
         self.add(store, first, lost)
@@ -72,7 +72,7 @@ class PortableStoreContract(ContractBase):
         drive(store, store.journal({ALICE: [JournalEntry(n, "access", b"{}") for n in (3, 1)]}))
 
     def portrait_of(self, store: PortableStore) -> tuple[Standing, list[Carried]]:
-        """Return where Alice stands, and all that is carried of her."""
+        """Return Alice's position and all her exported items."""
 
         async def look() -> tuple[Standing, list[Carried]]:
             items: list[Carried] = []
@@ -87,7 +87,7 @@ class PortableStoreContract(ContractBase):
         return drive(store, look())
 
     def one_of_each(self) -> list[Carried]:
-        """Return items of every type, the memory first known at 30 and known again at 40."""
+        """Return items of every type; the memory is first known at 30 and known again at 40."""
         memory = self.make.memory("Carried", id="m", key="k")
         state, body = encode_state(memory), encode_body(memory)
         payload = canonical_json({"subjects": ["m"]})
@@ -131,7 +131,7 @@ class PortableStoreContract(ContractBase):
 
         standing, shown = self.portrait_of(empty)
         assert (standing, head[1:]) == (STANDING, STANDING)
-        # A store with no place for something would say so; none does.
+        # A store that cannot keep a type would raise; none does.
         assert shown == [item._replace(made=None) for item in items]
 
     def test_a_life_stands_elsewhere_as_it_stood(
@@ -171,7 +171,7 @@ class PortableStoreContract(ContractBase):
         self.write(empty, self.make.change(forgotten=(current.id,)))
         links = drive(empty, empty.links(ALICE))
         verify_chain(links, drive(empty, empty.chain_head(ALICE)))
-        # The events about it are found by it here too.
+        # The events about a memory are found by its id here too.
         assert len([link for link in links if link.payload is None]) > len(erased)
 
     def test_a_portrait_is_of_one_moment(self, store: PortableStore) -> None:
@@ -257,10 +257,10 @@ OWNERS = (ALICE, BOB)
 
 
 class BackupStoreContract(ContractBase):
-    """A copy is all of the store as of one moment, and any embedded store can read it."""
+    """A copy is a consistent snapshot of the store, readable by any embedded store."""
 
     def fill(self, store: MovableStore) -> None:
-        """Write lives with histories and gaps."""
+        """Write owners with histories and gaps."""
         contract = PortableStoreContract()
         contract.__dict__["make"] = self.make
         contract.fill(store)
@@ -276,7 +276,7 @@ class BackupStoreContract(ContractBase):
         return found
 
     def backup(self, store: BackupStore, path: Path) -> None:
-        """Copy a store and see to it that the copy says where its owners stood."""
+        """Copy a store and check the positions of the owners in the copy."""
         told: list[tuple[int, int]] = []
         stood = drive(store, store.copy_to(str(path), lambda *far: told.append(far)))
         assert told[-1][0] == told[-1][1]
@@ -285,7 +285,7 @@ class BackupStoreContract(ContractBase):
         assert stood == {digest: found for digest, found in facts.items() if found is not None}
 
     def open_copy(self, path: Path) -> RevertibleStore:
-        """Open a copy of a store; one under keys says how."""
+        """Open a copy of a store; a subclass with keys overrides it."""
         return SqliteStore.open(path)
 
     def test_a_copy_has_all_that_the_store_has(self, store: BackupStore, tmp_path: Path) -> None:
@@ -321,7 +321,9 @@ class BackupStoreContract(ContractBase):
 
 
 class RevertibleStoreContract(BackupStoreContract, ABC):
-    """A store goes back as a whole, and those who have it open go on with what is there then."""
+    """A store is restored as a whole, and processes that have it open continue with the restored
+    data.
+    """
 
     @abstractmethod
     def open_again(self, store: RevertibleStore) -> RevertibleStore:
@@ -329,10 +331,10 @@ class RevertibleStoreContract(BackupStoreContract, ABC):
 
     @abstractmethod
     def new_store(self, tmp_path: Path) -> RevertibleStore:
-        """Return an empty store with keys of its own; the subclass says how."""
+        """Return an empty store with its own keys; the subclass says how."""
 
     def closed_copy(self, store: RevertibleStore, path: Path) -> None:
-        """Back up a store to a file that can be taken over."""
+        """Back up a store to a file that another store can take over."""
         drive(store, store.copy_to(str(path), lambda *_: None))
         copy = self.open_copy(path)
         drive(copy, copy.rebirth())

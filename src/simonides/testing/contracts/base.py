@@ -1,4 +1,4 @@
-"""What the parts of the store contract share: driving a store, and everything that it shows."""
+"""Helpers of the store contract: driving a store, and comparing everything that it shows."""
 
 # ruff: noqa: S101 - a contract asserts
 
@@ -35,7 +35,7 @@ ALL = 10_000
 
 
 class Shown(NamedTuple):
-    """All that a store shows of one owner; equal before and after whatever changes nothing."""
+    """All that a store shows of one owner; equal before and after a call that changes nothing."""
 
     head: Head | None
     live: tuple[Any, ...]
@@ -59,8 +59,8 @@ class Shown(NamedTuple):
 def drive(store: MemoryStore | SessionStore, call: Awaitable[T]) -> T:
     """Complete a call of a store: in one step if it is INLINE, else on an event loop.
 
-    That loop is one for all calls of a process, on a thread of its own, as it is for the blocking
-    face: a store may keep connections that belong to it.
+    A process has one such loop on its own thread, like the blocking API: a store may keep
+    connections that belong to it.
     """
     if Capability.INLINE not in store.capabilities:
         return _drive_on_loop(call)
@@ -85,7 +85,7 @@ def _drive_on_loop(call: Awaitable[T]) -> T:
 
 
 class _Raised(NamedTuple):
-    """What a call raised; some exceptions would end the loop itself on their way out."""
+    """The exception of a call; some exceptions would otherwise end the loop itself."""
 
     error: BaseException
 
@@ -110,7 +110,7 @@ def _loop() -> asyncio.AbstractEventLoop:
 def is_refused(
     store: MemoryStore | SessionStore, call: Awaitable[object], error: type[Exception]
 ) -> bool:
-    """Make a call that should fail, and tell whether it did so in the right way."""
+    """Make a call that should fail, and return whether it raised the expected error."""
     try:
         drive(store, call)
     except error:
@@ -119,7 +119,7 @@ def is_refused(
 
 
 def unwritten(change: Change | None) -> Decide:
-    """Return a decision that does not look at what stands."""
+    """Return a decision that ignores the snapshot."""
     return lambda _: change
 
 
@@ -128,11 +128,11 @@ class ContractBase:
 
     @cached_property
     def make(self) -> Samples:
-        """The values of this test."""
+        """The sample values of this test."""
         return Samples()
 
     def write(self, store: MemoryStore, change: Change, owner: Scope = ALICE) -> Committed:
-        """Commit a change whatever stands."""
+        """Commit a change without a check of the snapshot."""
         return drive(store, store.commit(owner, TurnRequest(), unwritten(change)))
 
     def add(self, store: MemoryStore, *memories: Memory, owner: Scope = ALICE) -> Committed:
@@ -140,13 +140,13 @@ class ContractBase:
         return self.write(store, self.make.change(*memories), owner)
 
     def stored(self, store: MemoryStore, content: str = "A fact", **fields: Any) -> Memory:
-        """Commit one new memory of its own and return it."""
+        """Commit one new memory and return it."""
         memory = self.make.memory(content, **fields)
         self.add(store, memory, owner=memory.scope.owner)
         return memory
 
     def seen_under_turn(self, store: MemoryStore, owner: Scope = ALICE, **request: Any) -> Snapshot:
-        """Return what a decision is shown."""
+        """Return the snapshot that a decision gets."""
         seen: list[Snapshot] = []
         drive(store, store.commit(owner, TurnRequest(**request), seen.append))
         return seen[0]
@@ -156,7 +156,7 @@ class ContractBase:
         return [row.id for row in drive(store, store.snapshot(owner)).rows]
 
     def shown(self, store: MemoryStore, owner: Scope = ALICE) -> Shown:
-        """Return all that the store shows of an owner."""
+        """Return everything that the store shows of an owner."""
         rows = drive(store, store.rows(owner, limit=ALL))
         return Shown(
             head=drive(store, store.heads((owner,)))[0],
@@ -183,7 +183,7 @@ def verify_chain(links: tuple[Link, ...], chain_head: tuple[bytes, int, bytes] |
     """Check an owner's whole chain from its first link to its head.
 
     Raises:
-        AssertionError: If a link is missing, altered, or not the one that the head names.
+        AssertionError: If a link is missing or altered, or differs from the head.
     """
     if chain_head is None:
         assert links == ()
@@ -204,7 +204,7 @@ Call = Callable[[], Coroutine[Any, Any, object]]
 
 
 def every_call(store: MemoryStore, owner: Scope) -> dict[str, Call]:
-    """Return each call of the port but ``close``, ready to be made."""
+    """Return each call of the port except ``close``, ready to run."""
     return {
         "heads": lambda: store.heads((owner,)),
         "snapshot": lambda: store.snapshot(owner),

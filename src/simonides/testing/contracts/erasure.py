@@ -1,4 +1,4 @@
-"""The store contract, erasing: an owner's rows go, codes and tombstones stay."""
+"""The store contract, erasing: an owner's rows are deleted; MACs and tombstones stay."""
 
 # ruff: noqa: S101, D102 - the names of the tests are sentences
 
@@ -24,7 +24,7 @@ BEFORE, SINCE = b"t" * 32, b"e" * 32
 
 
 class ErasureContract(ContractBase):
-    """What erasing an owner leaves, and what it leaves alone."""
+    """What an erasure deletes, and what it keeps."""
 
     def erasing(self, **fields: object) -> Change:
         """Return a change that erases, with its event and a tombstone."""
@@ -33,7 +33,7 @@ class ErasureContract(ContractBase):
         return self.make.change(**(said | fields))
 
     def lived(self, store: MemoryStore, owner: Scope = ALICE) -> None:
-        """Give an owner a past: two memories, one derived, and one of everything that waits."""
+        """Write data of an owner: two memories, one derived, and one of every pending item."""
         parent = self.stored(store, scope=owner, key="k")
         child = self.make.memory(scope=owner, parents=(parent.id,))
         change = self.make.change(

@@ -1,6 +1,6 @@
 """The definition of a source of documents: one pytest class, to be subclassed for each.
 
-Every test takes a ``source`` of the subclass's own that has at least one passage which bears on
+Every test takes a ``source`` of the subclass with at least one passage relevant to
 :attr:`KnowledgeSourceContract.query`.
 """
 
@@ -20,7 +20,7 @@ from simonides.domain.reading.document import (
 from simonides.ports import Capability, KnowledgeSource
 
 WITHIN_S = 30.0
-"""Longer than any source of a test takes."""
+"""Seconds; longer than any source of a test takes."""
 
 REASONS = frozenset(
     "too_large too_many binary encoding kind link special unreadable broken too_deep changing empty"
@@ -36,21 +36,21 @@ class KnowledgeSourceContract:
     """Every sentence of :class:`simonides.ports.KnowledgeSource`, as tests.
 
     Attributes:
-        query: Something that the source of the test knows of.
+        query: A query that the source of the test can answer.
     """
 
     query = "harbour"
 
     def change(self, source: KnowledgeSource) -> None:
-        """Change what a catalogue has, so that it has another passage; the subclass says how."""
+        """Change a catalogue so that it has another passage; the subclass says how."""
         pytest.fail(f"{type(source).__name__} is a CATALOGUE: its contract overrides change()")
 
     def cut_off(self, source: KnowledgeSource) -> None:
-        """Make that the source cannot answer any more; the subclass says how."""
+        """Make the source unable to answer; the subclass says how."""
         pytest.fail(f"the contract of {type(source).__name__} overrides cut_off()")
 
     def looked(self, source: KnowledgeSource, query: str | None = None) -> Found:
-        """Return what the source says of a query; None asks for what it knows."""
+        """Return the source's result for a query; None takes :attr:`query`."""
         return source.look(self.query if query is None else query, within_s=WITHIN_S)
 
     def test_its_name_can_be_one_and_it_says_what_it_is(self, source: KnowledgeSource) -> None:

@@ -1,4 +1,4 @@
-"""The store contract, taking care: owners apart, forgetting for good, a chain that verifies."""
+"""The store contract, maintenance: isolation of owners, deletion, a chain that verifies."""
 
 # ruff: noqa: S101, D102 - the names of the tests are sentences
 
@@ -30,11 +30,11 @@ STRANGERS = (
     Scope.of_session("acme", "alice"),
     Scope.of_org("alice"),
 )
-"""Owners whose names have something in common with that of ALICE."""
+"""Owners whose names are similar to ALICE's."""
 
 
 class CareContract(ContractBase):
-    """One owner's rows are never another's, and what is forgotten is gone."""
+    """One owner's rows are never another's, and forgotten memories are deleted."""
 
     def test_nothing_of_an_owner_is_shown_to_another(self, store: MemoryStore) -> None:
         memory = self.everything_of(store, ALICE)
@@ -271,7 +271,7 @@ class CareContract(ContractBase):
         assert drive(store, store.owners()) == (ALICE,)
 
     def everything_of(self, store: MemoryStore, owner: Scope, id: str | None = None) -> Memory:
-        """Write one of everything for an owner and return its only memory."""
+        """Write one item of each kind for an owner and return its only memory."""
         memory = self.make.memory(scope=owner, key="k", id=id)
         change = self.make.change(
             memory,

@@ -1,8 +1,8 @@
-"""The contract of a store whose owners can be moved: pages, arrivals, and whole journeys.
+"""The contract of a store whose owners can be moved: pages, arrivals, and whole moves.
 
-A subclass gives ``store`` and ``empty``, two empty stores of its kind with keys of their own, the
-second opened to be filled. The journeys go by way of an embedded store in memory, so that a store
-is compared with what every other one keeps.
+A subclass gives ``store`` and ``empty``, two empty stores of its kind with separate keys, the
+second opened to be filled. The moves go through an embedded store in memory, so that each store is
+compared with the others.
 """
 
 # ruff: noqa: S101, D102 - the names of the tests are sentences
@@ -39,10 +39,10 @@ GUEST = Scope.of_session("acme", "s1")
 EVERYWHERE = Scope.of_global()
 OWNERS = (ALICE, BOB, EVERYWHERE, GUEST, ORG)
 READER = Scope.of_user("acme", "reader")
-"""Has a journal and nothing else."""
+"""An owner with a journal and nothing else."""
 
 ERASED = Scope.of_user("acme", "erased")
-"""Was erased: no name, codes of a chain, tombstones."""
+"""An erased owner: no name, MACs of a chain, tombstones."""
 
 ONE, TWO = b"1" * 32, b"2" * 32
 NUMBERS = frozenset(
@@ -68,25 +68,25 @@ def _cell(part: Part, column: str, number: int) -> Cell:
 
 
 class MovableStoreContract(ContractBase):
-    """What arrives is what left, and is nobody's business until it is whole."""
+    """An arrival equals its source, and is invisible until it is complete."""
 
     def open_elsewhere(self, store: MovableStore) -> None:
-        """Open a DURABLE store once more, as another process would; the subclass says how."""
+        """Open a DURABLE store again, as another process would; the subclass says how."""
         pytest.fail(f"{type(store).__name__} is DURABLE: its contract overrides open_elsewhere()")
 
     def halfway(self) -> MovableStore:
-        """Return an empty store to move to and on from; it keeps codes if these do."""
+        """Return an empty store for an intermediate move; it keeps MACs if these stores do."""
         return SqliteStore.in_memory()
 
     def fill(self, store: MovableStore) -> None:
-        """Write something of every kind, with histories and gaps."""
+        """Write items of every kind, with histories and gaps."""
         for owner in OWNERS:
             self._remember(store, owner)
         self._erase(store)
         drive(store, store.journal({READER: [JournalEntry(7, "access", b"{}")]}))
 
     def _erase(self, store: MovableStore) -> None:
-        """Let an owner be that was erased: it has no name, and its chain."""
+        """Add an erased owner: it has a chain and no name."""
         self.stored(store, scope=ERASED)
         event = self.make.event(type=EventType.ERASED, scope=Scope.of_global())
         gone = self.make.change(events=(event,), tombstones=(ONE,), erased=True)
@@ -125,13 +125,13 @@ class MovableStoreContract(ContractBase):
         """Move everything, a few rows at a time."""
         told: list[Progress] = []
         inline = Capability.INLINE in source.capabilities & target.capabilities
-        # Whichever of the two suspends is driven on an event loop.
+        # If one of the two suspends, the move runs on an event loop.
         slower = source if inline or Capability.INLINE not in source.capabilities else target
         moving = migrate(source, target, progress=told.append, page=page)
         return drive(slower, moving), told
 
     def everything(self, store: MovableStore) -> dict[tuple[bytes, str], tuple[Row, ...]]:
-        """Return every row of every part of every inhabitant that has any.
+        """Return every row of every part of every owner.
 
         Entries of a journal are numbered from one: only their order is the same in a store that
         counts over all owners and in one that counts for each.
@@ -157,7 +157,7 @@ class MovableStoreContract(ContractBase):
         return head[0], facts
 
     def arrived(self, store: MovableStore, owner: bytes) -> list[Row]:
-        """Return the keys of everything that an owner has."""
+        """Return the keys of all rows of an owner."""
         pages = ((part, drive(store, store.page(owner, part))) for part in PARTS)
         return [(part.name, *part.key_of(row)) for part, rows in pages for row in rows]
 
@@ -382,7 +382,7 @@ class MovableStoreContract(ContractBase):
         self, store: MovableStore, empty: MovableStore
     ) -> None:
         if Capability.DURABLE not in empty.capabilities:
-            return  # nobody else can open it
+            return  # no other process can open it
         self.fill(store)
         owner, facts = self.begun(empty, store)
 

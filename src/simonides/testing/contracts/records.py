@@ -1,4 +1,4 @@
-"""What every place for safety records and feedback promises."""
+"""The contract of a store for safety records and feedback."""
 
 # ruff: noqa: S101, D102 - the names of the tests are sentences
 
@@ -19,7 +19,7 @@ def _record(number: int, *, subject: bytes = ALICE, at: int | None = None) -> Ke
 class RecordStoreContract:
     """Subclass it with a fixture ``records``, an empty store of records.
 
-    Where another process may share it, override :meth:`again`.
+    If other processes may share it, override :meth:`again`.
     """
 
     def again(self, records: RecordStore) -> RecordStore:
@@ -27,14 +27,14 @@ class RecordStoreContract:
         return records
 
     def filled(self, records: RecordStore) -> None:
-        """Keep a few records on both shelves."""
+        """Write a few records of both kinds."""
         for number in (2, 1, 3):
             records.add(Shelf.SAFETY, _record(number), before=0)
         records.add(Shelf.SAFETY, _record(4, subject=BOB), before=0)
         records.add(Shelf.FEEDBACK, _record(5), before=0)
 
     def numbers(self, records: RecordStore, shelf: Shelf = Shelf.SAFETY) -> list[int]:
-        """Return the numbers of the records of a shelf, in their order."""
+        """Return the numbers of the records of one kind, in order."""
         return [int(each.id[-4:]) for each in records.page(shelf, since=-1)]
 
     def test_records_come_as_they_were_kept_newest_first(self, records: RecordStore) -> None:

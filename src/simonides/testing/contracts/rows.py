@@ -33,7 +33,7 @@ HOSTILE_IDS = ("", "%", "_", "*", "' OR 1=1 --", "\0", "\ud800", "a\0b", "../.."
 
 
 class RowsContract(ContractBase):
-    """Reads return exactly what was committed, in the order that the port states."""
+    """Reads return exactly the committed data, in the order that the port states."""
 
     def test_an_owner_never_written_has_nothing(self, store: MemoryStore) -> None:
         shown = self.shown(store)
@@ -70,7 +70,7 @@ class RowsContract(ContractBase):
         assert drive(store, store.snapshot(ALICE)).rows[0].entry == b""
 
     def test_the_largest_memories_come_back_too(self, store: MemoryStore) -> None:
-        # As much text as callers may write, and an entry of as many terms; not compressible.
+        # The longest text that callers may write and an entry with as many terms; incompressible.
         text = "".join(hashlib.sha256(b"%d" % n).hexdigest() for n in range(1024))
         memory = self.make.memory(text)
         entry = b"".join(hashlib.sha256(b"%d" % n).digest() for n in range(4096))
@@ -142,7 +142,7 @@ class RowsContract(ContractBase):
         assert (bob, alice) == tuple(
             drive(store, store.snapshot(each, since=asked[each])) for each in (BOB, ALICE)
         )
-        # Of a head that leads nowhere all rows are shown, whatever else is asked.
+        # For an unknown head all rows are returned, whatever else is requested.
         assert since is not None
         other = since._replace(incarnation=bytes(16))
         lost, bob = drive(store, store.snapshots({ALICE: other, BOB: bob.head}))
@@ -238,7 +238,7 @@ class RowsContract(ContractBase):
         assert drive(store, store.get(ALICE, (memory.id,))) == (after,)
 
     def test_many_states_may_be_told_without_their_memories(self, store: MemoryStore) -> None:
-        """As restating tells them, beside restated memories, in their order or not."""
+        """Bare states act like restated memories, in any order."""
         one, two, three, other = (self.make.memory(tags=("t",)) for _ in range(4))
         self.add(store, one, two, three, other)
         before = {row.id: row for row in drive(store, store.rows(ALICE))}

@@ -1,7 +1,6 @@
 """The definition of a session store: one pytest class, to be subclassed once for each adapter.
 
-Every test takes a ``store`` that is empty and its own. A store that declares DURABLE also needs
-``reopened``.
+Every test takes a separate, empty ``store``. A store that declares DURABLE also needs ``reopened``.
 """
 
 # ruff: noqa: S101, D102 - the names of the tests are sentences
@@ -27,7 +26,7 @@ def said(*words: str, at: int = NOW) -> list[Observation]:
 
 
 def numbered(begin: int, *words: str, at: int = NOW) -> tuple[SessionEntry, ...]:
-    """Return what :func:`said` becomes."""
+    """Return the entries that a store makes of :func:`said`."""
     observations = enumerate(said(*words, at=at), start=begin)
     return tuple(SessionEntry(number, *observation) for number, observation in observations)
 
@@ -102,7 +101,7 @@ class SessionStoreContract:
         tried = said("one", "two", at=NOW + 5)
         for _ in range(2):
             assert drive(store, store.append(ALICE, "s", tried, now=NOW, first=1)) == 1
-        # The first half of it may have come through with another append behind it.
+        # The first half may have been written, followed by another append.
         longer = [*tried, *said("three", at=NOW + 7)]
         assert drive(store, store.append(ALICE, "s", longer, now=NOW, first=1)) == 1
 

@@ -1,4 +1,4 @@
-"""The store contract, making index entries anew: what is written, and all that stays."""
+"""The store contract, re-indexing, consents, journals and usage counts."""
 
 # ruff: noqa: S101, D102 - the names of the tests are sentences
 
@@ -23,7 +23,7 @@ NEW = b"made anew"
 
 
 class RenewalContract(ContractBase):
-    """An entry made anew takes the place of the one that it was made instead of, or of none."""
+    """A rebuilt index entry replaces the entry that it was made from, or fills an empty place."""
 
     def test_an_entry_made_anew_is_read_in_the_place_of_the_old(self, store: MemoryStore) -> None:
         first, other = self.make.memory(key="k"), self.make.memory()
@@ -75,7 +75,7 @@ class RenewalContract(ContractBase):
         self.write(store, self.make.change(forgotten=(gone.id,)))
         before = drive(store, store.rows(ALICE))
 
-        # In an order of its own, which is that of the answer.
+        # In another order, which is also the order of the answer.
         late = [_anew(rows[memory.id]) for memory in (kept, gone, made, tagged, changed)]
         assert drive(store, store.renew(ALICE, late)) == (kept.id,)
 
@@ -132,7 +132,7 @@ def _anew(row: StoredRow) -> Renewed:
 
 
 class ConsentsContract(ContractBase):
-    """Consents are kept by what they are about, and reach whoever has an owner's rows."""
+    """Consents are kept by subject, and every reader of an owner's rows gets them."""
 
     def test_consents_come_by_what_they_are_about_then_name(self, store: MemoryStore) -> None:
         key, other = self.make.consent("b"), self.make.consent("a", allowed=True)
@@ -171,7 +171,7 @@ class ConsentsContract(ContractBase):
         assert before is not None
 
         self.write(store, self.make.change(consents=(consent,)))
-        # A delta goes with the consents that its reader has.
+        # A delta assumes that its reader has the present consents.
         (seen,) = drive(store, store.snapshots({ALICE: before}))
         self.stored(store)
         since = drive(store, store.snapshot(ALICE, since=seen.head))
@@ -204,7 +204,7 @@ class ConsentsContract(ContractBase):
         lengths = sum(len(row.body) + len(row.state) + len(row.entry) for row in rows)
         size = drive(store, store.size(ALICE))
         assert size.rows == 2
-        # Under a key ring an entry has a code behind it.
+        # With a key ring an entry is followed by a MAC.
         assert lengths <= size.stored_bytes < 2 * lengths
 
         gone = (first.id, second.id)
@@ -342,7 +342,7 @@ NO_LIMIT: dict[str, int] = {}
 
 
 class UsageContract(ContractBase):
-    """Counts by owner and day, that no two askers spend twice."""
+    """Counts by owner and day; concurrent callers cannot spend the same amount twice."""
 
     def test_what_is_spent_adds_up_by_day(self, store: MemoryStore) -> None:
         for day, calls in ((DAY + 1, 1), (DAY, 2), (DAY, 3)):

@@ -41,13 +41,13 @@ from simonides.testing.samples import ALICE, BOB
 THREADS = 8
 TURNS_EACH = 10
 
-# Seconds given to a thread to get in line. Long against the microseconds that it takes; should
-# it not suffice once, the order could be another than the test expects, never the reverse.
+# Seconds for a thread to enter the queue. Long against the microseconds that it takes. If it were
+# too short, the test could fail without a fault; it could never pass with one.
 ARRIVAL_S = 0.05
 
 
 class TurnsContract(ContractBase):
-    """A commit is seen whole by all who come after, or did not happen."""
+    """A commit is visible as a whole to all later calls, or did not happen."""
 
     def reopened(self, store: MemoryStore) -> MemoryStore:
         """Close a DURABLE store and return it opened again; the subclass says how."""
@@ -146,7 +146,7 @@ class TurnsContract(ContractBase):
             assert self.shown(store) == before, reason
 
     def _unfit(self, standing: Memory) -> Mapping[str, Change]:
-        """Changes of which all but the last part would fit."""
+        """Changes that fit except for their last part."""
         make, new = self.make, self.make.memory()
         now_us = make.clock.now_us()
         skipping = replace(make.successor(standing), version=3)
@@ -308,7 +308,7 @@ _WORK: Mapping[str, Any] = {
 
 
 def in_threads(targets: list[Callable[[], None]]) -> None:
-    """Run functions at the same time and raise the first error of any."""
+    """Run functions at the same time and raise the first error."""
     errors: list[BaseException] = []
 
     def run(target: Callable[[], None]) -> None:
@@ -327,9 +327,9 @@ def in_threads(targets: list[Callable[[], None]]) -> None:
 
 
 def in_fork(count: Callable[[], int]) -> int:
-    """Return a small number that a function gives in a forked child; 255 if it raises."""
+    """Return the small number that a function returns in a forked child; 255 if it raises."""
     with warnings.catch_warnings():
-        # That threads do not survive a fork is what the caller wants to see.
+        # The caller tests on purpose that threads do not survive a fork.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:

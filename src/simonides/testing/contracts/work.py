@@ -1,4 +1,4 @@
-"""The store contract, what goes with memories: held candidates, grants, keys, bans, outbox."""
+"""The store contract, other parts of a change: held candidates, grants, keys, bans, outbox."""
 
 # ruff: noqa: S101, D102 - the names of the tests are sentences
 
@@ -19,7 +19,7 @@ ONE, TWO, THREE = (letter * 32 for letter in (b"1", b"2", b"3"))
 
 
 class WorkContract(ContractBase):
-    """Everything that a change carries beside memories and events."""
+    """All parts of a change except memories and events."""
 
     def test_held_candidates_come_by_id_and_by_session(self, store: MemoryStore) -> None:
         first, second, third = (self.make.held(session=s) for s in ("a", None, "b"))

@@ -1,13 +1,13 @@
-"""Under which keys an answer may stand, told by the words of a question.
+"""Finds the keys under which the answer to a question may be stored.
 
-Who stores "Lisbon" under ``location`` and asks "Where do I live?" has said neither the key nor a
-word of the memory. What a key is asked by is data: ``_OF_SELF`` for what is so of the user, and
-``_OF_REPLIES`` for how they want to be answered. Any other key is asked for by its own words:
-"what is my shoe size?" asks for ``shoe_size``.
+A user who stores "Lisbon" under ``location`` and asks "Where do I live?" uses no word of the key or
+the memory. The questions for a key are data: ``_OF_SELF`` for facts about the user, ``_OF_REPLIES``
+for how the assistant should reply. Any other key is found by its own words: "what is my shoe size?"
+asks for ``shoe_size``.
 
-A question asks for a key only if it asks for nothing else: every word of it that says something
-must be accounted for. "Where does my cousin live?" has one too many, and "where do you live?" is
-not about the user. Questions are English.
+A question asks for a key only if every meaningful word of it is accounted for. "Where does my
+cousin live?" has one word too many, and "where do you live?" is not about the user. Questions are
+English.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from itertools import pairwise
 from typing import NamedTuple
 
 MOST_WORDS = 14
-"""Of a sentence that asks for a key; a longer one asks for more than that."""
+"""Longest sentence that can ask for a key, in words, without its opening."""
 MOST_SAID = 40
-"""Of a sentence that is looked at, with what it may begin with: greetings, "can you tell me"."""
+"""Longest sentence that is read, in words, with openings such as greetings and "can you tell me".
+"""
 MOST_KEY_WORDS = 4
 MOST_SENTENCES = 4
-"""Of a text, that are looked at."""
+"""Sentences of a text that are read."""
 
-_WHO_ASKS = frozenset("i my me mine we our us myself user users".split())
-_WHO_ANSWERS = frozenset("you your yours assistant".split())
+_USER_WORDS = frozenset("i my me mine we our us myself user users".split())
+_ASSISTANT_WORDS = frozenset("you your yours assistant".split())
 _REPLIES = frozenset(
     "answer answers answered answering reply replies replied respond response responses".split()
 )
 _NOTICES = frozenset("updates notifications news notified".split())
-MAY_ASK = _WHO_ASKS | _WHO_ANSWERS | _REPLIES | _NOTICES | {"default", "should"}
-"""A question with none of these words asks for no key."""
+MAY_ASK = _USER_WORDS | _ASSISTANT_WORDS | _REPLIES | _NOTICES | {"default", "should"}
+"""A question without any of these words asks for no key."""
 
 _Openings = Mapping[str, Sequence[tuple[str, ...]]]
 
@@ -49,13 +50,13 @@ _ASKING = _by_first_word(
     "|could you remind me|please tell me|please remind me of|tell me|remind me of|remind me"
     "|what did i say|what did i tell you|did i tell you|have i told you"
 )
-"""How a question that has no other form begins."""
+"""Openings that make a sentence a question whatever its form."""
 _GREETING = _by_first_word(
     "hey|hi|hello|ok|so|and|by the way|please|quick question|remember|recall"
 )
 _INTERROGATIVES = frozenset("what which where when who whom how".split())
 _BEFORE = frozenset("in on at to for by from of under".split())
-# Says nothing about what is asked for.
+# Words without meaning for the key.
 _EMPTY = frozenset(
     "a an the to in on at of by with d re any kind sort type currently current now nowadays again"
     " still actually exactly today these days usually normally generally often mostly there please"
@@ -77,7 +78,7 @@ _FAVORITE = frozenset("favorite favourite favorites favourites best most".split(
 _LIGHT = frozenset(
     "use using used own drive wear go going follow belong take need keep work".split()
 )
-"""Verbs between "what car do I" and what is had: "drive"."""
+"""Verbs between "what car do I" and the end of the question: "drive"."""
 _CALLED = frozenset("called named".split())
 _SPELLED = {
     "colour": "color", "flavour": "flavor", "theatre": "theater", "film": "movie",
@@ -97,13 +98,13 @@ _TIMED = frozenset(
     "appointment birthday anniversary meeting date deadline flight exam interview wedding party"
     " call time schedule trip vacation holiday checkup renewal".split()
 )
-"""What has a time: of anything else "when" asks for something that its key does not hold."""
+"""Nouns with a time. Of any other noun "when" asks for something that its key does not hold."""
 _PLACED = frozenset(
     "home house flat apartment office school university hotel gym desk garage studio shop parking"
     " location address".split()
 )
 
-# Each line and what is indented under it: keys, and what they are asked by of whom they are about.
+# One entry per outer line: keys, then the questions that ask the user's own fact under them.
 _OF_SELF = """
     location home_location city home residence home_city address home_address lives_in: where
         do i live | what city do i live in | what place do i live in | where do i reside |
@@ -203,7 +204,7 @@ _OF_SELF = """
     notification_time: when do i want notifications | when should i be notified | what time do
         i want notifications
 """
-# Likewise, of how the assistant is to answer; no matter whether it or the user is spoken of.
+# The same for how the assistant should reply, whether a question names the assistant or the user.
 _OF_REPLIES = """
     nickname preferred_name name: what should you call me | how should you call me | what name
         should you use for me | how should you address me | what name should you call me
@@ -252,12 +253,12 @@ _OF_REPLIES = """
 
 
 class AskedKeys(NamedTuple):
-    """Under which keys an answer may stand.
+    """Keys under which an answer may be stored.
 
     Attributes:
-        own: Where it is about who asks, so that what others hold in common answers nothing: an
-            organisation's ``location`` is not where its people live.
-        replies: Where it is about how to answer, which may be laid down for many.
+        own: Keys of facts about the user. Shared memories do not answer them: an organisation's
+            ``location`` is not where its people live.
+        replies: Keys about how to reply, which an organisation may set for many users.
     """
 
     own: tuple[str, ...] = ()
@@ -268,10 +269,10 @@ NO_KEYS = AskedKeys()
 
 
 def asked_keys(words: Sequence[str], *, asks: bool) -> AskedKeys:
-    """Return the keys under which the answer to a sentence may stand, none where it asks for none.
+    """Return the keys under which the answer to a sentence may be stored; none if it asks for none.
 
     Args:
-        words: Of the sentence, in small letters, without punctuation.
+        words: Of the sentence, lower case, without punctuation.
         asks: Whether it ends in a question mark.
     """
     greeted = _without(words, _GREETING)
@@ -284,12 +285,12 @@ def asked_keys(words: Sequence[str], *, asks: bool) -> AskedKeys:
         return NO_KEYS
     said = _said(core)
     replies = _REPLY_KEYS.get(said - _BUILT_WITH, ())
-    if replies and _does_so(core, said):
+    if replies and _is_own_action(core, said):
         replies = ()
     own: tuple[str, ...] = ()
-    if not _WHO_ANSWERS.isdisjoint(core):
+    if not _ASSISTANT_WORDS.isdisjoint(core):
         return AskedKeys(own, replies)
-    if not _WHO_ASKS.isdisjoint(core):
+    if not _USER_WORDS.isdisjoint(core):
         # "Do you know where I live": no "do" of its own.
         own = _SELF_KEYS.get(said) or _SELF_KEYS.get(said | {"do"} if framed else said, ())
     elif "default" not in core:
@@ -299,7 +300,7 @@ def asked_keys(words: Sequence[str], *, asks: bool) -> AskedKeys:
 
 
 def _without(words: Sequence[str], openings: _Openings) -> Sequence[str]:
-    """Return words without any of some openings before them."""
+    """Return words without the openings at their start."""
     while words and words[0] in openings:
         opening = next((o for o in openings[words[0]] if tuple(words[: len(o)]) == o), ())
         if not opening:
@@ -309,19 +310,19 @@ def _without(words: Sequence[str], openings: _Openings) -> Sequence[str]:
 
 
 def _said(words: Iterable[str]) -> frozenset[str]:
-    """Return what words say, each as one of its kind: but for who asks and who answers."""
+    """Return the normalised words without empty ones and words for user and assistant."""
     return frozenset([_KINDS.get(word, word) for word in words]) - _NOTHING
 
 
-def _does_so(core: Sequence[str], said: frozenset[str]) -> bool:
-    """Whether it is the user who is to do something: "how should I answer?"."""
+def _is_own_action(core: Sequence[str], said: frozenset[str]) -> bool:
+    """Whether the user acts: "how should I answer?"."""
     if not said.isdisjoint(("prefer", "be")):
         return False
     return any(word in _AUXILIARIES and after == "i" for word, after in pairwise(core))
 
 
 def _by_own_words(core: Sequence[str]) -> list[str]:
-    """Return the keys whose own words are what a question names: "my shoe size"."""
+    """Return the keys whose own words a question names: "my shoe size"."""
     named = _named(core)
     if not 0 < len(named) <= MOST_KEY_WORDS or not _UNDECIDED.isdisjoint(core):
         return []
@@ -348,19 +349,20 @@ def _by_own_words(core: Sequence[str]) -> list[str]:
 
 
 def _named(core: Sequence[str]) -> list[str]:
-    """Return the words that name what is asked for: those between "what" and its verb, behind
-    those that somebody's "my" stands before; none where others say something too.
+    """Return the noun phrase asked about: between "what" and the verb, or after "my".
+
+    Empty if the question says more than that.
     """
     owner = next((place for place, word in enumerate(core) if word in _OWNS), None)
     is_what = _NOT_WHAT.isdisjoint(core)
     if owner is None and not is_what:
         return []
     verb = next((place for place, word in enumerate(core) if word in _AUXILIARIES), -1)
-    told = [place for place, word in enumerate(core) if word not in _TAKEN]
-    before = [place for place in told if place < verb]
-    after = [place for place in told if place > verb]
+    meaningful = [place for place, word in enumerate(core) if word not in _TAKEN]
+    before = [place for place in meaningful if place < verb]
+    after = [place for place in meaningful if place > verb]
     if owner and core[owner - 1] == "of":
-        # "The name of my dog": what is before it belongs to what is behind it.
+        # "The name of my dog": "name" belongs after "dog" in the key.
         after = [place for place in after if place > owner] + [n for n in after if n < owner]
     elif after and (owner is None or after[0] < owner):
         return []
@@ -372,20 +374,21 @@ def _named(core: Sequence[str]) -> list[str]:
 _OWNS = frozenset("my our default".split())
 _NOT_WHAT = _INTERROGATIVES - {"what", "which"}
 _UNDECIDED = frozenset("should shall would could can may".split())
-"""Of what is asked for with these the user has not told anything yet: "what car should I buy?"."""
+"""With these words the question is about the future: "what car should I buy?" has no stored answer.
+"""
 _KEY_SPELLED = {
     said: _SPELLED[said]
     for said in ("colour", "flavour", "theatre", "film", "mom", "mum", "dad", "boss")
 }
 _TAKEN = (
-    _INTERROGATIVES | _PREFERRED | _FAVORITE | _LIGHT | _CALLED | _EMPTY | _WHO_ASKS | _BEFORE
+    _INTERROGATIVES | _PREFERRED | _FAVORITE | _LIGHT | _CALLED | _EMPTY | _USER_WORDS | _BEFORE
 ) | frozenset(_AUXILIARIES)
-"""What is not part of a key's own words."""
+"""Words that are never part of a key's own words."""
 _NOTHING = frozenset([""])
 _KINDS = (
     _SPELLED
     | dict.fromkeys(_PREFERRED, "prefer")
-    | dict.fromkeys(_EMPTY | _WHO_ASKS | _WHO_ANSWERS, "")
+    | dict.fromkeys(_EMPTY | _USER_WORDS | _ASSISTANT_WORDS, "")
 )
 
 

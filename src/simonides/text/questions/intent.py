@@ -1,9 +1,9 @@
 """What a question asks for, and the marks by which a text may answer it.
 
-Ranking asks two things that words in common do not tell: what kind of answer is wanted (a time, a
-number, how things stand now) and whether a text has something of that kind. Both are read from
-short lists of English words, like the stop words of the analyser; in other languages a question
-simply asks for nothing in particular, and digits and question marks still count.
+Ranking needs two facts that common words do not give: the kind of answer wanted (a time, a number,
+the present state) and whether a text contains that kind. Both are read from short lists of English
+words, like the stop words of the analyser. In other languages a question asks for nothing in
+particular; digits and question marks still count.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from simonides.text.questions.relations import (
 
 
 class Mark(IntFlag):
-    """What a text has, in one byte; the highest bit is free for whoever stores it.
+    """What a text contains, in one byte; the highest bit is free for storage.
 
-    ``ASKS`` a question, ``SELF`` the first person, ``NUMBER`` a number in digits or words,
-    ``TIME`` a word that says when, ``WHY`` one that gives a reason, an aim or a change of mind.
+    ``ASKS`` a question, ``SELF`` the first person, ``NUMBER`` a number in digits or words, ``TIME``
+    a word for a time, ``WHY`` a reason, an aim or a change of mind.
     """
 
     ASKS = 1
@@ -47,11 +47,11 @@ class Mark(IntFlag):
 
 
 class Form(StrEnum):
-    """How a query speaks, told by its words alone.
+    """The form of a query, read from its words alone.
 
-    ``QUESTION`` asks, or names what is looked for. ``MESSAGE`` says something too, to somebody: a
-    turn of a conversation that goes on. ``REMARK`` tells of oneself and asks nothing of anybody:
-    what it goes back to may share its meaning and hardly a word.
+    ``QUESTION`` asks, or names what is searched for. ``MESSAGE`` is a turn of a conversation and
+    states something too. ``REMARK`` is about the user and asks nothing: the memories it refers to
+    may share its meaning and hardly a word.
     """
 
     QUESTION = "question"
@@ -60,7 +60,7 @@ class Form(StrEnum):
 
 
 class SaidDate(NamedTuple):
-    """A date as a question says it; None where it leaves a part open."""
+    """A date in a question; None for a part that it leaves open."""
 
     year: int | None
     month: int
@@ -68,8 +68,8 @@ class SaidDate(NamedTuple):
 
 
 class Ago(NamedTuple):
-    """A time as it lies back from when the question is asked: so ``many`` of a ``unit``, ``day``,
-    ``week``, ``month`` or ``year``.
+    """A time before the question: ``many`` times a ``unit``, which is ``day``, ``week``, ``month``
+    or ``year``.
     """
 
     many: int
@@ -80,18 +80,17 @@ class Question(NamedTuple):
     """What a question asks for.
 
     Attributes:
-        of_self: It speaks in the first person: who asks is whom it is about.
+        of_self: It is in the first person: the user asks about himself.
         wants_time: The answer is a time.
         wants_number: The answer is a number.
-        wants_latest: It asks how things stand, so that of two versions the newer one answers.
-        wants_lately: It asks for what was said lately, or says how that went on: ``last time``,
-            ``next``, ``done``.
-        form: How it speaks.
-        dates: Dates that it names.
-        date_terms: Ids of the terms that it names them with.
-        ago: How long ago it says that it was: ``two weeks ago``, ``last month``.
-        keys: Under which an answer may stand.
-        of_others: What of somebody else it asks for, so that the user's own is none.
+        wants_latest: It asks for the present state: of two versions the newer one answers.
+        wants_lately: It refers to a recent conversation: ``last time``, ``next``, ``done``.
+        form: Its form.
+        dates: The dates in it.
+        date_terms: Ids of the terms of these dates.
+        ago: The distance in time that it names: ``two weeks ago``, ``last month``.
+        keys: Keys under which an answer may be stored.
+        of_others: What it asks about another person; the user's own facts do not answer it.
     """
 
     of_self: bool = False
@@ -108,7 +107,7 @@ class Question(NamedTuple):
 
     @property
     def wants_kind(self) -> bool:
-        """Whether a certain kind of answer is asked for: a time, a number, what is of a date."""
+        """Whether it asks for a certain kind of answer: a time, a number, or a fact of a date."""
         return bool(self.wants_time or self.wants_number or self.dates or self.ago is not None)
 
 
@@ -207,7 +206,7 @@ _ASKED_FOR = (
     _OF_KEYS,
 ) = (1 << place for place in range(len(_ASKED_FOR)))
 # Each word of a query is looked up once, not once in every list: all queries pay for this.
-_TELLS = {
+_WORD_FLAGS = {
     word: sum(1 << place for place, words in enumerate(_ASKED_FOR) if word in words)
     for word in frozenset[str]().union(*_ASKED_FOR)
 }
@@ -215,7 +214,8 @@ _MAX_AGO = 999
 _MAX_DATES = 8
 _MAX_SHORT = 4
 _MAX_OPENING = 3
-"""Words of a first sentence that answers somebody: "Copy that."; chosen."""
+"""Longest first sentence, in words, that counts as a reply to the assistant: "Copy that."; chosen.
+"""
 _ENDS = frozenset(".!?;\n\N{FULLWIDTH QUESTION MARK}")
 _OWNERS = frozenset(["'s", "\N{RIGHT SINGLE QUOTATION MARK}s"])
 _TO_ENDS = str.maketrans(dict.fromkeys(_ENDS, "\n"))
@@ -223,7 +223,7 @@ _TO_SPACES = str.maketrans(dict.fromkeys("'\N{RIGHT SINGLE QUOTATION MARK}.,;:!?
 
 
 def marks(text: str, terms: tuple[str, ...]) -> Mark:
-    """Return what a text has; ``terms`` are its analysed terms."""
+    """Return the marks of a text; ``terms`` are its analysed terms."""
     words = words_of(text)
     found = 0
     if "?" in text or "\N{FULLWIDTH QUESTION MARK}" in text:
@@ -240,30 +240,30 @@ def marks(text: str, terms: tuple[str, ...]) -> Mark:
 
 
 def read_question(text: str) -> Question:
-    """Return what a query asks for; one that asks for nothing in particular is the default."""
-    words, told = words_of(text), 0
+    """Return what a query asks for; the default if it asks for nothing in particular."""
+    words, flags = words_of(text), 0
     for word in words:
-        told |= _TELLS.get(word, 0)
-    pairs = list(pairwise(words)) if told & _OF_PAIR else []
-    has_date = told & _OF_MONTH or "-" in text or "." in text
+        flags |= _WORD_FLAGS.get(word, 0)
+    pairs = list(pairwise(words)) if flags & _OF_PAIR else []
+    has_date = flags & _OF_MONTH or "-" in text or "." in text
     dates, date_terms = _dates(text) if has_date else ((), frozenset())
     return Question(
-        of_self=bool(told & _OF_SELF),
+        of_self=bool(flags & _OF_SELF),
         wants_time=words[:1] == ["when"] or not _TIMES_ASKED.isdisjoint(pairs[:1]),
         wants_number=not _NUMBERS_ASKED.isdisjoint(pairs),
-        wants_latest=not told & _OF_PAST and _is_about_now(told, pairs),
-        wants_lately=bool(told & _OF_LATELY) or not _LATELY_PAIRS.isdisjoint(pairs),
-        form=_form(text, words, told),
+        wants_latest=not flags & _OF_PAST and _is_about_now(flags, pairs),
+        wants_lately=bool(flags & _OF_LATELY) or not _LATELY_PAIRS.isdisjoint(pairs),
+        form=_form(text, words, flags),
         dates=dates,
         date_terms=date_terms,
-        ago=_ago(words, pairs) if told & _OF_AGO else None,
-        keys=_keys(text, words) if told & _OF_KEYS else NO_KEYS,
-        of_others=_of_others(text, words) if told & _OF_SELF else _of_named(text, words),
+        ago=_ago(words, pairs) if flags & _OF_AGO else None,
+        keys=_keys(text, words) if flags & _OF_KEYS else NO_KEYS,
+        of_others=_of_others(text, words) if flags & _OF_SELF else _of_named(text, words),
     )
 
 
 def _keys(text: str, words: list[str]) -> AskedKeys:
-    """Return the keys that its sentences ask for; a text of more of them is no question."""
+    """Return the keys that the sentences of a text ask for."""
     found = [asked_keys(said, asks=_asks(text)) for said in _sentences(text, words)]
     if len(found) == 1:
         return found[0]
@@ -274,7 +274,7 @@ def _keys(text: str, words: list[str]) -> AskedKeys:
 
 
 def _of_others(text: str, words: list[str]) -> OfOthers:
-    """Return what a text asks of somebody else that it does not ask of the user as well."""
+    """Return what a text asks about other people, without keys that it also asks of the user."""
     if RELATIONS.isdisjoint(words):
         return NO_OTHERS
     sentences = _sentences(text, words)
@@ -286,7 +286,7 @@ def _of_others(text: str, words: list[str]) -> OfOthers:
 
 
 def _of_named(text: str, words: list[str]) -> OfOthers:
-    """Return what a text of one sentence asks of somebody whom it calls by name."""
+    """Return what a text of one sentence asks about a person with a name."""
     if "'s" not in text and "\N{RIGHT SINGLE QUOTATION MARK}s" not in text:
         return NO_OTHERS
     owners = [each[:-2] for each in text.split()[1:] if each[-2:] in _OWNERS and each[0].isupper()]
@@ -301,9 +301,7 @@ def _asks(text: str) -> bool:
 
 
 def _sentences(text: str, words: list[str]) -> list[list[str]]:
-    """Return the words of its sentences but for long ones; none of a text that has too many of
-    them.
-    """
+    """Return the words of each sentence, without long sentences; nothing if there are too many."""
     said = [words]
     if not _ENDS.isdisjoint(text[:-1]):
         said = list(filter(None, map(words_of, text.translate(_TO_ENDS).split("\n"))))
@@ -313,27 +311,28 @@ def _sentences(text: str, words: list[str]) -> list[list[str]]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in small letters; an apostrophe parts them."""
+    """Return the words of a text in lower case; an apostrophe separates words."""
     return text.lower().translate(_TO_SPACES).split()
 
 
-def _form(text: str, words: list[str], told: int) -> Form:
+def _form(text: str, words: list[str], flags: int) -> Form:
     asks = _asks(text)
     opening = _opening(text)
     if asks and not opening:
         return Form.QUESTION
     if asks or 0 < opening <= _MAX_OPENING or not _OPENINGS.isdisjoint(words[:1]):
         return Form.MESSAGE
-    if told & _OF_ADDRESSED:
+    if flags & _OF_ADDRESSED:
         return Form.MESSAGE
-    if told & _OF_SELF:
+    if flags & _OF_SELF:
         return Form.REMARK
     return Form.MESSAGE if opening else Form.QUESTION
 
 
 def _opening(text: str) -> int:
-    """Return the words of the first sentence, 0 if there is but one. In short forms the full stop
-    is part of the word: Dr., Mrs., e.g.
+    """Return the number of words in the first sentence; 0 if there is only one sentence.
+
+    In abbreviations the full stop is part of the word: Dr., Mrs., e.g.
     """
     if not ("." in text or "!" in text or "?" in text):
         return 0
@@ -348,10 +347,10 @@ def _is_short_form(word: str) -> bool:
     return "." in word[:-1] or (word[0].isupper() and len(word) <= _MAX_SHORT)
 
 
-def _is_about_now(told: int, pairs: list[tuple[str, str]]) -> bool:
-    if told & _OF_NOW or not _STATES_ASKED.isdisjoint(pairs):
+def _is_about_now(flags: int, pairs: list[tuple[str, str]]) -> bool:
+    if flags & _OF_NOW or not _STATES_ASKED.isdisjoint(pairs):
         return True
-    return bool(told & _OF_PRESENT) and not _VALUES_ASKED.isdisjoint(pairs)
+    return bool(flags & _OF_PRESENT) and not _VALUES_ASKED.isdisjoint(pairs)
 
 
 def _ago(words: list[str], pairs: list[tuple[str, str]]) -> Ago | None:
@@ -388,7 +387,7 @@ def _named(match: patterns.Match) -> SaidDate | None:
         return None
     is_short = name.lower() in _MONTHS_SHORT
     if (name.islower() or is_short) and day is None and year is None:
-        # "may" and "march" in small letters are verbs, Jan and Mar are people.
+        # "may" and "march" in lower case are verbs; Jan and Mar are names of people.
         return None
     month = [full[:3] for full in _MONTHS].index(name.lower()[:3]) + 1
     return SaidDate(int(year) if year else None, month, int(day) if day else None)
@@ -406,7 +405,7 @@ def _dotted(match: patterns.Match) -> SaidDate | None:
 
 def _may_be(said: SaidDate) -> bool:
     try:
-        # A leap year: 29 February may be meant where no year is said.
+        # Without a year, 29 February must be valid: 2000 is a leap year.
         date(said.year or 2000, said.month, said.day or 1)
     except ValueError:
         return False

@@ -1,11 +1,12 @@
-"""What a question asks of somebody else, whom it calls by what they are to the user.
+"""Reads what a question asks about a person other than the user.
 
-``shoe_size`` is the user's. "What is my cousin's shoe size?" has its words and does not ask for it:
-as an answer it would be wrong, and nothing in "shoe_size = 42" says so. Such a question is read as
-if it were asked of oneself; what that asks for is the user's and answers nothing.
+``shoe_size`` is a fact about the user. "What is my cousin's shoe size?" has the same words, but the
+user's own size is a wrong answer, and nothing in "shoe_size = 42" says so. The question is
+therefore read as if the user asked about himself; the keys found that way are the user's and do not
+answer it.
 
-Whether "Ana's" is the user's own no list tells; a memory may, in which she is "my sister Ana". Who
-"she" is nothing tells. Questions are English, as all lists of words here.
+No list tells whether "Ana" is the user; a memory such as "my sister Ana" may tell. "She" is not
+resolved. Questions are English, like all word lists here.
 """
 
 from __future__ import annotations
@@ -32,14 +33,15 @@ RELATIONS = _PLURAL | frozenset(
     " therapist lawyer accountant landlord landlady neighbor neighbour roommate flatmate housemate"
     " nanny babysitter dog cat pet puppy kitten horse rabbit parrot hamster".split()
 )
-"""What people and animals are to the user. Not what the user is part of, as a family or a team is:
-where that lives or works may be where the user does."""
+"""Words for people and animals related to the user. Groups such as a family or a team are left out:
+the user is a member and may live or work at the same place.
+"""
 _WHOSE = frozenset("my our".split())
 _SHARED = frozenset(
     "appointment appointments meeting meetings checkup deadline interview lesson"
     " party wedding trip vacation holiday anniversary visit".split()
 )
-"""What is the user's as well: "my dentist's appointment", "my friend's wedding"."""
+"""Events that concern the user as well: "my dentist's appointment", "my friend's wedding"."""
 _KINDS_OF = frozenset(
     "older elder eldest oldest younger youngest big little late best dear old new former ex step"
     " half twin only first second other current future closest good".split()
@@ -48,12 +50,12 @@ _MOST_KINDS_OF = 2
 
 
 class OfOthers(NamedTuple):
-    """What a question asks of somebody else.
+    """What a question asks about other people.
 
     Attributes:
-        keys: Under which the user's own would stand.
-        who: What it calls those whom it asks of, in small letters.
-        name: Where it calls somebody by name alone, who may be the user; likewise.
+        keys: The keys under which the user's own facts would be stored.
+        who: The words for these people, lower case.
+        name: The name of a person without a relation, lower case; the person may be the user.
     """
 
     keys: tuple[str, ...] = ()
@@ -65,10 +67,10 @@ NO_OTHERS = OfOthers()
 
 
 def asked_of_others(words: Sequence[str], *, asks: bool) -> OfOthers:
-    """Return what a sentence asks of somebody who is something to the user.
+    """Return what a sentence asks about people related to the user.
 
     Args:
-        words: Of the sentence, in small letters, without punctuation: an apostrophe parts words.
+        words: Of the sentence, lower case, without punctuation; an apostrophe separates words.
         asks: Whether it ends in a question mark.
     """
     if RELATIONS.isdisjoint(words) or not _SHARED.isdisjoint(words):
@@ -84,12 +86,12 @@ def asked_of_others(words: Sequence[str], *, asks: bool) -> OfOthers:
 
 
 def asked_of_named(words: Sequence[str], name: str, *, asks: bool) -> OfOthers:
-    """Return what a sentence asks of somebody whom it calls by name: "Paul's shoe size".
+    """Return what a sentence asks about a person with a name: "Paul's shoe size".
 
     Args:
         words: As for :func:`asked_of_others`.
-        name: In small letters, with an apostrophe and an s behind it in the sentence.
-        asks: Likewise.
+        name: Lower case; in the sentence an apostrophe and an s follow it.
+        asks: Whether it ends in a question mark.
     """
     places = [n for n, pair in enumerate(pairwise(words)) if pair == (name, "s")]
     if not places or not _SHARED.isdisjoint(words):
@@ -100,8 +102,9 @@ def asked_of_named(words: Sequence[str], name: str, *, asks: bool) -> OfOthers:
 
 
 def is_somebody(words: Sequence[str], name: str) -> bool:
-    """Whether a text says what somebody of a name is to the user: "my sister Clara lives in …",
-    "Clara is my sister".
+    """Whether a text states the relation of a named person to the user.
+
+    For example "my sister Clara lives in …" and "Clara is my sister".
     """
     for place, word in enumerate(words):
         if word != name:
@@ -115,8 +118,9 @@ def is_somebody(words: Sequence[str], name: str) -> bool:
 
 
 def _as_of_self(words: Sequence[str]) -> Iterator[tuple[list[str], Sequence[str]]]:
-    """Give a sentence as it would be asked of oneself, with whom it was asked of; several times
-    where it can be read in several ways, or asks of what somebody is to somebody else.
+    """Yield each reading of a sentence as a question about the user, with the words for the person.
+
+    There are several readings for nested relations and for plurals with an unclear apostrophe.
     """
     start = next((n + 1 for n, word in enumerate(words) if word in _WHOSE), len(words))
     before = list(words[: start - 1])
@@ -139,8 +143,9 @@ def _as_of_self(words: Sequence[str]) -> Iterator[tuple[list[str], Sequence[str]
 
 
 def _person(words: Sequence[str], start: int) -> int:
-    """Return where the words for somebody end that begin at a place, 0 if none do: "older sister",
-    "cousin Rui" in "cousin Rui's".
+    """Return the end of the words for a person that begin at a place, 0 if there are none.
+
+    For example "older sister", and "cousin Rui" in "cousin Rui's".
     """
     place = start
     while _is_kind_of(words[place : place + 2]) and place - start < _MOST_KINDS_OF:
@@ -152,7 +157,7 @@ def _person(words: Sequence[str], start: int) -> int:
 
 
 def _is_kind_of(words: Sequence[str]) -> bool:
-    """Whether the first of two words says which of several is meant: "twin" in "twin sister"."""
+    """Whether the first of two words qualifies a relation: "twin" in "twin sister"."""
     if not words or words[0] not in _KINDS_OF:
         return False
     return words[0] not in RELATIONS or not RELATIONS.isdisjoint(words[1:])

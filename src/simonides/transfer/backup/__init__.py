@@ -1,1 +1,1 @@
-"""Backups of a whole store and going back to one."""
+"""Backup of a whole store, and restoring it."""

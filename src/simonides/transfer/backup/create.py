@@ -1,8 +1,8 @@
-"""Backups of a whole store: taken while it is in use, verified before they count, on time.
+"""Backups of a whole store: online, verified, and optionally on a schedule.
 
-A copy is made beside its place, opened as the store that it is to be, and looked at: every page,
-every audit chain, every content, and where each owner stands. Only then it gets its name, and only
-then older ones go. A backup that fails leaves those that there are.
+A copy is made next to its target, opened as a store, and verified: every page, every audit chain,
+every content, and the position of each owner. Only then it gets its name, and only then older
+backups are deleted. A failed backup leaves the existing ones untouched.
 """
 
 from __future__ import annotations
@@ -38,27 +38,26 @@ from simonides.ports import (
 from simonides.transfer.files import absolute, files_refused, sync_directory
 
 START_S = 60.0
-"""From opening to the first look at whether a backup is due: what is opened for a question ends
-before that. Chosen."""
+"""From opening to the first check for a due backup. Chosen: a short command ends before it."""
 
 RETRY_S = 60.0
-"""After a failure; a full disk or a lost mount may be mended soon. Chosen."""
+"""Delay after a failure: a full disk or a lost mount may be repaired soon. Chosen."""
 
 KEEP = 48
-"""Backups kept where nobody says how many; a day of them at the default interval. Chosen."""
+"""Backups kept by default: one day at the default interval. Chosen."""
 
 Reopen: TypeAlias = Callable[[Path], RevertibleStore]
 """Opens the store in a file."""
 
 Tell: TypeAlias = Callable[[int, int], None]
-"""Is told how many pages were copied, and of how many."""
+"""Receives the number of copied pages and their total."""
 
 
 def backup_store(store: MemoryStore) -> BackupStore:
     """Return a store as one that can be backed up.
 
     Raises:
-        CarryRefused: ``unsupported``, if it does not know how.
+        CarryRefused: ``unsupported``, if it cannot.
     """
     if Capability.BACKUPS not in store.capabilities:
         raise CarryRefused(
@@ -70,15 +69,15 @@ def backup_store(store: MemoryStore) -> BackupStore:
 
 
 _FILES = frozenset({".db", ".sqlite", ".sqlite3"})
-"""How names of files end that nobody would give a directory."""
+"""Suffixes of file names; a path without one of them is a directory."""
 
 
 class Backups(PeriodicTask):
     """Takes the backups of one open store; safe to share between threads.
 
     Attributes:
-        directory: Where they go, or None where nobody said and the store has no place of its own.
-        keep: How many of the newest are kept.
+        directory: Where backups go; None without a setting and a default place.
+        keep: Number of newest backups kept.
     """
 
     def __init__(
@@ -92,16 +91,16 @@ class Backups(PeriodicTask):
         keep: int = KEEP,
         alarm: Alarm | None = None,
     ) -> None:
-        """Build it; with ``every_s``, a directory and an alarm, backups are taken of themselves.
+        """Build it; with ``every_s``, a directory and an alarm, backups run on a schedule.
 
         Args:
-            store: What is backed up.
-            clock: Tells when.
+            store: The store.
+            clock: The time of a backup.
             reopen: Opens a copy, to verify it.
             directory: Where backups go.
-            every_s: Seconds from one to the next, whichever process takes them; None for never.
-            keep: How many of the newest are kept.
-            alarm: Tells when it is time.
+            every_s: Interval between backups of any process, in seconds; None for never.
+            keep: Number of newest backups kept.
+            alarm: Timer of the schedule.
         """
         super().__init__(alarm if every_s is not None and directory is not None else None)
         self.directory = directory
@@ -113,20 +112,20 @@ class Backups(PeriodicTask):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Why the last backup on time could not be taken, for ``status``."""
+        """Why the last scheduled backup failed, for ``status``."""
         return () if self._problem is None else (f"backup:{self._problem}",)
 
     def driven_by(self, drive: Drive) -> None:
-        """Say how to work where no event loop is running, and begin."""
+        """Set how to run without an event loop, and start the schedule."""
         super().driven_by(drive)
         self.begin()
 
     def begin(self) -> None:
-        """Look in a while whether a backup is due, if they are to be taken of themselves."""
+        """Start the schedule, if backups have one."""
         self._wake_in(START_S)
 
     async def known(self) -> tuple[Path, ...]:
-        """Return the backups of this store that are in its directory, the oldest first."""
+        """Return the backups of this store in its directory, oldest first."""
         if self.directory is None or Capability.BACKUPS not in self._store.capabilities:
             return ()
         return known_backups(self.directory, await self._name())
@@ -145,7 +144,7 @@ class Backups(PeriodicTask):
         place = directory if file.name == name.file else file
         with files_refused(file):
             await store.note_place(str(place), name.store)
-        with _beside(file) as part:
+        with _temporary_copy(file) as part:
             stood = await store.copy_to(str(part), tell or (lambda *_: None))
             report = await self._verified(part, file, stood)
             with files_refused(file):
@@ -161,7 +160,7 @@ class Backups(PeriodicTask):
         )
 
     async def _name(self) -> str:
-        # Two stores of one name may share a directory: their salts tell them apart.
+        # Two stores of one name may share a directory: their salts distinguish them.
         keys = await backup_store(self._store).keys()
         short = hashlib.blake2b(keys.salt, digest_size=4).hexdigest()
         return f"{Path(self._store.location).stem.strip(':')[:100]}-{short}"
@@ -169,8 +168,10 @@ class Backups(PeriodicTask):
     def _place(
         self, to: str | os.PathLike[str] | None, name: BackupName, *, is_kept: bool
     ) -> tuple[Path, Path]:
-        """Return the directory and the file of a backup. Where only so many are kept a directory is
-        meant, whether or not it is there: of a file there is one.
+        """Return the directory and the file of a backup.
+
+        With ``keep`` the target is a directory, even if it does not exist: a single file cannot
+        rotate.
         """
         if to is None:
             if self.directory is None:
@@ -191,13 +192,13 @@ class Backups(PeriodicTask):
     async def _verified(
         self, part: Path, file: Path, stood: Mapping[bytes, OwnerFacts]
     ) -> AuditReport:
-        """Open a copy and look at all of it.
+        """Open a copy and verify all of it.
 
         Raises:
-            CarryRefused: ``damaged``, if it is not what was copied.
+            CarryRefused: ``damaged``, if it differs from the store.
         """
         try:
-            report = await looked_through(self.reopen(part), stood)
+            report = await verify_copy(self.reopen(part), stood)
         except StoreError as error:
             raise CarryRefused("damaged", str(file), f"the copy cannot be used: {error}") from error
         except ValueError as error:
@@ -207,13 +208,13 @@ class Backups(PeriodicTask):
         return report
 
     def _tidied(self, directory: Path, store: str, keep: int | None) -> tuple[str, ...]:
-        """Remove what need not be kept, now that a newer one is there."""
+        """Delete old backups after a new one, and return their names."""
         names = [path.name for path in directory.iterdir()]
         gone = superfluous(names, store, self.keep if keep is None else keep)
         with files_refused(directory):
             for file in gone:
                 (directory / file).unlink(missing_ok=True)
-                digest_beside(directory / file).unlink(missing_ok=True)
+                digest_path(directory / file).unlink(missing_ok=True)
         return tuple(gone)
 
     # -- on time ---------------------------------------------------------------------------
@@ -234,23 +235,22 @@ class Backups(PeriodicTask):
         self._wake_in(wait_s)
 
     async def _left_s(self) -> float:
-        """Return how long the newest backup is still new enough, whoever took it."""
+        """Return the seconds until the next backup, counted from the newest of any process."""
         known = await self.known()
         named = BackupName.parse(known[-1].name) if known else None
         if named is None or self._every_s is None:
             return 0.0
         age = from_us(self._clock.now_us()) - named.at
-        # One from the future was taken by another clock: it is no reason to wait for longer.
+        # A backup from the future has another clock; the wait must not become longer.
         return min(self._every_s - age.total_seconds(), self._every_s)
 
 
 def known_backups(directory: Path, store: str) -> tuple[Path, ...]:
-    """Return the backups of a store that are in a directory, the oldest first.
+    """Return the backups of a store in a directory, oldest first.
 
     Args:
-        directory: Where backups go; need not be there.
-        store: What their names begin with, as
-        :class:`~simonides.domain.operations.backup.BackupName` has it.
+        directory: Where backups go; may be missing.
+        store: Prefix of their names, as in :class:`~simonides.domain.operations.backup.BackupName`.
     """
     if not directory.is_dir():
         return ()
@@ -258,14 +258,15 @@ def known_backups(directory: Path, store: str) -> tuple[Path, ...]:
     return tuple(sorted(path for path, name in named if name is not None and name.store == store))
 
 
-async def looked_through(
+async def verify_copy(
     copy: RevertibleStore, stood: Mapping[bytes, OwnerFacts] | None = None
 ) -> AuditReport:
-    """Look at every page, chain and content of a store, and at where its owners stand; close it.
+    """Verify every page, chain and content of a store, and the positions of its owners; then close
+    it.
 
     Args:
         copy: Opened for this.
-        stood: Where they should; None if that is not known.
+        stood: The expected positions; None if unknown.
 
     Raises:
         ValueError: If something is wrong; it says what.
@@ -289,9 +290,10 @@ async def looked_through(
 
 
 @contextmanager
-def _beside(file: Path) -> Iterator[Path]:
-    """A place for a copy beside where it is to be, with whatever is laid beside it when it is
-    opened; gone at the end. Who is killed leaves it.
+def _temporary_copy(file: Path) -> Iterator[Path]:
+    """Yield a path for a copy next to its target; removed at the end with its side files.
+
+    A killed process leaves it behind.
     """
     work = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
     with files_refused(file):
@@ -302,8 +304,8 @@ def _beside(file: Path) -> Iterator[Path]:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def digest_beside(file: Path) -> Path:
-    """Return where the digest of a backup stands, as ``sha256sum`` writes and checks it."""
+def digest_path(file: Path) -> Path:
+    """Return the path of a backup's digest file, in the format of ``sha256sum``."""
     return file.with_name(f"{file.name}.sha256")
 
 
@@ -311,9 +313,9 @@ def _put_in_place(part: Path, file: Path) -> None:
     with part.open("rb") as written:
         digest = hashlib.file_digest(written, "sha256").hexdigest()
         os.fsync(written.fileno())
-    beside = digest_beside(part)
+    beside = digest_path(part)
     beside.write_text(f"{digest}  {file.name}\n", "utf-8")
-    # The digest first: a backup without one is taken for one that lost it.
-    beside.replace(digest_beside(file))
+    # The digest comes first: a backup without one would seem to have lost it.
+    beside.replace(digest_path(file))
     part.replace(file)
     sync_directory(file.parent)

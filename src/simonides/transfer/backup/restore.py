@@ -1,9 +1,9 @@
-"""A whole store goes back to a backup, in the open file, and keeps forgotten what was since.
+"""Restores a backup into the open store, and keeps later deletions in force.
 
-The backup is copied and made ready before anything here is touched: looked through, brought to this
-program's schema, relieved of what was forgotten here since it was taken and of rights that were
-taken, told what was refused, given a line in its trail, and new incarnations, by which every
-process that has the store open notices. Then the store takes over all of it in one transaction.
+The backup is copied and prepared before the store changes. The copy is verified and migrated to
+this program's schema. Later deletions, erasures, refusals and revoked rights of this store are
+repeated in it. It gets an audit event, and new incarnations, by which every process with the store
+open notices the change. The store then takes over the copy in one transaction.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from simonides.ports import (
     MovableStore,
     RevertibleStore,
 )
-from simonides.transfer.backup.create import Backups, digest_beside, looked_through
+from simonides.transfer.backup.create import Backups, digest_path, verify_copy
 from simonides.transfer.files import files_refused
 
 (_TOMBSTONES,) = (part for part in PARTS if part.name == "tombstones")
@@ -52,7 +52,7 @@ from simonides.transfer.files import files_refused
 T = TypeVar("T")
 
 RESTORED_BY = "system"
-"""Actor of the event: whoever can open the file can restore it."""
+"""Actor of the event: any user who can open the file can restore it."""
 
 
 async def revert(runtime: Runtime, backups: Backups, path: Path) -> RestoredStore:
@@ -65,21 +65,21 @@ async def revert(runtime: Runtime, backups: Backups, path: Path) -> RestoredStor
             "with `simonides migrate`, see docs/backup.md",
         )
     store = cast("RevertibleStore", runtime.store)
-    # Beside the store: there it is as safe, and there is room for it, or there is none anyway.
+    # Next to the store: it is as safe there, and the store needs that disk space anyway.
     place = Path(store.location)
     with tempfile.TemporaryDirectory(prefix=f".{place.name}-restore-", dir=place.parent) as work:
         ready = Path(work) / "memory.db"
         with files_refused(path):
             await runtime.aside(partial(_copied, path, ready))
-        # What readers did stays with what they read.
+        # The read journal belongs to the memories that are replaced.
         await runtime.part(ReadJournal).flush()
         try:
-            await _without_the_lost(backups, store, ready)
-            report = await looked_through(backups.reopen(ready))
-            forgotten = await _made_ready(runtime, backups, store, ready, path)
+            await _erase_lost_keys(backups, store, ready)
+            report = await verify_copy(backups.reopen(ready))
+            forgotten = await _prepare_copy(runtime, backups, store, ready, path)
         except (StoreError, ValueError) as error:
             if isinstance(error, StoreError) and error.location == store.location:
-                raise  # of the store that is to go back, not of the backup
+                raise  # the error is the open store's, not the backup's
             raise CarryRefused("damaged", str(path), str(error)) from error
         await store.become(str(ready))
     runtime.indexes.clear()
@@ -89,12 +89,12 @@ async def revert(runtime: Runtime, backups: Backups, path: Path) -> RestoredStor
 
 
 def _copied(path: Path, ready: Path) -> None:
-    """Copy a backup to where it can be worked at.
+    """Copy a backup to a temporary place.
 
     Raises:
-        CarryRefused: ``file``, if a program has it open: what it wrote may not be in it yet;
-            ``damaged``, if it is empty (opened, it would become a store), or is not what its digest
-            says, where it has one.
+        CarryRefused: ``file``, if a program has it open and recent writes may be missing;
+            ``damaged``, if it is empty (opening it would create a store), or differs from its
+            digest.
     """
     log = path.with_name(path.name + "-wal")
     if log.exists() and log.stat().st_size:
@@ -103,7 +103,7 @@ def _copied(path: Path, ready: Path) -> None:
         raise CarryRefused("damaged", str(path), "the file is empty")
     with path.open("rb") as source, ready.open("xb") as target:
         shutil.copyfileobj(source, target)
-    beside = digest_beside(path)
+    beside = digest_path(path)
     if beside.exists():
         with ready.open("rb") as copied:
             digest = hashlib.file_digest(copied, "sha256").hexdigest()
@@ -116,9 +116,10 @@ def _copied(path: Path, ready: Path) -> None:
             )
 
 
-async def _without_the_lost(backups: Backups, store: RevertibleStore, ready: Path) -> None:
-    """Erase in a copy those whose keys were destroyed since; what must not be learned of them again
-    here stays so.
+async def _erase_lost_keys(backups: Backups, store: RevertibleStore, ready: Path) -> None:
+    """Erase in a copy the owners whose keys were destroyed since the backup.
+
+    This store's tombstones of them are kept.
     """
     copy = backups.reopen(ready)
     try:
@@ -143,10 +144,10 @@ async def _banned(store: RevertibleStore, owner: bytes) -> AsyncIterator[bytes]:
         after = _TOMBSTONES.key_of(page[-1])
 
 
-async def _made_ready(
+async def _prepare_copy(
     runtime: Runtime, backups: Backups, store: RevertibleStore, ready: Path, path: Path
 ) -> int:
-    """Bring a copy of a backup to where the store can take it over; return what was forgotten."""
+    """Prepare a copy of a backup for the store; returns the number of memories forgotten again."""
     copy = backups.reopen(ready)
     try:
         forgotten = 0
@@ -169,7 +170,9 @@ async def _made_ready(
 async def _forget_again(
     runtime: Runtime, store: MovableStore, copy: RevertibleStore, owner: Scope
 ) -> int:
-    """Remove from a copy what this store was told to forget since; return how many memories."""
+    """Repeat in a copy the deletions of this store since the backup; returns the number of
+    memories.
+    """
     (then,), (now,) = await copy.heads([owner]), await store.heads([owner])
     if then is not None and await _was_erased(store, copy, owner, then):
         return await _erase_again(runtime, store, copy, owner)
@@ -181,9 +184,9 @@ async def _forget_again(
     bans: set[bytes] = set()
     async for memories in _pages(copy, owner):
         marks = {memory.id: tombstones([memory], keys=True) for memory in memories}
-        buried = await _buried(store, owner, marks)
-        roots |= {memory.root for memory in memories if buried.intersection(marks[memory.id])}
-        bans |= buried
+        tombstoned = await _tombstoned(store, owner, marks)
+        roots |= {memory.root for memory in memories if tombstoned.intersection(marks[memory.id])}
+        bans |= tombstoned
     async for memories in _pages(copy, owner):
         doomed |= {memory.id: memory for memory in memories if memory.root in roots}
     if doomed:
@@ -209,16 +212,22 @@ async def _was_erased(store: MovableStore, copy: RevertibleStore, owner: Scope, 
 async def _erase_again(
     runtime: Runtime, store: MovableStore, copy: RevertibleStore, owner: Scope
 ) -> int:
-    """Erase an owner in the copy, whatever came of it here since; its tombstones come along."""
+    """Erase an owner in the copy, whatever was written here since; its tombstones are kept."""
     bans: set[bytes] = set()
     gone = 0
     async for memories in _pages(copy, owner):
         marks = {memory.id: tombstones([memory], keys=True) for memory in memories}
-        bans |= await _buried(store, owner, marks)
+        bans |= await _tombstoned(store, owner, marks)
         gone += len(memories)
-    reasons, buried = ("restored", "erased", f"count:{gone}"), tuple(sorted(bans))
+    reasons, tombstoned = ("restored", "erased", f"count:{gone}"), tuple(sorted(bans))
     await _write(
-        runtime, copy, owner, EventType.FORGOTTEN, reasons=reasons, erased=True, tombstones=buried
+        runtime,
+        copy,
+        owner,
+        EventType.FORGOTTEN,
+        reasons=reasons,
+        erased=True,
+        tombstones=tombstoned,
     )
     return gone
 
@@ -226,11 +235,9 @@ async def _erase_again(
 async def _refuse_again(
     runtime: Runtime, store: RevertibleStore, copy: RevertibleStore, owner: Scope
 ) -> None:
-    """Bring a person's refusals into the copy that it does not know of, recall that was switched
-    off among them.
-    """
+    """Add to the copy the user's refusals since the backup, including recall switched off."""
     before = {(each.about, each.name) for each in await copy.consents(owner) if not each.allowed}
-    for said in await _if_legible(store.consents(owner)):
+    for said in await _or_unreadable(store.consents(owner)):
         if not said.allowed and (said.about, said.name) not in before:
             await _write(
                 runtime,
@@ -246,11 +253,11 @@ async def _refuse_again(
 async def _revoke_again(
     runtime: Runtime, store: RevertibleStore, copy: RevertibleStore, owner: Scope
 ) -> None:
-    """Take rights from the copy that were taken since."""
+    """Revoke in the copy the rights that were revoked since the backup."""
     given = await copy.grants(owner)
     if not given:
         return
-    kept = await _if_legible(store.grants(owner), given)
+    kept = await _or_unreadable(store.grants(owner), given)
     left = {(each.grantee, each.right, each.subject) for each in kept}
     for grant in given:
         if (grant.grantee, grant.right, grant.subject) not in left:
@@ -265,11 +272,12 @@ async def _revoke_again(
             )
 
 
-async def _if_legible(
+async def _or_unreadable(
     asked: Awaitable[tuple[T, ...]], otherwise: tuple[T, ...] = ()
 ) -> tuple[T, ...]:
-    """Return what a store keeps, or something else where that was damaged or tampered with: nobody
-    knows what was said since, and who goes back for that wants what the backup has.
+    """Return the result of a read, or a substitute if the store is damaged or tampered with.
+
+    A restore must still be possible then; later changes are unknown.
     """
     try:
         return await asked
@@ -284,10 +292,10 @@ async def _pages(store: MovableStore, owner: Scope) -> AsyncIterator[tuple[Memor
         after = rows[-1].id
 
 
-async def _buried(
+async def _tombstoned(
     store: MovableStore, owner: Scope, marks: Mapping[str, Sequence[bytes]]
 ) -> frozenset[bytes]:
-    """Return those of the marks that are tombstones here."""
+    """Return the marks that are tombstones in this store."""
     found: frozenset[bytes] = frozenset()
 
     def look(snapshot: Snapshot) -> None:
@@ -301,7 +309,7 @@ async def _buried(
 
 
 async def _note(runtime: Runtime, copy: RevertibleStore, path: Path) -> None:
-    """Say in the trail of the default org that the store went back, and to what."""
+    """Record the restore and its backup in the audit chain of the default org."""
     org, said = Scope.of_org(DEFAULT_ORG), {"backup": path.name}
     await _write(runtime, copy, org, EventType.BROUGHT_BACK, details=said)
 

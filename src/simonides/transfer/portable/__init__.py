@@ -1,1 +1,1 @@
-"""Export of one owner as JSONL, and reading it back."""
+"""Export of one owner as JSONL, and import of such a file."""

@@ -1,4 +1,4 @@
-"""Writing an owner to a file: as of one moment, page by page, and there only when it is whole."""
+"""Exports an owner to a file: one consistent snapshot, page by page, visible only when complete."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ Tell = Callable[[CarryProgress], None]
 
 
 def portable(store: MemoryStore) -> PortableStore:
-    """Return a store as one whose owners can be carried.
+    """Return a store as one whose owners can be exported and restored.
 
     Raises:
-        CarryRefused: ``unsupported``, if it does not know how.
+        CarryRefused: ``unsupported``, if it cannot.
     """
     if Capability.PORTABLE not in store.capabilities:
         raise CarryRefused("unsupported", store.location, "this kind of store cannot be carried")
@@ -56,9 +56,9 @@ async def export(
     with files_refused(path):
         if not overwrite and os.path.lexists(path):
             raise _is_there(path)
-    # What readers did is the owner's too.
+    # The read journal is the owner's data too.
     await runtime.part(ReadJournal).flush(owner)
-    await _settled(runtime, owner)
+    await _ensure_owner(runtime, owner)
     async with store.portrait(owner) as portrait:
         with _File(path, overwrite=overwrite) as file:
             file.write([_header(runtime, owner, portrait)])
@@ -67,10 +67,8 @@ async def export(
             return await runtime.aside(lambda: file.finished(owner))
 
 
-async def _settled(runtime: Runtime, owner: Scope) -> None:
-    """Give an owner of open sessions who has nothing else yet a place in the store: without one
-    there is nobody to export.
-    """
+async def _ensure_owner(runtime: Runtime, owner: Scope) -> None:
+    """Create an owner that has open sessions and nothing else; without one there is no export."""
     (head,) = await runtime.store.heads([owner])
     if head is not None or not await runtime.sessions.sessions(owner):
         return
@@ -119,9 +117,9 @@ def _is_there(path: Path) -> CarryRefused:
 
 
 class _File:
-    """A file that is at its place only when it is whole, and that only its user may read.
+    """A file that only its user may read, and that appears at its path only when complete.
 
-    Until then it lies beside it, named after it and hidden; who is killed leaves it there.
+    Until then it is a hidden file next to it; a killed process leaves that behind.
     """
 
     def __init__(self, path: Path, *, overwrite: bool) -> None:
@@ -158,10 +156,10 @@ class _File:
                 self._file.write(line)
 
     def write_items(self, items: Sequence[Carried], location: str) -> None:
-        """Append what is carried, a line each.
+        """Append items, one line each.
 
         Raises:
-            StoreCorrupt: If it is not as it was written; the file could not be restored.
+            StoreCorrupt: If an item is damaged; the file could not be restored.
         """
         lines = []
         for item in items:
@@ -178,10 +176,10 @@ class _File:
         self.write(lines)
 
     def finished(self, owner: Scope) -> ExportReport:
-        """Write the end and put the file at its place, on disk.
+        """Write the last line and move the file to its path, synced to disk.
 
         Raises:
-            CarryRefused: ``exists``, if something came to be there meanwhile.
+            CarryRefused: ``exists``, if another file was created there meanwhile.
         """
         sha256 = self._hash.hexdigest()
         self.write([end_line(End(dict(self._counts), sha256))])
@@ -198,7 +196,7 @@ class _File:
             self._part.replace(self._path)
             return
         try:
-            # Unlike a renaming, a link does not come over what is there.
+            # Unlike a rename, a link does not overwrite an existing file.
             os.link(self._part, self._path)
         except FileExistsError:
             raise _is_there(self._path) from None

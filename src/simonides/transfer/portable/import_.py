@@ -1,8 +1,8 @@
-"""Reading an owner back from a file: all of it is checked before anything is written.
+"""Restores an owner from a file: all of it is checked before anything is written.
 
-The file is gone through once. What it says is checked line by line, index entries are made, and
-what is to be written waits in a temporary file that has no name; so the owner's turn is held only
-for writing, and the file may change or vanish meanwhile.
+The file is read once. Each line is checked, index entries are made, and the items wait in an
+unnamed temporary file. The owner's turn is thus held only for writing, and the file may change or
+vanish meanwhile.
 """
 
 from __future__ import annotations
@@ -63,36 +63,36 @@ from simonides.transfer.portable.validate import (
 )
 
 HELD_BYTES = 32 * 1024 * 1024
-"""What waits is held in memory up to here, and then in a file. Chosen: some 10,000 memories."""
+"""Bytes of checked items kept in memory, then in a file. Chosen: some 10,000 memories."""
 
 LINES_AT_ONCE = 256
 """Lines checked at a time: a few milliseconds of work. Chosen."""
 
 UNFIT = (*UNREADABLE, InvalidInput, StoreCorrupt)
-"""What the parsers raise of a value that is not what they take."""
+"""Errors of the parsers for an invalid value."""
 
 _RANK = {type: place for place, type in enumerate(TYPES)}
 _RANK["state"] = _RANK["memory"]
 _RANK["turn"] = _RANK["session"]
 _KEYED = {"memory": 1, "derivation": 3, "tombstone": 1, "idempotency": 1, "held": 1}
-"""How many leading fields tell one from another, where they come by these."""
+"""Number of leading fields that identify an item and give its order."""
 
 
 async def restore(
     runtime: Runtime, owner: Scope, path: Path, *, tell: Tell | None, reaches_out: bool
 ) -> tuple[RestoreReport, Header]:
-    """Bring an owner back from a file; see :meth:`simonides.AsyncMemoryManager.restore`.
+    """Restore an owner from a file; see :meth:`simonides.AsyncMemoryManager.restore`.
 
     Args:
         runtime: The parts of the open simonides.
-        owner: Whose.
-        path: Of the file.
-        tell: Is told how far it has come.
-        reaches_out: Whether the file may name children with other owners. Who is erased takes what
-            was derived along, so a user's own file must not say what that is.
+        owner: The owner.
+        path: The file.
+        tell: Receives the progress.
+        reaches_out: Whether the file may name children with other owners. An erasure deletes
+            derived memories too, so a user's own file must not name them.
     """
     store, tell = portable(runtime.store), tell or (lambda _: None)
-    # What readers did here comes before what they did there.
+    # The read journal of this store precedes the journal in the file.
     await runtime.part(ReadJournal).flush(owner)
     here = await store.chain_head(owner)
     digest = None if here is None else here[0]
@@ -129,7 +129,7 @@ async def restore(
 
 
 async def _confirmed(store: MemoryStore, edges: Sequence[Carried]) -> list[Carried]:
-    """Return those of some edges to children elsewhere of which the child says so too."""
+    """Return the edges to children of other owners that the children confirm."""
     confirmed = []
     for edge in edges:
         parent, path, child = edge.cells
@@ -148,7 +148,7 @@ def _counted(items: Iterator[Carried], of: int, tell: Tell) -> Iterator[Carried]
 
 def _opened(path: Path) -> BinaryIO:
     with files_refused(path):
-        # Not to wait for who writes into a pipe; only then is it known what it is.
+        # Non-blocking: opening a pipe would wait for its writer. Only then is the type known.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
@@ -157,14 +157,14 @@ def _opened(path: Path) -> BinaryIO:
 
 
 class _Checked:
-    """A file as it is gone through.
+    """The checks of a file, line by line.
 
     Attributes:
         header: Its first line.
         end: Its last line, once :meth:`more` returned False.
-        lines: Lines between them that are behind us.
-        waiting: Memories whose vectors could not be made now.
-        elsewhere: Edges to children with other owners, who have a say in it.
+        lines: Number of checked lines between them.
+        waiting: Memories whose vectors could not be made yet.
+        elsewhere: Edges to children of other owners, which must confirm them.
     """
 
     header: Header
@@ -206,15 +206,15 @@ class _Checked:
 
     @property
     def expected(self) -> int:
-        """Lines in all, as far as the header tells."""
+        """The total number of lines, by the header."""
         return max(self.header.memories + self.header.standing.seq, self.lines)
 
     def chain_is(self, here: tuple[bytes, int, bytes] | None) -> bool:
-        """Whether the events that were checked are those of an owner here."""
+        """Whether the checked events are those of an owner in this store."""
         return here is not None and here[1:] == (self._seq, self._mac_here)
 
     def more(self) -> bool:
-        """Check some lines; False once the end was found and nothing follows it."""
+        """Check some lines; False at the end of the file."""
         if not self._number:
             self.header = self._read_header()
         for _ in range(LINES_AT_ONCE):
@@ -232,7 +232,7 @@ class _Checked:
         return True
 
     def items(self) -> Iterator[Carried]:
-        """Return what waits, once all is checked."""
+        """Return the checked items."""
         for _ in range(self.lines - len(self.elsewhere)):
             type, cells, index = marshal.load(self._held)  # noqa: S302 - our own, without a name
             yield Carried(type, cells, index)
@@ -273,7 +273,7 @@ class _Checked:
         return header
 
     def _check(self, item: Carried) -> None:
-        """Check one line against those before it, and let it wait.
+        """Check a line against the lines before it, and store its item.
 
         Raises:
             ValueError: If it does not fit.
@@ -296,7 +296,7 @@ class _Checked:
             raise ValueError(f"a {item.type} comes after a {before}")
         width = _KEYED.get(item.type)
         if width is None:
-            # What follows a memory, or a session, leaves it the last one.
+            # Lines that belong to a memory or a session do not change the last one.
             self._last = self._last if item.type in ("state", "turn") else (item.type, ())
             return
         key = item.cells[:width]
@@ -310,11 +310,11 @@ class _Checked:
     def _check_held(self, item: Carried) -> None:
         candidate = decode_candidate(item.cells[4])
         if candidate.scope.owner != self._owner:
-            raise ValueError(f"candidate {item.cells[0]} is for somebody else")
+            raise ValueError(f"candidate {item.cells[0]} is for another owner")
         self._check_hygiene(f"candidate {item.cells[0]}", candidate)
 
     def _check_session(self, item: Carried) -> None:
-        # Whoever looks for sessions that are due goes by what this says.
+        # The search for due sessions relies on these fields.
         named = canonical_json({"owner": self._owner.path, "session": item.cells[0]})
         if item.cells[3] != named:
             raise ValueError(f"session {item.cells[0]!r} is not what its line says")
@@ -326,7 +326,7 @@ class _Checked:
         decode_consent(*item.cells)
 
     def _check_right(self, item: Carried) -> None:
-        # In a user's file these would be rights of its own making.
+        # A user's file could otherwise grant itself rights.
         if self._owner.level not in (ScopeLevel.ORG, ScopeLevel.GLOBAL):
             raise ValueError(f"a {item.type} is kept with an org, not with a user")
 
@@ -350,12 +350,12 @@ class _Checked:
         self._after.append(item)
 
     def _check_label(self, memory: Memory) -> None:
-        # What a guard would hold against a write holds against a file too.
+        # A file must pass the same guards as a write.
         if memory.trust.rank > memory.source.trust.rank:
             raise ValueError(f"memory {memory.id} claims more trust than its source has")
 
     def _check_hygiene(self, name: str, said: Memory | Candidate) -> None:
-        # Nothing can be struck out of what a chain commits to: all of it comes in, or nothing.
+        # The audit chain commits to every item, so that none can be left out.
         marks = blocked_in(said, self._policy)
         if marks:
             problem = (
@@ -390,7 +390,7 @@ class _Checked:
             self._mac_here = chain(self._mac_here, self._digest, seq, commitment)
 
     def _index(self) -> None:
-        """Make the entries of the memories that have come since, and let all of it wait."""
+        """Make the index entries of the new memories, and store all items."""
         if not self._after:
             return
         make = self._indexer

@@ -1,4 +1,4 @@
-"""What is believed of a file only after a look: fields that others will read as they are."""
+"""Validates fields of imported records that other code relies on."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from simonides.domain.writing.change import ReviewRecord
 
 MOST_VERSIONS = 2**31
 MOST_TURNS = 2**31
-"""As many as an index entry can say."""
+"""Largest number that an index entry can hold."""
 
 _TEXTS = ("root", "category", "content", "content_hash", "key", "quote", "speaker", "purpose")
 _OPTIONAL = frozenset({"key", "quote", "speaker", "purpose", "supersedes", "embedding_model"})
 
 
 def check_review(record: ReviewRecord, owner: Scope) -> None:
-    """Check that a review is one of an owner's.
+    """Check that a review belongs to an owner.
 
     Raises:
-        ValueError: If it is not; or ``LookupError``, ``TypeError``.
+        ValueError: If it does not; or ``LookupError``, ``TypeError``.
     """
     review = decode_review(record)
     texts = (review.id, review.reason, review.a, review.b)
@@ -37,13 +37,13 @@ def check_review(record: ReviewRecord, owner: Scope) -> None:
 
 
 def check_memory(memory: Memory) -> None:
-    """Check that fields are of the kinds that reading them later takes for granted.
+    """Check the types of fields that later reads rely on.
 
     Args:
-        memory: As it was decoded, which looks at fewer.
+        memory: A decoded memory; decoding checks fewer fields.
 
     Raises:
-        ValueError: If one is not.
+        ValueError: If a field is invalid.
     """
     for name in (*_TEXTS, "supersedes", "embedding_model"):
         value = getattr(memory, name)
@@ -63,7 +63,7 @@ def check_memory(memory: Memory) -> None:
 
 
 def _check_label(memory: Memory) -> None:
-    """Check that a memory claims no more than its source can give, as no write can."""
+    """Check that a memory has no more trust than its source allows, as for writes."""
     if memory.trust.rank > memory.source.trust.rank:
         raise ValueError(f"memory {memory.id} claims more trust than its source has")
     if memory.trust is Trust.EXTERNAL and memory.kind is Kind.PROCEDURAL:
@@ -71,17 +71,17 @@ def _check_label(memory: Memory) -> None:
 
 
 class Chains:
-    """Chains of more than one version, as their memories come; the others need no memory."""
+    """Checks chains with several versions while their memories are read; others need no state."""
 
     def __init__(self) -> None:
         self._versions: dict[str, set[int]] = {}
-        self._told: dict[str, int] = {}
+        self._claimed: dict[str, int] = {}
 
     def take(self, memory: Memory) -> None:
-        """Take in a memory.
+        """Add a memory.
 
         Raises:
-            ValueError: If its place in its chain is taken, or none.
+            ValueError: If its version in its chain is duplicate or invalid.
         """
         if (memory.version == 1) != (memory.id == memory.root):
             raise ValueError(f"memory {memory.id} does not begin the chain that it is named after")
@@ -92,16 +92,16 @@ class Chains:
             raise ValueError(f"chain {memory.root} has two versions {memory.version}")
         versions.add(memory.version)
         if memory.status.is_live:
-            self._told[memory.root] = memory.versions
+            self._claimed[memory.root] = memory.versions
 
     def finish(self) -> None:
-        """Look at each chain, once all have come.
+        """Check each chain, after the last memory.
 
         Raises:
-            ValueError: If the next version could not go on from what the live one tells.
+            ValueError: If the versions differ from the count in the live one.
         """
-        for root, told in self._told.items():
-            if told != max(self._versions[root]):
+        for root, claimed in self._claimed.items():
+            if claimed != max(self._versions[root]):
                 raise ValueError(f"chain {root} has other versions than its live one tells")
 
 
@@ -119,12 +119,12 @@ _PAYLOAD = frozenset({*_PAYLOAD_TEXTS, "type", "subjects", "reasons", "details"}
 
 
 def check_payload(seq: int, payload: Any, owner: Scope) -> None:
-    """Check that a payload is an event of an owner, as whoever reads trails takes for granted.
+    """Check that a payload is an event of an owner, in the form that readers of the trail expect.
 
     Args:
-        seq: Its place.
-        payload: The JSON of it.
-        owner: Whose chain it is in.
+        seq: Its number in the chain.
+        payload: Its JSON.
+        owner: Owner of the chain.
 
     Raises:
         ValueError: If it is not.
@@ -143,8 +143,8 @@ def check_payload(seq: int, payload: Any, owner: Scope) -> None:
     if not isinstance(payload["details"], dict):
         raise ValueError(f"details of event {seq} must be an object")
     scope = Scope.parse(payload["scope"])
-    # An org's trail tells of its users too, and of what belongs to all; that of an erasure does not
-    # say whom it was about.
+    # An org's trail has events of its users and of global memories too. An event of an erasure does
+    # not name its subject.
     is_nameless = payload["type"] == EventType.ERASED and scope == Scope.of_global()
     if owner.user is not None and scope.owner != owner and not is_nameless:
         raise ValueError(f"event {seq} is of {scope.path}")

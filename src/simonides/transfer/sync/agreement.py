@@ -1,6 +1,4 @@
-"""What two stores of one owner agree on beside memories: what the person said of remembering, and
-what it was asked to decide.
-"""
+"""The consents and reviews that two stores of one owner agree on."""
 
 from __future__ import annotations
 
@@ -30,11 +28,11 @@ Name = tuple[About, str]
 def agreed_consents(
     base: Iterable[Consent], here: Iterable[Consent], there: Iterable[Consent]
 ) -> tuple[Consent, ...]:
-    """Return what is in force on both sides, by what it is about, then name.
+    """Return the consents in force on both sides, by subject, then name.
 
-    A word that only one side has changed since they last agreed is the person's last. Where both
-    have, and differ, the refusal binds: who has said no on one device has not said yes by having
-    said so, unaware of it, on another.
+    A consent that only one side changed since the last agreement takes that side's value. If both
+    sides changed it and differ, the refusal wins: a user's consent on one device does not revoke a
+    later refusal on another.
     """
     known, mine, theirs = ({_name(each): each for each in side} for side in (base, here, there))
     words = []
@@ -45,7 +43,7 @@ def agreed_consents(
         elif _is_same(one, before) is not _is_same(other, before):
             words.append(other if _is_same(one, before) else one)
         else:
-            # Of two of one kind the earlier stays: both sides choose the same.
+            # Of two equal consents the earlier one stays, so that both sides choose the same.
             words.append(min(one, other, key=lambda each: (each.allowed, each.at, each.by)))
     return tuple(word for word in words if word is not None)
 
@@ -53,8 +51,10 @@ def agreed_consents(
 def agreed_reviews(
     here: Iterable[ReviewRecord], there: Iterable[ReviewRecord]
 ) -> tuple[ReviewRecord, ...]:
-    """Return the reviews that both sides should have, by id: of one that both have the one that is
-    further on, for what a person decided is not asked again, unless he took it back.
+    """Return the reviews that both sides should have, by id.
+
+    Of two versions of a review the more advanced one is kept, so that a decided review is not asked
+    again. A withdrawn decision is the exception: its review is open again.
     """
     found: dict[str, ReviewRecord] = {}
     for record in (*here, *there):
@@ -64,8 +64,8 @@ def agreed_reviews(
 
 
 def _progress(record: ReviewRecord) -> tuple[datetime, int, bytes]:
-    # Taken back, it is opened later than it was decided; a clock that is behind decides no earlier
-    # than it was asked.
+    # A withdrawn decision reopens its review, so that opened_at is later than decided_at. A slow
+    # clock cannot date a decision before its question.
     review = decode_review(record)
     last = max(review.opened_at, review.decided_at or review.opened_at)
     return last, _COURSE.index(review.status), record.body
@@ -79,20 +79,21 @@ def _is_same(one: Consent, before: Consent | None) -> bool:
     return before is not None and one.allowed is before.allowed
 
 
-async def take_over(
+async def apply_agreed(
     runtime: Runtime,
     owner: Scope,
     consents: Sequence[Consent],
     reviews: Sequence[ReviewRecord],
 ) -> tuple[int, int]:
-    """Put in force in a store what both sides have agreed on, as far as it is not, and let go there
-    of what is held back and refused by now; audited.
+    """Write the agreed consents and reviews into one store, with audit events.
+
+    Then remove from the store whatever a consent refuses.
 
     Returns:
-        How many consents and how many reviews were other than they had been.
+        The numbers of consents and reviews that changed.
 
     Raises:
-        StoreError: If the store could not; what was written stays, and is not written again.
+        StoreError: If the store fails. Finished writes stay and are not repeated.
     """
     for record in reviews:
         check_review(record, owner)
@@ -103,7 +104,7 @@ async def take_over(
         await runtime.store.commit(owner, TurnRequest(), turn.decide)
         index = runtime.indexes.of(owner)
         index.refresh(await runtime.store.snapshot(owner, since=index.head))
-    # Each time: whoever was interrupted in between comes by here again, and by nowhere else.
+    # Runs each time: after an interruption only this call repeats the removal.
     refused = [each for each in consents if not each.allowed and each.about is not About.RECALL]
     await Consenter(runtime, Principal(owner, by=SYNC_ACTOR)).carry_out(
         refused, anew=turn.written[0] > 0
@@ -112,10 +113,10 @@ async def take_over(
 
 
 class _Agreement:
-    """One turn of it.
+    """One write turn with the agreed consents and reviews.
 
     Attributes:
-        written: How many consents and how many reviews it changed.
+        written: The numbers of consents and reviews that it changed.
     """
 
     def __init__(
@@ -130,7 +131,7 @@ class _Agreement:
         self.written = (0, 0)
 
     def decide(self, snapshot: Snapshot) -> Change | None:
-        """Write what differs from what stands."""
+        """Write the consents and reviews that differ from the stored ones."""
         standing = {(_name(each), each.allowed) for each in snapshot.consents}
         words = tuple(c for c in self._consents if (_name(c), c.allowed) not in standing)
         recorder = EventRecorder(self._runtime, Principal(self._owner, by=SYNC_ACTOR), snapshot)

@@ -1,13 +1,17 @@
-"""Exchanging one owner between a replica and its remote, until both say the same.
+"""Exchanges one owner between a replica and its remote until both hold the same.
 
-An exchange goes in steps, each of which may be the last: what was forgotten goes on both sides,
-then what the person said of remembering is agreed on, then what the replica has changed is merged
-into the remote, then what the remote has by now is merged into the replica. Each is some turns of
-one store; none is undone by doing it again. Only at the end it is noted how far both have come,
-so that whoever is killed, or loses the remote, begins again where he began.
+The steps of an exchange:
 
-Only memories with their states, forgetting, consents and reviews cross. Each store keeps its own
-audit chain, keys, journal, receipts, grants, policies, sessions and what is held back in them.
+1. what one side forgot is forgotten on the other;
+2. both sides agree on consents and reviews;
+3. changes of the replica are merged into the remote;
+4. changes of the remote are merged into the replica.
+
+Each step is one or more turns of one store, and repeating a step is harmless. The cursor is written
+only at the end, so that an interrupted exchange starts over from the last finished one.
+
+Only memories with their states, deletions, consents and reviews cross. Each store keeps its own
+audit chain, keys, journal, receipts, grants, policies, sessions and the candidates held in them.
 """
 
 from __future__ import annotations
@@ -38,35 +42,36 @@ from simonides.engine.forgetting.erase import Eraser
 from simonides.engine.forgetting.forget import Forgetter
 from simonides.engine.hygiene_scan.scan import Cycle
 from simonides.ports import MemoryStore
-from simonides.transfer.sync.agreement import agreed_consents, agreed_reviews, take_over
+from simonides.transfer.sync.agreement import agreed_consents, agreed_reviews, apply_agreed
 from simonides.transfer.sync.merge import Absorbed, Absorber
 
 ROUNDS = 5
-"""How often an owner is exchanged anew because somebody wrote meanwhile, or because what came had
-been forgotten; the rest is done the next time."""
+"""Most exchanges of one owner in a call. An exchange repeats after a concurrent write, or after a
+received memory was deleted as forgotten. The next call does the rest.
+"""
 
 ATTEMPTS = 100
-"""How often changes are read anew because somebody wrote while they were read."""
+"""How often changes are read again because of concurrent writes."""
 
 CURSORS = 4
-"""Cursors kept of an owner; as many remotes may be changed between without beginning anew."""
+"""Cursors kept of each owner: the number of remotes that can alternate without a full exchange."""
 
-NOBODY = Head(b"", 0, 0, 0, 0)
-"""Where an owner stands that was never written."""
+UNWRITTEN = Head(b"", 0, 0, 0, 0)
+"""The head of an owner without any write."""
 
 
 async def exchange(here: Runtime, there: Runtime, owner: Scope, *, full: bool = False) -> OwnerSync:
-    """Bring an owner of a replica and of its remote to the same.
+    """Exchange an owner between a replica and its remote.
 
     Args:
-        here: Of the replica.
-        there: Of the remote.
+        here: The replica.
+        there: The remote.
         owner: Whose memories.
-        full: Compare everything, not only what was changed since they last agreed: after a policy
-            was changed that had kept something out, for example.
+        full: Compare everything, not only changes since the last exchange. Use it, for example,
+            after a change of a policy that refused memories.
 
     Raises:
-        StoreError: If a store could not; what was done until then stays, and the next time goes on.
+        StoreError: If a store fails. Finished work stays, and the next call continues.
     """
     total = OwnerSync(owner.path)
     for _ in range(ROUNDS):
@@ -79,11 +84,12 @@ async def exchange(here: Runtime, there: Runtime, owner: Scope, *, full: bool = 
 
 
 async def erase_there(there: Runtime, owner: Scope, name: str) -> None:
-    """Erase an owner at the remote because it was erased at the replica; a second time, under the
-    same name, does nothing: it may have come again since.
+    """Erase an owner at the remote because the replica erased it.
+
+    A second call with the same name does nothing: the owner may have been written again since.
 
     Raises:
-        StoreError: If the remote could not.
+        StoreError: If the remote fails.
     """
     trail = Trail(there.store, owner)
     await trail.follow()
@@ -92,19 +98,21 @@ async def erase_there(there: Runtime, owner: Scope, name: str) -> None:
 
 
 async def unseen(store: MemoryStore, owner: Scope) -> int:
-    """Return how many revisions of a replica's owner no remote has seen, as far as is noted."""
+    """Return how many revisions of a replica's owner no remote has, by the noted cursors."""
     (head,) = await store.heads([owner])
     if head is None:
         return 0
-    seen = [c.here.revision for c in await _cursors(store, owner) if _is_life(c.here, head)]
+    seen = [
+        c.here.revision for c in await _cursors(store, owner) if _is_same_incarnation(c.here, head)
+    ]
     return head.revision - max(seen, default=0)
 
 
 class _Exchange:
-    """One run.
+    """One exchange of one owner.
 
     Attributes:
-        is_settled: Whether both sides say the same now, unless somebody writes.
+        is_settled: Whether both sides hold the same, unless there are further writes.
     """
 
     def __init__(self, here: Runtime, there: Runtime, owner: Scope) -> None:
@@ -112,7 +120,6 @@ class _Exchange:
         self.is_settled = True
 
     async def run(self, *, full: bool) -> OwnerSync:
-        """Exchange once."""
         owner, report = self._owner, OwnerSync(self._owner.path)
         here, there = await self._heads()
         cursors = await _cursors(self._here.store, owner)
@@ -123,27 +130,27 @@ class _Exchange:
             await Eraser(self._here, Principal(owner, by=SYNC_ACTOR)).erase(owner)
             self.is_settled = False
             return replace(report, erased=True)
-        if cursor is not None and not full and _is_where(cursor, here, there):
+        if cursor is not None and not full and _is_unchanged(cursor, here, there):
             return report
-        base = cursor or await self._begun()
+        base = cursor or await self._start_cursor()
         mine = Trail(self._here.store, owner, base.here.seq)
         theirs = Trail(self._there.store, owner, base.there.seq)
         gone = await self._forget(mine, theirs)
         read_to = mine.seq, theirs.seq
         words, consents, reviews = await self._agree(base.consents)
         if full or _allows_more(base.consents, words):
-            base = replace(base, here=NOBODY, there=NOBODY)
+            base = replace(base, here=UNWRITTEN, there=UNWRITTEN)
 
         sent, seen_here = await changes(self._here.store, owner, base.here)
         into_there = Absorber(self._there, owner, theirs)
         pushed = await into_there.absorb(sent, since=base.there.revision, anew=mine.anew)
-        gone += await self._bar(self._here, pushed, theirs)
+        gone += await self._forget_barred(self._here, pushed, theirs)
 
         came, seen_there = await changes(self._there.store, owner, base.there)
         (before, _) = await self._heads()
         into_here = Absorber(self._here, owner, mine)
         pulled = await into_here.absorb(came, since=seen_here.revision, anew=theirs.anew)
-        gone += await self._bar(self._there, pulled, mine)
+        gone += await self._forget_barred(self._there, pulled, mine)
 
         (after, _) = await self._heads()
         is_quiet = _moved(seen_here, before) == 0 and _moved(before, after) == pulled.turns
@@ -151,8 +158,8 @@ class _Exchange:
         reached = after if is_quiet and after is not None else seen_here
         heads = reached._replace(seq=read_to[0]), seen_there._replace(seq=read_to[1])
         await self._note(Cursor(*heads, words, met=seen_there.seq))
-        await _tell_children(self._here.store, self._there.store, owner)
-        await _tell_children(self._there.store, self._here.store, owner)
+        await _send_derivations(self._here.store, self._there.store, owner)
+        await _send_derivations(self._there.store, self._here.store, owner)
         if pushed.added and pulled.added:
             await self._contradictions([*sent, *came])
         return OwnerSync(
@@ -168,8 +175,9 @@ class _Exchange:
         )
 
     async def _contradictions(self, rows: Sequence[StoredRow]) -> None:
-        """Look for free text of one side that contradicts some of the other, as writes do of one
-        store: no write has seen both.
+        """Scan for free text of one side that contradicts free text of the other.
+
+        Each write checks its own store only, so that no write has seen both.
         """
         (before, _) = await self._heads()
         said_since = min(decode(row).created_at for row in rows)
@@ -178,16 +186,20 @@ class _Exchange:
         (after, _) = await self._heads()
         self.is_settled = self.is_settled and after == before
 
-    async def _begun(self) -> Cursor:
-        """Note which lives of the owner are about to meet, before anything crosses: should one be
-        erased before they have met, the other is to know of which it was.
+    async def _start_cursor(self) -> Cursor:
+        """Store a cursor with both incarnations of the owner before anything crosses.
+
+        If one side is erased before the exchange ends, the other can tell which incarnation that
+        was.
         """
         for side in (self._here, self._there):
             (head,) = await side.store.heads([self._owner])
             if head is None:
                 await side.store.commit(self._owner, TurnRequest(), partial(self._begin, side))
         here, there = await self._heads()
-        cursor = Cursor(_birth(here), _birth(there), met=0 if there is None else there.seq)
+        cursor = Cursor(
+            _first_head(here), _first_head(there), met=0 if there is None else there.seq
+        )
         await self._note(cursor)
         return cursor
 
@@ -206,8 +218,10 @@ class _Exchange:
     async def _was_erased_there(
         self, cursors: Sequence[Cursor], here: Head | None, there: Head | None
     ) -> bool:
-        """Whether the remote has erased a life of the owner that this replica has met: the same
-        store has the owner in another life, and has told of an erasure since they met.
+        """Whether the remote erased the incarnation that this replica exchanged with.
+
+        True if the same remote store has another incarnation of the owner and logged an erasure
+        since their last exchange.
         """
         chain = await self._there.store.chain_head(self._owner)
         if here is None or there is None or chain is None:
@@ -215,7 +229,7 @@ class _Exchange:
         met = [
             cursor.met
             for cursor in cursors
-            if _is_life(cursor.here, here)
+            if _is_same_incarnation(cursor.here, here)
             and cursor.chain == chain[0]
             and cursor.there.incarnation != there.incarnation
         ]
@@ -226,16 +240,16 @@ class _Exchange:
         return bool(trail.erased)
 
     async def _forget(self, mine: Trail, theirs: Trail) -> int:
-        """Let go on each side what was forgotten on the other; returns how many went."""
+        """Forget on each side what the other forgot. Returns the number of deleted versions."""
         await mine.follow()
         await theirs.follow()
         gone = await _forgotten(self._here, self._owner, theirs.forgotten)
         return gone + await _forgotten(self._there, self._owner, mine.forgotten)
 
-    async def _bar(self, runtime: Runtime, absorbed: Absorbed, trail: Trail) -> int:
-        """Let go of what came from a store and had been forgotten where it came to.
+    async def _forget_barred(self, runtime: Runtime, absorbed: Absorbed, trail: Trail) -> int:
+        """Delete from the sending store what the receiving store had already forgotten.
 
-        A text that was forgotten there, and has given way here long ago, takes nothing along.
+        A version that was superseded in the sending store is deleted alone, without its chain.
         """
         found = await runtime.store.get(self._owner, sorted(absorbed.barred))
         chains, single = {}, set()
@@ -258,7 +272,7 @@ class _Exchange:
         words = agreed_consents(base, *consents)
         reviews = [await side.store.reviews(owner) for side in (here, there)]
         records = agreed_reviews(*reviews)
-        told = [await take_over(side, owner, words, records) for side in (there, here)]
+        told = [await apply_agreed(side, owner, words, records) for side in (there, here)]
         return words, sum(count for count, _ in told), sum(count for _, count in told)
 
     async def _note(self, cursor: Cursor) -> None:
@@ -275,23 +289,24 @@ class _Exchange:
 async def changes(
     store: MemoryStore, owner: Scope, since: Head
 ) -> tuple[tuple[StoredRow, ...], Head]:
-    """Return the rows of an owner that were changed since it stood somewhere, whatever their
-    status, by revision, then id; and where it stands.
+    """Return the rows of an owner changed since a head, and the present head.
+
+    The rows have any status and are ordered by revision, then id.
 
     Raises:
-        StoreUnavailable: If somebody writes all the time.
+        StoreUnavailable: If concurrent writes never pause.
     """
     for _ in range(ATTEMPTS):
         (head,) = await store.heads([owner])
         if head is None:
-            return (), NOBODY
+            return (), UNWRITTEN
         if head[:3] == since[:3]:
             return (), head
         if head[:2] == since[:2]:
             snapshot = await store.snapshot(owner, since=since)
             if not snapshot.complete and snapshot.head is not None:
                 return snapshot.rows, snapshot.head
-        after = since.revision if _is_life(since, head) else 0
+        after = since.revision if _is_same_incarnation(since, head) else 0
         rows = [row for row in await _all_rows(store, owner) if row.revision > after]
         if await store.heads([owner]) == (head,):
             return tuple(sorted(rows, key=lambda row: (row.revision, row.id))), head
@@ -308,9 +323,10 @@ async def _all_rows(store: MemoryStore, owner: Scope) -> list[StoredRow]:
     return rows
 
 
-async def _tell_children(of: MemoryStore, to: MemoryStore, owner: Scope) -> None:
-    """Let a store know which copies with other owners were made of an owner's memories: who is
-    erased there takes them along.
+async def _send_derivations(of: MemoryStore, to: MemoryStore, owner: Scope) -> None:
+    """Send a store the derivation edges from an owner's memories to copies of other owners.
+
+    An erasure there then deletes the copies too.
     """
     edges = []
     for child_owner, id in await of.derived(owner):
@@ -322,15 +338,15 @@ async def _tell_children(of: MemoryStore, to: MemoryStore, owner: Scope) -> None
 
 
 async def _forgotten(runtime: Runtime, owner: Scope, names: dict[str, bool]) -> int:
-    """Forget in a store the chains that some memories are of, as far as they are there.
+    """Forget in a store the chains of some memories; unknown ids are skipped.
 
     Args:
-        runtime: Of the store.
-        owner: Whose.
-        names: Whether the key is barred too, by id.
+        runtime: The store's.
+        owner: Whose memories.
+        names: Whether to bar the key too, by memory id.
 
     Returns:
-        How many versions went.
+        The number of deleted versions.
     """
     if not names:
         return 0
@@ -351,23 +367,23 @@ def _count(reasons: Iterable[str]) -> int:
 
 
 async def _cursors(store: MemoryStore, owner: Scope) -> list[Cursor]:
-    """Return the cursors of an owner, the oldest first."""
+    """Return the cursors of an owner, oldest first."""
     entries = await store.journaled(owner, kind=CURSOR)
     return [Cursor.decode(entry.body) for entry in entries]
 
 
-def _is_where(cursor: Cursor, here: Head | None, there: Head | None) -> bool:
-    """Whether nobody has written since."""
+def _is_unchanged(cursor: Cursor, here: Head | None, there: Head | None) -> bool:
+    """Whether neither side was written since the cursor."""
     stand = (cursor.here.revision, cursor.there.revision)
     return stand == (_revision(here), _revision(there))
 
 
-def _birth(head: Head | None) -> Head:
-    """Return where a life of an owner began."""
-    return NOBODY if head is None else Head(head.incarnation, 0, 0, 0, 0)
+def _first_head(head: Head | None) -> Head:
+    """Return the first head of an owner's incarnation."""
+    return UNWRITTEN if head is None else Head(head.incarnation, 0, 0, 0, 0)
 
 
-def _is_life(one: Head, other: Head) -> bool:
+def _is_same_incarnation(one: Head, other: Head) -> bool:
     return one.incarnation == other.incarnation and one.revision <= other.revision
 
 
@@ -380,6 +396,6 @@ def _moved(one: Head | None, other: Head | None) -> int:
 
 
 def _allows_more(base: Iterable[Consent], now: Iterable[Consent]) -> bool:
-    """Whether something is allowed by now that was refused: it may have stayed on one side."""
+    """Whether a refused consent is allowed again: memories may then be missing on one side."""
     refused = {(each.about, each.name) for each in base if not each.allowed}
     return any(each.allowed and (each.about, each.name) in refused for each in now)

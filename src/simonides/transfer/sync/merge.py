@@ -1,11 +1,15 @@
-"""Taking over what another store of the same owner has: merged under the turn, and audited.
+"""Merges the changed rows of another store of the same owner into this store, with audit events.
 
-What comes was approved where it was said. Here it is looked at as what comes in a file is: labels,
-what policy blocks, what the person refused, what was forgotten; and as turns that are written are,
-those that come together: what they speak of. What is new takes the next place of its chain in this
-store, for a store numbers versions in the order in which it came to know them; what both know gets
-the state that both agree on; and of what cannot stand together the weaker gives way
-(:mod:`simonides.transfer.sync.merge_rules`). Done twice it changes nothing the second time.
+Received memories pass the checks of an import (labels, policy blocks, consents, deletions) and
+those of a turn: its verbatim turns are matched against refused consents.
+
+* A memory that is new here takes the next version number of its chain here: each store numbers
+  versions in the order of arrival.
+* A memory that both stores have takes the state that both agree on.
+* Of conflicting memories the weaker ones are superseded
+  (:mod:`simonides.transfer.sync.merge_rules`).
+
+Merging the same rows again changes nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +44,7 @@ from simonides.retrieval.index.entry import index_text
 from simonides.retrieval.index.owner_index import OwnerIndex
 from simonides.transfer.portable.validate import check_memory
 from simonides.transfer.sync.merge_rules import (
-    Contest,
+    Conflict,
     Lineage,
     is_same_state,
     joined,
@@ -48,26 +52,26 @@ from simonides.transfer.sync.merge_rules import (
 )
 
 ATTEMPTS = 100
-"""Times that the turn is taken while others write in between."""
+"""How often a turn is repeated because of concurrent writes."""
 
 AT_ONCE = 200
-"""Memories taken over in one turn; chosen: some 30 ms of it."""
+"""Memories merged in one turn; chosen: a turn of some 30 ms."""
 
 CONSENT = "consent_refused"
 UNFIT = "unfit"
-"""Reasons why a memory stays where it is: the person refused it; nothing here writes such a one."""
+"""Reasons to refuse a memory: the user refused consent; the memory is invalid in this store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Absorbed:
-    """What a store took over.
+    """The result of a merge into one store.
 
     Attributes:
-        added: Versions that it did not have.
-        changed: Memories whose state came to be another.
-        conflicts: Memories that gave way.
-        barred: Ids of what was forgotten here, and goes where it came from too.
-        refused: Why others were not taken over, with how many.
+        added: New versions.
+        changed: Memories with another state than before.
+        conflicts: Memories superseded because of a conflict.
+        barred: Ids of received memories that were forgotten here; the sender must delete them too.
+        refused: Numbers of refused memories, by reason.
         turns: Turns that wrote something.
     """
 
@@ -79,7 +83,7 @@ class Absorbed:
     turns: int = 0
 
     def plus(self, other: Absorbed) -> Absorbed:
-        """Return both together."""
+        """Return the sum of both."""
         return Absorbed(
             self.added + other.added,
             self.changed + other.changed,
@@ -91,15 +95,15 @@ class Absorbed:
 
 
 class Absorber:
-    """Takes over memories of one owner into one store."""
+    """Merges memories of one owner into one store."""
 
     def __init__(self, runtime: Runtime, owner: Scope, trail: Trail) -> None:
         """Build it.
 
         Args:
-            runtime: Of the store.
+            runtime: The store's.
             owner: Whose memories.
-            trail: The owner's trail in the store.
+            trail: The owner's deletion log in the store.
         """
         self._runtime = runtime
         self._owner = owner
@@ -108,15 +112,15 @@ class Absorber:
     async def absorb(
         self, rows: Sequence[StoredRow], *, since: int, anew: Collection[str]
     ) -> Absorbed:
-        """Take over rows of another store, some at a time; each time all of them or none.
+        """Merge rows of another store in batches; each batch is atomic.
 
         Args:
-            rows: What was changed there.
-            since: The last revision of this store that the other one knows.
-            anew: Ids of what was said there in knowledge of its having been forgotten.
+            rows: The changed rows of the other store.
+            since: The last revision of this store that the other store has.
+            anew: Ids of memories that the user stated again after they were forgotten.
 
         Raises:
-            StoreError: If the store could not; what was taken over until then stays.
+            StoreError: If the store fails. Finished batches stay.
         """
         done = Absorbed()
         for first in range(0, len(rows), AT_ONCE):
@@ -130,7 +134,7 @@ class Absorber:
         runtime, owner = self._runtime, self._owner
         for _ in range(ATTEMPTS):
             (head,) = await runtime.store.heads([owner])
-            # Read up to the head at least, so that nothing that it forbids is missed.
+            # The log must reach the head at least: a later entry may forbid a received memory.
             await self._trail.follow()
             index = runtime.indexes.of(owner)
             index.refresh(await runtime.store.snapshot(owner, since=index.head))
@@ -147,8 +151,8 @@ class Absorber:
 
 
 @dataclass(slots=True)
-class _Sight:
-    """What of the store was read before the turn.
+class _Preread:
+    """Rows of this store, read before the turn.
 
     Attributes:
         known: Rows that both sides have, by id.
@@ -163,10 +167,10 @@ class _Sight:
 
 @dataclass
 class _Absorption:
-    """One turn of it.
+    """One turn of a merge.
 
     Attributes:
-        done: What came of it; None if somebody wrote in between.
+        done: The result; None after a concurrent write.
     """
 
     runtime: Runtime
@@ -178,51 +182,51 @@ class _Absorption:
     anew: Collection[str]
     head: Head | None
     done: Absorbed | None = None
-    sight: _Sight = field(default_factory=_Sight)
+    preread: _Preread = field(default_factory=_Preread)
 
     @cached_property
     def coming(self) -> dict[str, Memory]:
-        """What comes, by id; of a chain in order."""
+        """The received memories by id; each chain in version order."""
         memories = sorted(map(decode, self.rows), key=lambda m: (m.root, m.version, m.id))
         return {memory.id: memory for memory in memories}
 
     @cached_property
     def spoken(self) -> ConsentMatcher:
-        """What the verbatim turns among it speak of."""
+        """Consent matcher over the received memories with verbatim turns."""
         return ConsentMatcher(tuple(self.coming.values()), self.owner)
 
     @property
     def request(self) -> TurnRequest:
-        """What must be read under the turn."""
-        fresh = [m for id, m in self.coming.items() if id not in self.sight.known]
+        """What the store must read under the turn."""
+        fresh = [m for id, m in self.coming.items() if id not in self.preread.known]
         marks = tombstones(fresh, keys=True)
         return TurnRequest(since=self.index.head, tombstones=marks)
 
     async def read(self) -> None:
-        """Read the rows that both have, and the chains of all."""
-        store, sight, owner = self.runtime.store, self.sight, self.owner
+        """Read the rows that both stores have, and the chains of all received memories."""
+        store, preread, owner = self.runtime.store, self.preread, self.owner
         known = {row.id: row for row in await store.get(owner, [row.id for row in self.rows])}
-        # What stands here as it stands there, as after each exchange most does, is done with.
+        # After an exchange most rows have the same state on both sides; they need no merge.
         self.rows = [r for r in self.rows if r.id not in known or known[r.id].state != r.state]
-        sight.known = {row.id: known[row.id] for row in self.rows if row.id in known}
+        preread.known = {row.id: known[row.id] for row in self.rows if row.id in known}
         named = {
             name
             for memory in self.coming.values()
             for name in (memory.root, memory.supersedes)
-            if name is not None and name not in sight.known
+            if name is not None and name not in preread.known
         }
-        there = [*sight.known.values(), *await store.get(owner, sorted(named))]
-        sight.roots = {memory.id: memory.root for memory in map(decode, there)}
-        roots = {*sight.roots.values(), *(memory.root for memory in self.coming.values())}
+        there = [*preread.known.values(), *await store.get(owner, sorted(named))]
+        preread.roots = {memory.id: memory.root for memory in map(decode, there)}
+        roots = {*preread.roots.values(), *(memory.root for memory in self.coming.values())}
         for root in sorted(roots):
             if versions := await store.history(owner, root):
-                sight.chains[root] = [decode(row) for row in versions]
+                preread.chains[root] = [decode(row) for row in versions]
         if self.spoken and self.index.refusals:
-            # Before the turn, in which others wait.
+            # Before the turn: other writers wait during it.
             await self.runtime.aside(partial(self.spoken.refused, self.index.refusals))
 
     def decide(self, snapshot: Snapshot) -> Change | None:
-        """Merge what comes with what stands; nothing if something else stands by now."""
+        """Merge the received memories with the stored ones; None after a concurrent write."""
         if snapshot.head != self.head:
             return None
         self.index.refresh(snapshot)
@@ -238,43 +242,45 @@ class _Absorption:
 
 
 class _Merge:
-    """What comes and what stands, as they become one.
+    """The merge of received memories with stored ones.
 
     Attributes:
-        before: What stood, by id, of all that may change.
-        after: The same, and what is new, as it will stand.
+        before: The stored memories that may change, by id.
+        after: The same memories and the new ones, as they will be stored.
     """
 
-    def __init__(self, of: _Absorption, buried: frozenset[bytes], recorder: EventRecorder) -> None:
-        self._of, self._buried, self._recorder = of, buried, recorder
+    def __init__(
+        self, of: _Absorption, tombstoned: frozenset[bytes], recorder: EventRecorder
+    ) -> None:
+        self._of, self._tombstoned, self._recorder = of, tombstoned, recorder
         self._policy = of.runtime.policies.policy_for(of.owner.org)
-        self._tops = {root: max(m.version for m in c) for root, c in of.sight.chains.items()}
-        self._roots = dict(of.sight.roots) | {root: root for root in of.sight.chains}
+        self._tops = {root: max(m.version for m in c) for root, c in of.preread.chains.items()}
+        self._roots = dict(of.preread.roots) | {root: root for root in of.preread.chains}
         self._supersedes: dict[str, str | None] = {}
         self.before: dict[str, Memory] = {}
         self.after: dict[str, Memory] = {}
         self._revived: set[bytes] = set()
         self._barred: set[str] = set()
         self._refused: Counter[str] = Counter()
-        self._contests: tuple[Contest, ...] = ()
+        self._conflicts: tuple[Conflict, ...] = ()
         self._unsaid = of.spoken.refused(of.index.refusals)
-        for chain in of.sight.chains.values():
-            self._stand(chain)
+        for chain in of.preread.chains.values():
+            self._load(chain)
 
-    def _stand(self, memories: Iterable[Memory]) -> None:
+    def _load(self, memories: Iterable[Memory]) -> None:
         for memory in memories:
             self._supersedes.setdefault(memory.id, memory.supersedes)
             self.before.setdefault(memory.id, memory)
             self.after.setdefault(memory.id, memory)
 
     def take(self, memory: Memory) -> None:
-        """Take one memory over, or note why not."""
+        """Merge one memory, or count the reason of its refusal."""
         self._supersedes[memory.id] = memory.supersedes
-        row = self._of.sight.known.get(memory.id)
+        row = self._of.preread.known.get(memory.id)
         if row is not None:
             is_changed = row.revision > self._of.since
-            stood = self.before[memory.id]
-            self.after[memory.id] = joined(stood, memory, changed_here=is_changed)
+            stored = self.before[memory.id]
+            self.after[memory.id] = joined(stored, memory, changed_here=is_changed)
         elif self._is_barred(memory):
             self._barred.add(memory.id)
         elif reason := self._refusal(memory):
@@ -283,11 +289,11 @@ class _Merge:
             self._add(memory)
 
     def _is_barred(self, memory: Memory) -> bool:
-        """Whether it was forgotten here: itself, what it goes on from, or what it says."""
+        """Whether the memory, its chain, its predecessor or its content was forgotten here."""
         names = {memory.id, memory.root, memory.supersedes, self._roots.get(memory.root)}
         if not names.isdisjoint(self._of.trail.forgotten):
             return True
-        marks = self._buried.intersection(tombstones([memory], keys=True))
+        marks = self._tombstoned.intersection(tombstones([memory], keys=True))
         if marks and memory.id in self._of.anew:
             self._revived |= marks
             return False
@@ -307,9 +313,10 @@ class _Merge:
         return f"hygiene:{marks[0]}" if marks else None
 
     def _add(self, memory: Memory) -> None:
-        """Give a memory the next place of its chain here.
+        """Give a memory the next version number of its chain here.
 
-        A chain may have lost its beginning there, and then begins with what is left.
+        The beginning of its chain may have been deleted in the other store; the chain then starts
+        with the rest.
         """
         names = (memory.root, memory.supersedes)
         root = next((self._roots[n] for n in names if n in self._roots), memory.id)
@@ -319,23 +326,23 @@ class _Merge:
         self.after[memory.id] = placed
 
     def settle(self, functional: frozenset[str]) -> None:
-        """Let the weaker of what cannot stand together give way, and number chains anew."""
+        """Supersede the weaker of conflicting memories, and update version counts."""
         for memory in [self.after[id] for id in self._of.coming if id in self.after]:
             if memory.status.is_live:
-                self._stand(self._met_by(memory))
-        self._contests = settled(self.after.values(), Lineage(self._supersedes), functional)
-        for contest in self._contests:
-            self.after |= {loser.id: loser for loser in contest.losers}
+                self._load(self._conflict_candidates(memory))
+        self._conflicts = settled(self.after.values(), Lineage(self._supersedes), functional)
+        for conflict in self._conflicts:
+            self.after |= {loser.id: loser for loser in conflict.losers}
         for id, memory in self.after.items():
             top = self._tops.get(memory.root, memory.versions)
             if memory.status.is_live and memory.versions != top:
                 self.after[id] = replace(memory, versions=top)
 
-    def _met_by(self, memory: Memory) -> Iterable[Memory]:
-        """Return what stands here and may not stand beside a memory."""
+    def _conflict_candidates(self, memory: Memory) -> Iterable[Memory]:
+        """Yield the stored memories that may conflict with a memory."""
         view, place = self._of.index.at(self._recorder.moment.now), memory.place
-        if memory.key is not None and (standing := view.by_key(place, memory.key)):
-            yield standing
+        if memory.key is not None and (keyed := view.by_key(place, memory.key)):
+            yield keyed
         if memory.key is None:
             yield from view.by_hash(place, memory.content_hash)
         if memory.triple is not None:
@@ -355,20 +362,19 @@ class _Merge:
         return [
             memory
             for id, memory in self.after.items()
-            if (stood := self.before.get(id)) is not None
-            and memory is not stood
-            and (memory.versions != stood.versions or not is_same_state(memory, stood))
+            if (stored := self.before.get(id)) is not None
+            and memory is not stored
+            and (memory.versions != stored.versions or not is_same_state(memory, stored))
         ]
 
     def outcome(self) -> Absorbed:
-        """Return what comes of it."""
         changed = sum(not is_same_state(m, self.before[m.id]) for m in self._restated)
-        lost = sum(len(contest.losers) for contest in self._contests)
+        lost = sum(len(conflict.losers) for conflict in self._conflicts)
         refused = MappingProxyType(dict(self._refused))
         return Absorbed(len(self._added), changed, lost, frozenset(self._barred), refused)
 
     def change(self) -> Change:
-        """Return all of it as one change, with what the trail says of it."""
+        """Return the merge as one change, with its audit events."""
         now = self._recorder.moment.now
         added = [replace(memory, known_from=now) for memory in self._added]
         restated = [replace(memory, known_from=now) for memory in self._restated]
@@ -393,7 +399,7 @@ class _Merge:
                 reasons=("added", *anew),
                 details={"version": memory.version, "source": memory.source.value},
             )
-        lost = {loser.id for contest in self._contests for loser in contest.losers}
+        lost = {loser.id for conflict in self._conflicts for loser in conflict.losers}
         for memory in restated:
             is_other = not is_same_state(memory, self.before[memory.id])
             if is_other and memory.id not in lost:
@@ -404,16 +410,16 @@ class _Merge:
                     reasons=("changed",),
                     details={"status": memory.status.value},
                 )
-        for contest in self._contests:
+        for conflict in self._conflicts:
             self._recorder.record(
                 EventType.SYNCED,
-                contest.winner.scope,
-                subjects=(contest.winner.id, *(loser.id for loser in contest.losers)),
-                reasons=("gave_way", f"same_{contest.about}"),
+                conflict.winner.scope,
+                subjects=(conflict.winner.id, *(loser.id for loser in conflict.losers)),
+                reasons=("gave_way", f"same_{conflict.about}"),
             )
 
     def _entered(self, memory: Memory) -> NewVersion:
-        """Return a memory with its index entry: the one that came with it, where it fits."""
+        """Return a memory with its index entry: the received entry if it fits, else a new one."""
         make = self._of.runtime.indexes.indexer
         came = {row.id: row for row in self._of.rows}.get(memory.id)
         source = self._of.coming.get(memory.id)

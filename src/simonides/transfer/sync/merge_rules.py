@@ -1,16 +1,16 @@
-"""Two stores of one owner become one: what a memory is, and which of several stands.
+"""Merge rules for two stores of one owner: the state of a memory, and the winner of a conflict.
 
-Two questions, both answered from the memories alone, so that it does not matter who asks first, nor
-when, nor how often:
+Both rules depend on the memories alone, so that order, time and repetition of exchanges do not
+matter:
 
-* :func:`joined`: of one memory that both sides know, which state is in force. What only one side
-  has changed since they last met is that side's; of what both have changed the later counts, and
-  of two of one time the one that is further on in its life.
-* :func:`settled`: of several memories that cannot stand together (one chain, one key, one
-  functional slot, one text), which stands. Who was written in knowledge of another goes before it;
-  then: an explicit correction, what does not come from outside, the more confident,
-  the newer. Confidence is taken as it was recorded, not as it has decayed since: else the answer
-  would depend on the day of the exchange. The others give way and stay in history.
+* :func:`joined` chooses the state of a memory that both sides have. A change on one side only wins.
+  If both sides changed it, the later change wins; at equal times, the state further on in the life
+  cycle.
+* :func:`settled` chooses the winner of a conflict: one chain, one key, one turn, one functional
+  slot or one text. A memory that supersedes another one wins. Then, in this order: an explicit
+  correction, a source that is not external, the higher confidence, the newer memory. The recorded
+  confidence counts, not the decayed one: otherwise the result would depend on the day of the
+  exchange. The losers are superseded and stay in history.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ _COURSE = (
     Status.EVICTED,
     Status.TOMBSTONED,
 )
-"""The course of a life. Of two states of one time the later in it was made in knowledge of the
-other: what ages or is collected is not said anew."""
+"""The life cycle. Of two states with the same time the later one here wins: ageing and garbage
+collection do not update the time of a memory.
+"""
 
 _PLACE = {status: place for place, status in enumerate(_COURSE)}
 
@@ -46,16 +47,15 @@ _PLACE = {status: place for place, status in enumerate(_COURSE)}
 def joined(
     here: Memory, there: Memory, *, changed_here: bool = True, changed_there: bool = True
 ) -> Memory:
-    """Return a memory of this side in the state that both sides agree on.
+    """Return a memory of this side with the state that both sides agree on.
 
-    Its place in its chain stays: each store numbers versions in the order in which it came to know
-    them.
+    Its version number stays: each store numbers versions in the order of arrival.
 
     Args:
-        here: As it stands on this side.
-        there: As it stands on the other.
-        changed_here: Whether it was changed here since both were known to be the same.
-        changed_there: Whether it was changed there since.
+        here: The memory on this side.
+        there: The memory on the other side.
+        changed_here: Whether this side changed it since the last exchange.
+        changed_there: Whether the other side changed it since.
     """
     if changed_here is changed_there:
         other_counts = _lateness(there) > _lateness(here)
@@ -67,8 +67,9 @@ def joined(
 
 
 def in_state_of(here: Memory, there: Memory) -> Memory:
-    """Return a memory of this side with every mutable attribute as another side has it, but for
-    what is this side's own: its times of knowing, and how many versions it knows.
+    """Return a memory of this side with every mutable attribute of the other side's.
+
+    Its transaction times and its number of known versions stay.
     """
     return replace(
         here,
@@ -100,18 +101,18 @@ def _packed(memory: Memory) -> bytes:
 
 def _lateness(memory: Memory) -> tuple[datetime, int, datetime, bytes]:
     verified = memory.verified_at or EPOCH
-    # The last tells apart what nothing else does: both sides must choose the same.
+    # The encoded state breaks ties, so that both sides choose the same.
     read_or_not = replace(memory, last_accessed_at=None)
     return (memory.updated_at, _PLACE[memory.status], verified, _packed(read_or_not))
 
 
-class Contest(NamedTuple):
-    """Memories of which one stands.
+class Conflict(NamedTuple):
+    """A conflict between memories, with its winner.
 
     Attributes:
         about: ``chain``, ``key``, ``turn``, ``slot`` or ``text``.
-        winner: What stands.
-        losers: What gives way, in its new state.
+        winner: The memory that stays.
+        losers: The superseded memories, in their new state.
     """
 
     about: str
@@ -121,16 +122,16 @@ class Contest(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Which memory was written in knowledge of which.
+    """Supersession links between memories.
 
     Attributes:
-        supersedes: From the id of a version to the id of the one that it replaced.
+        supersedes: From the id of a version to the id of the version that it replaced.
     """
 
     supersedes: Mapping[str, str | None]
 
     def ancestors(self, id: str) -> set[str]:
-        """Return the ids of all that a version has replaced, at once or by way of others."""
+        """Return the ids of all versions that a version replaced, directly or indirectly."""
         found: set[str] = set()
         before = self.supersedes.get(id)
         while before is not None and before not in found:
@@ -141,40 +142,42 @@ class Lineage:
 
 def settled(
     memories: Iterable[Memory], lineage: Lineage, functional: frozenset[str] = frozenset()
-) -> tuple[Contest, ...]:
-    """Return what has to give way among memories of one owner so that at most one stands of each
-    chain, key, verbatim turn, functional slot and unkeyed text.
+) -> tuple[Conflict, ...]:
+    """Return the conflicts among memories of one owner.
+
+    Afterwards at most one live memory is left of each chain, key, verbatim turn, functional slot
+    and unkeyed text.
 
     Args:
-        memories: Those that may meet; only live ones count.
-        lineage: Of them and of what they replaced.
-        functional: Predicates of which a subject has one value, in normal form.
+        memories: Memories that may conflict; only live ones count.
+        lineage: Of these memories and their predecessors.
+        functional: Normalised predicates with one value per subject.
     """
-    standing = {memory.id: memory for memory in memories if memory.status.is_live}
-    contests: list[Contest] = []
+    live = {memory.id: memory for memory in memories if memory.status.is_live}
+    conflicts: list[Conflict] = []
     for about, name_of in _names(functional).items():
         groups: dict[Hashable, list[Memory]] = {}
-        for memory in standing.values():
+        for memory in live.values():
             if (name := name_of(memory)) is not None:
                 groups.setdefault(name, []).append(memory)
         for group in groups.values():
             if len(group) > 1 and not (about == "slot" and all(m.key is not None for m in group)):
-                contest = _contest(about, group, lineage)
-                contests.append(contest)
-                for loser in contest.losers:
-                    del standing[loser.id]
-    return tuple(contests)
+                conflict = _conflict(about, group, lineage)
+                conflicts.append(conflict)
+                for loser in conflict.losers:
+                    del live[loser.id]
+    return tuple(conflicts)
 
 
-def _contest(about: str, group: Sequence[Memory], lineage: Lineage) -> Contest:
+def _conflict(about: str, group: Sequence[Memory], lineage: Lineage) -> Conflict:
     replaced = {id for memory in group for id in lineage.ancestors(memory.id)}
     winner = max((m for m in group if m.id not in replaced), key=strength)
     losers = sorted((m for m in group if m.id != winner.id), key=lambda memory: memory.id)
-    return Contest(about, winner, tuple(gave_way(loser, winner) for loser in losers))
+    return Conflict(about, winner, tuple(gave_way(loser, winner) for loser in losers))
 
 
 def strength(memory: Memory) -> tuple[bool, bool, float, datetime, str]:
-    """Return by what one of several is believed; greater is stronger."""
+    """Return the sort key that decides a conflict; greater is stronger."""
     return (
         memory.source.is_correction,
         memory.trust is not Trust.EXTERNAL,
@@ -185,9 +188,9 @@ def strength(memory: Memory) -> tuple[bool, bool, float, datetime, str]:
 
 
 def gave_way(loser: Memory, winner: Memory) -> Memory:
-    """Return the state of a memory that gave way to one that came by an exchange.
+    """Return the superseded state of a memory that lost a conflict.
 
-    When it was last said stays as it was, so that whoever works this out again comes to the same.
+    ``updated_at`` stays, so that a repeated merge has the same result.
     """
     began = loser.valid_from or EPOCH
     return replace(
@@ -199,7 +202,7 @@ def gave_way(loser: Memory, winner: Memory) -> Memory:
 
 
 def _names(functional: frozenset[str]) -> Mapping[str, Callable[[Memory], Hashable | None]]:
-    """Return by what memories meet, in the order in which it is looked at."""
+    """Return the functions that compute what memories conflict about, in the order of checking."""
 
     def slot(memory: Memory) -> Hashable | None:
         if memory.triple is None or _turn(memory) is not None:

@@ -1,8 +1,7 @@
-"""A replica's side of mode ``synced``: which owners it is for, when it reaches its remote, and how
-that went.
+"""The replica's side of mode ``synced``: its owners, its schedule, and the state of its exchanges.
 
-Whether the remote is there is nobody's concern but this one's: every other verb works on the
-replica alone.
+Only this module depends on the remote being available: every other operation uses the replica
+alone.
 """
 
 from __future__ import annotations
@@ -21,36 +20,35 @@ from simonides.engine.core.runtime import Runtime
 from simonides.ports import Alarm, MemoryStore
 
 FIRST_S = 5.0
-"""From the opening to the first exchange. Chosen: what was opened for one question ends before that
-and leaves it to a process that lives longer, or to ``simonides sync``."""
+"""From the opening to the first exchange, in seconds. Chosen: a short command ends before it and
+leaves the exchange to a longer process or to ``simonides sync``.
+"""
 
 
-class Reached(Protocol):
-    """A remote that is open."""
+class OpenRemote(Protocol):
+    """A remote store that is open."""
 
     @property
     def runtime(self) -> Runtime:
-        """Its parts."""
+        """Its runtime."""
 
     async def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
 
 
-class Exchanging(Protocol):
-    """What two stores of one owner do with each other; see
-    :mod:`simonides.transfer.sync.exchange`.
-    """
+class Exchanger(Protocol):
+    """The operations of :mod:`simonides.transfer.sync.exchange`."""
 
     async def exchange(
         self, here: Runtime, there: Runtime, owner: Scope, *, full: bool = False
     ) -> OwnerSync:
-        """Bring an owner of both to the same."""
+        """Exchange an owner between both stores."""
 
     async def erase_there(self, there: Runtime, owner: Scope, name: str) -> None:
-        """Erase an owner there, once under one name."""
+        """Erase an owner at the remote, once for each name."""
 
     async def unseen(self, store: MemoryStore, owner: Scope) -> int:
-        """Return how many revisions of an owner no remote has seen."""
+        """Return how many revisions of an owner no remote has."""
 
 
 class Replica(PeriodicJob):
@@ -59,21 +57,21 @@ class Replica(PeriodicJob):
     def __init__(
         self,
         location: str,
-        reach: Callable[[], Reached],
-        by: Exchanging,
+        reach: Callable[[], OpenRemote],
+        by: Exchanger,
         *,
         every_s: float,
         alarm: Alarm | None,
         is_inline: bool,
     ) -> None:
-        """Build it; the remote is not reached before it has to be.
+        """Build it. The remote is opened at its first use.
 
         Args:
-            location: Of the remote, without credentials.
+            location: The remote, without credentials.
             reach: Opens the remote.
-            by: What is done with it.
-            every_s: From one exchange to the next, in seconds.
-            alarm: Tells when it is time; None: only who asks for it exchanges.
+            by: The exchange operations.
+            every_s: Interval between exchanges, in seconds.
+            alarm: Timer of the exchanges; None exchanges on request only.
             is_inline: Whether calls of the remote's store complete without waiting.
         """
         super().__init__(alarm, name="sync", first_s=FIRST_S, every_s=every_s)
@@ -82,21 +80,21 @@ class Replica(PeriodicJob):
         self.is_inline = is_inline
         self._reach, self._by = reach, by
         self._here: Runtime | None = None
-        self._there: Reached | None = None
+        self._there: OpenRemote | None = None
         self._followed: dict[Scope, None] = {}
         self._synced_at: datetime | None = None
         self._is_busy = False
 
     def serve(self, here: Runtime) -> None:
-        """Say whose replica it is."""
+        """Set the replica's runtime."""
         self._here = here
 
     def follow(self, owner: Scope) -> None:
-        """Exchange an owner from now on, though nothing of it may be here yet."""
+        """Add an owner to the exchanges, even if the replica has no memory of it yet."""
         self._followed[owner] = None
 
     async def work(self) -> None:
-        """Exchange what this replica is for, unless somebody does."""
+        """Exchange all owners of this replica, unless an exchange is running."""
         if not self._is_busy:
             await self.sync()
 
@@ -104,17 +102,17 @@ class Replica(PeriodicJob):
         """Exchange owners with the remote, one after the other.
 
         Args:
-            owners: Which; none means those that this replica is for.
-            full: See :func:`simonides.transfer.sync.exchange.exchange`.
+            owners: The owners; none means those of :meth:`owners`.
+            full: Compare everything, not only changes since the last exchange.
 
         Raises:
-            StoreError: If a store could not; what was done until then stays.
+            StoreError: If a store fails. Finished work stays.
         """
         here = self._served()
         self._is_busy = True
         try:
             wanted = [*owners] or [*await self.owners()]
-            there = await self._reached()
+            there = await self._connect()
             done = []
             for owner in sorted(wanted, key=lambda each: each.path):
                 if self._is_closed:
@@ -122,7 +120,7 @@ class Replica(PeriodicJob):
                 done.append(await self._by.exchange(here, there, owner, full=full))
         except StoreError as error:
             self._problem = type(error).__name__
-            await self._let_go()
+            await self._disconnect()
             raise
         finally:
             self._is_busy = False
@@ -133,9 +131,10 @@ class Replica(PeriodicJob):
         return SyncReport(self.location, now, tuple(done))
 
     async def owners(self) -> tuple[Scope, ...]:
-        """Return the owners that this replica is for, by path: those who were written here, and
-        those whom this process acts for. An org is written by policy alone, too, and counts only
-        with memories; what belongs to all is exchanged for nobody.
+        """Return the owners of this replica by path: those in its store and those of this process.
+
+        An org that holds a policy and no memories does not count, and global memories are not
+        exchanged.
         """
         store = self._served().store
         found = dict(self._followed)
@@ -149,7 +148,7 @@ class Replica(PeriodicJob):
         return tuple(sorted(found, key=lambda owner: owner.path))
 
     async def status(self) -> SyncStatus:
-        """Return how this replica stands to its remote, without asking it."""
+        """Return the state of this replica, without a call to the remote."""
         store = self._served().store
         waiting = {o.path: await self._by.unseen(store, o) for o in await self.owners()}
         return SyncStatus(self.location, MappingProxyType(waiting), self._synced_at, self._problem)
@@ -158,35 +157,35 @@ class Replica(PeriodicJob):
         """Erase an owner at the remote too.
 
         Raises:
-            StoreError: If the remote could not.
+            StoreError: If the remote fails.
         """
         try:
-            await self._by.erase_there(await self._reached(), owner, name)
+            await self._by.erase_there(await self._connect(), owner, name)
         except StoreError:
-            await self._let_go()
+            await self._disconnect()
             raise
 
     async def close(self) -> None:
-        """Stop, and let go of the remote."""
+        """Stop, and close the remote."""
         await super().close()
-        await self._let_go()
+        await self._disconnect()
 
-    async def _reached(self) -> Runtime:
+    async def _connect(self) -> Runtime:
         if self._there is None:
             self._there = await self._served().aside(self._reach)
         return self._there.runtime
 
-    async def _let_go(self) -> None:
+    async def _disconnect(self) -> None:
         there, self._there = self._there, None
         if there is None:
             return
         try:
             await there.close()
         except SimonidesError as error:
-            # It is let go of because it fails; what it was asked to do is told already.
+            # The remote is closed because it failed; the caller has that error already.
             self._problem = type(error).__name__
 
     def _served(self) -> Runtime:
         if self._here is None:
-            raise AssertionError("a replica is of some store")
+            raise AssertionError("serve() must run before the replica is used")
         return self._here
