@@ -241,7 +241,7 @@ def test_leaving_the_block_ends_the_session_once(ana: MemoryManager, ended: list
 
     assert ended == [("s", "s")]
     assert ana.sessions() == ()
-    with pytest.raises(simonides.SessionEnded, match="begins it anew"):
+    with pytest.raises(simonides.SessionEnded, match="opens it again"):
         session.add("user", "One more thing.")
     with pytest.raises(simonides.SessionEnded):
         session.checkpoint()

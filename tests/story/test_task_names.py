@@ -365,7 +365,7 @@ def test_an_erasure_frees_the_names(ana: MemoryManager) -> None:
 
 
 def test_a_row_that_is_damaged_is_told() -> None:
-    with pytest.raises(simonides.StoreCorrupt, match="who has a task"):
+    with pytest.raises(simonides.StoreCorrupt, match="the lock of a task"):
         holder_of(SessionStep(" task/up", HELD, 0, b"[]"), "here")
 
 
