@@ -1,4 +1,4 @@
-"""Sizing figures over PostgreSQL for docs/scaling.md: bytes on disk, bytes warm, calls a second.
+"""Sizing figures over PostgreSQL for docs/operations.md: bytes on disk, bytes warm, calls a second.
 
     python -m benchmarks.sizing APP_URL
 

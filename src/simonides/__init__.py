@@ -238,7 +238,7 @@ def open(
             None means what the settings name, or a file in the user's data directory. The file is
             made if there is none; a database is prepared by ``simonides db init``.
         mode: ``local``; ``incognito`` (``guest``), which keeps everything in memory; or
-            ``synced``, a replica of another store that works without it (docs/modes.md). None
+            ``synced``, a replica of another store that works without it (docs/operations.md). None
             means what the settings name, ``local`` if they do not.
         remote: Mode ``synced``: path or URL of that other store; None means the settings'.
         settings: None reads the environment.
@@ -248,7 +248,7 @@ def open(
         classifier: What looks a second time at what seems to be planted instead of the settings',
             see :class:`simonides.ports.Classifier`.
         finder: What finds more personal data in texts, see :class:`simonides.ports.Finder`.
-        key_ring: Master keys instead of the settings', see docs/keys.md.
+        key_ring: Master keys instead of the settings', see docs/encryption.md.
         anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
         key_vault: The keys by which what is kept is encrypted, instead of the settings'; it is
             yours to close, see docs/encryption.md.

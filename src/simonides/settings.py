@@ -34,7 +34,7 @@ class Settings(BaseSettings):
     Attributes:
         store: Path or URL; None means a file in the user's data directory.
         mode: ``local``, ``incognito`` (``guest``) or ``synced``, where the caller does not name a
-            store (docs/modes.md).
+            store (docs/operations.md).
         policy: Policy file, or a directory with one per org; None means the built-in policy.
         synchronous: ``full`` makes every acknowledged write durable against power loss, ``normal``
             against the end of the process only.
@@ -70,9 +70,9 @@ class Settings(BaseSettings):
         sync_every_seconds: Mode ``synced``: interval of a long-lived process, in seconds.
         history_days: How long superseded and evicted memories and old receipts are kept, in days:
             the reach of time travel.
-        safety_days: How long safety records are kept, in days (docs/safety.md).
+        safety_days: How long safety records are kept, in days (docs/privacy.md).
         feedback_days: How long session feedback is kept, in days.
-        alerts: Thresholds other than the built-in ones for ``get_metrics`` (docs/metrics.md).
+        alerts: Thresholds other than the built-in ones for ``get_metrics`` (docs/operations.md).
         session_idle_minutes: A session counts as abandoned so long after its last entry, in
             minutes.
         session_hot_entries: Entries of one session that stay in memory.
@@ -86,7 +86,7 @@ class Settings(BaseSettings):
             regularly. None: only on request, into a directory next to the store.
         backup_every_minutes: Interval of backups, in minutes.
         backup_keep: How many of the newest are kept.
-        keys: The key ring itself, one key a line; for the environment (docs/keys.md).
+        keys: The key ring itself, one key a line; for the environment (docs/encryption.md).
         keys_file: File that holds the key ring, readable by its user alone.
         keys_command: Program and arguments that print the key ring; run once, without a shell.
         keys_timeout_seconds: Longest wait for that program, in seconds.
@@ -104,7 +104,7 @@ class Settings(BaseSettings):
         task_kept_chars: Tasks: longest stored text of one observation or note, in characters.
         task_days: Tasks with a session of their own: how long a stopped one is kept, in days.
         tokenizer: A ``tokenizer.json`` to count tokens; None for an estimate
-            (docs/working-memory.md).
+            (docs/sessions.md).
         knowledge: Folders of documents that all users may read; in the environment, separated by
             commas.
         knowledge_timeout_seconds: How long a read waits for its sources of documents, in seconds.

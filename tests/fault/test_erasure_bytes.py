@@ -23,7 +23,7 @@ from simonides.testing import CountingIds, ManualClock
 from simonides.testing.store_contract import drive
 
 CYCLES = int(os.environ.get("ERASURE_CYCLES", "20"))
-"""docs/erasure.md says what 500 came to."""
+"""docs/privacy.md says what 500 came to."""
 
 
 @pytest.fixture

@@ -141,7 +141,7 @@ def test_a_long_lived_process_exchanges_by_itself(devices: Devices) -> None:
         assert contents(strata.manager(user="alice")) == {"Prefers tea", "Prefers milk too"}
 
 
-# -- who is believed (docs/modes.md has this table) ------------------------------------------
+# -- who is believed (docs/operations.md has this table) ------------------------------------------
 
 
 def test_of_two_words_on_one_key_the_newer_stands_and_the_other_is_history(

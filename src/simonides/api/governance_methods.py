@@ -270,7 +270,7 @@ class AsyncChangingVerbs:
 
     async def get_metrics(self) -> dict[str, Any]:
         """Return what this process has counted since it opened the store, over all principals, and
-        how this one's memories stand; see docs/metrics.md.
+        how this one's memories stand; see docs/operations.md.
 
         ``writes`` by outcome, ``dedups`` by the gate that found a repetition, ``reads`` that went
         for a prompt and ``hits`` that returned something, ``turns`` kept verbatim and

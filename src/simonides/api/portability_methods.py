@@ -130,7 +130,7 @@ class AsyncCarryingVerbs:
         overwrite: bool = False,
         progress: Progress | None = None,
     ) -> ExportReport:
-        """Write everything of this principal to a file, as JSON Lines (docs/export.md).
+        """Write everything of this principal to a file, as JSON Lines (docs/operations.md).
 
         As of one moment, while others write: every version and state of every memory, the audit
         trail, what is held back, tombstones, consents, sessions. The file is at its place only when

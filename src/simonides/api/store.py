@@ -152,7 +152,7 @@ class AsyncStrata:
         return len(await deliver(self._runtime))
 
     async def sync(self, *, scopes: Sequence[str] | None = None, full: bool = False) -> SyncReport:
-        """Exchange what this replica has with its remote, both ways (docs/modes.md).
+        """Exchange what this replica has with its remote, both ways (docs/operations.md).
 
         Every other verb works without the remote. A long-lived process exchanges by itself, every
         ``sync_every_seconds``. Done twice in a row it does nothing the second time; after an
@@ -184,7 +184,7 @@ class AsyncStrata:
 
     def _synced(self) -> Replica:
         if self._replica is None:
-            problem = 'has no remote; open it with mode="synced" and remote=… (docs/modes.md)'
+            problem = 'has no remote; open it with mode="synced" and remote=… (docs/operations.md)'
             raise ConfigurationError(f"{self._runtime.store.location} {problem}")
         return self._replica
 
@@ -278,7 +278,7 @@ class AsyncStrata:
         keep: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> BackupReport:
-        """Back up the whole store while it is in use, and verify the backup (docs/backup.md).
+        """Back up the whole store while it is in use, and verify the backup (docs/operations.md).
 
         It is of one moment and holds up nobody. It counts once it was opened and every page, audit
         chain and content of it was looked at; until then it has no name. Any simonides can open it.
@@ -325,7 +325,7 @@ class AsyncStrata:
         """Bring the codes of what is stored under the current key of the ring.
 
         Owner by owner, each in one turn: run again after an interruption it goes on. Of the
-        memories nothing changes. See docs/keys.md.
+        memories nothing changes. See docs/encryption.md.
 
         Args:
             scopes: Paths of scopes whose owners are meant; None means all there are.

@@ -1303,7 +1303,7 @@ class MemoryManager:
 
     def get_metrics(self) -> dict[str, Any]:
         """Return what this process has counted since it opened the store, over all principals, and
-        how this one's memories stand; see docs/metrics.md.
+        how this one's memories stand; see docs/operations.md.
 
         ``writes`` by outcome, ``dedups`` by the gate that found a repetition, ``reads`` that went
         for a prompt and ``hits`` that returned something, ``turns`` kept verbatim and
@@ -1406,7 +1406,7 @@ class MemoryManager:
         overwrite: bool = False,
         progress: Progress | None = None,
     ) -> ExportReport:
-        """Write everything of this principal to a file, as JSON Lines (docs/export.md).
+        """Write everything of this principal to a file, as JSON Lines (docs/operations.md).
 
         As of one moment, while others write: every version and state of every memory, the audit
         trail, what is held back, tombstones, consents, sessions. The file is at its place only when
@@ -2124,7 +2124,7 @@ class Strata(StrataContext):
         return self._driver.run(self._strata.deliver_outbox())
 
     def sync(self, *, scopes: Sequence[str] | None = None, full: bool = False) -> SyncReport:
-        """Exchange what this replica has with its remote, both ways (docs/modes.md).
+        """Exchange what this replica has with its remote, both ways (docs/operations.md).
 
         Every other verb works without the remote. A long-lived process exchanges by itself, every
         ``sync_every_seconds``. Done twice in a row it does nothing the second time; after an
@@ -2238,7 +2238,7 @@ class Strata(StrataContext):
         keep: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> BackupReport:
-        """Back up the whole store while it is in use, and verify the backup (docs/backup.md).
+        """Back up the whole store while it is in use, and verify the backup (docs/operations.md).
 
         It is of one moment and holds up nobody. It counts once it was opened and every page, audit
         chain and content of it was looked at; until then it has no name. Any simonides can open it.
@@ -2283,7 +2283,7 @@ class Strata(StrataContext):
         """Bring the codes of what is stored under the current key of the ring.
 
         Owner by owner, each in one turn: run again after an interruption it goes on. Of the
-        memories nothing changes. See docs/keys.md.
+        memories nothing changes. See docs/encryption.md.
 
         Args:
             scopes: Paths of scopes whose owners are meant; None means all there are.

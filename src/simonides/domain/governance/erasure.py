@@ -133,7 +133,7 @@ class ErasureReceipt(Value):
             and those of :class:`Purged`.
         erased_at: System time of the erasure.
         checked_at: Time at which ``state`` was determined.
-        removed: Removed rows by part of the store (docs/erasure.md names them).
+        removed: Removed rows by part of the store (docs/privacy.md names them).
         copies: Memories of other owners, derived from the subject's, that are removed too.
         tombstones: Fingerprints kept so that the same facts are not learned again.
         incarnation_before: The owner's old incarnation, hexadecimal; None if never written.

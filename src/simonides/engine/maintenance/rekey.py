@@ -20,7 +20,7 @@ async def rekey(
     if store is None:
         raise ConfigurationError(
             "no key ring is set, or the store is in memory, where rows have no MACs; name a ring "
-            "by the setting keys, keys_file or keys_command (docs/keys.md)"
+            "by the setting keys, keys_file or keys_command (docs/encryption.md)"
         )
     if accept and scopes is None:
         raise InvalidInput("accept", "needs scopes: name the owners whose memories were examined")

@@ -1,7 +1,7 @@
 """Estimate by a linear classifier how likely a text was written to command a model.
 
 ``scripts/build_poison_classifier.py`` makes the weights in ``poison_weights``. Their NOTICE names
-the training data and its licences; docs/hygiene.md has the measured figures.
+the training data and its licences; docs/policy.md has the measured figures.
 """
 
 from __future__ import annotations

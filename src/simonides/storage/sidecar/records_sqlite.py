@@ -36,7 +36,7 @@ RESIDUE = "records_residue"
 
 _AWAY = (
     "move it away and open the store again: the memories are in the store's own file, and a new "
-    "file of records begins with the next one (docs/safety.md)"
+    "file of records begins with the next one (docs/privacy.md)"
 )
 _KIND = SideKind("file of safety records", if_damaged=_AWAY, if_foreign=_AWAY)
 

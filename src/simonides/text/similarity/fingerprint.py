@@ -26,11 +26,11 @@ MIN_TERMS = 2
 """Fewest words by which a clause is recognised; chosen: a single word occurs in too many texts."""
 
 ENOUGH = 0.85
-"""Share of a clause that the other text must hold; chosen by measurement (docs/hygiene.md)."""
+"""Share of a clause that the other text must hold; chosen by measurement (docs/policy.md)."""
 
 MAX_FOR_FEW = {2: 4, 3: 9}
 """Longest text, in words, in which two or three words suffice; chosen by measurement
-(docs/hygiene.md)."""
+(docs/policy.md)."""
 
 _BITS = (1 << 32) - 1
 

@@ -63,7 +63,7 @@ def backup_store(store: MemoryStore) -> BackupStore:
         raise CarryRefused(
             "unsupported",
             store.location,
-            "this kind of store cannot be backed up; see docs/backup.md",
+            "this kind of store cannot be backed up; see docs/operations.md",
         )
     return cast("BackupStore", store)
 

@@ -62,7 +62,7 @@ def check_ring(connection: apsw.Connection) -> None:
     if connection.execute(SQL["meta"], {"name": CODED}).get is not None:
         raise KeyUnavailable(
             f"{connection.filename}: is under a key ring; name it by the setting keys, keys_file or"
-            " keys_command (docs/keys.md)"
+            " keys_command (docs/encryption.md)"
         )
 
 
