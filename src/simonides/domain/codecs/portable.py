@@ -1,7 +1,7 @@
 """Codec of the export file of an owner, which people and other systems can read.
 
 The file is JSON Lines in UTF-8: a header, one line for each record, and an end line with counts and
-a digest of every byte before it (docs/operations.md lists every field). Each line is the canonical
+a digest of every byte before it (docs/operations.md). Each line is the canonical
 JSON text of its value, so a reader can compare it with what was written.
 
 A line holds data that is valid in every store. Values made with a store's own keys (digests of
