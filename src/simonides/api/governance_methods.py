@@ -301,8 +301,8 @@ class AsyncConsentVerbs:
     ) -> ConsentChange:
         """Have nothing remembered under a key or in a category.
 
-        From then on it is blocked on write (``consent_refused:key`` or ``:category``), whoever
-        says it, and hidden on every read, whoever reads. Candidates that are held back are let go.
+        From then on every write of it is blocked (``consent_refused:key`` or ``:category``), and
+        every read hides it, for all callers. Held candidates of it are dropped.
         It holds for the whole owner: of a user in all tasks and sessions and for every agent. What
         an org or all share under such a name is not the user's and is still seen; the user writes
         nothing there under it.
@@ -354,8 +354,8 @@ class AsyncConsentVerbs:
     async def consents(self) -> tuple[Consent, ...]:
         """Return what was refused and allowed, categories first, then keys, then recall, by name.
 
-        Only the owner's own: neither an org's administrators nor who may read a user's memories
-        is told what that user refused; such memories are just not there.
+        Only the owner's own are returned. Administrators of the org and users with a grant to read
+        the memories do not learn what was refused; such memories are just missing.
         """
         return await self._consenter.seen()
 

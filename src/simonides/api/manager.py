@@ -299,8 +299,10 @@ class AsyncMemoryManager(
         return await Granter(self._runtime, self._principal).revoke(self._org, user, right)
 
     async def grants(self) -> tuple[Grant, ...]:
-        """Return the grants of this org, by user, then right: all to who administers it, to others
-        those that they hold and those that let somebody read their memories.
+        """Return the grants of this org, by user, then right.
+
+        An administrator sees all of them. Another user sees the grants that the user holds and
+        those that let others read the user's memories.
         """
         return await Granter(self._runtime, self._principal).seen(self._org)
 

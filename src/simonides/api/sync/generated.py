@@ -828,8 +828,10 @@ class MemoryManager:
         return self._driver.run(self._manager.revoke(user, right))
 
     def grants(self) -> tuple[Grant, ...]:
-        """Return the grants of this org, by user, then right: all to who administers it, to others
-        those that they hold and those that let somebody read their memories.
+        """Return the grants of this org, by user, then right.
+
+        An administrator sees all of them. Another user sees the grants that the user holds and
+        those that let others read the user's memories.
         """
         return self._driver.run(self._manager.grants())
 
@@ -1322,8 +1324,8 @@ class MemoryManager:
     ) -> ConsentChange:
         """Have nothing remembered under a key or in a category.
 
-        From then on it is blocked on write (``consent_refused:key`` or ``:category``), whoever
-        says it, and hidden on every read, whoever reads. Candidates that are held back are let go.
+        From then on every write of it is blocked (``consent_refused:key`` or ``:category``), and
+        every read hides it, for all callers. Held candidates of it are dropped.
         It holds for the whole owner: of a user in all tasks and sessions and for every agent. What
         an org or all share under such a name is not the user's and is still seen; the user writes
         nothing there under it.
@@ -1375,8 +1377,8 @@ class MemoryManager:
     def consents(self) -> tuple[Consent, ...]:
         """Return what was refused and allowed, categories first, then keys, then recall, by name.
 
-        Only the owner's own: neither an org's administrators nor who may read a user's memories
-        is told what that user refused; such memories are just not there.
+        Only the owner's own are returned. Administrators of the org and users with a grant to read
+        the memories do not learn what was refused; such memories are just missing.
         """
         return self._driver.run(self._manager.consents())
 

@@ -8,16 +8,11 @@ of an erasure in the trail.
 from __future__ import annotations
 
 import json
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from simonides.domain.event import CHAIN_START, EventType, Link
 from simonides.domain.scope import Scope
-from simonides.domain.writing.change import (
-    Change,
-    Head,
-    Snapshot,
-    TurnRequest,
-)
+from simonides.domain.writing.change import Head
 from simonides.domain.writing.decision import Outcome, OutcomeKind
 from simonides.ports import MemoryStore
 
@@ -48,28 +43,6 @@ class Incarnation(NamedTuple):
         if self.incarnation is None:
             return head is not None and head.epoch > 0
         return head is None or head.incarnation != self.incarnation
-
-
-class LivingTurn(Protocol):
-    """A turn that is bound to one incarnation of an owner.
-
-    Attributes:
-        life: The incarnation; None for any.
-        is_over: Whether the last decision found that the incarnation has ended.
-    """
-
-    life: Incarnation | None
-    is_over: bool
-
-    @property
-    def request(self) -> TurnRequest:
-        """The rows that the turn reads."""
-
-    def decide(self, snapshot: Snapshot) -> Change | None:
-        """Return the change that the turn writes."""
-
-    def end(self) -> None:
-        """Refuse everything: the incarnation has ended."""
 
 
 async def life_of(store: MemoryStore, owner: Scope) -> Incarnation:
