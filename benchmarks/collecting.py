@@ -34,7 +34,7 @@ from workload import sentence
 
 from simonides import Draft, GcReport, Settings
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.scope import Scope
 from simonides.engine.maintenance.gc import PAGE_ROWS, TURN_ROWS
 from simonides.testing import ManualClock
@@ -62,11 +62,11 @@ def target(*, postgres: bool) -> Iterator[str]:
         yield server.url(APP, database)
 
 
-def opened(target: str, clock: ManualClock) -> Strata:
-    return Strata(assemble(target, inline=True, settings=Settings(), clock=clock))
+def opened(target: str, clock: ManualClock) -> Store:
+    return Store(assemble(target, inline=True, settings=Settings(), clock=clock))
 
 
-def fill(strata: Strata, user: str, rows: int, ends: Callable[[int], float | None]) -> None:
+def fill(strata: Store, user: str, rows: int, ends: Callable[[int], float | None]) -> None:
     rng, manager = random.Random(7), strata.manager(user=user)
     for first in range(0, rows, BATCH):
         manager.remember_many(
@@ -77,7 +77,7 @@ def fill(strata: Strata, user: str, rows: int, ends: Callable[[int], float | Non
         )
 
 
-def read(strata: Strata, user: str) -> int:
+def read(strata: Store, user: str) -> int:
     store, after, count = strata.runtime.store, "", 0
     while True:
         owner = Scope.of_user("default", user)
@@ -93,7 +93,7 @@ def told(name: str, reading: list[float], collecting: list[float], extra: str = 
     print(f"  {name:<18} read {one:7.1f} ms   gc {other:7.1f} ms   × {other / one:5.2f}{extra}")
 
 
-def all_due(strata: Strata, user: str, rows: int, name: str) -> None:
+def all_due(strata: Store, user: str, rows: int, name: str) -> None:
     """Time both, once: every memory is due."""
     manager, reading = strata.manager(user=user), [spent(lambda: read(strata, user))]
     busy = time.process_time()
@@ -136,7 +136,7 @@ def floor(path: Path, owner: bytes) -> float:
     return taken
 
 
-def copied(strata: Strata, user: str, place: str) -> tuple[Path, bytes]:
+def copied(strata: Store, user: str, place: str) -> tuple[Path, bytes]:
     """Copy the file of a store, and return the copy and what the owner is called there."""
     store, copy = strata.runtime.store, Path(f"{place}.copy")
     head = strata._driver.run(store.chain_head(Scope.of_user("default", user)))
@@ -151,7 +151,7 @@ def check(report: GcReport, wanted: int) -> None:
         sys.exit(f"{report.counts} were due instead of {wanted}: nothing is measured")
 
 
-def some_due(strata: Strata, clock: ManualClock, user: str, rounds: int, wanted: int) -> None:
+def some_due(strata: Store, clock: ManualClock, user: str, rounds: int, wanted: int) -> None:
     """Time both in turns, a day apart; so many memories are due in each."""
     reading, collecting = [], []
     manager = strata.manager(user=user)

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import simonides
-from simonides import AsyncStrata, Draft, Strata
+from simonides import AsyncStore, Draft, Store
 from simonides.engine.core.counters import Counters
 from simonides.settings import Settings
 
@@ -43,11 +43,11 @@ class Mute(Counters):
         pass
 
 
-def muted(strata: Strata) -> Strata:
+def muted(strata: Store) -> Store:
     """Return the same store and caches with counters that count nothing."""
     runtime = strata.runtime
     parts = runtime.parts.replacing(Counters, Mute(runtime.clock))
-    return Strata(AsyncStrata(replace(runtime, parts=parts)))
+    return Store(AsyncStore(replace(runtime, parts=parts)))
 
 
 def main() -> None:
@@ -62,7 +62,7 @@ def main() -> None:
         said = [f"Ana visited the harbour of town {n} in {n % 70}" for n in range(given.memories)]
         strata.manager(user="ana").remember_many([Draft(text) for text in said])
         numbers = iter(range(10**9))
-        verbs: dict[str, Callable[[Strata], Callable[[], object]]] = {
+        verbs: dict[str, Callable[[Store], Callable[[], object]]] = {
             "recall": lambda opened: partial(opened.manager(user="ana").recall, QUESTION),
             "remember": lambda opened: (
                 lambda: opened.manager(user=f"u{next(numbers)}").remember(said[0])

@@ -28,8 +28,8 @@ def merged(sentences: list[str]) -> dict[str, list[tuple[str, str]]]:
         for sentence in sentences:
             outcome = ana.remember(sentence, kind="semantic")
             for gate, pairs in found.items():
-                if gate in outcome.reasons and outcome.memory is not None:
-                    pairs.append((outcome.memory.content, sentence))
+                if gate in outcome.reasons and outcome.record is not None:
+                    pairs.append((outcome.record.content, sentence))
         counted = ana.get_metrics()
         print("writes", {k: v for k, v in counted["writes"].items() if v})
         print("dedups", {k: v for k, v in counted["dedups"].items() if v})

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import simonides
-from simonides.api.sync import MemoryManager
+from simonides.api.sync import Memory
 from simonides.capture.pasted import without_digests
 from simonides.capture.rules.extract import examine
 from simonides.domain.conversation.turn import Role, Turn
@@ -55,7 +55,7 @@ def conversations(data: Path) -> Iterator[list[dict[str, str]]]:
     yield from rows.values()
 
 
-def learned(ana: MemoryManager, text: str) -> Counter[str]:
+def learned(ana: Memory, text: str) -> Counter[str]:
     """Have every sentence of a turn proposed; return what became of each, by reason."""
     source = Source.USER_STATED
     made = [
@@ -137,7 +137,7 @@ def main() -> None:
                     back["whole digest"] += learned_of(ana, digest.text)
                     for name, reword in REWORDINGS.items():
                         for item in digest.items:
-                            said = [reword(s, chance) for s in sentences(item.memory.content)]
+                            said = [reword(s, chance) for s in sentences(item.record.content)]
                             if "half" in name:
                                 said = [s for s in said if is_little(s) == ("few" in name)]
                             back[name] += learned_of(ana, "\n".join(said))
@@ -168,7 +168,7 @@ def turn_of(row: dict[str, str]) -> Turn:
     return Turn(text=row["text"], role=Role.USER, session=row["session_id"].replace("/", "."))
 
 
-def learned_of(ana: MemoryManager, text: str) -> Counter[str]:
+def learned_of(ana: Memory, text: str) -> Counter[str]:
     """As :func:`learned`, of what capture would see of a text: without pasted digests."""
     return learned(ana, without_digests(text)) or Counter({"nothing": 1})
 

@@ -52,7 +52,7 @@ def played(memory: Any, asked: list[tuple[str, set[str]]], *, by_memory: bool) -
     state, admitted, unused = FloorState(), 0, 0
     for number, (text, gold) in enumerate(asked):
         digest = memory.digest(text, floor=state.floor(BASE, RULES))
-        ids = {item.memory.metadata["item_id"] for item in digest.items}
+        ids = {item.record.metadata["item_id"] for item in digest.items}
         hit = bool(ids & gold)
         seen = Served(digest.receipt.at, str(number), hit, bool(ids), bool(ids) and not hit)
         shift, decided = state.shift, state.reads + 1 == RULES.reads

@@ -15,7 +15,7 @@ from typing import Any
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.sync import Memory, Store
 from simonides.settings import Settings
 
 
@@ -38,12 +38,12 @@ class SimonidesAdapter:
     ) -> None:
         self._store, self._settings = store, Settings(fusion=fusion, **more)
         self._clock = QuestionClock()
-        self._strata: Strata | None = None
+        self._strata: Store | None = None
 
     def reset(self) -> None:
         self.close()
         core = assemble(self._store, settings=self._settings, inline=True, clock=self._clock)
-        self._strata = Strata(core)
+        self._strata = Store(core)
 
     def add(self, conv_id: str, items: Sequence[Mapping[str, Any]]) -> None:
         if items and "title" in items[0]:
@@ -74,14 +74,14 @@ class SimonidesAdapter:
             asked = datetime.fromisoformat(now)
             self._clock.now = asked if asked.tzinfo else asked.replace(tzinfo=UTC)
         hits = self._manager(conv_id).recall(query, limit=k)
-        return [hit.memory.metadata["item_id"] for hit in hits]
+        return [hit.record.metadata["item_id"] for hit in hits]
 
     def close(self) -> None:
         if self._strata is not None:
             self._strata.close()
             self._strata = None
 
-    def _manager(self, conv_id: str) -> MemoryManager:
+    def _manager(self, conv_id: str) -> Memory:
         if self._strata is None:
             self.reset()
         assert self._strata is not None

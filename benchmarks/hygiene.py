@@ -198,7 +198,7 @@ def of_writing() -> None:
     print(f"\nScreening takes {look:.1f} µs of a write's {write:.0f} ({look / write:.1%}).")
 
 
-def writing_of(memory: simonides.MemoryManager, text: str) -> Candidate:
+def writing_of(memory: simonides.Memory, text: str) -> Candidate:
     source = Source.USER_STATED
     named = {"scope": memory.principal.home, "source": source, "proposer": Proposer.CALLER}
     return Candidate(content=text, label=Label(source.trust), **named)

@@ -28,7 +28,7 @@ from harness import QuestionClock, _turn
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.sync import Memory, Store
 from simonides.domain.reading.recall import Hit
 from simonides.settings import Settings
 
@@ -206,24 +206,24 @@ class Asked:
 
     def __init__(self, talk: Sequence[Mapping[str, str]]) -> None:
         core = assemble(":memory:", settings=Settings(), inline=True, clock=QuestionClock())
-        self._strata = Strata(core)
+        self._strata = Store(core)
         self._talk = talk
-        self._made: dict[str, MemoryManager] = {}
+        self._made: dict[str, Memory] = {}
 
     def close(self) -> None:
         self._strata.close()
 
-    def alone(self, key: str) -> MemoryManager:
+    def alone(self, key: str) -> Memory:
         return self._manager(f"alone-{key}", [key], ())
 
-    def profile(self, without: Sequence[str] = (), *, talks: bool = False) -> MemoryManager:
+    def profile(self, without: Sequence[str] = (), *, talks: bool = False) -> Memory:
         keys = [key for key in FACTS if key not in without]
         name = f"{'talk' if talks else 'profile'}-{'-'.join(without)}"
         return self._manager(name, keys, NOTES, talks=talks)
 
     def _manager(
         self, name: str, keys: Sequence[str], notes: Sequence[str], *, talks: bool = False
-    ) -> MemoryManager:
+    ) -> Memory:
         if name not in self._made:
             memory = self._made[name] = self._strata.manager(user=name)
             drafts = [simonides.Draft(FACTS[key][0], key=key) for key in keys]
@@ -248,8 +248,8 @@ def measured(asked: Asked, half: str, *, talks: bool, cases: bool) -> Iterator[t
             memories["talk"] = (asked.profile(talks=True), asked.profile(same(key), talks=True))
         for name, (whole, lacking) in memories.items():
             hits = whole.recall(question, limit=3)
-            is_first = bool(hits) and hits[0].memory.key in right
-            shown = {hit.memory.key for hit in whole.recall(question, floor=FLOOR)}
+            is_first = bool(hits) and hits[0].record.key in right
+            shown = {hit.record.key for hit in whole.recall(question, floor=FLOOR)}
             yield f"{name} first", is_first
             yield f"{name} kept", bool(right & shown)
             if cases and not (is_first and right & shown):
@@ -267,7 +267,7 @@ def measured(asked: Asked, half: str, *, talks: bool, cases: bool) -> Iterator[t
 def told(hit: Hit) -> str:
     """Return a hit and what made its score, to be read."""
     why = ", ".join(f"{name} {value:.2f}" for name, value in hit.why.items() if value)
-    return f"[{hit.memory.key or hit.memory.content[:30]!r}: {why}]"
+    return f"[{hit.record.key or hit.record.content[:30]!r}: {why}]"
 
 
 def main() -> None:

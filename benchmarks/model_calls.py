@@ -17,7 +17,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from simonides.api import AsyncMemoryManager
+from simonides.api import AsyncMemory
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.domain.conversation.turn import Role, Turn
@@ -109,7 +109,7 @@ async def main(path: Path) -> None:
     strata = assemble(IN_MEMORY, settings=Settings(), inline=True, model=model, clock=SystemClock())
     runtime = strata.runtime
     principal = strata.manager(user="reader").principal
-    manager, writer = AsyncMemoryManager(runtime, principal), Writer(runtime, principal)
+    manager, writer = AsyncMemory(runtime, principal), Writer(runtime, principal)
     policy = runtime.policies.policy_for(principal.home.org)
     for turns in talks:
         proposed = await propose_lanes(runtime, principal, policy, turns)
@@ -139,7 +139,7 @@ async def main(path: Path) -> None:
     await strata.close()
 
 
-async def _captured(manager: AsyncMemoryManager, turns: list[Turn]) -> tuple[float, float]:
+async def _captured(manager: AsyncMemory, turns: list[Turn]) -> tuple[float, float]:
     """Return calls and tokens per 100 turns if every turn is captured as it is said."""
     reports = [await manager.capture(each.text, role=each.role.value) for each in turns]
     calls = sum(report.usage.model_calls for report in reports)

@@ -31,7 +31,7 @@ from typing import Any
 
 import simonides
 from simonides import Draft
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.settings import Settings
 
 SETS = ("locomo", "beam_100k")
@@ -91,7 +91,7 @@ def main() -> None:
         given.rows.write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
-def _imported(strata: Strata, data: Path, name: str) -> list[tuple[str, ...]]:
+def _imported(strata: Store, data: Path, name: str) -> list[tuple[str, ...]]:
     turns, users, held, rows, kinds = 0, 0, 0, list[tuple[str, ...]](), Counter[str]()
     for conversation, drafts in conversations(data, name):
         manager = strata.manager(user=conversation.replace(" ", "-"))

@@ -37,7 +37,7 @@ from harness import QuestionClock
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.sync import Memory, Store
 from simonides.settings import Settings
 
 FLOOR = 0.75
@@ -67,7 +67,7 @@ class Application:
 
     def __init__(self) -> None:
         clock = QuestionClock()
-        self._strata = Strata(assemble(":memory:", settings=Settings(), inline=True, clock=clock))
+        self._strata = Store(assemble(":memory:", settings=Settings(), inline=True, clock=clock))
 
     def close(self) -> None:
         self._strata.close()
@@ -94,21 +94,21 @@ class Application:
         facts.sort(key=lambda hit: -hit.score)
         prelude = self._manager(user, UNIVERSAL).list()
         return Answer(
-            facts=[_id(hit.memory) for hit in facts],
-            relevant=[_id(hit.memory) for hit in above if not hit.memory.pinned],
-            ranked=[_id(hit.memory) for hit in facts if not hit.memory.pinned],
-            pinned=[_id(hit.memory) for hit in facts if hit.memory.pinned],
+            facts=[_id(hit.record) for hit in facts],
+            relevant=[_id(hit.record) for hit in above if not hit.record.pinned],
+            ranked=[_id(hit.record) for hit in facts if not hit.record.pinned],
+            pinned=[_id(hit.record) for hit in facts if hit.record.pinned],
             questions=[_id(memory) for memory in questions],
             prelude=[_id(memory) for memory in prelude],
             prelude_text=" ".join(memory.content for memory in prelude),
         )
 
-    def _manager(self, user: str, domain: str) -> MemoryManager:
+    def _manager(self, user: str, domain: str) -> Memory:
         task = None if domain == UNIVERSAL else domain.replace(":", "-")
         return self._strata.manager(user=user, task=task)
 
 
-def _id(memory: simonides.Memory) -> str:
+def _id(memory: simonides.Record) -> str:
     return str(memory.metadata["item_id"])
 
 

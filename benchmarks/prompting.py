@@ -61,7 +61,7 @@ def main() -> None:
         print(f"prompt / {name}: {ratio:.2f}")
 
 
-def measured(ana: simonides.MemoryManager, rounds: int) -> dict[str, list[float]]:
+def measured(ana: simonides.Memory, rounds: int) -> dict[str, list[float]]:
     taken: dict[str, list[float]] = {name: [] for name in NAMES}
     with ana.task("Migrate the users database", PLAN, ["Never drop the table users"]) as task:
         for n in range(rounds):

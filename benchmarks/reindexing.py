@@ -30,7 +30,7 @@ sys.path.append(str(Path(__file__).parent / "peers"))
 from workload import sentence
 
 import simonides
-from simonides import Settings, Strata
+from simonides import Settings, Store
 from simonides.domain.scope import Scope
 from simonides.engine.maintenance.reindex_worker import START_S
 
@@ -86,7 +86,7 @@ def by_command(target: str, path: str) -> None:
     print(f"  {report.remade:,} entries in {took:.1f} s: {report.remade / took:,.0f} a second")
 
 
-def beside(strata: Strata, user: str, *, until: Callable[[int], bool]) -> None:
+def beside(strata: Store, user: str, *, until: Callable[[int], bool]) -> None:
     manager, rng = strata.manager(user=user), random.Random(8)
     recalls, writes = [], []
     while not until(len(recalls)):

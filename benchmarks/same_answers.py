@@ -24,7 +24,7 @@ from benchmarks.harness import _turn
 import simonides
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.canonical_json import canonical_json
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
@@ -86,9 +86,9 @@ def answers(target: str, told: list[Conversation]) -> list[tuple[str, str, str]]
     return said
 
 
-def _open(target: str, clock: ManualClock) -> Strata:
+def _open(target: str, clock: ManualClock) -> Store:
     made = assemble(target, settings=Settings(), inline=True, clock=clock, ids=CountingIds())
-    return Strata(made)
+    return Store(made)
 
 
 def main() -> int:

@@ -46,7 +46,7 @@ COLUMNS = (
 )
 
 
-def fill(manager: simonides.MemoryManager, count: int, rng: random.Random) -> None:
+def fill(manager: simonides.Memory, count: int, rng: random.Random) -> None:
     for start in range(0, count, BATCH):
         drafts = [simonides.Draft(sentence(rng)) for _ in range(min(BATCH, count - start))]
         manager.remember_many(drafts)

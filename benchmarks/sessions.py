@@ -175,7 +175,7 @@ def found(
         for question, place, evidence in asked:
             for way, query in enumerate((question, rarest(question, seen))):
                 hits = opened[place].search(query, limit=CUTOFF)
-                turns = [hit.memory.origin.turn for hit in hits]
+                turns = [hit.record.origin.turn for hit in hits]
                 for slot, cut in enumerate((1, CUTOFF)):
                     totals[2 * way + slot] += len(evidence & {*turns[:cut]}) / len(evidence)
     return [total / len(asked) for total in totals]

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import simonides
 from simonides import Draft
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.conversation.session import Entry, EntryKind
 from simonides.domain.conversation.turn import Role
 from simonides.domain.scope import Principal, Scope
@@ -49,7 +49,7 @@ def turns(count: int, round_: int) -> list[tuple[Role, str]]:
     return said
 
 
-def imported(strata: Strata, said: list[tuple[Role, str]], round_: int) -> float:
+def imported(strata: Store, said: list[tuple[Role, str]], round_: int) -> float:
     """Return the seconds that one batch takes."""
     drafts = [
         Draft(
@@ -69,7 +69,7 @@ def imported(strata: Strata, said: list[tuple[Role, str]], round_: int) -> float
     return time.perf_counter() - begun
 
 
-def ended(strata: Strata, said: list[tuple[Role, str]], round_: int) -> float:
+def ended(strata: Store, said: list[tuple[Role, str]], round_: int) -> float:
     """Return the seconds that the end of a session takes, its log written before."""
     owner = Scope.of_user("default", f"session-{round_}")
     run = strata._driver.run

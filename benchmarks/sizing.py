@@ -17,7 +17,7 @@ import psycopg
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.store import AsyncStrata
+from simonides.api.store import AsyncStore
 from simonides.domain.scope import Scope
 from simonides.settings import Settings
 
@@ -52,7 +52,7 @@ async def rate(call: Callable[[int], Awaitable[object]], at_once: int = AT_ONCE)
     return done / (time.monotonic() - began)
 
 
-async def measure(strata: AsyncStrata, url: str) -> None:
+async def measure(strata: AsyncStore, url: str) -> None:
     """Load, then ask and write."""
     people = [strata.manager(user=f"u{n}") for n in range(OWNERS)]
     began = time.monotonic()

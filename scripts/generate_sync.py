@@ -65,13 +65,13 @@ FACES = (
     Face("simonides.engine.prompting.triggers:AsyncTriggers", "Triggers", "_triggers"),
     Face("simonides.api.task:AsyncTask", "Task", "_task"),
     Face("simonides.api.session:AsyncSession", "Session", "_session"),
-    Face("simonides.api.manager:AsyncMemoryManager", "MemoryManager", "_manager"),
+    Face("simonides.api.manager:AsyncMemory", "Memory", "_manager"),
     Face("simonides.api.admin:AsyncAdmin", "Admin", "_admin"),
     Face(
-        "simonides.api.store:AsyncStrata",
-        "Strata",
+        "simonides.api.store:AsyncStore",
+        "Store",
         "_strata",
-        base="simonides.api.sync.contexts:StrataContext",
+        base="simonides.api.sync.contexts:StoreContext",
     ),
 )
 """A class that inherits from another one of the table comes after it."""

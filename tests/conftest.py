@@ -15,7 +15,7 @@ from hypothesis import settings as hypothesis_settings
 from typer.testing import CliRunner
 
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.cli.app import app
 from simonides.settings import Settings
 from simonides.storage.encryption.key_ring import new_key
@@ -96,14 +96,14 @@ class World:
     def is_durable(self) -> bool:
         return self.target != IN_MEMORY
 
-    def reopen(self) -> Strata:
+    def reopen(self) -> Store:
         """Close and open again, with cold indexes; a store in memory stays open."""
         if self.is_durable:
             self.strata.close()
             self.strata = self._open()
         return self.strata
 
-    def _open(self) -> Strata:
+    def _open(self) -> Store:
         made = assemble(
             self.target,
             settings=self._settings,
@@ -112,7 +112,7 @@ class World:
             ids=self._ids,
             alarm=self.clock,
         )
-        return Strata(made)
+        return Store(made)
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ import tempfile
 os.environ.setdefault("MEM0_TELEMETRY", "False")
 os.environ.setdefault("OPENAI_API_KEY", "never-asked")
 
-from mem0 import Memory
+from mem0 import Record
 from mem0.configs.base import MemoryConfig
 from workload import arguments, compare
 
@@ -49,7 +49,7 @@ def main() -> None:
             vector_store={"provider": "qdrant", "config": qdrant},
             history_db_path=f"{folder}/history.db",
         )
-        memory = Memory(config)
+        memory = Record(config)
         memory.embedding_model = embedder
 
         def put(user: str, text: str) -> None:

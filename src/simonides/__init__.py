@@ -91,17 +91,17 @@ from simonides.domain.memory import (
     Draft,
     Importance,
     Kind,
-    Memory,
+    Record,
     Origin,
     Status,
     Triple,
 )
 from simonides.domain.operations.backup import BackupReport, RestoredStore
 from simonides.domain.operations.dream import (
-    Dream,
-    DreamItem,
-    DreamStatus,
-    DreamStep,
+    Consolidation,
+    ConsolidationItem,
+    ConsolidationStatus,
+    ConsolidationStep,
 )
 from simonides.domain.operations.gc import GcReport
 from simonides.domain.operations.hygiene_scan import HygieneReport
@@ -117,7 +117,7 @@ from simonides.domain.policy.ceilings import (
 from simonides.domain.policy.hygiene import Action
 from simonides.domain.policy.working import (
     Constraint,
-    Message,
+    ConversationMessage,
     Pressure,
     Talk,
 )
@@ -155,18 +155,18 @@ from simonides.domain.writing.finding import (
 if TYPE_CHECKING:
     from simonides.api import (
         AsyncAdmin,
-        AsyncMemoryManager,
+        AsyncMemory,
         AsyncSession,
         AsyncTask,
         AsyncTriggers,
         TriggerMode,
     )
-    from simonides.api.store import AsyncStrata
+    from simonides.api.store import AsyncStore
     from simonides.api.sync import (
         Admin,
-        MemoryManager,
+        Memory,
         Session,
-        Strata,
+        Store,
         Task,
         Triggers,
     )
@@ -192,9 +192,9 @@ if TYPE_CHECKING:
 _LAZY = {
     "Admin": "simonides.api.sync",
     "AsyncAdmin": "simonides.api",
-    "AsyncMemoryManager": "simonides.api",
+    "AsyncMemory": "simonides.api",
     "AsyncSession": "simonides.api",
-    "AsyncStrata": "simonides.api.store",
+    "AsyncStore": "simonides.api.store",
     "AsyncTask": "simonides.api",
     "AsyncTriggers": "simonides.api",
     "AuditProblem": "simonides.engine.core.audit_chain",
@@ -202,12 +202,12 @@ _LAZY = {
     "FolderSource": "simonides.providers.knowledge.folder",
     "FunctionClassifier": "simonides.providers.classifiers",
     "HttpSource": "simonides.providers.knowledge.http_search",
-    "MemoryManager": "simonides.api.sync",
+    "Memory": "simonides.api.sync",
     "ModelClassifier": "simonides.providers.classifiers",
     "PresidioFinder": "simonides.providers.presidio",
     "Session": "simonides.api.sync",
     "Settings": "simonides.settings",
-    "Strata": "simonides.api.sync",
+    "Store": "simonides.api.sync",
     "Task": "simonides.api.sync",
     "TriggerMode": "simonides.api",
     "Triggers": "simonides.api.sync",
@@ -230,7 +230,7 @@ def open(
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
     tokens: TokenCounter | Callable[[str], int] | None = None,
-) -> Strata:
+) -> Store:
     """Open a simonides for callers without an event loop.
 
     Args:
@@ -263,7 +263,7 @@ def open(
         StoreError: If the store cannot be opened.
     """
     from simonides.api.open.assemble import assemble
-    from simonides.api.sync import Strata
+    from simonides.api.sync import Store
 
     made = assemble(
         target,
@@ -280,7 +280,7 @@ def open(
         key_vault=key_vault,
         tokens=tokens,
     )
-    return Strata(made)
+    return Store(made)
 
 
 def aopen(
@@ -297,7 +297,7 @@ def aopen(
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
     tokens: TokenCounter | Callable[[str], int] | None = None,
-) -> AsyncStrata:
+) -> AsyncStore:
     """Open a simonides for an event loop: ``async with simonides.aopen("memory.db") as strata``.
 
     The arguments and errors are those of :func:`open`.
@@ -333,9 +333,9 @@ __all__ = [
     "Admin",
     "Ageing",
     "AsyncAdmin",
-    "AsyncMemoryManager",
+    "AsyncMemory",
     "AsyncSession",
-    "AsyncStrata",
+    "AsyncStore",
     "AsyncTask",
     "AsyncTriggers",
     "AuditProblem",
@@ -355,10 +355,10 @@ __all__ = [
     "Digest",
     "DigestItem",
     "Draft",
-    "Dream",
-    "DreamItem",
-    "DreamStatus",
-    "DreamStep",
+    "Consolidation",
+    "ConsolidationItem",
+    "ConsolidationStatus",
+    "ConsolidationStep",
     "DryRun",
     "EndedBy",
     "Entry",
@@ -394,9 +394,9 @@ __all__ = [
     "Limits",
     "LoggedEntry",
     "Made",
+    "Record",
     "Memory",
-    "MemoryManager",
-    "Message",
+    "ConversationMessage",
     "MissingExtra",
     "ModelClassifier",
     "ModelError",
@@ -457,7 +457,7 @@ __all__ = [
     "StoreReadOnly",
     "StoreScan",
     "StoreUnavailable",
-    "Strata",
+    "Store",
     "SyncReport",
     "SyncStatus",
     "Talk",

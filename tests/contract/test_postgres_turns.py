@@ -310,7 +310,7 @@ def test_the_verbs_answer_the_same_though_another_process_wrote_between(url):
         again = here.remember("I live in Porto", key="home")
         same = here.remember("I like tea")
 
-        assert again.memory.version == 2
+        assert again.record.version == 2
         assert same.kind != "created"
         assert sorted(m.content for m in there.list()) == [
             "I like jazz",

@@ -42,7 +42,7 @@ class Life:
                 quote=f"{self.word('quote')} is blue",
                 idempotency_key=self.word("fact"),
             )
-            stored.append(outcome.memory)
+            stored.append(outcome.record)
         keyed = [memory for memory in stored if memory.key]
         for memory in keyed[:2]:
             manager.correct(memory.key, f"It is {self.word('text')}{self.padding()}")
@@ -50,7 +50,7 @@ class Life:
         insight = Draft(f"All is {self.word('text')}", parents=(stored[0].id,))
         manager.remember_many([insight])
         if org:
-            shared = manager.remember(f"Known to all: {self.word('text')}").memory
+            shared = manager.remember(f"Known to all: {self.word('text')}").record
             manager.promote(shared.id, "org")
         for said in (f"I live in {self.word('talk').capitalize()}.", "Be concise."):
             self.turns.append(said)

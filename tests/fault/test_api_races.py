@@ -19,7 +19,7 @@ with simonides.open(path) as strata:
     memory = strata.manager(user="ana")
     for n in range(count):
         outcome = memory.remember(f"{name} says {n}", key="color", category="preference")
-        print(outcome.memory.id, flush=True)
+        print(outcome.record.id, flush=True)
 """
 
 
@@ -47,8 +47,8 @@ def test_a_hundred_threads_writing_one_key_leave_one_active_memory(tmp_path: Pat
             try:
                 for n in range(EACH):
                     outcome = memory.remember(f"{name} says {n}", key="color")
-                    assert outcome.memory
-                    acknowledged.append(outcome.memory.id)
+                    assert outcome.record
+                    acknowledged.append(outcome.record.id)
             except simonides.SimonidesError as error:
                 failures.append(error)
 

@@ -26,7 +26,7 @@ def looked_at(path, ring):
     with simonides.open(path, key_ring=ring) as strata:
         memory = strata.manager(user="ana")
         listed = {one.id: one.to_dict() for one in memory.list()}
-        hits = [(hit.memory.to_dict(), hit.score) for hit in memory.recall(QUERY, limit=8)]
+        hits = [(hit.record.to_dict(), hit.score) for hit in memory.recall(QUERY, limit=8)]
         past = [one.to_dict() for one in memory.history("region")]
         return listed, hits, past
 

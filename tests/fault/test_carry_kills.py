@@ -8,7 +8,7 @@ import pytest
 from killing import Child
 
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.errors import CarryRefused
 from simonides.domain.memory import Draft
 from simonides.engine.core.audit_chain import verify
@@ -33,7 +33,7 @@ KILLS = 5
 
 def opened(target):
     made = assemble(target, settings=PLAIN, inline=True, clock=ManualClock(), ids=CountingIds())
-    return Strata(made)
+    return Store(made)
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +186,7 @@ def test_another_process_notices_that_the_store_went_back(lived, tmp_path):
 
     def work(say):
         store = SqliteStore.open(path)
-        with Strata(assemble(path, settings=PLAIN, inline=True)) as strata:
+        with Store(assemble(path, settings=PLAIN, inline=True)) as strata:
             memory = strata.manager(user="alice")
             say(len(memory.list(limit=1000)))
             os.read(waiting, 1)
@@ -197,7 +197,7 @@ def test_another_process_notices_that_the_store_went_back(lived, tmp_path):
 
     child = Child(work)
     assert child.hear(1) == [str(MEMORIES + 1)]
-    with Strata(assemble(path, settings=PLAIN, inline=True)) as strata:
+    with Store(assemble(path, settings=PLAIN, inline=True)) as strata:
         strata.restore_backup(lived / "b.db")
         os.write(go, b"x")
 

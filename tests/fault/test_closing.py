@@ -10,7 +10,7 @@ from killing import Child
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.errors import StoreUnavailable
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.settings import Settings
@@ -28,7 +28,7 @@ def target(request, tmp_path):
 
 
 def opened(target):
-    return Strata(assemble(target, inline=True, settings=Settings(embedder="none")))
+    return Store(assemble(target, inline=True, settings=Settings(embedder="none")))
 
 
 def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(target):
@@ -154,7 +154,7 @@ def test_a_child_forked_while_others_call_waits_for_none_of_its_parents_threads(
     os.waitpid(child.pid, 0)
     child.said.close()
     # The parent is woken by its own calls, as before.
-    assert [hit.memory.content for hit in memory.recall("drink")] == ["Prefers tea"]
+    assert [hit.record.content for hit in memory.recall("drink")] == ["Prefers tea"]
     go_on.set()
     turning.join(WAIT_S)
     strata.close()

@@ -8,7 +8,7 @@ from killing import Child
 
 from simonides import Draft
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.codecs.memory import status_of
 from simonides.domain.scope import Scope
 from simonides.engine.maintenance import gc as collecting
@@ -26,11 +26,11 @@ TOOL = {"source": "tool_verified", "category": "tool_result"}
 FACT = {"source": "tool_verified", "category": "entity_fact"}
 
 
-def opened(target, days, leases=0) -> Strata:
+def opened(target, days, leases=0) -> Store:
     clock = ManualClock()
     clock.advance(days=days, us=leases * LEASE_US)
     settings = Settings(embedder="none", synchronous="normal")
-    return Strata(assemble(target, inline=True, settings=settings, clock=clock))
+    return Store(assemble(target, inline=True, settings=settings, clock=clock))
 
 
 def fill(target) -> None:

@@ -10,7 +10,7 @@ from erasing import Life, found_in, rows_of
 
 from simonides import ErasureState
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.conversation.session import Observation
 from simonides.domain.governance.erasure import Look
@@ -46,7 +46,7 @@ def opened(tmp_path, clock):
             ids=CountingIds(),
             alarm=clock,
         )
-        made.append(Strata(strata))
+        made.append(Store(strata))
         return made[-1]
 
     yield make

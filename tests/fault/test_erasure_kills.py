@@ -10,7 +10,7 @@ from killing import Child
 
 from simonides import ErasureState
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.scope import Scope
 from simonides.settings import Settings
 from simonides.storage.sqlite import writes as sqlite_change
@@ -26,7 +26,7 @@ STEP_S = 5e-3
 
 def opened(path):
     settings = Settings(reindex="manual", synchronous="normal")
-    return Strata(assemble(path, inline=True, settings=settings))
+    return Store(assemble(path, inline=True, settings=settings))
 
 
 def die(*_, **__):

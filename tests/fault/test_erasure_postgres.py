@@ -6,7 +6,7 @@ from erasing import Life, rows_of
 
 from simonides import ErasureState
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.settings import Settings
 
@@ -14,7 +14,7 @@ from simonides.settings import Settings
 @pytest.fixture
 def strata(postgres, database):
     url = postgres.url("simonides_app", database)
-    with Strata(assemble(url, inline=True, settings=Settings(reindex="manual"))) as opened:
+    with Store(assemble(url, inline=True, settings=Settings(reindex="manual"))) as opened:
         yield opened
 
 

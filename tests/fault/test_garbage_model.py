@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from simonides.api import AsyncMemoryManager
+from simonides.api import AsyncMemory
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.conversation.session import Entry, EntryKind
 from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
@@ -149,9 +149,9 @@ class Raving(ScriptedModel):
         return await super().complete_json(**question)
 
 
-def opened(model: Any, policy: Path, target: str | Path = IN_MEMORY) -> tuple[Strata, ManualClock]:
+def opened(model: Any, policy: Path, target: str | Path = IN_MEMORY) -> tuple[Store, ManualClock]:
     clock = ManualClock()
-    strata = Strata(
+    strata = Store(
         assemble(
             target,
             settings=Settings(policy=policy),
@@ -168,11 +168,11 @@ def opened(model: Any, policy: Path, target: str | Path = IN_MEMORY) -> tuple[St
 class Life:
     """A user whose sessions a model reads, judges, reconciles, sums up and dreams about."""
 
-    def __init__(self, strata: Strata, clock: ManualClock, run: Callable[..., Any]) -> None:
+    def __init__(self, strata: Store, clock: ManualClock, run: Callable[..., Any]) -> None:
         self.strata, self.clock, self.run = strata, clock, run
         self.runtime = strata.runtime
         self.principal = strata.manager(user="ana", session="s").principal
-        self.ana = AsyncMemoryManager(self.runtime, self.principal)
+        self.ana = AsyncMemory(self.runtime, self.principal)
         self.policy = self.runtime.policies.policy_for(self.principal.home.org)
         self.log = SessionLog(self.runtime, self.principal.home.owner, "s")
         self.said: list[str] = []

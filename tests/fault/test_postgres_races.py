@@ -71,4 +71,4 @@ def test_owners_of_two_processes_see_each_others_writes_at_once(url):
         for number in range(20):
             one.manager(user="ana").remember(f"Number {number}", key="number")
             (hit,) = other.manager(user="ana").recall("number", limit=5)
-            assert hit.memory.content == f"Number {number}"
+            assert hit.record.content == f"Number {number}"

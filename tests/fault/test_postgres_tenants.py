@@ -68,7 +68,7 @@ class Person:
     async def settle_in(self):
         for key, text in (("colour", "My zebra is"), (None, "In my drawer a zebra of")):
             told = await self.manager.remember(f"{text} {self.mark}", key=key, tags=["zebra"])
-            self.ids.append(told.memory.id)
+            self.ids.append(told.record.id)
         self.before = plain([await self.manager.get(id) for id in self.ids])
 
 

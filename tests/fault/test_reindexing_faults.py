@@ -11,8 +11,8 @@ from killing import Child
 from embedders import HashedEmbedder
 from simonides import Draft
 from simonides.api.open.assemble import assemble
-from simonides.api.store import AsyncStrata
-from simonides.api.sync import Strata
+from simonides.api.store import AsyncStore
+from simonides.api.sync import Store
 from simonides.engine.maintenance import reindex as reindexing
 from simonides.engine.maintenance.reindex_worker import PAUSE_S, START_S, ReindexWorker
 from simonides.settings import Settings
@@ -24,7 +24,7 @@ KILLS = 12
 STEP_S = 400e-6
 
 
-def make(target: str | Path, embedder, **more) -> AsyncStrata:
+def make(target: str | Path, embedder, **more) -> AsyncStore:
     settings = Settings(reindex="manual", synchronous="normal")
     return assemble(target, **{"inline": True, "settings": settings, "embedder": embedder} | more)
 
@@ -38,20 +38,20 @@ def new() -> HashedEmbedder:
 
 
 def fill(target: str | Path) -> None:
-    with Strata(make(target, old())) as strata:
+    with Store(make(target, old())) as strata:
         drafts = [Draft(f"boat {n} lies in the harbour", key=f"boat_{n}") for n in range(COUNT)]
         strata.manager(user="ana").remember_many(drafts)
 
 
-def all_rows(strata: Strata):
+def all_rows(strata: Store):
     store = strata.runtime.store
     (owner,) = strata._driver.run(store.owners())
     return strata._driver.run(store.rows(owner, limit=COUNT + 1))
 
 
-def answers(strata: Strata):
+def answers(strata: Store):
     found = strata.manager(user="ana").recall("boat 17 in the harbour", limit=20)
-    return [(hit.memory.content, hit.score) for hit in found]
+    return [(hit.record.content, hit.score) for hit in found]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -69,15 +69,15 @@ def target(request, tmp_path):
 def test_killed_at_any_point_it_is_gone_on_with(target, monkeypatch):
     monkeypatch.setattr(reindexing, "PAGE_ROWS", BATCH)
     fill(target)
-    with Strata(make(target, old())) as strata:
+    with Store(make(target, old())) as strata:
         before = {row.id: row.entry for row in all_rows(strata)}
-    with Strata(make(":memory:", new())) as reference:
+    with Store(make(":memory:", new())) as reference:
         drafts = [Draft(f"boat {n} lies in the harbour", key=f"boat_{n}") for n in range(COUNT)]
         reference.manager(user="ana").remember_many(drafts)
         right = answers(reference)
 
     def work(say):
-        with Strata(make(target, new())) as strata:
+        with Store(make(target, new())) as strata:
             strata.reindex(progress=lambda report: say(report.rows))
 
     done = 0
@@ -87,7 +87,7 @@ def test_killed_at_any_point_it_is_gone_on_with(target, monkeypatch):
         threading.Event().wait(turn * STEP_S)
         child.kill()
 
-        with Strata(make(target, new())) as strata:
+        with Store(make(target, new())) as strata:
             made = strata.runtime.indexes.indexer.is_current
             rows = all_rows(strata)
             assert [row.id for row in rows] == [*before]
@@ -97,7 +97,7 @@ def test_killed_at_any_point_it_is_gone_on_with(target, monkeypatch):
             assert now >= done
             done = now
             assert answers(strata) == right
-    with Strata(make(target, new())) as strata:
+    with Store(make(target, new())) as strata:
         report = strata.reindex()
         assert report.ok
         assert report.remade == COUNT - done
@@ -110,7 +110,7 @@ def test_two_at_once_do_no_harm(target, monkeypatch):
     reports = []
 
     def work():
-        with Strata(make(target, new())) as strata:
+        with Store(make(target, new())) as strata:
             reports.append(strata.reindex())
 
     threads = [threading.Thread(target=work) for _ in range(2)]
@@ -121,7 +121,7 @@ def test_two_at_once_do_no_harm(target, monkeypatch):
 
     assert sum(report.remade for report in reports) == COUNT
     assert all(report.ok for report in reports)
-    with Strata(make(target, new())) as strata:
+    with Store(make(target, new())) as strata:
         assert strata.reindex().remade == 0
 
 
@@ -164,7 +164,7 @@ def test_on_an_event_loop_it_goes_on_beside_others_and_ends_with_the_store(targe
         return strata.runtime.part(ReindexWorker).problems
 
     assert asyncio.run(live()) == ()
-    with Strata(make(target, new())) as strata:
+    with Store(make(target, new())) as strata:
         assert not any(map(strata.runtime.indexes.indexer.is_current, entries(strata)))
 
 
@@ -189,14 +189,14 @@ def test_on_an_event_loop_all_is_made_anew(target):
             assert (await ana.status())["stale_entries"] == 0
 
     asyncio.run(live())
-    with Strata(make(target, new())) as strata:
+    with Store(make(target, new())) as strata:
         assert all(map(strata.runtime.indexes.indexer.is_current, entries(strata)))
 
 
 def test_without_an_event_loop_closing_waits_for_the_batch_under_way(target):
     fill(target)
     clock, embedder = ManualClock(), Gated()
-    strata = Strata(patient(target, embedder, clock, inline=True))
+    strata = Store(patient(target, embedder, clock, inline=True))
     answers(strata)
     embedder.is_gated = True
     alarm = threading.Thread(target=lambda: clock.advance(seconds=START_S))
@@ -209,14 +209,14 @@ def test_without_an_event_loop_closing_waits_for_the_batch_under_way(target):
     closing.join()
     alarm.join()
 
-    with Strata(make(target, new())) as again:
+    with Store(make(target, new())) as again:
         made = sum(map(again.runtime.indexes.indexer.is_current, entries(again)))
         assert made in (0, 64), "all of a batch or none"
     problems = strata.runtime.part(ReindexWorker).problems
     assert problems in ((), ("reindexing:StoreUnavailable",))
 
 
-def entries(strata: Strata):
+def entries(strata: Store):
     return [row.entry for row in all_rows(strata)]
 
 

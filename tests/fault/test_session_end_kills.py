@@ -8,7 +8,7 @@ import pytest
 from killing import Child
 
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.conversation.session import EndStep, Entry, EntryKind
 from simonides.domain.conversation.turn import Role
 from simonides.domain.scope import Principal, Scope
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system doe
 
 def opened(target):
     settings = Settings(embedder="none", synchronous="normal")
-    return Strata(assemble(target, inline=True, settings=settings, clock=ManualClock()))
+    return Store(assemble(target, inline=True, settings=settings, clock=ManualClock()))
 
 
 def talk(target, owner=ANA):

@@ -87,7 +87,7 @@ class Life:
         versions = memory.history(KEYED)
         assert [one.version for one in versions] == list(range(1, len(versions) + 1))
         found = memory.recall("Where do we deploy?", limit=1)
-        assert "We deploy" in found[0].memory.content
+        assert "We deploy" in found[0].record.content
 
 
 def lived(path, disk, fault, at):

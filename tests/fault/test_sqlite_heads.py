@@ -175,5 +175,5 @@ def test_a_recall_asks_the_file_nothing_while_nobody_writes(database):
         asked = []
         reader.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: asked.append(event["sql"]))
 
-        assert [hit.memory.content for hit in memory.recall("tea")] == ["Ana drinks green tea."]
+        assert [hit.record.content for hit in memory.recall("tea")] == ["Ana drinks green tea."]
         assert not asked

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import simonides
-from simonides import Draft, StoreError, Strata
+from simonides import Draft, StoreError, Store
 from simonides.settings import Settings
 from simonides.testing.fault_proxy import FaultProxy, Faults
 
@@ -32,12 +32,12 @@ def url(proxy: Any, database: str) -> str:
     return f"postgresql://simonides_app@{proxy.host}:{proxy.port}/{database}?sslmode=disable"
 
 
-def replica(path: Path, url: str) -> Strata:
+def replica(path: Path, url: str) -> Store:
     settings = Settings(call_timeout_s=1.0, busy_timeout_s=1.0)
     return simonides.open(path, mode="synced", remote=url, settings=settings)
 
 
-def contents(strata: Strata) -> set[str]:
+def contents(strata: Store) -> set[str]:
     return {memory.content for memory in strata.manager(user="alice").list(limit=1000)}
 
 
@@ -80,7 +80,7 @@ def test_a_remote_that_goes_away_in_the_middle_costs_nothing_but_time(
         with pytest.raises(StoreError):
             laptop.sync()
         memory.correct("drink", "Prefers milk")  # every other verb goes on
-        assert memory.recall("drink", filter={"key": "drink"})[0].memory.content == "Prefers milk"
+        assert memory.recall("drink", filter={"key": "drink"})[0].record.content == "Prefers milk"
         proxy.heal()
 
         laptop.sync()

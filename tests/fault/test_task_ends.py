@@ -8,14 +8,14 @@ import pytest
 
 from simonides import (
     InvalidInput,
-    MemoryManager,
+    Memory,
     StoreUnavailable,
     Task,
     TaskPhase,
     TaskReport,
 )
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 
@@ -52,7 +52,7 @@ class Breaking:
         return called
 
 
-def begun(strata: Strata) -> MemoryManager:
+def begun(strata: Store) -> Memory:
     ana = strata.manager(user="ana")
     task = ana.task("Upgrade", ["a"], name="up")
     task.start()
@@ -63,7 +63,7 @@ def begun(strata: Strata) -> MemoryManager:
     return ana
 
 
-def ended(ana: MemoryManager) -> TaskReport:
+def ended(ana: Memory) -> TaskReport:
     """End it as a new process would."""
     task = ana.task(name="up", resume=True)
     task.start()
@@ -81,7 +81,7 @@ def test_an_end_that_breaks_anywhere_is_done_once(
         ":memory:", settings=Settings(embedder="none"), inline=True, clock=clock,
         ids=CountingIds(),
     )  # fmt: skip
-    with Strata(made) as strata:
+    with Store(made) as strata:
         ana, runtime = begun(strata), strata.runtime
         how = Gone if error == "process" else (lambda: StoreUnavailable("here", "gone"))
         breaking = Breaking(place, after=after, error=how)
@@ -116,7 +116,7 @@ def test_giving_up_that_breaks_anywhere_leaves_nothing_behind(
     place: int, monkeypatch: pytest.MonkeyPatch, *, after: bool
 ) -> None:
     with memory_only() as strata:
-        ana, runtime = begun(strata).session("one").memory, strata.runtime
+        ana, runtime = begun(strata).session("one").record, strata.runtime
         strata.manager(user="ana").task(name="up", resume=True).__enter__().abandon()
         task = ana.task("Upgrade", name="up")
         task.start()
@@ -134,7 +134,7 @@ def test_giving_up_that_breaks_anywhere_leaves_nothing_behind(
         strata.manager(user="ana").task("Upgrade", name="up").start()
 
 
-def broken_off(strata: Strata, monkeypatch: pytest.MonkeyPatch) -> Task:
+def broken_off(strata: Store, monkeypatch: pytest.MonkeyPatch) -> Task:
     """Return a task whose end wrote what it leaves and came no further."""
     begun(strata)
     task = strata.manager(user="ana").task(name="up", resume=True)
@@ -194,18 +194,18 @@ def test_what_is_told_after_the_learning_is_not_part_of_it(monkeypatch: pytest.M
         assert len(ana.list()) == 3
 
 
-def memory_only() -> Strata:
+def memory_only() -> Store:
     made = assemble(
         ":memory:", settings=Settings(embedder="none"), inline=True, clock=ManualClock()
     )
-    return Strata(made)
+    return Store(made)
 
 
 def test_a_broken_end_is_called_again_on_the_same_task(monkeypatch: pytest.MonkeyPatch) -> None:
     made = assemble(
         ":memory:", settings=Settings(embedder="none"), inline=True, clock=ManualClock()
     )
-    with Strata(made) as strata:
+    with Store(made) as strata:
         ana = strata.manager(user="ana")
         task = ana.task("Upgrade", name="up")
         task.start()

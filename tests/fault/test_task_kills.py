@@ -9,7 +9,7 @@ from killing import Child
 
 from simonides import InvalidInput
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.settings import Settings
 
 HOSTS = 5
@@ -20,9 +20,9 @@ WAITS_S = (0.0, 1e-3, 3e-3, 6e-3, 12e-3)
 """How long after that."""
 
 
-def opened(target) -> Strata:
+def opened(target) -> Store:
     settings = Settings(embedder="none", synchronous="normal")
-    return Strata(assemble(target, inline=True, settings=settings))
+    return Store(assemble(target, inline=True, settings=settings))
 
 
 def work(target, say) -> None:

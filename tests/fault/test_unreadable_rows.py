@@ -23,9 +23,9 @@ def lived(path, edit):
     """Damage the last version of a memory; return its id and that of its first version."""
     with simonides.open(path) as strata:
         ana = strata.manager(user="ana")
-        first = ana.remember("The door code is 4711", key="door").memory.id
+        first = ana.remember("The door code is 4711", key="door").record.id
         ana.remember("Tea is green", key="tea")
-        last = ana.correct("door", "The door code is 0815").memory.id
+        last = ana.correct("door", "The door code is 0815").record.id
         strata.manager(user="bob").remember("Bob rows")
         strata.admin(by="root").grant("boss", "admin")
     edited(path, f"{edit} WHERE id = '{last}'")
@@ -91,7 +91,7 @@ def test_a_damaged_memory_is_forgotten_with_its_chain(path, edit, unreadable, by
         assert outcome.reasons == expected
         assert [one.content for one in ana.list()] == ["Tea is green"]
         assert strata.verify_audit().ok
-        assert ana.remember("The door code is 1234", key="door").memory
+        assert ana.remember("The door code is 1234", key="door").record
 
 
 def test_what_is_not_named_keeps_what_is_damaged(path):
@@ -150,8 +150,8 @@ def test_nothing_was_meant_but_for_what_cannot_be_read(path):
 def test_what_was_tampered_with_refuses_a_forgetting_whole(path):
     settings = Settings(keys=new_key("one"))
     with simonides.open(path, settings=settings) as strata:
-        last = strata.manager(user="ana").remember("The door code is 0815", key="door").memory.id
-        tea = strata.manager(user="ana").remember("Tea is green", key="tea").memory.id
+        last = strata.manager(user="ana").remember("The door code is 0815", key="door").record.id
+        tea = strata.manager(user="ana").remember("Tea is green", key="tea").record.id
     edited(path, f"{BODY} WHERE id = '{last}'")
     with simonides.open(path, settings=settings) as strata:
         ana = strata.manager(user="ana")

@@ -80,9 +80,9 @@ def day(simonides: Any, export_to: str) -> dict[str, Any]:
         memory.capture(f"My name is {name} and I live in {city}.", speaker=name)
         memory.capture(f"Never suggest {word('brand')} to me.")
         memory.recall(f"which {colour}?", limit=3)
-        found["recalled"] = [hit.memory.id == first.memory.id for hit in memory.recall(colour)][:1]
+        found["recalled"] = [hit.record.id == first.record.id for hit in memory.recall(colour)][:1]
         digest = memory.digest(f"{colour} {city}")
-        memory.verify(f"[{first.memory.id}]", digest.receipt)
+        memory.verify(f"[{first.record.id}]", digest.receipt)
         memory.replay(digest.receipt)
         memory.push(city)
         memory.search_memory(name)
@@ -93,8 +93,8 @@ def day(simonides: Any, export_to: str) -> dict[str, Any]:
         memory.correct("colour", f"Prefers {word('other')} by now")
         memory.undo(memory.correct("colour", word("third")).events[-1].id)
         memory.confirm(memory.history("colour")[-1].id)
-        memory.explain(first.memory.id, colour)
-        memory.ageing(first.memory.id)
+        memory.explain(first.record.id, colour)
+        memory.ageing(first.record.id)
         memory.to_verify()
         memory.list()
         memory.held()

@@ -8,7 +8,7 @@ import pytest
 
 from simonides import Draft, InvalidInput
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.cli.sessions import import_file
 from simonides.settings import Settings
 from simonides.transfer.transcripts import BATCH
@@ -38,7 +38,7 @@ def test_a_wrong_line_of_a_later_batch_stores_nothing(
     file = tmp_path / "turns.jsonl"
     file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
 
-    with Strata(assemble(":memory:", settings=Settings(), inline=True)) as strata:
+    with Store(assemble(":memory:", settings=Settings(), inline=True)) as strata:
         ana = strata.manager(user="ana")
         with pytest.raises(InvalidInput) as caught:
             import_file(ana, file)
@@ -55,7 +55,7 @@ def test_the_policy_of_the_principal_says_how_long_a_text_may_be(tmp_path: Path)
     file.write_text(json.dumps({"session_id": "s", "text": "x" * 11}), encoding="utf-8")
 
     with (
-        Strata(assemble(":memory:", settings=Settings(policy=policy), inline=True)) as strata,
+        Store(assemble(":memory:", settings=Settings(policy=policy), inline=True)) as strata,
         pytest.raises(InvalidInput, match=r"^line 1: text: "),
     ):
         import_file(strata.manager(user="ana"), file)
@@ -63,7 +63,7 @@ def test_the_policy_of_the_principal_says_how_long_a_text_may_be(tmp_path: Path)
 
 def test_the_error_of_a_batch_names_its_field_once() -> None:
     with (
-        Strata(assemble(":memory:", settings=Settings(), inline=True)) as strata,
+        Store(assemble(":memory:", settings=Settings(), inline=True)) as strata,
         pytest.raises(InvalidInput) as caught,
     ):
         strata.manager(user="ana").remember_many([Draft("Fine"), Draft("")])

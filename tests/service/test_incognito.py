@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import simonides
 from simonides.api.open.assemble import assemble, new_key
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.cli.app import app
 from simonides.settings import Settings
 from simonides.storage.process_caches import DroppingAlarm
@@ -145,7 +145,7 @@ def test_a_backup_directory_of_the_settings_is_not_written_to(tmp_path: Path) ->
     clock = ManualClock()
     settings = Settings(backup_dir=tmp_path / "backups", backup_every_minutes=1)
     hidden = assemble(mode="guest", settings=settings, inline=True, clock=clock, alarm=clock)
-    with Strata(hidden) as strata:
+    with Store(hidden) as strata:
         strata.manager(user="alice").remember("Prefers teal")
         clock.advance(days=1)
 

@@ -68,7 +68,7 @@ class Everything(SemanticMemoryAdapter):
 
     def _found(self, query, user_id, wanted, k):
         hits = self._manager(user_id).recall(query, limit=k, filter=wanted)
-        return [Retrieved(hit.memory.content, user_id, hit.score) for hit in hits]
+        return [Retrieved(hit.record.content, user_id, hit.score) for hit in hits]
 
     def _manager(self, user):
         return self._strata.manager(user=user, org=self._org)

@@ -16,8 +16,8 @@ import pytest
 import simonides
 from simonides import ports, testing
 from simonides.api import sync as blocking
-from simonides.api.store import AsyncStrata
-from simonides.api.sync.contexts import StrataContext
+from simonides.api.store import AsyncStore
+from simonides.api.sync.contexts import StoreContext
 
 HEAVY = (
     "pydantic",
@@ -231,12 +231,12 @@ def test_each_async_class_has_its_blocking_one() -> None:
 
 
 def test_what_is_written_by_hand_takes_what_the_async_class_takes() -> None:
-    here = {n: v for n, v in vars(StrataContext).items() if not n.startswith("_")}
+    here = {n: v for n, v in vars(StoreContext).items() if not n.startswith("_")}
 
     for name, method in here.items():
-        assert inspect.signature(method) == inspect.signature(getattr(AsyncStrata, name)), name
-    assert {"__enter__", "__exit__"} <= set(vars(StrataContext))
-    assert {"__aenter__", "__aexit__"} <= set(vars(AsyncStrata))
+        assert inspect.signature(method) == inspect.signature(getattr(AsyncStore, name)), name
+    assert {"__enter__", "__exit__"} <= set(vars(StoreContext))
+    assert {"__aenter__", "__aexit__"} <= set(vars(AsyncStore))
 
 
 def test_the_types_of_the_blocking_face_are_there() -> None:

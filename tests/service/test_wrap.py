@@ -32,7 +32,7 @@ from wrapping import (
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.integrations.wrap import memory_of
 from simonides.testing.model_server import (
     ModelServer,
@@ -49,13 +49,13 @@ def face(request: pytest.FixtureRequest) -> Face:
 
 
 @pytest.fixture
-def strata(tmp_path: Path) -> Iterator[Strata]:
+def strata(tmp_path: Path) -> Iterator[Store]:
     with simonides.open(tmp_path / "m.db") as opened:
         yield opened
 
 
 def test_what_the_user_says_is_remembered_and_recalled_as_one_part(
-    face: Face, strata: Strata
+    face: Face, strata: Store
 ) -> None:
     with ModelServer([saying("Hello!"), saying("Ana.")]) as server:
         client = simonides.wrap(face.client(server), user="ana", store=strata)
@@ -76,7 +76,7 @@ def test_what_the_user_says_is_remembered_and_recalled_as_one_part(
 
 
 def test_where_nothing_is_remembered_the_request_is_byte_for_byte_what_it_was(
-    face: Face, strata: Strata
+    face: Face, strata: Store
 ) -> None:
     with ModelServer([saying("Hello!")] * 3) as server:
         face.say(face.client(server), ASKED)
@@ -90,7 +90,7 @@ def test_where_nothing_is_remembered_the_request_is_byte_for_byte_what_it_was(
 
 
 def test_with_the_policys_floor_a_request_about_something_else_is_what_it_was(
-    face: Face, strata: Strata
+    face: Face, strata: Store
 ) -> None:
     strata.manager(user="ana").remember("Ana's dog Rex is afraid of thunder.")
     with ModelServer([saying("Hello!")] * 2) as server:
@@ -103,7 +103,7 @@ def test_with_the_policys_floor_a_request_about_something_else_is_what_it_was(
     assert "Memory digest:" in about_it
 
 
-def test_what_the_caller_handed_over_stays_as_it_was(face: Face, strata: Strata) -> None:
+def test_what_the_caller_handed_over_stays_as_it_was(face: Face, strata: Store) -> None:
     strata.manager(user="ana").remember("Ana", key="nickname", category="preference")
     earlier = {"role": "user", "content": "Hi."}
     conversation = [
@@ -122,7 +122,7 @@ def test_what_the_caller_handed_over_stays_as_it_was(face: Face, strata: Strata)
     assert [part[:14] for part in texts(sent[2])] == ["Memory digest:", ASKED[:14]]
 
 
-def test_two_users_of_one_store_never_mix(face: Face, strata: Strata) -> None:
+def test_two_users_of_one_store_never_mix(face: Face, strata: Store) -> None:
     with ModelServer([saying("Hello!")] * 4) as server:
         ana = simonides.wrap(face.client(server), user="ana", store=strata)
         bob = simonides.wrap(face.client(server), user="bob", store=strata)
@@ -142,7 +142,7 @@ def test_two_users_of_one_store_never_mix(face: Face, strata: Strata) -> None:
     assert facts(strata, "bob") == {"nickname": "Bob"}
 
 
-def test_a_secret_is_not_stored_and_not_told_of(face: Face, strata: Strata) -> None:
+def test_a_secret_is_not_stored_and_not_told_of(face: Face, strata: Store) -> None:
     with ModelServer([saying("Noted.")]) as server:
         client = simonides.wrap(face.client(server), user="ana", store=strata)
         face.say(client, f"Remember that my access key is {SECRET}.")
@@ -154,7 +154,7 @@ def test_a_secret_is_not_stored_and_not_told_of(face: Face, strata: Strata) -> N
     assert SECRET not in str(client.memory.diagnostics)
 
 
-def test_what_the_assistant_says_never_becomes_a_fact(face: Face, strata: Strata) -> None:
+def test_what_the_assistant_says_never_becomes_a_fact(face: Face, strata: Store) -> None:
     with ModelServer([saying("I will call you Bob. Call me Rex.")]) as server:
         client = simonides.wrap(face.client(server), user="ana", store=strata)
         face.say(
@@ -170,7 +170,7 @@ def test_what_the_assistant_says_never_becomes_a_fact(face: Face, strata: Strata
     assert facts(strata) == {}
 
 
-def test_what_was_answered_before_is_not_captured_again(face: Face, strata: Strata) -> None:
+def test_what_was_answered_before_is_not_captured_again(face: Face, strata: Store) -> None:
     with ModelServer([saying("Hello!")]) as server:
         client = simonides.wrap(face.client(server), user="ana", store=strata)
         face.say(
@@ -186,7 +186,7 @@ def test_what_was_answered_before_is_not_captured_again(face: Face, strata: Stra
     assert facts(strata) == {"nickname": "Ana"}
 
 
-def test_a_correction_is_read_against_what_the_user_said_before(face: Face, strata: Strata) -> None:
+def test_a_correction_is_read_against_what_the_user_said_before(face: Face, strata: Store) -> None:
     strata.manager(user="ana").capture("I live in Paris.")
     with ModelServer([saying("Fine.")]) as server:
         client = simonides.wrap(face.client(server), user="ana", store=strata)
@@ -205,7 +205,7 @@ def test_a_correction_is_read_against_what_the_user_said_before(face: Face, stra
 
 @pytest.mark.parametrize("status", [400, 401, 429, 500])
 def test_errors_of_the_provider_pass_through_unchanged(
-    face: Face, strata: Strata, status: int
+    face: Face, strata: Store, status: int
 ) -> None:
     def error_of(client: Any) -> Exception:
         with pytest.raises((openai.APIError, anthropic.APIError)) as caught:
@@ -254,7 +254,7 @@ class Slow(ScriptedModel):
 
 def test_the_caller_never_waits_for_capture(face: Face, tmp_path: Path) -> None:
     model = Slow()
-    with Strata(assemble(str(tmp_path / "m.db"), inline=True, model=model)) as strata:
+    with Store(assemble(str(tmp_path / "m.db"), inline=True, model=model)) as strata:
         with ModelServer([saying("Hello!")]) as server:
             client = simonides.wrap(face.client(server), user="ana", store=strata)
             face.say(client, STATED)
@@ -272,7 +272,7 @@ def test_the_caller_never_waits_for_capture(face: Face, tmp_path: Path) -> None:
 # -- Tools ---------------------------------------------------------------------------------------
 
 
-def test_a_tool_loop_keeps_the_digest_and_captures_once(strata: Strata) -> None:
+def test_a_tool_loop_keeps_the_digest_and_captures_once(strata: Store) -> None:
     strata.manager(user="ana").remember("Ana", key="nickname", category="preference")
     tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
     said: list[Any] = [{"role": "user", "content": "I live in Berlin. What is my name?"}]
@@ -296,7 +296,7 @@ def test_a_tool_loop_keeps_the_digest_and_captures_once(strata: Strata) -> None:
     assert facts(strata) == {"nickname": "Ana", "location": "Berlin"}
 
 
-def test_results_of_tools_stay_first_in_claudes_turn(strata: Strata) -> None:
+def test_results_of_tools_stay_first_in_claudes_turn(strata: Store) -> None:
     strata.manager(user="ana").remember("Ana", key="nickname", category="preference")
     result = {"type": "tool_result", "tool_use_id": "t", "content": "Call me Rex."}
     conversation = [
@@ -317,7 +317,7 @@ def test_results_of_tools_stay_first_in_claudes_turn(strata: Strata) -> None:
     assert facts(strata) == {"nickname": "Ana"}
 
 
-def test_structured_answers_go_by_the_memory_too(strata: Strata) -> None:
+def test_structured_answers_go_by_the_memory_too(strata: Store) -> None:
     from pydantic import BaseModel
 
     class Name(BaseModel):
@@ -342,7 +342,7 @@ def test_structured_answers_go_by_the_memory_too(strata: Strata) -> None:
 
 @pytest.mark.parametrize("make", [openai_client, anthropic_client])
 def test_everything_else_is_the_sdks_own(
-    make: Callable[[ModelServer], Any], strata: Strata
+    make: Callable[[ModelServer], Any], strata: Store
 ) -> None:
     with ModelServer([saying("Hello!")] * 6) as server:
         bare = make(server)
@@ -370,7 +370,7 @@ def test_everything_else_is_the_sdks_own(
     assert client.memory.diagnostics == ()
 
 
-def test_a_client_of_a_derived_class_stays_one(strata: Strata) -> None:
+def test_a_client_of_a_derived_class_stays_one(strata: Store) -> None:
     with ModelServer([saying("Hello!")] * 2) as server:
         bare = openai.AzureOpenAI(
             api_key="k", azure_endpoint=server.root_url, api_version="2026-10-01"
@@ -386,7 +386,7 @@ def test_a_client_of_a_derived_class_stays_one(strata: Strata) -> None:
     assert "Memory digest:" in str(server.received[1].body)
 
 
-def test_the_sdks_own_tool_loop_remembers_what_the_user_said_once(strata: Strata) -> None:
+def test_the_sdks_own_tool_loop_remembers_what_the_user_said_once(strata: Store) -> None:
     @anthropic.beta_tool
     def look(city: str) -> str:
         """Look at the weather.
@@ -430,7 +430,7 @@ def test_a_policy_without_digests_leaves_requests_as_they_are(tmp_path: Path) ->
     "make", [openai_client, anthropic_client, async_openai_client, async_anthropic_client]
 )
 def test_a_client_with_other_options_remembers_too(
-    make: Callable[[ModelServer], Any], strata: Strata
+    make: Callable[[ModelServer], Any], strata: Store
 ) -> None:
     face = next(face for face in FACES if face.client is make)
     with ModelServer([saying("Hello!")] * 2) as server:
@@ -443,10 +443,10 @@ def test_a_client_with_other_options_remembers_too(
     assert other.timeout == 7
     assert server.received[1].headers["x-mine"] == "1"
     assert "Memory digest:" in str(server.received[1].body)
-    assert other.memory is client.memory
+    assert other.record is client.memory
 
 
-def test_a_message_of_its_own_serves_servers_that_take_texts_only(strata: Strata) -> None:
+def test_a_message_of_its_own_serves_servers_that_take_texts_only(strata: Store) -> None:
     strata.manager(user="ana").remember("Ana", key="nickname", category="preference")
     with ModelServer([saying("Ana.")]) as server:
         client = simonides.wrap(openai_client(server), user="ana", store=strata, place="message")
@@ -458,7 +458,7 @@ def test_a_message_of_its_own_serves_servers_that_take_texts_only(strata: Strata
     assert question == {"role": "user", "content": ASKED}
 
 
-def test_a_text_as_input_and_an_iterator_of_messages_are_read_too(strata: Strata) -> None:
+def test_a_text_as_input_and_an_iterator_of_messages_are_read_too(strata: Store) -> None:
     with ModelServer([saying("Hello!")] * 2) as server:
         client = simonides.wrap(openai_client(server), user="ana", store=strata)
         client.responses.create(model="m", input=STATED)
@@ -470,7 +470,7 @@ def test_a_text_as_input_and_an_iterator_of_messages_are_read_too(strata: Strata
     assert texts(server.received[1].body["messages"][0])[-1] == ASKED
 
 
-def test_a_closed_memory_leaves_a_client_that_works(strata: Strata) -> None:
+def test_a_closed_memory_leaves_a_client_that_works(strata: Store) -> None:
     with ModelServer([saying("Hello!")]) as server:
         client = simonides.wrap(openai_client(server), user="ana", store=strata)
         with client.memory:
@@ -551,15 +551,15 @@ def test_wrap_imports_no_sdk() -> None:
 
 @pytest.mark.parametrize("by", ["user", "admin"])
 def test_what_waits_to_be_captured_does_not_outlive_an_erasure(
-    strata: Strata, monkeypatch: pytest.MonkeyPatch, by: str
+    strata: Store, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
-    may_go_on, capture = threading.Event(), simonides.MemoryManager.capture
+    may_go_on, capture = threading.Event(), simonides.Memory.capture
 
     def late(manager: Any, *said: Any, **named: Any) -> Any:
         assert may_go_on.wait(10)
         return capture(manager, *said, **named)
 
-    monkeypatch.setattr(simonides.MemoryManager, "capture", late)
+    monkeypatch.setattr(simonides.Memory, "capture", late)
     with ModelServer([saying("Hello!")]) as server:
         client = simonides.wrap(openai_client(server), user="ana", store=strata)
         chat_of(client, messages=[{"role": "user", "content": STATED}])

@@ -15,7 +15,7 @@ import pytest
 from wrapping import anthropic_client, async_openai_client, facts, openai_client
 
 import simonides
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.integrations.wrap import memory_of
 from simonides.testing.model_server import ModelServer, saying
 
@@ -23,7 +23,7 @@ FRUIT = ["apple", "banana", "cherry", "damson", "elder", "fig", "grape", "hazel"
 
 
 @pytest.fixture
-def strata(tmp_path: Path) -> Iterator[Strata]:
+def strata(tmp_path: Path) -> Iterator[Store]:
     with simonides.open(tmp_path / "m.db") as opened:
         yield opened
 
@@ -32,7 +32,7 @@ def stated(fruit: str) -> list[Any]:
     return [{"role": "user", "content": f"Remember that locker {fruit} is mine."}]
 
 
-def test_one_client_may_be_used_by_many_threads(strata: Strata) -> None:
+def test_one_client_may_be_used_by_many_threads(strata: Store) -> None:
     with ModelServer(answers=lambda _: saying("Noted.")) as server:
         client = simonides.wrap(openai_client(server), user="ana", store=strata)
         with ThreadPoolExecutor(5) as pool:
@@ -49,7 +49,7 @@ def test_one_client_may_be_used_by_many_threads(strata: Strata) -> None:
     assert client.memory.diagnostics == ()
 
 
-def test_one_client_may_be_used_by_many_tasks(strata: Strata) -> None:
+def test_one_client_may_be_used_by_many_tasks(strata: Store) -> None:
     async def story(server: ModelServer) -> None:
         async with simonides.wrap(async_openai_client(server), user="ana", store=strata) as client:
             await asyncio.gather(
@@ -89,7 +89,7 @@ class Patient:
 def test_a_recall_that_takes_its_time_holds_up_no_event_loop() -> None:
     embedder = Patient()
 
-    async def story(server: ModelServer, strata: Strata) -> None:
+    async def story(server: ModelServer, strata: Store) -> None:
         client = simonides.wrap(async_openai_client(server), user="ana", store=strata)
         embedder.gate.clear()
         embedder.asked.clear()
@@ -114,7 +114,7 @@ def test_a_recall_that_takes_its_time_holds_up_no_event_loop() -> None:
 
 
 def test_what_a_method_of_the_sdk_calls_by_itself_is_the_same_turn(
-    strata: Strata, monkeypatch: pytest.MonkeyPatch
+    strata: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from openai.resources.chat.completions import Completions
 
@@ -129,7 +129,7 @@ def test_what_a_method_of_the_sdk_calls_by_itself_is_the_same_turn(
     assert len(strata.manager(user="ana").receipts()) == 1
 
 
-def test_two_vendors_may_share_one_users_memory(strata: Strata) -> None:
+def test_two_vendors_may_share_one_users_memory(strata: Store) -> None:
     said: Any = [{"role": "user", "content": "Call me Ana."}]
     asked: Any = [{"role": "user", "content": "What is my name?"}]
     with ModelServer([saying("Hello!"), saying("Ana.")]) as server:

@@ -20,7 +20,7 @@ from wrapping import (
 )
 
 import simonides
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.integrations.wrap import memory_of
 from simonides.testing.model_server import ModelServer, saying
 
@@ -28,13 +28,13 @@ LATE = "capture:blocked:erased_since"
 
 
 @pytest.fixture
-def strata(tmp_path: Path) -> Iterator[Strata]:
+def strata(tmp_path: Path) -> Iterator[Store]:
     with simonides.open(tmp_path / "m.db") as opened:
         yield opened
 
 
 @pytest.fixture
-def elsewhere(strata: Strata, tmp_path: Path) -> Iterator[Strata]:
+def elsewhere(strata: Store, tmp_path: Path) -> Iterator[Store]:
     """The same store, as another process has it open."""
     with simonides.open(tmp_path / "m.db") as opened:
         yield opened
@@ -42,13 +42,13 @@ def elsewhere(strata: Strata, tmp_path: Path) -> Iterator[Strata]:
 
 def held_up(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Have captures wait; returns what lets them go on."""
-    may_go_on, capture = threading.Event(), simonides.MemoryManager.capture
+    may_go_on, capture = threading.Event(), simonides.Memory.capture
 
     def late(manager: Any, *said: Any, **named: Any) -> Any:
         assert may_go_on.wait(10)
         return capture(manager, *said, **named)
 
-    monkeypatch.setattr(simonides.MemoryManager, "capture", late)
+    monkeypatch.setattr(simonides.Memory, "capture", late)
     return may_go_on
 
 
@@ -56,8 +56,8 @@ def held_up(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 @pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
 def test_only_what_is_said_after_an_erasure_elsewhere_is_captured(
     face: Face,
-    strata: Strata,
-    elsewhere: Strata,
+    strata: Store,
+    elsewhere: Store,
     monkeypatch: pytest.MonkeyPatch,
     *,
     is_known: bool,
@@ -91,7 +91,7 @@ def test_only_what_is_said_after_an_erasure_elsewhere_is_captured(
     ids=["openai", "anthropic", "anthropic-helper"],
 )
 def test_what_a_stream_was_asked_before_an_erasure_is_not_captured_at_its_end(
-    strata: Strata, elsewhere: Strata, make: Any, begin: Callable[[Any, Any], Any]
+    strata: Store, elsewhere: Store, make: Any, begin: Callable[[Any, Any], Any]
 ) -> None:
     with ModelServer([saying("one two three")]) as server:
         client = simonides.wrap(make(server), user="ana", store=strata)

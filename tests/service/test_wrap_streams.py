@@ -33,7 +33,7 @@ from wrapping import (
 )
 
 import simonides
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.integrations.wrap import memory_of
 from simonides.testing.model_dialects import Said
 from simonides.testing.model_server import ModelServer, Reply, saying
@@ -45,7 +45,7 @@ def face(request: pytest.FixtureRequest) -> Face:
 
 
 @pytest.fixture
-def strata(tmp_path: Path) -> Iterator[Strata]:
+def strata(tmp_path: Path) -> Iterator[Store]:
     with simonides.open(tmp_path / "m.db") as opened:
         yield opened
 
@@ -59,7 +59,7 @@ def gated(text: str = "one two three four") -> tuple[Reply, threading.Event]:
 
 
 @pytest.mark.parametrize("face", SYNC, ids=lambda face: face.name)
-def test_pieces_pass_as_they_come_and_capture_waits_for_the_end(face: Face, strata: Strata) -> None:
+def test_pieces_pass_as_they_come_and_capture_waits_for_the_end(face: Face, strata: Store) -> None:
     reply, gate = gated()
     with ModelServer([reply, reply]) as server:
         gate.set()
@@ -81,7 +81,7 @@ def test_pieces_pass_as_they_come_and_capture_waits_for_the_end(face: Face, stra
 
 
 @pytest.mark.parametrize("face", FACES, ids=lambda face: face.name)
-def test_a_stream_that_was_read_to_its_end_is_captured_once(face: Face, strata: Strata) -> None:
+def test_a_stream_that_was_read_to_its_end_is_captured_once(face: Face, strata: Store) -> None:
     with ModelServer([saying("Hello there!")]) as server:
         client = simonides.wrap(face.client(server), user="ana", store=strata)
         stream = face.say(client, STATED, stream=True)
@@ -99,7 +99,7 @@ def test_a_stream_that_was_read_to_its_end_is_captured_once(face: Face, strata: 
 
 @pytest.mark.parametrize("how", ["closed", "left", "dropped", "flushed"])
 @pytest.mark.parametrize("face", SYNC, ids=lambda face: face.name)
-def test_an_abandoned_stream_is_captured_too(face: Face, strata: Strata, how: str) -> None:
+def test_an_abandoned_stream_is_captured_too(face: Face, strata: Store, how: str) -> None:
     reply, gate = gated()
     with ModelServer([reply]) as server:
         client = simonides.wrap(face.client(server), user="ana", store=strata)
@@ -122,7 +122,7 @@ def test_an_abandoned_stream_is_captured_too(face: Face, strata: Strata, how: st
 
 @pytest.mark.parametrize("make", [async_openai_client, async_anthropic_client])
 def test_an_async_stream_passes_unbuffered_and_may_be_abandoned(
-    make: Callable[[ModelServer], Any], strata: Strata
+    make: Callable[[ModelServer], Any], strata: Store
 ) -> None:
     call = chat_of if make is async_openai_client else message_of
     reply, gate = gated()
@@ -161,7 +161,7 @@ HELPERS = {
 
 
 @pytest.mark.parametrize("helper", HELPERS)
-def test_the_sdks_stream_helpers_remember_once(helper: str, strata: Strata) -> None:
+def test_the_sdks_stream_helpers_remember_once(helper: str, strata: Store) -> None:
     make, stream = HELPERS[helper]
     with ModelServer([saying("Hello there!")] * 2) as server:
         client = simonides.wrap(make(server), user="ana", store=strata)
@@ -175,7 +175,7 @@ def test_the_sdks_stream_helpers_remember_once(helper: str, strata: Strata) -> N
     assert len(strata.manager(user="ana").receipts()) == 2
 
 
-def test_the_async_stream_helper_remembers(strata: Strata) -> None:
+def test_the_async_stream_helper_remembers(strata: Store) -> None:
     async def story(server: ModelServer) -> None:
         client = simonides.wrap(async_anthropic_client(server), user="ana", store=strata)
         said = [{"role": "user", "content": STATED}]

@@ -10,7 +10,7 @@ from typing import Any
 import anthropic
 import openai
 
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.testing.model_server import ModelServer, Received
 
 STATED = "Call me Ana."
@@ -92,7 +92,7 @@ FACES = [
 SYNC = [face for face in FACES if not face.name.startswith("async")]
 
 
-def facts(strata: Strata, user: str = "ana") -> dict[str | None, str]:
+def facts(strata: Store, user: str = "ana") -> dict[str | None, str]:
     return {each.key: each.content for each in strata.manager(user=user).list()}
 
 

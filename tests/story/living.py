@@ -18,10 +18,10 @@ from hypothesis.stateful import (
 )
 from lives import Fact, Shelf
 
-from simonides import Hit, Memory, Outcome, UndoRefused
+from simonides import Hit, Record, Outcome, UndoRefused
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.value import from_us
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.settings import Settings
@@ -82,7 +82,7 @@ class Living(RuleBasedStateMachine):
         self.handed: dict[str, dict[int, tuple[str, datetime | None]]] = {}
         self.buried: set[str] = set()
         self.ticks = 0
-        self.abandoned: list[Strata] = []
+        self.abandoned: list[Store] = []
         self.strata = self.opened()
         for user in ("ana", "bob"):
             self.strata.admin(by="root").grant(user, "org_write", org=self.org)
@@ -90,10 +90,10 @@ class Living(RuleBasedStateMachine):
     def new_target(self, on_disk: bool) -> str:
         return str(Path(self.place.name) / "m.db") if on_disk else IN_MEMORY
 
-    def opened(self) -> Strata:
+    def opened(self) -> Store:
         """Open the store as a process does that begins, and carry out what another one left."""
         given: dict[str, Any] = {"settings": Living.settings, "clock": self.clock, "ids": self.ids}
-        strata = Strata(assemble(self.target, inline=True, **given))
+        strata = Store(assemble(self.target, inline=True, **given))
         strata.deliver_outbox()
         self.managers = {
             "ana": strata.manager(user="ana", org=self.org),
@@ -136,7 +136,7 @@ class Living(RuleBasedStateMachine):
         if self.is_refused(who, key):
             self.tick()
             outcome = self.managers[who].remember(value, key=key, source=source, ttl_days=days)
-            assert (outcome.kind, outcome.memory) == ("blocked", None)
+            assert (outcome.kind, outcome.record) == ("blocked", None)
             return
         before = self.copied(who, key)
         expected = self.shelves[who].told(key, value, source, self.tick(), days)
@@ -144,8 +144,8 @@ class Living(RuleBasedStateMachine):
         self.noted(who, key, outcome, before)
 
         assert outcome.kind == expected
-        assert outcome.memory is not None
-        assert outcome.memory.content == self.shelves[who].facts[key].value
+        assert outcome.record is not None
+        assert outcome.record.content == self.shelves[who].facts[key].value
 
     @precondition(lambda self: self.to_choose_from())
     @rule(pick=PICK, value=VALUES, source=SOURCES)
@@ -176,8 +176,8 @@ class Living(RuleBasedStateMachine):
         if that can be.
         """
         self.done.pop((who, key), None)
-        if outcome.memory is not None:
-            self.shelves[who].facts[key].id = outcome.memory.id
+        if outcome.record is not None:
+            self.shelves[who].facts[key].id = outcome.record.id
         if outcome.kind in ("superseded", "refreshed", "bumped") and before is not None:
             self.done[who, key] = outcome.events[0].id, before
 
@@ -302,7 +302,7 @@ class Living(RuleBasedStateMachine):
             for key in NAMES:
                 scopes = ["task" if level else "user"]
                 hits = manager.recall(key, known_at=believed.at, filter={"key": key}, scopes=scopes)
-                found |= {hit.memory.key: hit.memory.content for hit in hits}
+                found |= {hit.record.key: hit.record.content for hit in hits}
                 self.were_read(believed.place, hits)
             assert found == {
                 key: value
@@ -312,7 +312,7 @@ class Living(RuleBasedStateMachine):
 
     def were_read(self, place: str, hits: Iterable[Hit]) -> None:
         """Take in what a recall returned. It is written at once, as at the end of a process."""
-        read = {hit.memory.id for hit in hits}
+        read = {hit.record.id for hit in hits}
         for fact in self.shelves[place].facts.values():
             fact.read = self.now if fact.id in read else fact.read
         self.run(self.strata.runtime.part(ReadJournal).flush())
@@ -322,7 +322,7 @@ class Living(RuleBasedStateMachine):
         seen = self.shelves[who].standing(self.now)
         return {key: fact for key, fact in seen.items() if not self.is_refused(who, key)}
 
-    def listed(self, place: str) -> tuple[Memory, ...]:
+    def listed(self, place: str) -> tuple[Record, ...]:
         """Return what a scope shows; of the org's, what both users see alike."""
         if place != ORG:
             return self.managers[place].list(scopes=["task" if "/" in place else "user"])

@@ -6,7 +6,7 @@ from embedders import HashedEmbedder
 from simonides import Draft
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.scope import Scope
 from simonides.domain.writing.change import StoredRow
 from simonides.engine.maintenance.reindex_worker import BATCH_ROWS, PAUSE_S, START_S
@@ -24,9 +24,9 @@ class Shared:
         self.target = target
         self.clock = clock or ManualClock()
         self.ids = CountingIds()
-        self.opened: list[Strata] = []
+        self.opened: list[Store] = []
 
-    def open(self, embedder=None, *, settings: Settings | None = None, **more) -> Strata:
+    def open(self, embedder=None, *, settings: Settings | None = None, **more) -> Store:
         made = assemble(
             self.target,
             inline=True,
@@ -36,7 +36,7 @@ class Shared:
             embedder=embedder,
             settings=settings or Settings(**more),
         )
-        self.opened.append(Strata(made))
+        self.opened.append(Store(made))
         return self.opened[-1]
 
     def close(self) -> None:
@@ -50,7 +50,7 @@ class Shared:
             self.clock.advance(seconds=PAUSE_S)
 
 
-def fill(strata: Strata, count: int = BATCH_ROWS * 2 + 10) -> None:
+def fill(strata: Store, count: int = BATCH_ROWS * 2 + 10) -> None:
     colours = ("red", "green", "blue")
     drafts = [
         Draft(
@@ -63,7 +63,7 @@ def fill(strata: Strata, count: int = BATCH_ROWS * 2 + 10) -> None:
     strata.manager(user="ana", org="acme").remember_many(drafts)
 
 
-def fresh(embedder, *, then=None, count: int = BATCH_ROWS * 2 + 10) -> Strata:
+def fresh(embedder, *, then=None, count: int = BATCH_ROWS * 2 + 10) -> Store:
     """A store in memory that has never known another recipe."""
     strata = Shared(IN_MEMORY).open(embedder)
     fill(strata, count)
@@ -72,21 +72,21 @@ def fresh(embedder, *, then=None, count: int = BATCH_ROWS * 2 + 10) -> Strata:
     return strata
 
 
-def answers(strata: Strata, user: str = "ana", **asked):
+def answers(strata: Store, user: str = "ana", **asked):
     """What is recalled, with scores and reasons; ids are a store's own."""
     memory = strata.manager(user=user, org="acme")
     return [
-        [(h.memory.content, h.memory.version, h.score, dict(h.why)) for h in found]
+        [(h.record.content, h.record.version, h.score, dict(h.why)) for h in found]
         for found in (memory.recall(query, limit=8, **asked) for query in QUERIES)
     ]
 
 
-def rows_of(strata: Strata, owner: Scope = ANA) -> tuple[StoredRow, ...]:
+def rows_of(strata: Store, owner: Scope = ANA) -> tuple[StoredRow, ...]:
     store = strata.runtime.store
     return strata._driver.run(store.rows(owner, limit=10_000))
 
 
-def made_by(strata: Strata, by: Strata) -> int:
+def made_by(strata: Store, by: Store) -> int:
     """How many stored entries are of a process's recipe."""
     return sum(by.runtime.indexes.indexer.is_current(row.entry) for row in rows_of(strata))
 

@@ -17,8 +17,8 @@ def guess(world: World, user: str = "ana") -> str:
     outcome = manager.remember(
         "The database in use is Postgres", source="agent_inferred", category="entity_fact"
     )
-    assert outcome.memory is not None
-    return outcome.memory.id
+    assert outcome.record is not None
+    return outcome.record.id
 
 
 def test_every_face_shows_what_is_left_of_an_inference(world: World) -> None:
@@ -28,11 +28,11 @@ def test_every_face_shows_what_is_left_of_an_inference(world: World) -> None:
 
     (hit,) = ana.recall(QUERY)
 
-    assert hit.memory.confidence == pytest.approx(0.5)
+    assert hit.record.confidence == pytest.approx(0.5)
     assert hit.why["confidence"] == pytest.approx(fresh.why["confidence"] - 0.2 * 0.1)
-    assert ana.get(id) == hit.memory
-    assert ana.list() == (hit.memory,)
-    assert [m.confidence for m in ana.history(id)] == [hit.memory.confidence]
+    assert ana.get(id) == hit.record
+    assert ana.list() == (hit.record,)
+    assert [m.confidence for m in ana.history(id)] == [hit.record.confidence]
     assert " 0.50; unverified" in ana.digest(QUERY, floor=0).text
     assert ana.list(filter={"confidence": {"$gt": 0.51}}) == ()
     assert len(ana.list(filter={"confidence": {"$lte": 0.5}})) == 1
@@ -43,12 +43,12 @@ def test_confirming_restores_and_ends_the_decay(world: World) -> None:
     world.clock.advance(days=60)
 
     outcome = ana.confirm(id)
-    assert outcome.memory is not None
-    assert outcome.memory.confidence == 0.6
+    assert outcome.record is not None
+    assert outcome.record.confidence == 0.6
     world.clock.advance(days=60)
 
-    assert ana.recall(QUERY)[0].memory.confidence == 0.6
-    assert not ana.recall(QUERY)[0].memory.needs_verification
+    assert ana.recall(QUERY)[0].record.confidence == 0.6
+    assert not ana.recall(QUERY)[0].record.needs_verification
 
 
 def test_the_past_shows_what_was_left_then_and_receipts_give_it_again(world: World) -> None:
@@ -60,7 +60,7 @@ def test_the_past_shows_what_was_left_then_and_receipts_give_it_again(world: Wor
     ana.confirm(id)
     ana = world.reopen().manager(user="ana")
 
-    assert ana.recall(QUERY, known_at=then)[0].memory.confidence == pytest.approx(0.55)
+    assert ana.recall(QUERY, known_at=then)[0].record.confidence == pytest.approx(0.55)
     again = ana.replay_recall(found.receipt)
     assert again.made is Made.RANKED
     assert [h.to_dict() | {"known_to": None} for h in again] == [
@@ -87,36 +87,36 @@ def test_a_derivation_is_no_surer_than_its_parent_is_by_then(world: World) -> No
         [Draft("Backups need pg_dump", source="tool_verified", parents=(id,))]
     )
 
-    assert outcome.memory is not None
-    assert outcome.memory.confidence == pytest.approx(0.5)
+    assert outcome.record is not None
+    assert outcome.record.confidence == pytest.approx(0.5)
 
 
 def test_past_its_soft_expiry_a_preference_counts_half_and_is_up_for_review(world: World) -> None:
     ana = world.strata.manager(user="ana")
     outcome = ana.remember("Prefers tabs over spaces", key="tabs", category="preference")
-    assert outcome.memory is not None
+    assert outcome.record is not None
     world.clock.advance(days=90, us=-1)
     assert ana.recall("tabs")[0].why["freshness"] == 1.0
 
     world.clock.advance(us=1)
     (hit,) = ana.recall("tabs")
 
-    assert (hit.why["freshness"], hit.memory.status) == (0.5, Status.REVIEW)
+    assert (hit.why["freshness"], hit.record.status) == (0.5, Status.REVIEW)
     assert [m.key for m in ana.list(filter={"status": "review"})] == ["tabs"]
     assert ana.list(filter={"status": "active"}) == ()
 
-    ana.confirm(outcome.memory.id)
+    ana.confirm(outcome.record.id)
     assert ana.recall("tabs")[0].why["freshness"] == 1.0
     world.clock.advance(days=90)
-    assert ana.recall("tabs")[0].memory.status is Status.REVIEW
+    assert ana.recall("tabs")[0].record.status is Status.REVIEW
 
 
 def test_confirming_does_not_move_a_hard_end(world: World) -> None:
     ana = world.strata.manager(user="ana")
     outcome = ana.remember("The build is green", category="tool_result", source="tool_verified")
-    assert outcome.memory is not None
+    assert outcome.record is not None
     world.clock.advance(days=6)
-    ana.confirm(outcome.memory.id)
+    ana.confirm(outcome.record.id)
 
     world.clock.advance(days=1, us=-1)
     assert len(ana.recall("build")) == 1
@@ -134,7 +134,7 @@ def test_what_nobody_reads_is_stale_after_half_a_year(world: World) -> None:
     world.clock.advance(seconds=2)
     (hit,) = ana.recall("Berlin")
 
-    assert (hit.why["freshness"], hit.memory.status) == (0.5, Status.STALE)
+    assert (hit.why["freshness"], hit.record.status) == (0.5, Status.STALE)
     assert "stale?" in hit.warnings
     assert len(ana.list(filter={"status": "stale"})) == 1
 
@@ -150,7 +150,7 @@ def test_what_is_timeless_does_not_age_nor_do_its_corrections(world: World) -> N
     world.clock.advance(days=1_000)
 
     (hit,) = world.reopen().manager(user="ana").recall("born")
-    assert (hit.memory.timeless, hit.why["freshness"]) == (True, 1.0)
+    assert (hit.record.timeless, hit.why["freshness"]) == (True, 1.0)
 
 
 def test_timeless_is_yes_or_no(world: World) -> None:
@@ -163,19 +163,19 @@ def test_timeless_is_yes_or_no(world: World) -> None:
 def test_the_latest_session_summary_of_a_user_does_not_expire(world: World) -> None:
     ana = world.strata.manager(user="ana")
     summary = {"kind": "episodic", "category": "session_summary"}
-    first = ana.remember("Session about the harbour", **summary).memory
+    first = ana.remember("Session about the harbour", **summary).record
     world.clock.advance(days=1)
-    second = ana.remember("Session about the harbour and boats", **summary).memory
+    second = ana.remember("Session about the harbour and boats", **summary).record
     assert first is not None
     assert second is not None
     world.clock.advance(days=300)
 
-    hits = {hit.memory.id: hit for hit in ana.recall("harbour session")}
+    hits = {hit.record.id: hit for hit in ana.recall("harbour session")}
 
     assert hits[second.id].why["freshness"] == 1.0
-    assert hits[second.id].memory.status is Status.ACTIVE
+    assert hits[second.id].record.status is Status.ACTIVE
     assert hits[first.id].why["freshness"] == 0.5
-    assert hits[first.id].memory.status is Status.REVIEW
+    assert hits[first.id].record.status is Status.REVIEW
     seen = {memory.id: memory.status for memory in map(ana.get, hits) if memory is not None}
     assert seen == {first.id: Status.REVIEW, second.id: Status.ACTIVE}
     assert [m.id for m in ana.list(filter={"status": "active"})] == [second.id]
@@ -205,11 +205,11 @@ def test_recall_over_several_owners_ages_each_row_by_itself(world: World) -> Non
     world.clock.advance(days=180)
     ana.remember("Ana's desk in the Berlin office is by the window", category="entity_fact")
 
-    found = {hit.memory.scope.user: hit for hit in ana.recall("Berlin office")}
+    found = {hit.record.scope.user: hit for hit in ana.recall("Berlin office")}
 
-    assert found[None].memory.confidence == pytest.approx(0.3)
+    assert found[None].record.confidence == pytest.approx(0.3)
     assert found[None].why["freshness"] == 0.5
-    assert found["ana"].memory.confidence == 1.0
+    assert found["ana"].record.confidence == 1.0
     assert found["ana"].why["freshness"] == 1.0
 
 
@@ -222,7 +222,7 @@ def test_recall_of_what_does_not_age_is_the_same_a_day_later(
     first = ana.recall("Berlin")
     world.clock.advance(seconds=timedelta(hours=12).total_seconds())
 
-    assert ana.recall("Berlin")[0].memory is first[0].memory
+    assert ana.recall("Berlin")[0].record is first[0].record
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_each_category_has_its_lives(
     draft = Draft(
         "The harbour", category=category, kind=kinds.get(category, "semantic"), at="2020-01-01"
     )
-    memory = ana.remember_many([draft])[0].memory
+    memory = ana.remember_many([draft])[0].record
     assert memory is not None
 
     # From the time of record, whenever it happened.

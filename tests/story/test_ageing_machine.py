@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.scope import Scope
 from simonides.domain.value import from_us
 from simonides.settings import Settings
@@ -62,7 +62,7 @@ class AgeingMachine(RuleBasedStateMachine):
 
     def _open(self) -> None:
         given = {"settings": AgeingMachine.settings, "clock": self.clock, "ids": self.ids}
-        self.strata = Strata(assemble(self.target, inline=True, **given))
+        self.strata = Store(assemble(self.target, inline=True, **given))
         self.manager = self.strata.manager(user="ana")
 
     def teardown(self) -> None:
@@ -104,8 +104,8 @@ class AgeingMachine(RuleBasedStateMachine):
         self.count += 1
         said = {"source": source, "category": category, "pinned": pinned, "ttl_days": days}
         outcome = self.manager.remember(f"The {word} {self.count}", confidence=confidence, **said)
-        if outcome.memory is not None:
-            memory = outcome.memory
+        if outcome.record is not None:
+            memory = outcome.record
             protected = pinned or source == "user_stated" or category == "constraint"
             self.kept[memory.id] = Kept(protected, memory.hard_expires_at)
 
@@ -116,12 +116,12 @@ class AgeingMachine(RuleBasedStateMachine):
             id = list(self.kept)[place % len(self.kept)]
             outcome = self.manager.confirm(id)
             kept = self.kept[id]
-            assert (outcome.memory is not None) == (not kept.evicted and not self._ended(kept))
+            assert (outcome.record is not None) == (not kept.evicted and not self._ended(kept))
 
     @rule(word=st.sampled_from(WORDS))
     def read(self, word: str) -> None:
         for hit in self.manager.recall(f"the {word}", limit=3):
-            assert not self._ended(self.kept[hit.memory.id])
+            assert not self._ended(self.kept[hit.record.id])
 
     @rule(days=DAYS)
     def wait(self, days: float) -> None:

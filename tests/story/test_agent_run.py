@@ -9,7 +9,7 @@ import pytest
 from simonides import Draft, Usage
 from simonides.api.agent import AgentResult
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Agent, Strata
+from simonides.api.sync import Agent, Store
 from simonides.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
@@ -55,7 +55,7 @@ class Run:
             clock=self.clock,
             ids=CountingIds(),
         )
-        self.strata = Strata(core)
+        self.strata = Store(core)
         self.manager = self.strata.manager(user="ana", session="s1")
         self.agent: Agent = self.strata.agent(self.manager, needs_model=needs_model)
 
@@ -69,8 +69,8 @@ def learned(run: Run) -> Run:
 
 
 def test_rules_play_the_reference_scenario_over_two_openings_of_one_file(tmp_path: Path) -> None:
-    def opened() -> Strata:
-        return Strata(assemble(tmp_path / "m.db", settings=Settings(), inline=True))
+    def opened() -> Store:
+        return Store(assemble(tmp_path / "m.db", settings=Settings(), inline=True))
 
     with opened() as strata:
         first = strata.agent(strata.manager(user="ana", session="s1")).capture(FIRST)

@@ -3,18 +3,18 @@
 import pytest
 
 from conftest import World
-from simonides.api.sync import MemoryManager
-from simonides.domain.memory import Memory
+from simonides.api.sync import Memory
+from simonides.domain.memory import Record
 from simonides.engine.prompting.application import applied
 
 
 @pytest.fixture
-def ana(world: World) -> MemoryManager:
+def ana(world: World) -> Memory:
     return world.strata.manager(user="ana", org="acme")
 
 
-def kept(ana: MemoryManager, content: str, key: str | None = None) -> Memory:
-    memory = ana.remember(content, key=key).memory
+def kept(ana: Memory, content: str, key: str | None = None) -> Record:
+    memory = ana.remember(content, key=key).record
     assert memory is not None
     return memory
 
@@ -35,7 +35,7 @@ def kept(ana: MemoryManager, content: str, key: str | None = None) -> Memory:
     ],
 )
 def test_words_of_a_memory_that_the_question_did_not_hold_show_in_the_answer(
-    ana: MemoryManager, content: str, answer: str, verdict: bool | None
+    ana: Memory, content: str, answer: str, verdict: bool | None
 ) -> None:
     assert applied(kept(ana, content), "Where do I deploy?", answer) is verdict
 
@@ -53,12 +53,12 @@ def test_words_of_a_memory_that_the_question_did_not_hold_show_in_the_answer(
     ],
 )
 def test_values_with_an_effect_are_decided_both_ways(
-    ana: MemoryManager, key: str, value: str, answer: str, verdict: bool | None
+    ana: Memory, key: str, value: str, answer: str, verdict: bool | None
 ) -> None:
     assert applied(kept(ana, value, key), "", answer) is verdict
 
 
-def test_verify_says_what_shows_and_what_does_not(ana: MemoryManager) -> None:
+def test_verify_says_what_shows_and_what_does_not(ana: Memory) -> None:
     channel = kept(ana, "email", "update_channel")
     region = kept(ana, "Always deploy to us-east-1", "deploy_region")
     kept(ana, "Ana grew up in Porto")
@@ -78,12 +78,12 @@ def test_verify_says_what_shows_and_what_does_not(ana: MemoryManager) -> None:
     assert (names.cited, names.applied, names.unapplied) == ((channel.id,), (), ())
 
 
-def test_a_doubtful_memory_warns_once_it_is_a_week_old(world: World, ana: MemoryManager) -> None:
+def test_a_doubtful_memory_warns_once_it_is_a_week_old(world: World, ana: Memory) -> None:
     ana.remember("Ana moved to Porto", confidence=0.75)
     ana.remember("Ana lives by the sea in Porto", confidence=0.8)
 
     def warned() -> list[tuple[str, ...]]:
-        found = sorted(ana.recall("Porto"), key=lambda hit: hit.memory.confidence)
+        found = sorted(ana.recall("Porto"), key=lambda hit: hit.record.confidence)
         assert [hit.to_dict()["warnings"] for hit in found] == [[*h.warnings] for h in found]
         return [hit.warnings for hit in found]
 
@@ -94,7 +94,7 @@ def test_a_doubtful_memory_warns_once_it_is_a_week_old(world: World, ana: Memory
     world.clock.advance(seconds=1)
     assert warned() == [("stale?",), ()]
     assert "0.75; stale?)" in ana.digest("Porto", floor=0).text
-    ana.confirm(next(h.memory.id for h in ana.recall("Porto") if h.memory.confidence < 0.8))
+    ana.confirm(next(h.record.id for h in ana.recall("Porto") if h.record.confidence < 0.8))
     assert warned() == [(), ()]
     # Seen again as it was read then, it is as fresh as it was.
     assert {hit.warnings for hit in ana.replay_recall(early)} == {()}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from simonides.api.migrate.migrate import migrate
 from simonides.api.open.assemble import assemble, open_for_move
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.errors import (
     CarryRefused,
     InvalidInput,
@@ -43,7 +43,7 @@ def opened(target, clock=None, ids=None, settings=PLAIN):
         ids=ids or CountingIds(),
         alarm=clock,
     )
-    return Strata(made)
+    return Store(made)
 
 
 def contents(strata, user="alice"):
@@ -237,7 +237,7 @@ def test_a_store_goes_back_and_who_has_it_open_goes_on(tmp_path):
         for strata in (one, two):
             assert contents(strata) == {"Berlin", "The boat lies at 4711"}
             assert contents(strata, "carol") == set()
-        assert two.manager(user="alice").correct("city", "Rome").memory.version == 3
+        assert two.manager(user="alice").correct("city", "Rome").record.version == 3
         assert "Rome" in contents(one)
         assert one.verify_audit().ok
         one.admin(by="root").export(tmp_path / "org.jsonl")
@@ -259,7 +259,7 @@ def test_what_was_forgotten_since_stays_forgotten(tmp_path):
         assert strata.verify_audit().ok
         assert contents(strata, "bob") == {"I am Bob"}
         again = memory.remember("The boat lies at 4711", key="pin", source="agent_inferred")
-        assert "4711" in again.memory.content
+        assert "4711" in again.record.content
     assert b"Berlin" not in (tmp_path / "m.db").read_bytes()
 
 

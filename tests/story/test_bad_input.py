@@ -19,13 +19,13 @@ from simonides import (
     ConfigurationError,
     Draft,
     InvalidInput,
-    MemoryManager,
+    Memory,
     SimonidesError,
     StoreCorrupt,
     StoreError,
     StoreUnavailable,
 )
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.trust import Label
 from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.settings import Settings
@@ -112,14 +112,14 @@ BAD_READS: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.fixture
-def manager(world: World) -> MemoryManager:
+def manager(world: World) -> Memory:
     manager = world.strata.manager(user="alice")
     manager.remember("Deploy to us-east-1", key="region", tags=["a"], metadata={"n": [1]})
     manager.remember("Some other fact")
     return manager
 
 
-def everything(strata: Strata, manager: MemoryManager) -> Any:
+def everything(strata: Store, manager: Memory) -> Any:
     """What a store holds, as far as anyone can see: rows, history, chain and head."""
     store = strata.runtime.store
     owner = manager.principal.home
@@ -142,7 +142,7 @@ def refuse(field: str, verb: Callable[[], Any]) -> None:
 
 @pytest.mark.parametrize("field", BAD_WRITES)
 def test_a_write_with_a_bad_value_names_it_and_changes_nothing(
-    world: World, manager: MemoryManager, field: str
+    world: World, manager: Memory, field: str
 ) -> None:
     before = everything(world.strata, manager)
 
@@ -155,7 +155,7 @@ def test_a_write_with_a_bad_value_names_it_and_changes_nothing(
 
 @pytest.mark.parametrize("field", BAD_DRAFTS)
 def test_a_bad_draft_spoils_its_batch_and_says_where(
-    world: World, manager: MemoryManager, field: str
+    world: World, manager: Memory, field: str
 ) -> None:
     before = everything(world.strata, manager)
 
@@ -167,18 +167,18 @@ def test_a_bad_draft_spoils_its_batch_and_says_where(
 
 
 @pytest.mark.parametrize("drafts", [5, None, "text", {"a": 1}, [5], ["text"], [None], Draft("x")])
-def test_what_is_no_list_of_drafts_is_refused(manager: MemoryManager, drafts: Any) -> None:
+def test_what_is_no_list_of_drafts_is_refused(manager: Memory, drafts: Any) -> None:
     refuse("drafts", lambda: manager.remember_many(drafts))
 
 
-def test_a_batch_over_the_limit_or_over_two_owners_is_refused(manager: MemoryManager) -> None:
+def test_a_batch_over_the_limit_or_over_two_owners_is_refused(manager: Memory) -> None:
     refuse("drafts", lambda: manager.remember_many([Draft("x")] * 10_001))
     mixed = [Draft("x"), Draft("y", scope="org")]
     refuse("drafts[1].scope", lambda: manager.remember_many(mixed))
 
 
 @pytest.mark.parametrize("field", BAD_READS)
-def test_a_read_with_a_bad_value_names_it(manager: MemoryManager, field: str) -> None:
+def test_a_read_with_a_bad_value_names_it(manager: Memory, field: str) -> None:
     for value in BAD_READS[field]:
         given = {"query": "deploy", field: value}
         refuse(field.removesuffix("s"), lambda given=given: manager.recall(**given))
@@ -188,7 +188,7 @@ def test_a_read_with_a_bad_value_names_it(manager: MemoryManager, field: str) ->
 
 
 @pytest.mark.parametrize("verb", ["verify", "replay", "replay_recall"])
-def test_what_is_no_receipt_is_refused(manager: MemoryManager, verb: str) -> None:
+def test_what_is_no_receipt_is_refused(manager: Memory, verb: str) -> None:
     digest = manager.digest("green")
     check = partial(manager.verify, "an answer") if verb == "verify" else getattr(manager, verb)
 
@@ -197,7 +197,7 @@ def test_what_is_no_receipt_is_refused(manager: MemoryManager, verb: str) -> Non
             check(given)
 
 
-def test_every_verb_refuses_a_name_that_is_none(world: World, manager: MemoryManager) -> None:
+def test_every_verb_refuses_a_name_that_is_none(world: World, manager: Memory) -> None:
     before = everything(world.strata, manager)
 
     for name in (*NO_STORABLE_TEXT, *NO_TEXT):
@@ -227,11 +227,11 @@ def test_every_verb_refuses_a_name_that_is_none(world: World, manager: MemoryMan
      {"turn": 2**31}, {"turn": 1.5}, {"turn": True}, {"speaker": "\ud800"}],
     ids=lambda given: next(iter(given)),
 )  # fmt: skip
-def test_capture_refuses_a_bad_value(manager: MemoryManager, given: dict[str, Any]) -> None:
+def test_capture_refuses_a_bad_value(manager: Memory, given: dict[str, Any]) -> None:
     refuse(next(iter(given)), lambda: manager.capture("Call me Ana.", **given))
 
 
-def test_a_bad_candidate_is_refused_as_a_draft_would_be(manager: MemoryManager) -> None:
+def test_a_bad_candidate_is_refused_as_a_draft_would_be(manager: Memory) -> None:
     good = Candidate(
         content="Fine",
         scope=manager.principal.home,
@@ -251,13 +251,13 @@ def test_a_bad_candidate_is_refused_as_a_draft_would_be(manager: MemoryManager) 
     assert len(manager.list()) == 2
 
 
-def test_a_long_wish_to_forget_is_no_error(manager: MemoryManager) -> None:
+def test_a_long_wish_to_forget_is_no_error(manager: Memory) -> None:
     report = manager.capture("Forget that " + "the deploy region is somewhere far away " * 40)
 
     assert {outcome.kind for outcome in report.outcomes} <= {"dropped"}
 
 
-def test_forgetting_needs_something_to_forget(manager: MemoryManager) -> None:
+def test_forgetting_needs_something_to_forget(manager: Memory) -> None:
     for named in ({}, {"filter": {}}, {"filter": "all"}, {"filter": {"colour": 1}}):
         with pytest.raises(InvalidInput):
             manager.forget(**named)
@@ -275,7 +275,7 @@ def test_an_unknown_right_is_refused(world: World, right: Any) -> None:
     refuse("right", lambda: world.strata.admin(by="root").grant("bob", right))
 
 
-def test_dates_without_a_zone_are_utc_and_with_one_are_converted(manager: MemoryManager) -> None:
+def test_dates_without_a_zone_are_utc_and_with_one_are_converted(manager: Memory) -> None:
     zone = timezone(timedelta(hours=2))
     times = (
         datetime(2026, 1, 1, 12),  # noqa: DTZ001 - naive on purpose
@@ -283,25 +283,25 @@ def test_dates_without_a_zone_are_utc_and_with_one_are_converted(manager: Memory
         "2026-01-01T12:00:00Z",
     )
 
-    kept = [manager.remember(f"At {n}", at=at).memory for n, at in enumerate(times)]
+    kept = [manager.remember(f"At {n}", at=at).record for n, at in enumerate(times)]
 
     assert {m.valid_from for m in kept if m} == {datetime(2026, 1, 1, 12, tzinfo=UTC)}
 
 
-def test_metadata_comes_back_as_it_was_given_and_cannot_be_changed(manager: MemoryManager) -> None:
+def test_metadata_comes_back_as_it_was_given_and_cannot_be_changed(manager: Memory) -> None:
     given = {"a": {"b": [1, 2.5, None, True, "ü"]}, "n": 2**70, "": ""}
-    kept = manager.remember("With data", metadata=given).memory
+    kept = manager.remember("With data", metadata=given).record
     assert kept is not None
     given["a"]["b"].append("later")  # type: ignore[index]
 
-    manager.recall("With data")[0].memory.to_dict()["metadata"]["a"]["b"].append("mine")
+    manager.recall("With data")[0].record.to_dict()["metadata"]["a"]["b"].append("mine")
 
     found = manager.get(kept.id)
     assert found is not None
     expected = {"a": {"b": [1, 2.5, None, True, "ü"]}, "n": 2**70, "": ""}
     assert found.to_dict()["metadata"] == kept.to_dict()["metadata"] == expected
-    manager.recall("With data")[0].memory.metadata["a"]["b"].append("mine")
-    assert manager.recall("With data")[0].memory.to_dict()["metadata"] == expected
+    manager.recall("With data")[0].record.metadata["a"]["b"].append("mine")
+    assert manager.recall("With data")[0].record.to_dict()["metadata"] == expected
 
 
 def test_unknown_and_impossible_settings_are_named() -> None:
@@ -410,7 +410,7 @@ def test_a_policy_that_is_none_is_refused_with_its_line(tmp_path: Path) -> None:
         simonides.open(":memory:", settings=Settings(policy=tmp_path / "absent.yaml"))
 
 
-def test_a_closed_store_says_so_for_every_verb(world: World, manager: MemoryManager) -> None:
+def test_a_closed_store_says_so_for_every_verb(world: World, manager: Memory) -> None:
     world.strata.close()
     world.strata.close()
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import simonides
-from simonides import CarryRefused, Draft, MemoryManager, SimonidesError
+from simonides import CarryRefused, Draft, Memory, SimonidesError
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.settings import Settings
@@ -42,7 +42,7 @@ def log() -> Iterator[Log]:
     root.setLevel(level)
 
 
-def candidate(memory: MemoryManager, **changes: Any) -> Candidate:
+def candidate(memory: Memory, **changes: Any) -> Candidate:
     described: dict[str, Any] = {
         "content": "It",
         "scope": memory.principal.home,
@@ -53,7 +53,7 @@ def candidate(memory: MemoryManager, **changes: Any) -> Candidate:
     return Candidate(**(described | changes))
 
 
-WAYS: dict[str, Callable[[MemoryManager, str], Any]] = {
+WAYS: dict[str, Callable[[Memory, str], Any]] = {
     "content": lambda m, s: m.remember(f"it is {s}"),
     "key": lambda m, s: m.remember("x", key=s),
     "key and value": lambda m, s: m.remember(PASSWORD, key="wifi_password"),
@@ -141,7 +141,7 @@ def test_an_export_with_a_secret_is_not_taken_in_where_policy_blocks_it(tmp_path
     lax, file = tmp_path / "lax.yaml", tmp_path / "ana.jsonl"
     lax.write_text("hygiene: {high: allow}", "utf-8")
     with simonides.open(":memory:", settings=Settings(policy=lax)) as strata:
-        kept = strata.manager(user="ana").remember(f"it is {CANARY}").memory
+        kept = strata.manager(user="ana").remember(f"it is {CANARY}").record
         assert kept is not None
         strata.manager(user="ana").export(file)
 

@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 
 from conftest import World
-from simonides import MemoryManager, ScopeDenied
+from simonides import Memory, ScopeDenied
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.writing.decision import CaptureReport, Drop
 from simonides.settings import Settings
 from simonides.testing.models import ScriptedModel
 
 
 @pytest.fixture
-def ana(world: World) -> Iterator[MemoryManager]:
+def ana(world: World) -> Iterator[Memory]:
     yield world.strata.manager(user="ana")
     assert world.strata.verify_audit().ok
 
 
-def names(manager: MemoryManager) -> list[str]:
+def names(manager: Memory) -> list[str]:
     return [memory.content for memory in manager.list(filter={"key": "name"})]
 
 
@@ -39,7 +39,7 @@ def held(world: World, user: str = "ana") -> int:
 
 
 @pytest.mark.parametrize("before", ["My name is Bob.", "My name is Ana."])
-def test_what_is_said_after_forgetting_stands(ana: MemoryManager, before: str) -> None:
+def test_what_is_said_after_forgetting_stands(ana: Memory, before: str) -> None:
     ana.capture(before)
 
     report = ana.capture("Forget my name. My name is Ana.")
@@ -48,13 +48,13 @@ def test_what_is_said_after_forgetting_stands(ana: MemoryManager, before: str) -
     assert names(ana) == ["Ana"]
 
 
-def test_what_is_said_before_forgetting_goes(ana: MemoryManager) -> None:
+def test_what_is_said_before_forgetting_goes(ana: Memory) -> None:
     ana.capture("My name is Ana. Forget my name.")
 
     assert names(ana) == []
 
 
-def test_capture_does_not_bring_back_what_an_earlier_turn_forgot(ana: MemoryManager) -> None:
+def test_capture_does_not_bring_back_what_an_earlier_turn_forgot(ana: Memory) -> None:
     ana.capture("My name is Ana.")
     ana.forget(key="name")
 
@@ -75,7 +75,7 @@ class Modelled:
     def __init__(self, items: list[dict[str, Any]], policy: Path | None = None) -> None:
         model = ScriptedModel({"items": items})
         settings = Settings(policy=policy)
-        self.strata = Strata(assemble(":memory:", settings=settings, inline=True, model=model))
+        self.strata = Store(assemble(":memory:", settings=settings, inline=True, model=model))
 
 
 TEXT = "Noted: emacs, rust and metric it is"
@@ -160,7 +160,7 @@ def test_a_long_value_is_blocked(new_world: Any, tmp_path: Path) -> None:
     assert told(report) == [("name", "blocked", "invalid_memory_candidates:value_too_long")]
 
 
-def test_of_many_statements_the_first_six_are_taken_and_judged_once(ana: MemoryManager) -> None:
+def test_of_many_statements_the_first_six_are_taken_and_judged_once(ana: Memory) -> None:
     things = ("kale", "golf", "opera", "winter", "queues", "jazz", "chess")
     text = " ".join(f"I hate {thing}." for thing in things)
 
@@ -175,7 +175,7 @@ def test_of_many_statements_the_first_six_are_taken_and_judged_once(ana: MemoryM
 
 
 @pytest.mark.parametrize("text", ["Be brief.", "I'm not good at math."])
-def test_the_same_is_held_once(world: World, ana: MemoryManager, text: str) -> None:
+def test_the_same_is_held_once(world: World, ana: Memory, text: str) -> None:
     kinds = {ana.capture(text).outcomes[0].kind for _ in range(5)}
 
     assert len(kinds) == 1
@@ -184,7 +184,7 @@ def test_the_same_is_held_once(world: World, ana: MemoryManager, text: str) -> N
     assert held(world) == 2
 
 
-def test_what_was_forgotten_is_not_held(world: World, ana: MemoryManager) -> None:
+def test_what_was_forgotten_is_not_held(world: World, ana: Memory) -> None:
     ana.remember("concise", key="response_style")
     ana.forget(key="response_style")
 

@@ -14,7 +14,7 @@ import pytest
 import simonides
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.errors import CeilingReached, ModelTimeout
 from simonides.domain.memory import Status
 from simonides.domain.policy.ceilings import Ceilings, Limits
@@ -37,7 +37,7 @@ class Home:
 
     def __init__(self, policy: Path | None, model: Any, target: str | Path, **given: Any) -> None:
         self.clock = ManualClock()
-        self.strata = Strata(
+        self.strata = Store(
             assemble(
                 target,
                 settings=Settings(policy=policy),
@@ -268,7 +268,7 @@ def test_texts_for_a_charged_embedder_are_counted_and_past_the_ceiling_stored_wi
     assert "ceiling:embedded_per_owner_day" in outcomes[2].reasons
     assert home.ana.usage().today.embedded == embedder.texts == 2
     found = home.ana.recall("Bob")
-    assert "Bob is tall" in [hit.memory.content for hit in found]
+    assert "Bob is tall" in [hit.record.content for hit in found]
     # The query itself is embedded and not counted.
     assert home.ana.usage().today.embedded == 2
     assert embedder.texts == 3
@@ -305,12 +305,12 @@ ASKING = """
 import sys
 from simonides.settings import Settings
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.providers.language_models.openai import OpenAIModel
 
 target, policy, url = sys.argv[1:]
 model = OpenAIModel(model="m", api_key="k", base_url=url, max_retries=0)
-strata = Strata(assemble(target, settings=Settings(policy=policy), inline=True, model=model))
+strata = Store(assemble(target, settings=Settings(policy=policy), inline=True, model=model))
 ana = strata.manager(user="ana")
 for _ in range(6):
     ana.capture("I live in Porto.")

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.sync import Memory, Store
 from simonides.domain.conversation.session import Observation, SessionRules
 from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.settings import Settings
@@ -26,7 +26,7 @@ def world(new_world: Any) -> Any:
 
 
 @pytest.fixture
-def ana(world: Any) -> MemoryManager:
+def ana(world: Any) -> Memory:
     memory = world.strata.manager(user="ana")
     memory.remember("Berlin", key="location")
     memory.remember("english", key="language", category="preference")
@@ -37,26 +37,26 @@ def ana(world: Any) -> MemoryManager:
 def values(memory: Any, key: str) -> list[str]:
     """Return what a recall of everything says of a key."""
     return [
-        h.memory.content for h in memory.recall(f"{key} Berlin", limit=50) if h.memory.key == key
+        h.record.content for h in memory.recall(f"{key} Berlin", limit=50) if h.record.key == key
     ]
 
 
-def test_a_correction_wins_at_once_within_its_session_alone(ana: MemoryManager) -> None:
+def test_a_correction_wins_at_once_within_its_session_alone(ana: Memory) -> None:
     session, elsewhere = ana.session("one"), ana.session("two")
 
     session.add("user", "Actually, I live in Lisbon now.")
 
     assert values(session.memory, "location") == ["Lisbon"]
-    assert values(elsewhere.memory, "location") == ["Berlin"]
+    assert values(elsewhere.record, "location") == ["Berlin"]
     assert values(ana, "location") == ["Berlin"]
-    (hit,) = [h for h in session.memory.recall("Lisbon") if h.memory.key == "location"]
-    assert (hit.memory.source, hit.memory.confidence) == ("in_session_correction", 1.0)
-    assert hit.memory.metadata["in_session"] is True
-    assert (hit.memory.origin.session, hit.memory.origin.turn) == ("one", 0)
+    (hit,) = [h for h in session.memory.recall("Lisbon") if h.record.key == "location"]
+    assert (hit.record.source, hit.record.confidence) == ("in_session_correction", 1.0)
+    assert hit.record.metadata["in_session"] is True
+    assert (hit.record.origin.session, hit.record.origin.turn) == ("one", 0)
 
 
 @pytest.mark.parametrize("verb", ["digest", "push", "search_memory"])
-def test_no_prompt_says_both(ana: MemoryManager, verb: str) -> None:
+def test_no_prompt_says_both(ana: Memory, verb: str) -> None:
     session = ana.session("s")
     session.add("user", "Actually, I live in Lisbon now.")
     options = {"floor": 0.0} if verb == "digest" else {}
@@ -67,7 +67,7 @@ def test_no_prompt_says_both(ana: MemoryManager, verb: str) -> None:
     assert "in_session_correction" in text
 
 
-def test_a_second_process_in_the_session_sees_it_too(world: Any, ana: MemoryManager) -> None:
+def test_a_second_process_in_the_session_sees_it_too(world: Any, ana: Memory) -> None:
     ana.session("s").add("user", "Actually, I live in Lisbon now.")
 
     again = world.reopen().manager(user="ana", session="s")
@@ -75,7 +75,7 @@ def test_a_second_process_in_the_session_sees_it_too(world: Any, ana: MemoryMana
     assert values(again, "location") == ["Lisbon"]
 
 
-def test_the_last_word_of_a_session_counts(ana: MemoryManager) -> None:
+def test_the_last_word_of_a_session_counts(ana: Memory) -> None:
     session = ana.session("s")
     for said in ("I live in Lisbon now.", "No, it's Porto."):
         session.add("user", said)
@@ -83,7 +83,7 @@ def test_the_last_word_of_a_session_counts(ana: MemoryManager) -> None:
     assert values(session.memory, "location") == ["Porto"]
 
 
-def test_what_nothing_is_stored_of_counts_as_well(ana: MemoryManager) -> None:
+def test_what_nothing_is_stored_of_counts_as_well(ana: Memory) -> None:
     session = ana.session("s")
     session.add("user", "I work as a nurse.")
 
@@ -91,7 +91,7 @@ def test_what_nothing_is_stored_of_counts_as_well(ana: MemoryManager) -> None:
     assert values(ana, "occupation") == []
 
 
-def test_what_the_agent_or_a_tool_says_corrects_nothing(ana: MemoryManager) -> None:
+def test_what_the_agent_or_a_tool_says_corrects_nothing(ana: Memory) -> None:
     session = ana.session("s")
     session.add("assistant", "I live in Lisbon now.")
     session.add("other", "I live in Lisbon now.")
@@ -111,7 +111,7 @@ def test_what_the_agent_or_a_tool_says_corrects_nothing(ana: MemoryManager) -> N
     ],
 )
 def test_what_is_meant_for_the_session_holds_in_it(
-    ana: MemoryManager, said: str, language: str
+    ana: Memory, said: str, language: str
 ) -> None:
     session = ana.session("s")
     session.add("user", said)
@@ -120,7 +120,7 @@ def test_what_is_meant_for_the_session_holds_in_it(
     assert values(ana, "language") == ["english"]
 
 
-def test_what_is_to_be_forgotten_is_not_shown_from_then_on(ana: MemoryManager) -> None:
+def test_what_is_to_be_forgotten_is_not_shown_from_then_on(ana: Memory) -> None:
     session = ana.session("s")
     session.add("user", "I live in Lisbon now.")
     session.add("user", "Forget where I live.")
@@ -131,7 +131,7 @@ def test_what_is_to_be_forgotten_is_not_shown_from_then_on(ana: MemoryManager) -
     assert values(session.memory, "location") == ["Porto"]
 
 
-def test_once_stored_it_stands_for_itself(world: Any, ana: MemoryManager) -> None:
+def test_once_stored_it_stands_for_itself(world: Any, ana: Memory) -> None:
     session = ana.session("s")
     said = session.add("user", "Actually, I live in Lisbon now.")
     world.clock.advance(seconds=1)
@@ -139,11 +139,11 @@ def test_once_stored_it_stands_for_itself(world: Any, ana: MemoryManager) -> Non
     session.memory.capture(said.text, turn=said.number, at=said.at)
 
     for memory in (session.memory, ana):
-        (hit,) = [h for h in memory.recall("Lisbon") if h.memory.key == "location"]
-        assert (hit.memory.content, hit.memory.version > 0) == ("Lisbon", True)
+        (hit,) = [h for h in memory.recall("Lisbon") if h.record.key == "location"]
+        assert (hit.record.content, hit.record.version > 0) == ("Lisbon", True)
 
 
-def test_what_was_recorded_later_is_newer(world: Any, ana: MemoryManager) -> None:
+def test_what_was_recorded_later_is_newer(world: Any, ana: Memory) -> None:
     session = ana.session("s")
     session.add("user", "Actually, I live in Lisbon now.")
     world.clock.advance(seconds=1)
@@ -153,14 +153,14 @@ def test_what_was_recorded_later_is_newer(world: Any, ana: MemoryManager) -> Non
     assert values(session.memory, "location") == ["Madrid"]
 
 
-def test_what_was_said_long_ago_corrects_nothing_newer(ana: MemoryManager) -> None:
+def test_what_was_said_long_ago_corrects_nothing_newer(ana: Memory) -> None:
     session = ana.session("imported")
     session.add("user", "I live in Lisbon.", at="2020-01-01")
 
     assert values(session.memory, "location") == ["Berlin"]
 
 
-def test_what_was_forgotten_by_a_verb_does_not_come_back(world: Any, ana: MemoryManager) -> None:
+def test_what_was_forgotten_by_a_verb_does_not_come_back(world: Any, ana: Memory) -> None:
     session = ana.session("s")
     session.add("user", "Actually, I live in Lisbon now.")
     assert values(session.memory, "location") == ["Lisbon"]
@@ -171,7 +171,7 @@ def test_what_was_forgotten_by_a_verb_does_not_come_back(world: Any, ana: Memory
     assert values(session.memory, "location") == []
 
 
-def test_what_was_refused_is_not_shown(ana: MemoryManager) -> None:
+def test_what_was_refused_is_not_shown(ana: Memory) -> None:
     session = ana.session("s")
     session.add("user", "I work as a nurse.")
     ana.refuse(key="occupation")
@@ -179,14 +179,14 @@ def test_what_was_refused_is_not_shown(ana: MemoryManager) -> None:
     assert values(session.memory, "occupation") == []
 
 
-def test_what_policy_would_not_store_overrides_nothing(ana: MemoryManager) -> None:
+def test_what_policy_would_not_store_overrides_nothing(ana: Memory) -> None:
     session = ana.session("s")
     session.add("user", "Remember that I am enterprise tier.")
 
     assert values(session.memory, "declared_tier") == []
 
 
-def test_what_waits_for_the_session_s_end_holds_in_it(ana: MemoryManager) -> None:
+def test_what_waits_for_the_session_s_end_holds_in_it(ana: Memory) -> None:
     session = ana.session("s")
     (held,) = session.memory.capture("Be brief.").outcomes
 
@@ -196,7 +196,7 @@ def test_what_waits_for_the_session_s_end_holds_in_it(ana: MemoryManager) -> Non
 
 
 def test_what_everybody_shares_gives_way_to_the_user_s_own_word(
-    world: Any, ana: MemoryManager
+    world: Any, ana: Memory
 ) -> None:
     general = simonides.Draft("UTC", key="timezone", category="fact")
     world.strata.admin(by="root").remember(general)
@@ -210,14 +210,14 @@ def test_what_everybody_shares_gives_way_to_the_user_s_own_word(
     assert len(values(session.memory, "timezone")) == 1
 
 
-def test_other_scopes_read_within_the_session_are_as_they_are(ana: MemoryManager) -> None:
+def test_other_scopes_read_within_the_session_are_as_they_are(ana: Memory) -> None:
     session = ana.session("s")
     session.add("user", "Actually, I live in Lisbon now.")
 
     assert not session.memory.recall("Lisbon", scopes=["org"])
 
 
-def test_the_past_is_as_it_was(world: Any, ana: MemoryManager) -> None:
+def test_the_past_is_as_it_was(world: Any, ana: Memory) -> None:
     before = world.clock.now_us()
     session = ana.session("s")
     session.add("user", "Actually, I live in Lisbon now.")
@@ -225,11 +225,11 @@ def test_the_past_is_as_it_was(world: Any, ana: MemoryManager) -> None:
     found = session.memory.recall(
         "location", known_at=simonides.domain.value.from_us(before), limit=50
     )
-    assert [h.memory.content for h in found if h.memory.key == "location"] == ["Berlin"]
+    assert [h.record.content for h in found if h.record.key == "location"] == ["Berlin"]
 
 
 def test_a_receipt_says_what_gave_way_and_can_be_replayed_while_the_session_is_open(
-    world: Any, ana: MemoryManager
+    world: Any, ana: Memory
 ) -> None:
     session = ana.session("s")
     session.add("user", "Actually, I live in Lisbon now.")
@@ -241,7 +241,7 @@ def test_a_receipt_says_what_gave_way_and_can_be_replayed_while_the_session_is_o
     session.add("user", "No, it's Porto.")
     again = session.memory.replay(shown.receipt)
     assert again.text == shown.text
-    cited = shown.items[0].memory.id
+    cited = shown.items[0].record.id
     assert session.memory.verify(f"See {cited}.", shown.receipt).ok
 
     world.strata.runtime.part(WarmSessions).clear()
@@ -253,7 +253,7 @@ def test_a_receipt_says_what_gave_way_and_can_be_replayed_while_the_session_is_o
     assert gone.value.ids
 
 
-def test_explain_says_why_the_stored_one_is_not_shown(ana: MemoryManager) -> None:
+def test_explain_says_why_the_stored_one_is_not_shown(ana: Memory) -> None:
     (berlin,) = ana.history("location")
     session = ana.session("s")
     session.add("user", "Actually, I live in Lisbon now.")
@@ -272,7 +272,7 @@ def test_another_session_of_the_same_name_begins_with_nothing_said(
     for said in ("Hello.", "I live in Lisbon now."):
         session.add("user", said)
     assert values(session.memory, "location") == ["Lisbon"]
-    assert session.search("Lisbon")[0].memory.origin.turn == 1
+    assert session.search("Lisbon")[0].record.origin.turn == 1
 
     # As another process ends it and begins the next.
     world.clock.advance(seconds=1)
@@ -283,21 +283,21 @@ def test_another_session_of_the_same_name_begins_with_nothing_said(
     driver.run(sessions.append(owner, "s", again, now=world.clock.now_us()))
 
     assert values(session.memory, "location") == []
-    assert {hit.memory.content for hit in session.search("Lisbon")} <= {"Hello."}
+    assert {hit.record.content for hit in session.search("Lisbon")} <= {"Hello."}
 
 
-def test_what_a_digest_cites_can_be_looked_up_within_the_session(ana: MemoryManager) -> None:
+def test_what_a_digest_cites_can_be_looked_up_within_the_session(ana: Memory) -> None:
     session = ana.session("s")
     session.add("user", "Actually, I live in Lisbon now.")
-    (hit,) = [h for h in session.memory.recall("Lisbon") if h.memory.key == "location"]
+    (hit,) = [h for h in session.memory.recall("Lisbon") if h.record.key == "location"]
 
-    assert session.memory.get(hit.memory.id) == hit.memory
-    assert session.memory.explain(hit.memory.id, "Lisbon").recalled
-    assert ana.get(hit.memory.id) is None
-    assert ana.explain(hit.memory.id, "Lisbon").excluded == ("not_found",)
+    assert session.memory.get(hit.record.id) == hit.record
+    assert session.memory.explain(hit.record.id, "Lisbon").recalled
+    assert ana.get(hit.record.id) is None
+    assert ana.explain(hit.record.id, "Lisbon").excluded == ("not_found",)
 
 
-def test_a_prompt_that_shows_it_does_not_make_it_an_echo(world: Any, ana: MemoryManager) -> None:
+def test_a_prompt_that_shows_it_does_not_make_it_an_echo(world: Any, ana: Memory) -> None:
     session = ana.session("s")
     said = session.add("user", "I live in Lisbon now.")
     world.clock.advance(seconds=1)
@@ -309,7 +309,7 @@ def test_a_prompt_that_shows_it_does_not_make_it_an_echo(world: Any, ana: Memory
     assert [o.kind for o in report.outcomes] == ["superseded"]
 
 
-def test_a_push_looks_again_once_something_was_said(world: Any, ana: MemoryManager) -> None:
+def test_a_push_looks_again_once_something_was_said(world: Any, ana: Memory) -> None:
     session = ana.session("s")
     triggers = session.memory.triggers("Where does Ana live?")
     first = triggers.before_model()
@@ -326,7 +326,7 @@ def test_a_push_looks_again_once_something_was_said(world: Any, ana: MemoryManag
 
 
 def test_where_the_session_cannot_be_read_the_answer_says_so(
-    world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: Any, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = ana.session("s")
     session.add("user", "Actually, I live in Lisbon now.")
@@ -338,7 +338,7 @@ def test_where_the_session_cannot_be_read_the_answer_says_so(
     found = session.memory.recall("location", limit=50)
 
     assert "session" in found.degraded
-    assert "Berlin" in [hit.memory.content for hit in found]
+    assert "Berlin" in [hit.record.content for hit in found]
 
 
 CITIES = ("Berlin", "Lisbon", "Porto", "Madrid")
@@ -359,7 +359,7 @@ class Coherence(RuleBasedStateMachine):
             ids=CountingIds(),
             alarm=self.clock,
         )
-        self.strata = Strata(made)
+        self.strata = Store(made)
         self.memory = self.strata.manager(user="ana")
         self.sessions = [self.memory.session(name) for name in ("one", "two")]
         self.stored: str | None = None
@@ -399,9 +399,9 @@ class Coherence(RuleBasedStateMachine):
         self._pass()
         said = self.entries[which].pop()
         self.entries[which].clear()
-        self.sessions[which].memory.capture(said.text, turn=said.number, at=said.at)
+        self.sessions[which].record.capture(said.text, turn=said.number, at=said.at)
         city = said.text.removeprefix("I live in ").rstrip(".")
-        found = {h.memory.content for h in self.memory.recall("location", limit=50)}
+        found = {h.record.content for h in self.memory.recall("location", limit=50)}
         # Whether an older word wins over a newer one is the gates' to say.
         self.stored = city if city in found else self.stored
         if city in found:
@@ -418,7 +418,7 @@ class Coherence(RuleBasedStateMachine):
             found = _of_key(reader.recall("location city", limit=50))
             assert len(found) <= 1
             shown = reader.digest("location city", floor=0.0, preference_bias=True).items
-            assert len([item for item in shown if item.memory.key == "location"]) <= 1
+            assert len([item for item in shown if item.record.key == "location"]) <= 1
             if place and self.is_said[place - 1]:
                 said = self.said[place - 1]
                 assert found == ([] if said is None else [said])
@@ -431,7 +431,7 @@ class Coherence(RuleBasedStateMachine):
 
 
 def _of_key(hits: Sequence[Any]) -> list[str]:
-    return [hit.memory.content for hit in hits if hit.memory.key == "location"]
+    return [hit.record.content for hit in hits if hit.record.key == "location"]
 
 
 TestCoherence = Coherence.TestCase
@@ -445,7 +445,7 @@ TestCoherence.settings = settings(
 
 @pytest.mark.parametrize("kind", ["task", "session"])
 def test_what_a_prompt_costs_does_not_grow_with_the_session(
-    ana: MemoryManager, world: Any, monkeypatch: pytest.MonkeyPatch, kind: str
+    ana: Memory, world: Any, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     with ana.task("Migrate", plan=["one", "two"]) as task:
         within = ana.session(task.session).memory

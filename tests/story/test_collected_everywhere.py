@@ -24,7 +24,7 @@ def test_a_year_of_daily_collecting(world: World) -> None:
         if day == 50:
             ana.correct("region", "eu-west-1")
         if day % 20 == 0:
-            assert ben.recall("lift", limit=1)[0].memory.id == lift.id  # type: ignore[union-attr]
+            assert ben.recall("lift", limit=1)[0].record.id == lift.id  # type: ignore[union-attr]
         dry = world.strata.gc(dry_run=True) if day % 25 == 0 else None
         run = world.strata.admin(by="root").gc()
         if dry is not None:

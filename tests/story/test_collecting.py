@@ -25,8 +25,8 @@ GUESS = {"source": "agent_inferred", "category": "entity_fact"}
 
 def stored(world: World, content: str, user: str = "ana", **fields: object) -> str:
     outcome = world.strata.manager(user=user).remember(content, **fields)
-    assert outcome.memory is not None
-    return outcome.memory.id
+    assert outcome.record is not None
+    return outcome.record.id
 
 
 def counts(report: GcReport) -> dict[str, int]:
@@ -76,7 +76,7 @@ def test_what_has_expired_is_evicted_and_stays_in_history(world: World) -> None:
 
     assert (status(world, id), status(world, kept)) == (Status.EVICTED, Status.ACTIVE)
     assert [m.id for m in ana.list()] == [kept]
-    assert [hit.memory.id for hit in ana.recall("build", known_at=before)] == [id]
+    assert [hit.record.id for hit in ana.recall("build", known_at=before)] == [id]
     assert events(world)[-1] == "evicted"
 
 
@@ -85,7 +85,7 @@ def test_what_is_due_for_review_and_read_by_nobody_is_evicted(world: World) -> N
     unread, read = (stored(world, f"The {name} port is open", **FACT | {"category": "fact"})
                     for name in ("first", "second"))  # fmt: skip
     world.clock.advance(days=25)
-    assert ana.recall("second", limit=1)[0].memory.id == read
+    assert ana.recall("second", limit=1)[0].record.id == read
     world.clock.advance(days=5)
 
     assert both(world) == {"soft_expired": 1}
@@ -162,7 +162,7 @@ def test_versions_that_gave_way_are_purged_when_history_ends(world: World) -> No
     assert list(ana.recall("region", known_at=then)) == []
     with pytest.raises(NotReplayable):
         ana.replay_recall(receipt)
-    assert ana.correct("region", "eu-north-1").memory.version == 3  # type: ignore[union-attr]
+    assert ana.correct("region", "eu-north-1").record.version == 3  # type: ignore[union-attr]
 
 
 def test_a_setting_lengthens_how_far_history_reaches(new_world: Callable[..., World]) -> None:
@@ -186,7 +186,7 @@ def test_the_last_version_of_a_chain_stays_as_long_as_the_chain(world: World) ->
     world.clock.advance(days=100)
 
     assert both(world) == {}
-    assert ana.correct("region", "eu-north-1").memory.version == 3  # type: ignore[union-attr]
+    assert ana.correct("region", "eu-north-1").record.version == 3  # type: ignore[union-attr]
     world.clock.advance(days=100)
     assert both(world) == {"superseded_old": 2}
 
@@ -199,8 +199,8 @@ def test_a_version_stays_while_something_derived_from_it_does(world: World) -> N
     world.clock.advance(days=100)
     assert both(world) == {}
 
-    assert child.memory is not None
-    ana.forget(child.memory.id)
+    assert child.record is not None
+    ana.forget(child.record.id)
     assert both(world) == {"superseded_old": 1}
 
 
@@ -234,7 +234,7 @@ def test_a_marked_memory_is_evicted_unless_read_or_confirmed(world: World) -> No
     assert both(world) == {"stale_marked": 3}
     world.clock.advance(days=0.5)
     ana.confirm(confirmed)
-    assert ana.recall("opera", limit=1)[0].memory.id == read
+    assert ana.recall("opera", limit=1)[0].record.id == read
     world.clock.advance(days=0.5)
 
     run = ana.gc()
@@ -313,7 +313,7 @@ def test_reads_of_the_orgs_memories_keep_them_fresh_there(world: World) -> None:
     admin, org = world.strata.admin(by="root"), Scope.of_org("default")
     draft = Draft("The office has a lift", **FACT)
     outcome = admin.remember(draft, scope=org.path)
-    assert outcome.memory is not None
+    assert outcome.record is not None
     for _ in range(17):
         world.clock.advance(days=20)
         for user in ("ana", "ben"):
@@ -324,11 +324,11 @@ def test_reads_of_the_orgs_memories_keep_them_fresh_there(world: World) -> None:
         assert counts(dry) == counts(run)
         assert dry.reads_folded == run.reads_folded
 
-    assert status(world, outcome.memory.id, org) is Status.ACTIVE
+    assert status(world, outcome.record.id, org) is Status.ACTIVE
     assert "user" not in json.dumps(journal(world, ACCESS, org))
     counted = journal(world, ACCESS, org)[0]["folded"]
-    assert counted[outcome.memory.id][0] == 34  # type: ignore[index]
-    told = world.strata.manager(user="ana").ageing(outcome.memory.id)
+    assert counted[outcome.record.id][0] == 34  # type: ignore[index]
+    told = world.strata.manager(user="ana").ageing(outcome.record.id)
     assert told is not None
     # How often others read it is nobody's business; that somebody does keeps it from being stale.
     assert (told.access.reads, told.access.month) == (0, 1)
@@ -522,7 +522,7 @@ def test_who_is_to_be_asked_is_asked_for_an_hour(world: World) -> None:
     told = ana.ageing(id)
     assert told is not None
     assert (told.recorded_confidence, told.asks_to_be_verified) == (0.6, False)
-    assert told.stale_from == told.memory.created_at + timedelta(days=0.475 * 365)
+    assert told.stale_from == told.record.created_at + timedelta(days=0.475 * 365)
     assert ana.ageing("unknown") is None
 
 

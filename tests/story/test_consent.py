@@ -13,7 +13,7 @@ from simonides import (
     Draft,
     Event,
     InvalidInput,
-    MemoryManager,
+    Memory,
     NotReplayable,
     Outcome,
     Scope,
@@ -30,7 +30,7 @@ def said(outcome: Outcome) -> tuple[str, str]:
     return outcome.kind.value, outcome.reasons[0]
 
 
-def seen(manager: MemoryManager) -> list[str]:
+def seen(manager: Memory) -> list[str]:
     return sorted(memory.content for memory in manager.list())
 
 
@@ -40,13 +40,13 @@ def trail(world: World, owner: Scope) -> list[dict[str, object]]:
 
 
 @pytest.fixture
-def ana(world: World) -> MemoryManager:
+def ana(world: World) -> Memory:
     return world.strata.manager(user="ana")
 
 
-def test_a_refused_key_is_blocked_for_every_way_in(world: World, ana: MemoryManager) -> None:
+def test_a_refused_key_is_blocked_for_every_way_in(world: World, ana: Memory) -> None:
     task = world.strata.manager(user="ana", task="t1")
-    in_task = task.remember(SALARY, key="salary").memory
+    in_task = task.remember(SALARY, key="salary").record
     ana.remember("Ana likes tea", key="drink")
     extracted = Candidate(
         content=SALARY,
@@ -81,7 +81,7 @@ def test_a_refused_key_is_blocked_for_every_way_in(world: World, ana: MemoryMana
 def test_who_refused_a_key_writes_nothing_of_it_for_others(world: World) -> None:
     world.strata.admin(by="root").grant("ana", "org_write")
     ana = world.strata.manager(user="ana")
-    original = ana.remember(SALARY, key="pay").memory
+    original = ana.remember(SALARY, key="pay").record
     assert original is not None
     ana.refuse(category="fact")
 
@@ -91,9 +91,9 @@ def test_who_refused_a_key_writes_nothing_of_it_for_others(world: World) -> None
 
 
 def test_what_is_refused_is_hidden_on_every_read_until_it_is_allowed(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
-    memory = ana.remember(SALARY, key="salary").memory
+    memory = ana.remember(SALARY, key="salary").record
     ana.remember("Ana drinks tea", key="drink")
     assert memory is not None
     digest, recall = ana.digest("what does Ana earn", floor=0), ana.recall("what does Ana earn")
@@ -104,12 +104,12 @@ def test_what_is_refused_is_hidden_on_every_read_until_it_is_allowed(
     world.strata.admin(by="root").grant("boss", "read_user:ana")
     boss = world.strata.manager(user="boss")
 
-    assert [hit.memory.key for hit in ana.recall(**asked)] == ["drink"]
-    assert [hit.memory.key for hit in boss.recall(**asked, scopes=["/user/ana/"])] == ["drink"]
+    assert [hit.record.key for hit in ana.recall(**asked)] == ["drink"]
+    assert [hit.record.key for hit in boss.recall(**asked, scopes=["/user/ana/"])] == ["drink"]
     assert boss.get(memory.id, scopes=["/user/ana/"]) is None
     at = memory.created_at
     for past in ({"known_at": at}, {"valid_at": at}):
-        assert "salary" not in [hit.memory.key for hit in ana.recall(**asked, **past)]
+        assert "salary" not in [hit.record.key for hit in ana.recall(**asked, **past)]
     assert (ana.get(memory.id), ana.history("salary"), ana.history(memory.id)) == (None, (), ())
     assert [m.key for m in ana.list()] == ["drink"]
     assert "5000" not in ana.digest("what does Ana earn", floor=0).text
@@ -127,13 +127,13 @@ def test_what_is_refused_is_hidden_on_every_read_until_it_is_allowed(
 
     assert ana.allow("salary").changed
 
-    assert "salary" in [hit.memory.key for hit in ana.recall(**asked)]
+    assert "salary" in [hit.record.key for hit in ana.recall(**asked)]
     assert ana.get(memory.id) == memory
     assert ana.replay(digest.receipt).text == digest.text
     assert said(ana.remember(SALARY, key="salary"))[0] == "refreshed"
 
 
-def test_a_refused_category_spares_a_key_that_was_allowed(ana: MemoryManager) -> None:
+def test_a_refused_category_spares_a_key_that_was_allowed(ana: Memory) -> None:
     for key in ("allergies", "weight", None):
         ana.remember(f"Ana's {key}", key=key, category="feedback")
     ana.refuse(category="feedback")
@@ -149,29 +149,29 @@ def test_a_refused_category_spares_a_key_that_was_allowed(ana: MemoryManager) ->
 
 
 def test_what_stands_under_a_refused_category_is_not_given_back_by_a_repetition(
-    ana: MemoryManager,
+    ana: Memory,
 ) -> None:
     ana.remember(SALARY, category="feedback", tags=("secret",))
     ana.refuse(category="feedback")
 
     again = ana.remember(SALARY, category="fact")
 
-    assert (said(again), again.memory) == (BY_CATEGORY, None)
+    assert (said(again), again.record) == (BY_CATEGORY, None)
 
 
-def test_a_write_that_was_refused_may_be_tried_again_under_its_key(ana: MemoryManager) -> None:
+def test_a_write_that_was_refused_may_be_tried_again_under_its_key(ana: Memory) -> None:
     first = ana.remember(SALARY, key="salary", idempotency_key="w1")
     ana.refuse("salary")
     assert said(ana.remember(SALARY, key="salary", idempotency_key="w1")) == BY_KEY
     assert said(ana.remember(SALARY, key="salary", idempotency_key="w2")) == BY_KEY
     ana.allow("salary")
 
-    assert ana.remember(SALARY, key="salary", idempotency_key="w1").memory == first.memory
+    assert ana.remember(SALARY, key="salary", idempotency_key="w1").record == first.record
     assert said(ana.remember(SALARY, key="salary", idempotency_key="w2"))[0] == "refreshed"
 
 
 def test_what_there_is_is_removed_on_request_with_all_versions_everywhere(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     for place in (ana, world.strata.manager(user="ana", task="t1")):
         place.remember("Ana earns 4000", key="salary")
@@ -191,7 +191,7 @@ def test_what_there_is_is_removed_on_request_with_all_versions_everywhere(
     assert world.strata.verify_audit().ok
 
 
-def test_candidates_that_are_held_back_are_let_go(world: World, ana: MemoryManager) -> None:
+def test_candidates_that_are_held_back_are_let_go(world: World, ana: Memory) -> None:
     held = Candidate(
         content="Prefers long answers",
         scope=ana.principal.home,
@@ -211,7 +211,7 @@ def test_candidates_that_are_held_back_are_let_go(world: World, ana: MemoryManag
     assert [said(outcome) for outcome in ana.propose([held])] == [BY_KEY]
 
 
-def test_every_word_is_audited_and_the_last_one_counts(world: World, ana: MemoryManager) -> None:
+def test_every_word_is_audited_and_the_last_one_counts(world: World, ana: Memory) -> None:
     first, again = ana.refuse("salary"), ana.refuse("salary")
     world.strata.manager(user="ana", task="t1").refuse(category="feedback")
     ana.allow("salary")
@@ -231,7 +231,7 @@ def test_every_word_is_audited_and_the_last_one_counts(world: World, ana: Memory
     assert world.strata.manager(user="bob").consents() == ()
 
 
-def test_a_consent_outlives_the_process(world: World, ana: MemoryManager) -> None:
+def test_a_consent_outlives_the_process(world: World, ana: Memory) -> None:
     ana.remember(SALARY, key="salary")
     ana.refuse("salary")
     before = ana.consents()
@@ -243,7 +243,7 @@ def test_a_consent_outlives_the_process(world: World, ana: MemoryManager) -> Non
     assert reopened.consents() == before
 
 
-def test_a_refusal_names_a_key_or_a_category(ana: MemoryManager) -> None:
+def test_a_refusal_names_a_key_or_a_category(ana: Memory) -> None:
     both = {"key": "a", "category": "b"}
     for named in ({}, both, {"key": " "}, {"category": ""}, {"key": "x" * 513}):
         for verb in (ana.refuse, ana.allow):
@@ -294,7 +294,7 @@ def test_a_refusal_holds_at_the_next_read_of_another_process(tmp_path) -> None:
         other.stdin.close()
 
 
-def test_what_is_refused_is_nobodys_to_decide_or_take_back(ana: MemoryManager) -> None:
+def test_what_is_refused_is_nobodys_to_decide_or_take_back(ana: Memory) -> None:
     for city, source in (("Oslo", "user_stated"), ("Rome", "tool_verified")):
         triple = ("Ana", "lives in", city)
         outcome = ana.remember_many(
@@ -319,7 +319,7 @@ def test_what_is_refused_is_nobodys_to_decide_or_take_back(ana: MemoryManager) -
 
 
 def test_what_is_refused_is_in_no_search_of_the_session_in_which_it_was_said(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     session = ana.session("s")
     session.add("user", "I live in Lisbon.")
@@ -330,7 +330,7 @@ def test_what_is_refused_is_in_no_search_of_the_session_in_which_it_was_said(
 
     def told() -> set[int | None]:
         found = session.search("where do I live, late at night, near number 28?", limit=20)
-        return {hit.memory.origin.turn for hit in found}
+        return {hit.record.origin.turn for hit in found}
 
     assert told() == {0, 1, 2, 3, 4}
     ana.refuse("location")
@@ -357,7 +357,7 @@ def test_what_is_refused_is_in_no_search_of_the_session_in_which_it_was_said(
 
 
 def test_what_was_forgotten_is_in_no_search_of_the_session_in_which_it_was_said(
-    ana: MemoryManager,
+    ana: Memory,
 ) -> None:
     session = ana.session("s")
     session.add("user", "I live in Lisbon.")
@@ -366,7 +366,7 @@ def test_what_was_forgotten_is_in_no_search_of_the_session_in_which_it_was_said(
 
     ana.forget(key="location")
 
-    assert [hit.memory.origin.turn for hit in session.search("Lisbon tram late")] == [1]
+    assert [hit.record.origin.turn for hit in session.search("Lisbon tram late")] == [1]
 
 
 def test_a_refusal_that_was_restored_holds_for_searches_of_sessions(new_world, tmp_path) -> None:
@@ -387,7 +387,7 @@ def turn(text: str, place: int, **told: object) -> Draft:
     )
 
 
-def test_what_is_refused_is_in_no_turn_that_is_imported(ana: MemoryManager) -> None:
+def test_what_is_refused_is_in_no_turn_that_is_imported(ana: Memory) -> None:
     ana.refuse("location")
 
     written = ana.remember_many(
@@ -403,7 +403,7 @@ def test_what_is_refused_is_in_no_turn_that_is_imported(ana: MemoryManager) -> N
     assert seen(ana) == ["The tram is late."]
 
 
-def test_turns_that_were_kept_go_with_what_is_removed_on_request(ana: MemoryManager) -> None:
+def test_turns_that_were_kept_go_with_what_is_removed_on_request(ana: Memory) -> None:
     ana.remember_many(
         [
             turn("I live in Lisbon.", 0),
@@ -420,7 +420,7 @@ def test_turns_that_were_kept_go_with_what_is_removed_on_request(ana: MemoryMana
 
 
 def test_turns_that_were_kept_are_hidden_while_what_they_speak_of_is_refused(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     first, *_ = ana.remember_many(
         [
@@ -436,8 +436,8 @@ def test_turns_that_were_kept_are_hidden_while_what_they_speak_of_is_refused(
     assert seen(ana) == ["The tram is late."]
     assert not ana.recall("Where in Lisbon do I live?", floor=0.5)
     then = ana.recall("Lisbon tram", known_at=shown.at)
-    assert [hit.memory.content for hit in then] == ["The tram is late."]
-    assert ana.get(first.memory.id) is None
+    assert [hit.record.content for hit in then] == ["The tram is late."]
+    assert ana.get(first.record.id) is None
     assert "Lisbon" not in ana.digest("Lisbon", floor=0).text
     with pytest.raises(NotReplayable):
         ana.replay(shown)
@@ -448,7 +448,7 @@ def test_turns_that_were_kept_are_hidden_while_what_they_speak_of_is_refused(
     ana.allow("location")
 
     assert len(seen(ana)) == 4
-    assert ana.recall("Where in Lisbon do I live?")[0].memory.id == first.memory.id
+    assert ana.recall("Where in Lisbon do I live?")[0].record.id == first.record.id
 
 
 def test_turns_that_were_kept_are_hidden_in_another_process_and_in_tasks(tmp_path: Path) -> None:
@@ -460,10 +460,10 @@ def test_turns_that_were_kept_are_hidden_in_another_process_and_in_tasks(tmp_pat
 
         ana.refuse("location")
 
-        assert [hit.memory.content for hit in task.recall("Lisbon tram")] == ["The tram is late."]
+        assert [hit.record.content for hit in task.recall("Lisbon tram")] == ["The tram is late."]
         assert ana.refuse("location", remove=True).removed == 1
         ana.allow("location")
-        assert [hit.memory.content for hit in task.recall("Lisbon tram")] == ["The tram is late."]
+        assert [hit.record.content for hit in task.recall("Lisbon tram")] == ["The tram is late."]
 
 
 def summary(text: str, **told: object) -> Draft:
@@ -472,9 +472,9 @@ def summary(text: str, **told: object) -> Draft:
 
 @pytest.mark.parametrize("is_corrected", [False, True])
 def test_summaries_that_tell_of_what_is_refused_are_hidden_and_go_with_it(
-    ana: MemoryManager, is_corrected: bool
+    ana: Memory, is_corrected: bool
 ) -> None:
-    home = ana.remember("Lisbon", key="location").memory
+    home = ana.remember("Lisbon", key="location").record
     outcomes = ana.remember_many(
         [
             summary("I live in Lisbon. The launch moved to Friday."),
@@ -482,15 +482,15 @@ def test_summaries_that_tell_of_what_is_refused_are_hidden_and_go_with_it(
             summary("The tram is late on Mondays.", parents=(home.id,)),
         ]
     )
-    own, told, other = (outcome.memory.content for outcome in outcomes)
-    then = outcomes[-1].memory.known_from
+    own, told, other = (outcome.record.content for outcome in outcomes)
+    then = outcomes[-1].record.known_from
     if is_corrected:
         ana.correct("location", "Porto")
 
     ana.refuse("location")
 
     assert seen(ana) == [other]
-    assert [hit.memory.content for hit in ana.recall("launch tram", known_at=then)] == [other]
+    assert [hit.record.content for hit in ana.recall("launch tram", known_at=then)] == [other]
     assert "Lisbon" not in ana.digest("Lisbon launch", floor=0).text
 
     ana.allow("location")
@@ -503,9 +503,9 @@ def test_summaries_that_tell_of_what_is_refused_are_hidden_and_go_with_it(
 
 
 def test_a_telling_that_gave_way_is_shown_by_no_id_history_or_past_either(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
-    home = ana.remember("Lisbon", key="location").memory
+    home = ana.remember("Lisbon", key="location").record
     told = ana.remember_many(
         [
             summary("I live in Lisbon. The launch moved to Friday."),
@@ -515,13 +515,13 @@ def test_a_telling_that_gave_way_is_shown_by_no_id_history_or_past_either(
             summary("The tram is late on Mondays."),
         ]
     )
-    before = [outcome.memory for outcome in told]
+    before = [outcome.record for outcome in told]
     ana.remember_many([turn("I live in Lisbon, as I said.", 2)])
     ana.correct("location", "Porto")
     world.clock.advance(seconds=1)
-    stood = ana.remember("Sails on Sundays.").memory.known_from
+    stood = ana.remember("Sails on Sundays.").record.known_from
     world.clock.advance(seconds=1)
-    after = [ana.correct(memory.id, f"It went well, {memory.id}.").memory for memory in before]
+    after = [ana.correct(memory.id, f"It went well, {memory.id}.").record for memory in before]
 
     ana.refuse("location")
 
@@ -529,14 +529,14 @@ def test_a_telling_that_gave_way_is_shown_by_no_id_history_or_past_either(
     lengths = [len(ana.history(memory.id)) for memory in after]
     assert lengths == [1, 1, 1, 1, 2]
     past = ana.recall("Lisbon launch tram", known_at=stood, limit=20)
-    assert not any("Lisbon" in hit.memory.content for hit in past)
+    assert not any("Lisbon" in hit.record.content for hit in past)
 
 
 def test_a_turn_that_gave_way_is_hidden_of_the_past_by_what_was_said_later(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     said = [turn("Lisbon is lovely.", 1, source="agent_inferred"), turn("The tram is late.", 2)]
-    lovely, tram = (outcome.memory for outcome in ana.remember_many(said))
+    lovely, tram = (outcome.record for outcome in ana.remember_many(said))
     world.clock.advance(seconds=1)
     for memory in (lovely, tram):
         ana.correct(memory.id, f"It went well, {memory.id}.")
@@ -545,13 +545,13 @@ def test_a_turn_that_gave_way_is_hidden_of_the_past_by_what_was_said_later(
     ana.refuse("location")
 
     past = ana.recall("Lisbon tram", known_at=tram.known_from, limit=20)
-    assert [hit.memory.content for hit in past] == ["The tram is late."]
+    assert [hit.record.content for hit in past] == ["The tram is late."]
     assert [ana.get(memory.id) is None for memory in (lovely, tram)] == [True, False]
 
 
-def test_a_repair_that_gave_way_is_hidden_by_what_it_repaired(ana: MemoryManager) -> None:
+def test_a_repair_that_gave_way_is_hidden_by_what_it_repaired(ana: Memory) -> None:
     said = [turn("I live in Lisbon.", 0), turn("No, it's Porto.", 1), turn("No, it's late.", 3)]
-    _, repair, other = (outcome.memory for outcome in ana.remember_many(said))
+    _, repair, other = (outcome.record for outcome in ana.remember_many(said))
     for memory in (repair, other):
         ana.correct(memory.id, f"It went well, {memory.id}.")
 
@@ -560,7 +560,7 @@ def test_a_repair_that_gave_way_is_hidden_by_what_it_repaired(ana: MemoryManager
     assert ana.get(repair.id) is None
 
 
-def test_a_summary_that_tells_of_what_is_refused_is_not_written(ana: MemoryManager) -> None:
+def test_a_summary_that_tells_of_what_is_refused_is_not_written(ana: Memory) -> None:
     ana.refuse("location")
 
     outcomes = ana.remember_many([summary("I live in Lisbon."), summary("The tram is late.")])
@@ -572,7 +572,7 @@ def placeless(text: str) -> Draft:
     return Draft(text, kind="episodic", category="turn", confidence=1.0)
 
 
-def test_a_word_removes_no_turn_that_another_word_only_hides(ana: MemoryManager) -> None:
+def test_a_word_removes_no_turn_that_another_word_only_hides(ana: Memory) -> None:
     ana.remember_many([turn("I live in Lisbon.", 0), turn("My name is Ana Pereira.", 1)])
     ana.refuse("location")
 
@@ -584,7 +584,7 @@ def test_a_word_removes_no_turn_that_another_word_only_hides(ana: MemoryManager)
 
 
 def test_a_turn_of_a_key_that_was_allowed_stays_when_its_category_is_removed(
-    ana: MemoryManager,
+    ana: Memory,
 ) -> None:
     ana.remember_many([turn("I live in Lisbon.", 0), turn("My name is Ana Pereira.", 1)])
     ana.allow("location")
@@ -594,7 +594,7 @@ def test_a_turn_of_a_key_that_was_allowed_stays_when_its_category_is_removed(
     assert seen(ana) == ["I live in Lisbon."]
 
 
-def test_turns_without_a_place_are_told_apart(ana: MemoryManager) -> None:
+def test_turns_without_a_place_are_told_apart(ana: Memory) -> None:
     spoken = ["I live in Lisbon.", "No, it's Berlin.", "The tram is late."]
     ana.remember_many([placeless(text) for text in spoken])
 
@@ -606,7 +606,7 @@ def test_turns_without_a_place_are_told_apart(ana: MemoryManager) -> None:
     assert [outcome.kind.value for outcome in again] == ["blocked", "created"]
 
 
-def test_a_turn_of_a_task_in_the_same_place_stays(world: World, ana: MemoryManager) -> None:
+def test_a_turn_of_a_task_in_the_same_place_stays(world: World, ana: Memory) -> None:
     task = world.strata.manager(user="ana", task="t1")
     ana.remember_many([turn("I live in Lisbon.", 0)])
     task.remember_many([turn("No, it's Berlin.", 0), turn("The build is green.", 1)])

@@ -16,7 +16,7 @@ import openai
 import pytest
 
 import simonides
-from simonides import FolderSource, MemoryManager, Settings, Strata
+from simonides import FolderSource, Memory, Settings, Store
 from simonides.integrations.wrap import memory_of
 from simonides.testing.model_server import ModelServer, saying
 
@@ -29,39 +29,39 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "memory.db"
 
 
-def opened(place: Path, **how: Any) -> Strata:
+def opened(place: Path, **how: Any) -> Store:
     """Open a store whose sessions are read when a story says so, not in the background."""
     return simonides.open(place, settings=Settings(session_extraction="manual"), **how)
 
 
 @pytest.fixture
-def strata(place: Path) -> Iterator[Strata]:
+def strata(place: Path) -> Iterator[Store]:
     with opened(place) as strata:
         yield strata
 
 
 @pytest.fixture
-def ana(strata: Strata) -> MemoryManager:
+def ana(strata: Store) -> Memory:
     return strata.manager(user="ana")
 
 
-def contents(memory: MemoryManager, **only: Any) -> list[str]:
+def contents(memory: Memory, **only: Any) -> list[str]:
     """Return what is stored, of these attributes."""
     every = memory.list(limit=100)
     return [m.content for m in every if all(getattr(m, k) == v for k, v in only.items())]
 
 
-def value(memory: MemoryManager, key: str) -> list[str]:
+def value(memory: Memory, key: str) -> list[str]:
     """Return what a recall says of a key."""
     found = memory.recall(key.replace("_", " "), limit=50)
-    return [hit.memory.content for hit in found if hit.memory.key == key]
+    return [hit.record.content for hit in found if hit.record.key == key]
 
 
 # -- a long migration beside a talk -----------------------------------------------------------
 
 
 def test_the_first_constraint_of_a_migration_is_there_at_its_twelfth_step(
-    ana: MemoryManager,
+    ana: Memory,
 ) -> None:
     ana.remember("Answer in short sentences", key="response_style", category="preference")
     talk = ana.session("standup")
@@ -87,12 +87,12 @@ def test_the_first_constraint_of_a_migration_is_there_at_its_twelfth_step(
     assert looked > 200
     assert report.completed
     assert [entry.role for entry in talk.entries()] == ["user", "assistant"] * 12
-    assert "Copying a shard" in ana.recall("how long does copying a shard take?")[0].memory.content
+    assert "Copying a shard" in ana.recall("how long does copying a shard take?")[0].record.content
     talk.end()
     assert not any("rows copied" in content for content in contents(ana))
 
 
-def test_a_task_within_a_session_hears_what_the_user_says_there(strata: Strata) -> None:
+def test_a_task_within_a_session_hears_what_the_user_says_there(strata: Store) -> None:
     ana = strata.manager(user="ana", session="monday")
     ana.remember("english", key="language", category="preference")
     session = ana.session()
@@ -112,7 +112,7 @@ def test_a_task_within_a_session_hears_what_the_user_says_there(strata: Strata) 
 
 
 def test_what_the_user_says_while_a_task_speaks_for_him_is_his_and_outlives_it(
-    strata: Strata,
+    strata: Store,
 ) -> None:
     mover = strata.manager(user="ana", session="monday", task="move")
     talk = mover.session()
@@ -184,48 +184,48 @@ def test_a_session_whose_process_is_killed_is_finalised_once_by_the_next(place: 
 
 
 def test_a_changed_preference_wins_here_at_once_there_later_and_at_the_end_everywhere(
-    ana: MemoryManager,
+    ana: Memory,
 ) -> None:
     ana.remember("english", key="language", category="preference")
     here, there = ana.session("here"), ana.session("there")
     there.add("user", "Good morning!")
-    with here.memory.task("Write the report", plan=["Outline", "Text"]) as task:
+    with here.record.task("Write the report", plan=["Outline", "Text"]) as task:
         assert "english" in task.before_model()
 
         here.add("user", "From now on, please answer in French.")
 
-        assert value(here.memory, "language") == ["french"]
-        digest, prompt = here.memory.digest("which language?").text, task.before_model()
+        assert value(here.record, "language") == ["french"]
+        digest, prompt = here.record.digest("which language?").text, task.before_model()
         assert ("french" in digest, "english" in digest) == (True, False)
         assert ("french" in prompt, "english" in prompt) == (True, False)
-        assert value(there.memory, "language") == ["english"]
-        assert "english" in there.memory.digest("which language?").text
+        assert value(there.record, "language") == ["english"]
+        assert "english" in there.record.digest("which language?").text
         assert contents(ana, key="language") == ["english"]
         task.complete()
 
     here.end()
 
     assert contents(ana, key="language") == ["french"]
-    assert value(there.memory, "language") == ["french"]
+    assert value(there.record, "language") == ["french"]
     assert [each.content for each in ana.history("language")] == ["english", "french"]
 
 
 # -- two threads, one memory -----------------------------------------------------------------
 
 
-def test_two_threads_have_a_log_each_and_one_memory(ana: MemoryManager) -> None:
+def test_two_threads_have_a_log_each_and_one_memory(ana: Memory) -> None:
     boats, planes = ana.session("boats"), ana.session("planes")
     boats.add("user", "The boat is called Albatross.")
     planes.add("user", "The plane is called Heron.")
-    boats.memory.remember("Always use metric units", key="units", category="preference")
+    boats.record.remember("Always use metric units", key="units", category="preference")
 
-    assert "Albatross" in boats.search("what is it called?", limit=1)[0].memory.content
-    assert "Heron" in planes.search("what is it called?", limit=1)[0].memory.content
+    assert "Albatross" in boats.search("what is it called?", limit=1)[0].record.content
+    assert "Heron" in planes.search("what is it called?", limit=1)[0].record.content
     assert [entry.text for entry in planes.entries()] == ["The plane is called Heron."]
-    assert "metric units" in planes.memory.push("How long is the wing?").text
+    assert "metric units" in planes.record.push("How long is the wing?").text
 
 
-def test_the_next_talk_begins_with_what_the_last_was_about(strata: Strata) -> None:
+def test_the_next_talk_begins_with_what_the_last_was_about(strata: Store) -> None:
     with strata.manager(user="ana").session("monday") as monday:
         for said in TALK:
             monday.add("user", said)
@@ -234,7 +234,7 @@ def test_the_next_talk_begins_with_what_the_last_was_about(strata: Strata) -> No
 
     (summary,) = [m for m in tuesday.list() if m.category == "session_summary"]
     pushed = tuesday.push("Good morning, how do I boil an egg?")
-    assert summary.id in [item.memory.id for item in pushed.items]
+    assert summary.id in [item.record.id for item in pushed.items]
     assert "Dolomites" in pushed.text
     bob = strata.manager(user="bob", session="tuesday")
     assert bob.push("Good morning!").items == ()
@@ -244,7 +244,7 @@ def test_the_next_talk_begins_with_what_the_last_was_about(strata: Strata) -> No
 
 
 def test_a_document_that_is_read_in_a_task_never_becomes_memory(
-    strata: Strata, tmp_path: Path
+    strata: Store, tmp_path: Path
 ) -> None:
     (tmp_path / "handbook").mkdir()
     (tmp_path / "handbook" / "parking.md").write_text(
@@ -259,7 +259,7 @@ def test_a_document_that_is_read_in_a_task_never_becomes_memory(
         task.before_tool("handbook", {"query": "cars of visitors"})
         task.observe("handbook", found.text)
         task.add("assistant", "Visitors leave their cars in garage G7.")
-        assert ana.verify(f"In G7 ({found.items[0].memory.id}).", found.receipt).ok
+        assert ana.verify(f"In G7 ({found.items[0].record.id}).", found.receipt).ok
         task.complete()
     ana.session().end()
 
@@ -295,7 +295,7 @@ def test_a_day_in_incognito_leaves_nothing(tmp_path: Path) -> None:
         assert (contents(ana), ana.sessions()) == (["Berlin"], ())
 
 
-def test_recall_is_switched_off_in_the_middle_of_a_day_and_on_again(ana: MemoryManager) -> None:
+def test_recall_is_switched_off_in_the_middle_of_a_day_and_on_again(ana: Memory) -> None:
     ana.remember("Answer in short sentences", key="response_style", category="preference")
     session = ana.session("monday")
     with session.memory.task("Write the report", plan=["Outline", "Text"]) as task:
@@ -324,7 +324,7 @@ def test_recall_is_switched_off_in_the_middle_of_a_day_and_on_again(ana: MemoryM
 
 
 def test_what_a_session_left_is_before_a_wrapped_client_and_what_that_heard_before_the_next_talk(
-    strata: Strata,
+    strata: Store,
 ) -> None:
     with strata.manager(user="ana").session("monday") as monday:
         monday.add("user", "From now on, please answer in French.")

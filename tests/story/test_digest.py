@@ -9,17 +9,17 @@ from hostile import TEXTS
 
 from conftest import World
 from simonides import Draft, InvalidInput, Made
-from simonides.api.sync import MemoryManager
+from simonides.api.sync import Memory
 
 EMPTY = "Memory digest:\n(empty: nothing that is remembered bears on this)"
 
 
 def contents(digest: Any) -> list[str]:
-    return [item.memory.content for item in digest.items]
+    return [item.record.content for item in digest.items]
 
 
 @pytest.fixture
-def ana(world: World) -> MemoryManager:
+def ana(world: World) -> Memory:
     ana = world.strata.manager(user="ana", org="acme", agent="bot")
     ana.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
     ana.remember("Ana grew up near the sea in Porto", category="entity_fact")
@@ -28,26 +28,26 @@ def ana(world: World) -> MemoryManager:
     return ana
 
 
-def test_a_question_brings_what_bears_on_it_and_nothing_else(ana: MemoryManager) -> None:
+def test_a_question_brings_what_bears_on_it_and_nothing_else(ana: Memory) -> None:
     digest = ana.digest("where do I deploy?")
 
     assert contents(digest) == ["Always deploy to us-east-1"]
     assert digest.made is Made.LIVE
     assert str(digest) == digest.text
-    assert digest.items[0].memory.id in digest.text
+    assert digest.items[0].record.id in digest.text
     assert "user_stated" in digest.text
     assert {dropped.reason for dropped in digest.receipt.dropped} == {"below_floor"}
     assert digest.receipt.floor == 0.75
 
 
-def test_a_foreign_question_gets_an_empty_digest_that_says_so(ana: MemoryManager) -> None:
+def test_a_foreign_question_gets_an_empty_digest_that_says_so(ana: Memory) -> None:
     digest = ana.digest("zebra migration in Kenya")
 
     assert digest.text == EMPTY
     assert digest.items == digest.receipt.returned == ()
 
 
-def test_a_caller_may_lower_the_floor_and_the_budgets(ana: MemoryManager) -> None:
+def test_a_caller_may_lower_the_floor_and_the_budgets(ana: Memory) -> None:
     everything = ana.digest("deploy a release", floor=0)
     small = ana.digest("deploy a release", floor=0, max_items=1, max_chars=300, max_tokens=120)
 
@@ -61,22 +61,22 @@ def test_a_caller_may_lower_the_floor_and_the_budgets(ana: MemoryManager) -> Non
             ana.digest("deploy", **{name: value})
 
 
-def test_pinned_memories_and_wished_preferences_need_no_relevance(ana: MemoryManager) -> None:
-    pinned = ana.remember("Never mail before noon", pinned=True, category="constraint").memory
+def test_pinned_memories_and_wished_preferences_need_no_relevance(ana: Memory) -> None:
+    pinned = ana.remember("Never mail before noon", pinned=True, category="constraint").record
 
-    assert ana.digest("zebra").items[0].memory == pinned
+    assert ana.digest("zebra").items[0].record == pinned
     assert contents(ana.digest("zebra", preference_bias=True)) == [
         "Always deploy to us-east-1", "Never mail before noon",
     ]  # fmt: skip
 
 
-def test_sensitive_memories_never_enter(ana: MemoryManager) -> None:
+def test_sensitive_memories_never_enter(ana: Memory) -> None:
     told = ana.remember("The deploy password hint is my dog", sensitivity="sensitive", pinned=True)
 
     digest = ana.digest("deploy password hint of my dog")
 
     assert "dog" not in digest.text
-    assert (told.memory.id, "sensitivity") in {(d.id, d.reason) for d in digest.receipt.dropped}
+    assert (told.record.id, "sensitivity") in {(d.id, d.reason) for d in digest.receipt.dropped}
 
 
 def test_the_policy_configures_the_digest(new_world: Callable[..., World], tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_turns_have_a_budget_of_their_own(world: World) -> None:
     assert "items:turns" in {dropped.reason for dropped in digest.receipt.dropped}
 
 
-def test_other_users_and_orgs_stay_out(world: World, ana: MemoryManager) -> None:
+def test_other_users_and_orgs_stay_out(world: World, ana: Memory) -> None:
     for stranger in (
         world.strata.manager(user="bob", org="acme"),
         world.strata.manager(user="ana", org="other"),
@@ -185,7 +185,7 @@ def is_utf8(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def test_a_digest_writes_nothing(world: World, ana: MemoryManager) -> None:
+def test_a_digest_writes_nothing(world: World, ana: Memory) -> None:
     before = [memory.to_dict() for memory in ana.list()]
     audit = world.strata.verify_audit()
 

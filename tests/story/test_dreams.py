@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from simonides import MemoryManager
+from simonides import Memory
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.errors import ModelTimeout, UndoRefused
-from simonides.domain.memory import Memory
-from simonides.domain.operations.dream import Dream, DreamStatus, DreamStep
+from simonides.domain.memory import Record
+from simonides.domain.operations.dream import Consolidation, ConsolidationStatus, ConsolidationStep
 from simonides.domain.trust import Trust
 from simonides.engine.maintenance.daily_gc import FIRST_S
 from simonides.settings import Settings
@@ -34,7 +34,7 @@ class Home:
     ) -> None:
         self.clock = ManualClock()
         self.policy = policy
-        self.strata = Strata(
+        self.strata = Store(
             assemble(
                 target,
                 settings=Settings(policy=policy),
@@ -46,18 +46,18 @@ class Home:
                 sweeps=self.clock if sweeps else None,
             )
         )
-        self.ana: MemoryManager = self.strata.manager(user="ana")
+        self.ana: Memory = self.strata.manager(user="ana")
 
-    def say(self, *texts: str, **given: Any) -> list[Memory]:
+    def say(self, *texts: str, **given: Any) -> list[Record]:
         made = []
         for text in texts:
             outcome = self.ana.remember(text, **given)
-            assert outcome.memory is not None
-            made.append(outcome.memory)
+            assert outcome.record is not None
+            made.append(outcome.record)
             self.clock.advance(seconds=5)
         return made
 
-    def keyed(self, **facts: str) -> list[Memory]:
+    def keyed(self, **facts: str) -> list[Record]:
         return [self.say(value, key=key)[0] for key, value in facts.items()]
 
     @property
@@ -65,7 +65,7 @@ class Home:
         return {memory.content: memory.status.value for memory in self.ana.list()}
 
     @property
-    def insights(self) -> list[Memory]:
+    def insights(self) -> list[Record]:
         return [memory for memory in self.ana.list() if memory.category == "insight"]
 
     def events(self) -> list[Any]:
@@ -92,7 +92,7 @@ def at_home(tmp_path: Path) -> Iterator[Callable[..., Home]]:
         home.strata.close()
 
 
-def twice_said(home: Home) -> tuple[Memory, Memory]:
+def twice_said(home: Home) -> tuple[Record, Record]:
     """Have two statements stand that are one; a gate lets no write do that."""
     first, second = home.say("The gym opens at nine", "The lake is cold", tags=("a",))
     home.ana.correct(second.id, "The gym opens at nine.")
@@ -119,9 +119,9 @@ def test_a_dry_run_shows_the_diff_and_changes_nothing(at_home: Any) -> None:
     dream = home.ana.dream(dry_run=True)
 
     (item,) = dream.items
-    assert (item.step, item.before, item.after) == (DreamStep.MERGE, (later.id,), (first.id,))
+    assert (item.step, item.before, item.after) == (ConsolidationStep.MERGE, (later.id,), (first.id,))
     assert item.texts == {first.id: first.content, later.id: later.content}
-    assert (dream.id, dream.status) == ("", DreamStatus.PROPOSED)
+    assert (dream.id, dream.status) == ("", ConsolidationStatus.PROPOSED)
     assert (home.standing, len(home.events())) == before
 
 
@@ -132,11 +132,11 @@ def test_what_a_dry_run_shows_is_what_is_done(at_home: Any) -> None:
 
     shown, done = home.ana.dream(dry_run=True), home.ana.dream()
 
-    def said(dream: Dream) -> list[Any]:
+    def said(dream: Consolidation) -> list[Any]:
         return [(i.step, i.before, i.evidence, i.text, i.reasons) for i in dream.items]
 
     assert said(shown) == said(done)
-    assert {item.step for item in done.items} == {DreamStep.INSIGHT, DreamStep.MERGE}
+    assert {item.step for item in done.items} == {ConsolidationStep.INSIGHT, ConsolidationStep.MERGE}
 
 
 def test_a_dream_is_one_transaction(at_home: Any) -> None:
@@ -165,7 +165,7 @@ def test_undoing_a_dream_restores_exactly_what_stood(at_home: Any) -> None:
     undone = home.ana.undo_dream(dream.id)
 
     again = {memory.id: memory for memory in home.ana.list()}
-    assert undone.status is DreamStatus.UNDONE
+    assert undone.status is ConsolidationStatus.UNDONE
     assert not undone.left
     assert again.keys() == stood.keys()
     # Only since when it is known to be so differs.
@@ -202,8 +202,8 @@ def test_what_has_changed_since_stays_and_is_named(at_home: Any) -> None:
     undone = home.ana.undo_dream(dream.id)
 
     assert {item.step: item.left for item in undone.items} == {
-        DreamStep.INSIGHT: "changed_since",
-        DreamStep.MERGE: None,
+        ConsolidationStep.INSIGHT: "changed_since",
+        ConsolidationStep.MERGE: None,
     }
     assert later.content in home.standing
     assert [memory.id for memory in home.insights] == [made.id]
@@ -247,8 +247,8 @@ def test_dreams_are_listed_newest_first_with_whether_they_stand(at_home: Any) ->
     listed = home.ana.dreams()
 
     assert [(each.id, each.status) for each in listed] == [
-        (second.id, DreamStatus.APPLIED),
-        (first.id, DreamStatus.UNDONE),
+        (second.id, ConsolidationStatus.APPLIED),
+        (first.id, ConsolidationStatus.UNDONE),
     ]
 
 
@@ -328,8 +328,8 @@ def test_what_moved_meanwhile_is_left_and_the_rest_is_done(at_home: Any) -> None
     dream = home.ana.dream()
 
     assert {item.step: item.left for item in dream.items} == {
-        DreamStep.MERGE: None,
-        DreamStep.SUPERSEDE: "changed_since",
+        ConsolidationStep.MERGE: None,
+        ConsolidationStep.SUPERSEDE: "changed_since",
     }
     assert first.content in home.standing
 
@@ -501,7 +501,7 @@ def test_an_insight_never_displaces_nor_doubts_what_was_stated(at_home: Any) -> 
     dream = home.ana.dream()
 
     assert {k: v for k, v in home.standing.items() if k in before} == before
-    assert all(item.left or item.step is DreamStep.INSIGHT for item in dream.items)
+    assert all(item.left or item.step is ConsolidationStep.INSIGHT for item in dream.items)
 
 
 def test_a_process_that_lives_long_reflects_once_a_day(at_home: Any) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from conftest import World
-from simonides import InvalidInput, MemoryManager, Scope
+from simonides import InvalidInput, Memory, Scope
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.event import EventType
 from simonides.domain.memory import Draft, Kind
 from simonides.domain.writing.decision import CaptureReport
@@ -24,7 +24,7 @@ PEANUTS = "I am allergic to peanuts"
 
 
 @pytest.fixture
-def ana(world: World) -> Iterator[MemoryManager]:
+def ana(world: World) -> Iterator[Memory]:
     ana = world.strata.manager(user="ana", session="monday")
     ana.remember(PEANUTS)
     ana.remember("I love my two cats, Tom and Kit")
@@ -43,7 +43,7 @@ def journaled(world: World, kind: str = ECHO) -> list[Any]:
     return [json.loads(entry.body) for entry in found]
 
 
-def said(ana: MemoryManager) -> set[str]:
+def said(ana: Memory) -> set[str]:
     return {memory.content for memory in ana.list()}
 
 
@@ -56,7 +56,7 @@ def said(ana: MemoryManager) -> set[str]:
         "I enjoy my 2 cats, Tom and Kit",
     ],
 )
-def test_what_was_shown_is_not_learned_again(ana: MemoryManager, text: str) -> None:
+def test_what_was_shown_is_not_learned_again(ana: Memory, text: str) -> None:
     shown = ana.digest("what am I allergic to, and which cats do I love?", floor=0)
     before = [(m.content, m.confidence, m.updated_at) for m in ana.list()]
 
@@ -77,7 +77,7 @@ def test_what_was_shown_is_not_learned_again(ana: MemoryManager, text: str) -> N
         ("I like coffee", "I like coffee"),
     ],
 )
-def test_news_beside_what_was_shown_is_learned(ana: MemoryManager, text: str, content: str) -> None:
+def test_news_beside_what_was_shown_is_learned(ana: Memory, text: str, content: str) -> None:
     ana.digest("what am I allergic to, which cats, which coffee do I love?", floor=0)
 
     ana.capture(text)
@@ -85,7 +85,7 @@ def test_news_beside_what_was_shown_is_learned(ana: MemoryManager, text: str, co
     assert content in said(ana)
 
 
-def test_who_says_it_in_another_session_means_it(world: World, ana: MemoryManager) -> None:
+def test_who_says_it_in_another_session_means_it(world: World, ana: Memory) -> None:
     ana.digest("what am I allergic to?")
     tuesday = world.strata.manager(user="ana", session="tuesday")
 
@@ -105,7 +105,7 @@ def test_without_sessions_it_is_an_echo_for_some_hours(world: World) -> None:
 
 
 def test_an_agent_that_writes_what_it_was_shown_adds_nothing(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     ana.search_memory("what am I allergic to?")
     agent = world.strata.manager(user="ana", session="tuesday", agent="bot")
@@ -131,10 +131,10 @@ def test_who_goes_back_to_what_was_superseded_means_it(world: World) -> None:
     assert place.content == "Berlin"
 
 
-def test_a_correction_is_no_echo(ana: MemoryManager) -> None:
+def test_a_correction_is_no_echo(ana: Memory) -> None:
     ana.digest("what am I allergic to?")
 
-    outcome = ana.correct(ana.recall("peanuts")[0].memory.id, PEANUTS)
+    outcome = ana.correct(ana.recall("peanuts")[0].record.id, PEANUTS)
 
     assert "echo" not in outcome.reasons
 
@@ -142,7 +142,7 @@ def test_a_correction_is_no_echo(ana: MemoryManager) -> None:
 def test_a_digest_that_is_pasted_back_says_nothing(world: World, tmp_path: Path) -> None:
     model = ScriptedModel()
     core = assemble(tmp_path / "m.db", inline=True, settings=Settings(), model=model)
-    with Strata(core) as strata:
+    with Store(core) as strata:
         ana = strata.manager(user="ana")
         ana.remember("I am allergic to peanuts")
         digest = ana.digest("what am I allergic to?").text
@@ -160,7 +160,7 @@ def test_a_digest_that_is_pasted_back_says_nothing(world: World, tmp_path: Path)
     assert love.metadata["span"][0] == len(f"> {line}\n"), "places are those of the whole turn"
 
 
-def test_a_transcript_that_is_imported_brings_nothing_back(ana: MemoryManager) -> None:
+def test_a_transcript_that_is_imported_brings_nothing_back(ana: Memory) -> None:
     ana.digest("what am I allergic to?")
 
     def turn(place: int, text: str, source: str, session: str, at: str | None = None) -> Draft:
@@ -181,7 +181,7 @@ def test_a_transcript_that_is_imported_brings_nothing_back(ana: MemoryManager) -
     assert echoed == [True, True, False, False, False]
 
 
-def test_hits_count_once_the_caller_says_they_were_shown(ana: MemoryManager) -> None:
+def test_hits_count_once_the_caller_says_they_were_shown(ana: Memory) -> None:
     hits = ana.recall("what am I allergic to?", limit=1)
     assert fates(ana.capture(PEANUTS))[0][0] != "dropped"
 
@@ -196,8 +196,8 @@ def test_hits_count_once_the_caller_says_they_were_shown(ana: MemoryManager) -> 
 
 
 def test_the_ledger_outlives_the_process(tmp_path: Path) -> None:
-    def opened() -> Strata:
-        return Strata(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
+    def opened() -> Store:
+        return Store(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
 
     with opened() as strata:
         ana = strata.manager(user="ana", session="monday")
@@ -210,7 +210,7 @@ def test_the_ledger_outlives_the_process(tmp_path: Path) -> None:
 
 
 def test_it_holds_no_words_and_goes_with_what_is_forgotten(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     shown = ana.digest("what am I allergic to?", floor=0)
     world.clock.advance(seconds=5)
@@ -218,12 +218,12 @@ def test_it_holds_no_words_and_goes_with_what_is_forgotten(
     assert "peanut" not in json.dumps(entry)
     assert entry["session"] == "monday"
 
-    ana.forget(shown.items[0].memory.id)
+    ana.forget(shown.items[0].record.id)
 
     assert journaled(world) == []
 
 
-def test_it_goes_with_its_owner(world: World, ana: MemoryManager) -> None:
+def test_it_goes_with_its_owner(world: World, ana: Memory) -> None:
     ana.digest("what am I allergic to?")
     world.clock.advance(seconds=5)
 
@@ -232,7 +232,7 @@ def test_it_goes_with_its_owner(world: World, ana: MemoryManager) -> None:
     assert journaled(world) == []
 
 
-def test_of_anothers_memories_nothing_is_kept(world: World, ana: MemoryManager) -> None:
+def test_of_anothers_memories_nothing_is_kept(world: World, ana: Memory) -> None:
     world.strata.admin(by="root").grant("boss", "read_user:ana")
     boss = world.strata.manager(user="boss")
 

@@ -25,11 +25,11 @@ RING = HeldKeys.of_text(ONE)
 CANARY = "Quokka"
 
 
-def opened(path: Path, ring: HeldKeys = RING, **settings: Any) -> simonides.Strata:
+def opened(path: Path, ring: HeldKeys = RING, **settings: Any) -> simonides.Store:
     return simonides.open(path, key_ring=ring, settings=Settings(encrypt=True, **settings))
 
 
-def contents(memory: simonides.MemoryManager) -> set[str]:
+def contents(memory: simonides.Memory) -> set[str]:
     return {one.content for one in memory.list(scopes=["user"])}
 
 
@@ -59,8 +59,8 @@ def store(tmp_path: Path) -> Path:
         bob = strata.manager(user=f"{CANARY}-bob")
         bob.remember(f"Bob's {CANARY} too")
         learned = bob.remember(f"{CANARY} to forget")
-        assert learned.memory is not None
-        bob.forget(learned.memory.id)
+        assert learned.record is not None
+        bob.forget(learned.record.id)
     return path
 
 
@@ -123,7 +123,7 @@ def test_recall_is_what_it_is_in_plain(tmp_path: Path) -> None:
             memory = strata.manager(user="ana")
             assert memory.status()["encrypted"] is settings.encrypt
             found = [memory.recall(q) for q in ("where do we deploy?", "what does Ana drink?")]
-            told.append([[(hit.memory.content, hit.score) for hit in hits] for hits in found])
+            told.append([[(hit.record.content, hit.score) for hit in hits] for hits in found])
     assert told[0] == told[1]
     assert told[0][0][0][0] == said[0]
 

@@ -95,14 +95,14 @@ def live(database):
         ana.correct(f"{CANARY}_region", f"Deploy to {CANARY} two")
         ana.capture(f"Call me {CANARY}. Never suggest {CANARY} shoes.")
         ana.capture(f"I might move to {CANARY} some day, perhaps.")
-        shared = ana.remember(f"{CANARY} for all of us").memory
+        shared = ana.remember(f"{CANARY} for all of us").record
         ana.promote(shared.id, "org")
         ana.refuse(key=f"{CANARY}_salary")
         ana.remember("guess", key=f"{CANARY}_region", source="agent_inferred", confidence=0.99)
         ana.digest(f"where is {CANARY}?")
         bob = strata.manager(user=BOB)
         bob.remember(f"Bob's {CANARY} too")
-        bob.forget(bob.remember(f"{CANARY} to forget").memory.id)
+        bob.forget(bob.remember(f"{CANARY} to forget").record.id)
 
 
 def dump(database):

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import World
-from simonides import MemoryManager
+from simonides import Memory
 
 
 @pytest.fixture
-def ana(world: World) -> Iterator[MemoryManager]:
+def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.strata.manager(user="ana")
     assert world.strata.verify_audit().ok
@@ -26,7 +26,7 @@ def ana(world: World) -> Iterator[MemoryManager]:
     ],
 )
 def test_an_ending_takes_the_place_of_what_it_ends(
-    ana: MemoryManager, told: str, over: str, key: str
+    ana: Memory, told: str, over: str, key: str
 ) -> None:
     (first,) = ana.capture(told).outcomes
     (outcome,) = ana.capture(over).outcomes
@@ -34,8 +34,8 @@ def test_an_ending_takes_the_place_of_what_it_ends(
     assert outcome.kind == "superseded"
     (stands,) = ana.list()
     assert (stands.key, stands.content) == (key, over.rstrip("."))
-    assert first.memory is not None
-    then = ana.get(first.memory.id)
+    assert first.record is not None
+    then = ana.get(first.record.id)
     assert then is not None
     assert then.status == "superseded"
 
@@ -48,7 +48,7 @@ def test_an_ending_takes_the_place_of_what_it_ends(
     ],
 )
 def test_an_ending_of_something_else_changes_nothing(
-    ana: MemoryManager, told: str, over: str
+    ana: Memory, told: str, over: str
 ) -> None:
     ana.capture(told)
     (before,) = ana.list()
@@ -59,21 +59,21 @@ def test_an_ending_of_something_else_changes_nothing(
     assert ana.list()[:] == (before,)
 
 
-def test_an_ending_of_nothing_is_not_stored(ana: MemoryManager) -> None:
+def test_an_ending_of_nothing_is_not_stored(ana: Memory) -> None:
     (outcome,) = ana.capture("I quit my job at Siemens.").outcomes
 
     assert outcome.kind == "dropped"
     assert ana.list()[:] == ()
 
 
-def test_a_new_value_takes_the_place_of_an_ending(ana: MemoryManager) -> None:
+def test_a_new_value_takes_the_place_of_an_ending(ana: Memory) -> None:
     for said in ("I live in Rome.", "I no longer live in Rome.", "I live in Oslo."):
         ana.capture(said)
 
     assert [memory.content for memory in ana.list()] == ["Oslo"]
 
 
-def test_a_liking_in_passing_is_not_stored(ana: MemoryManager) -> None:
+def test_a_liking_in_passing_is_not_stored(ana: Memory) -> None:
     (outcome,) = ana.capture("I love jazz.").outcomes
 
     assert (outcome.kind, outcome.reasons) == ("dropped", ("liked_in_passing",))

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from conftest import World
-from simonides import Draft, FunctionClassifier, MemoryManager
+from simonides import Draft, FunctionClassifier, Memory
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.cli.sessions import import_turns
 from simonides.engine.consolidation.plan import Planner
 from simonides.engine.edit.correct import Changer
@@ -31,18 +31,18 @@ class Handles:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._opened: list[Strata] = []
+        self._opened: list[Store] = []
 
-    def open(self, **parts: Any) -> MemoryManager:
+    def open(self, **parts: Any) -> Memory:
         """Return Ana's verbs over a handle with parts."""
         made = assemble(
             self._world.target, inline=True, clock=ManualClock(), ids=CountingIds(), **parts
         )
-        self._opened.append(Strata(made))
+        self._opened.append(Store(made))
         return self._opened[0].manager(user="ana")
 
     @property
-    def elsewhere(self) -> Strata:
+    def elsewhere(self) -> Store:
         """Another handle; of a store in memory there is but the one."""
         return self._world.strata if self._world.is_durable else self._opened[0]
 
@@ -70,7 +70,7 @@ def handles(world: World) -> Iterator[Handles]:
     made.close()
 
 
-def modelled(handles: Handles, happens: Happens, answer: Any = ITEMS) -> MemoryManager:
+def modelled(handles: Handles, happens: Happens, answer: Any = ITEMS) -> Memory:
     """Return Ana's verbs, whose model answers once something has happened."""
 
     def answered(_: object) -> Any:
@@ -80,7 +80,7 @@ def modelled(handles: Handles, happens: Happens, answer: Any = ITEMS) -> MemoryM
     return handles.open(model=ScriptedModel(answered, {"items": []}))
 
 
-def looking(handles: Handles, happens: Happens) -> MemoryManager:
+def looking(handles: Handles, happens: Happens) -> Memory:
     """Return Ana's verbs, where what is suspicious is looked at again while something happens."""
 
     def look(_: str) -> float:
@@ -173,7 +173,7 @@ def test_what_is_promoted_is_not_sent_on_once_its_user_is_erased(
 ) -> None:
     ana, standing = handles.open(), Changer.standing
     handles._opened[0].admin(by="root").grant("ana", "org_write")
-    memory = ana.remember("Zorb is closed").memory
+    memory = ana.remember("Zorb is closed").record
     assert memory is not None
 
     async def erased_then(*given: Any) -> Any:
@@ -331,16 +331,16 @@ def test_the_rest_of_an_import_is_not_stored_once_its_user_is_erased(
     ana = handles.open()
     lines = [f'{{"session_id": "s", "speaker": "ana", "text": "Zorb {n}"}}' for n in range(1_100)]
     turns = parse_transcript(lines, ana.check)
-    many, calls = MemoryManager.remember_many, [0]
+    many, calls = Memory.remember_many, [0]
 
-    def erased_behind_the_first(manager: MemoryManager, drafts: Any) -> Any:
+    def erased_behind_the_first(manager: Memory, drafts: Any) -> Any:
         outcomes = many(manager, drafts)
         calls[0] += 1
         if calls[0] == 1:
             handles.erase()
         return outcomes
 
-    monkeypatch.setattr(MemoryManager, "remember_many", erased_behind_the_first)
+    monkeypatch.setattr(Memory, "remember_many", erased_behind_the_first)
     import_turns(ana, turns)
 
     assert calls[0] > 1

@@ -13,7 +13,7 @@ from simonides import (
     ScopeDenied,
     StoreUnavailable,
 )
-from simonides.api.sync import MemoryManager
+from simonides.api.sync import Memory
 from simonides.domain.codecs.parts import PARTS
 from simonides.domain.scope import Scope
 from simonides.engine.recall.read_journal import ReadJournal
@@ -38,7 +38,7 @@ def rows_of(world: World, *scopes: Scope) -> list[object]:
     ]
 
 
-def live(manager: MemoryManager) -> None:
+def live(manager: Memory) -> None:
     """Leave something in every layer that verbs write to."""
     manager.remember(SAID, key="door", tags=["home"], metadata={"who": "Ana"}, quote=SAID)
     manager.correct("door", "The door code is 0815")
@@ -106,7 +106,7 @@ def test_what_was_erased_is_not_learned_again_from_its_transcript(world: World) 
 def test_a_copy_goes_too_whose_original_was_forgotten_long_before(world: World) -> None:
     world.strata.admin(by="root").grant("ana", "org_write")
     ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
-    learned = ana.remember("Blue deploys work", key="deploys").memory
+    learned = ana.remember("Blue deploys work", key="deploys").record
     assert learned
     ana.promote(learned.id, "org")
     ana.forget(key="deploys")
@@ -127,18 +127,18 @@ def test_copies_that_others_have_go_too_and_what_they_said_themselves_stays(
         admin.grant(user, "org_write")
     ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
     ops = world.strata.manager(user="ops")
-    learned = ana.remember("Blue deploys work", key="deploys").memory
-    twice = ana.remember("Backups run at noon").memory
+    learned = ana.remember("Blue deploys work", key="deploys").record
+    twice = ana.remember("Backups run at noon").record
     assert learned
     assert twice
-    copy = ana.promote(learned.id, "org").memory
+    copy = ana.promote(learned.id, "org").record
     assert copy
-    own = ops.remember("Backups run at noon", scope="org").memory
+    own = ops.remember("Backups run at noon", scope="org").record
     assert own
     ana.promote(twice.id, "org")
     summary = ops.remember_many([Draft("We deploy blue", scope="org", parents=(copy.id,))])[
         0
-    ].memory
+    ].record
     assert summary
 
     receipt = ana.erase()
@@ -158,9 +158,9 @@ def test_an_erasure_that_was_cut_before_others_were_told_is_gone_on_with(
 ) -> None:
     world.strata.admin(by="root").grant("ana", "org_write")
     ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
-    learned = ana.remember("Blue deploys work").memory
+    learned = ana.remember("Blue deploys work").record
     assert learned
-    copy = ana.promote(learned.id, "org").memory
+    copy = ana.promote(learned.id, "org").record
     assert copy
     store = world.strata.runtime.store
     commit = store.commit
@@ -189,7 +189,7 @@ def test_a_promotion_that_was_under_way_writes_nothing_after_it(
 ) -> None:
     world.strata.admin(by="root").grant("ana", "org_write")
     ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
-    learned = ana.remember("Blue deploys work").memory
+    learned = ana.remember("Blue deploys work").record
     assert learned
     store, commit = world.strata.runtime.store, world.strata.runtime.store.commit
     org, late = Scope.of_org("default"), []
@@ -339,13 +339,13 @@ def test_who_may_erase_whom(world: World) -> None:
 
 def test_what_was_derived_dies_with_its_evidence_but_for_promoted_copies(world: World) -> None:
     task, ana = world.strata.manager(user="ana", task="t1"), world.strata.manager(user="ana")
-    fact = ana.remember("Ana owes 30 euros").memory
+    fact = ana.remember("Ana owes 30 euros").record
     assert fact
     insight = Draft("Ana is short of money", parents=(fact.id,), source="agent_inferred")
     (derived,) = ana.remember_many([insight])
-    assert derived.memory
-    ana.remember_many([Draft("Offer a loan", parents=(derived.memory.id,))])
-    learned = task.remember("Blue deploys work").memory
+    assert derived.record
+    ana.remember_many([Draft("Offer a loan", parents=(derived.record.id,))])
+    learned = task.remember("Blue deploys work").record
     assert learned
     task.promote(learned.id, "user")
 
@@ -383,8 +383,8 @@ def test_where_a_version_that_never_stood_goes_the_next_follows_the_highest_that
         world.strata.admin(by="root").grant(user, "org_write")
     ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
 
-    def hand_up(manager: MemoryManager, value: str, source: str) -> str:
-        said = manager.remember(value, key="drink", source=source).memory
+    def hand_up(manager: Memory, value: str, source: str) -> str:
+        said = manager.remember(value, key="drink", source=source).record
         assert said is not None
         return manager.promote(said.id, "org").kind
 

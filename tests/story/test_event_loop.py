@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import simonides
-from simonides.api.store import AsyncStrata
+from simonides.api.store import AsyncStore
 from simonides.engine.recall import fresh_indexes as sights
 from simonides.engine.write import writer as writing
 from simonides.ports import Capability
@@ -43,7 +43,7 @@ def test_many_texts_are_embedded_on_another_thread(tmp_path, count, is_aside):
         async with simonides.aopen(tmp_path / "m.db") as strata:
             embedder = Watched()
             indexes = IndexCache(Indexer(embedder))
-            watched = AsyncStrata(replace(strata.runtime, indexes=indexes))
+            watched = AsyncStore(replace(strata.runtime, indexes=indexes))
             await watched.manager(user="ana").remember_many(drafts(count))
             return embedder.threads
 
@@ -56,7 +56,7 @@ def test_a_caller_without_a_loop_stays_on_one_thread(tmp_path):
     with simonides.open(tmp_path / "m.db") as strata:
         embedder = Watched()
         runtime = replace(strata.runtime, indexes=IndexCache(Indexer(embedder)))
-        manager = simonides.api.sync.Strata(AsyncStrata(runtime)).manager(user="ana")
+        manager = simonides.api.sync.Store(AsyncStore(runtime)).manager(user="ana")
         manager.remember_many(drafts(writing.MANY_TEXTS + 1))
 
     assert set(embedder.threads) == {threading.get_ident()}
@@ -83,7 +83,7 @@ def test_reading_and_ranking_many_rows_lets_others_go_on(tmp_path, monkeypatch, 
             await strata.manager(user="ana").remember_many(drafts(count))
         async with simonides.aopen(tmp_path / f"{count}.db") as strata:
             steps = Steps()
-            manager = AsyncStrata(replace(strata.runtime, aside=steps)).manager(user="ana")
+            manager = AsyncStore(replace(strata.runtime, aside=steps)).manager(user="ana")
             found = await getattr(manager, verb)("which boat lies in the harbour?")
             cold = steps.done
             await getattr(manager, verb)("which boat lies in the harbour?")
@@ -96,7 +96,7 @@ def test_reading_and_ranking_many_rows_lets_others_go_on(tmp_path, monkeypatch, 
     assert (many_cold, many_warm) == (2, 1)
     with simonides.open(tmp_path / "40.db") as strata:
         again = getattr(strata.manager(user="ana"), verb)("which boat lies in the harbour?")
-    assert [item.memory.id for item in _items(found)] == [i.memory.id for i in _items(again)]
+    assert [item.record.id for item in _items(found)] == [i.record.id for i in _items(again)]
 
 
 def _items(found):

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.codecs.portable import MAX_LINE_BYTES
 from simonides.domain.errors import CarryRefused, ScopeDenied
@@ -29,7 +29,7 @@ def opened(target=":memory:", clock=None, ids=None):
     made = assemble(
         target, settings=PLAIN, inline=True, clock=clock, ids=ids or CountingIds(), alarm=clock
     )
-    return Strata(made)
+    return Store(made)
 
 
 def live(strata, user="alice"):
@@ -44,7 +44,7 @@ def live(strata, user="alice"):
         metadata={"deep": {"er": [1.5, None]}},
         ttl_days=10,
         idempotency_key="k1",
-    ).memory
+    ).record
     clock.advance(days=1)
     memory.confirm(tea.id)
     memory.remember("For the bot's eyes", audience=["bot"], confidence=0.3)
@@ -108,14 +108,14 @@ def test_a_life_comes_back_whole_in_another_store(tmp_path, world, other):
         assert there.list(scopes=own) == memory.list(scopes=own)
         for when in (m.known_from for m in memory.list(scopes=own)):
             asked = {"query": "", "known_at": when, "limit": 50, "scopes": own}
-            then = [{h.memory for h in m.recall(**asked)} for m in (memory, there)]
+            then = [{h.record for h in m.recall(**asked)} for m in (memory, there)]
             assert then[0] == then[1]
         assert there.receipts() == memory.receipts()
         # What was forgotten is not in the file at all.
         assert b"The code is" not in (tmp_path / "alice.jsonl").read_bytes()
         # Life goes on: gates, chains and times know what came.
         assert there.remember("I drink tea, never coffee\u2028at all").kind == "refreshed"
-        assert there.correct("city", "Porto").memory.version == 3
+        assert there.correct("city", "Porto").record.version == 3
         assert elsewhere.verify_audit().ok
 
 
@@ -459,7 +459,7 @@ def test_a_file_names_no_children_that_do_not_name_their_parent(tmp_path, world)
     lines = lines_of(tmp_path / "a.jsonl")
     (place,) = [n for n, line in enumerate(lines) if line["type"] == "derivation"]
     with opened() as elsewhere:
-        victim = elsewhere.manager(user="bob").remember("Bob's own").memory
+        victim = elsewhere.manager(user="bob").remember("Bob's own").record
         forged = {**lines[place], "owner": victim.scope.path, "child": victim.id}
         written(tmp_path / "a.jsonl", [*lines[: place + 1], forged, *lines[place + 1 :]])
         store, owner = elsewhere.runtime.store, elsewhere.manager(user="alice").principal.home
@@ -569,7 +569,7 @@ def test_a_life_travels_by_way_of_postgres(tmp_path, postgres, database):
         assert not there.restore(tmp_path / "1.jsonl").restored
         there.export(tmp_path / "2.jsonl")
         assert two.verify_audit().ok
-        assert there.correct("city", "Porto").memory.version == 3
+        assert there.correct("city", "Porto").record.version == 3
         with pytest.raises(CarryRefused):
             there.restore(tmp_path / "1.jsonl")
 

@@ -6,11 +6,11 @@ import pytest
 
 from conftest import World
 from simonides import InvalidInput
-from simonides.api.sync import MemoryManager
+from simonides.api.sync import Memory
 
 
 @pytest.fixture
-def ana(world: World) -> MemoryManager:
+def ana(world: World) -> Memory:
     ana = world.strata.manager(user="ana", org="acme", session="monday")
     ana.remember("Deploy the service to Dublin", key="region", confidence=0.9, tags=["ops", "eu"])
     ana.remember("Deploy the website on Fridays", tags=["ops"], metadata={"cost": {"eur": 40}})
@@ -39,10 +39,10 @@ def contents(found: Any) -> set[str]:
     ids=lambda value: str(sorted(value)) if isinstance(value, set) else str(value),
 )
 def test_recall_list_and_forget_mean_the_same(
-    ana: MemoryManager, filter: dict[str, Any], found: set[str]
+    ana: Memory, filter: dict[str, Any], found: set[str]
 ) -> None:
     assert contents(ana.list(filter=filter)) == found
-    assert contents(hit.memory for hit in ana.recall("deploy", filter=filter)) == found
+    assert contents(hit.record for hit in ana.recall("deploy", filter=filter)) == found
 
     outcome = ana.forget(filter=filter)
     assert (outcome.kind == "forgotten") is bool(found)
@@ -60,11 +60,11 @@ def test_a_filter_orders_as_a_store_of_what_remains_would(world: World) -> None:
     filtered = here.recall("deploy of the release", limit=50, filter={"tags": "keep"})
     alone = there.recall("deploy of the release", limit=50)
 
-    assert [hit.memory.content for hit in filtered] == [hit.memory.content for hit in alone]
+    assert [hit.record.content for hit in filtered] == [hit.record.content for hit in alone]
     assert [hit.score for hit in filtered] == [hit.score for hit in alone]
 
 
-def test_forgetting_by_a_filter_that_asks_nothing_is_refused(ana: MemoryManager) -> None:
+def test_forgetting_by_a_filter_that_asks_nothing_is_refused(ana: Memory) -> None:
     for asked in ({}, {"$or": [{}]}, {"$and": []}, {"key": None}, {"metadata.x": None}):
         with pytest.raises(InvalidInput):
             ana.forget(filter=asked)

@@ -14,7 +14,7 @@ import pytest
 from simonides import Concern, ModelUnavailable, PresidioFinder, Severity
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 
@@ -48,7 +48,7 @@ class Engine:
 
 
 @contextmanager
-def opened(engine: Engine, **settings: Any) -> Iterator[Strata]:
+def opened(engine: Engine, **settings: Any) -> Iterator[Store]:
     made = assemble(
         IN_MEMORY,
         inline=True,
@@ -57,7 +57,7 @@ def opened(engine: Engine, **settings: Any) -> Iterator[Strata]:
         finder=PresidioFinder(engine),
         settings=Settings(**settings),
     )
-    with Strata(made) as strata:
+    with Store(made) as strata:
         yield strata
 
 
@@ -67,11 +67,11 @@ def test_what_it_finds_is_labelled_as_policy_says_and_the_trail_says_why() -> No
         outcome = ana.remember(f"My badge is {BADGE}")
         plain = ana.remember("My desk is by the window")
 
-    assert outcome.memory is not None
-    assert outcome.memory.sensitivity == "sensitive"
+    assert outcome.record is not None
+    assert outcome.record.sensitivity == "sensitive"
     assert "hygiene_flagged:personal:staff-badge" in outcome.reasons
-    assert plain.memory is not None
-    assert plain.memory.sensitivity == "private"
+    assert plain.record is not None
+    assert plain.record.sensitivity == "private"
 
 
 def test_what_is_grave_is_blocked_and_its_words_are_nowhere() -> None:
@@ -119,7 +119,7 @@ def test_one_that_fails_is_told_by_status_and_the_detectors_here_count() -> None
         ana.remember("The tide turns at six")
         healed = ana.status()["problems"]
 
-    assert [o.memory.sensitivity for o in outcomes if o.memory] == ["private", "sensitive"]
+    assert [o.record.sensitivity for o in outcomes if o.record] == ["private", "sensitive"]
     assert problems == ["finder: ModelUnavailable: presidio: ValueError"]
     assert healed == []
 

@@ -16,10 +16,10 @@ def test_a_forgotten_turn_does_not_come_back_with_its_transcript(world: World) -
     ana = world.strata.manager(user="ana")
     transcript = [turn(SAID, 0), turn("Yes", 1), turn("Yes", 2)]
     first, second, _ = ana.remember_many(transcript)
-    assert first.memory
-    assert second.memory
-    ana.forget(id=first.memory.id)
-    ana.forget(id=second.memory.id)
+    assert first.record
+    assert second.record
+    ana.forget(id=first.record.id)
+    ana.forget(id=second.record.id)
 
     again = ana.remember_many(transcript)
 
@@ -30,7 +30,7 @@ def test_a_forgotten_turn_does_not_come_back_with_its_transcript(world: World) -
 
 def test_the_words_of_a_forgotten_turn_may_be_said_in_another(world: World) -> None:
     ana = world.strata.manager(user="ana")
-    first = ana.remember_many([turn("Yes", 0)])[0].memory
+    first = ana.remember_many([turn("Yes", 0)])[0].record
     assert first
     ana.forget(id=first.id)
 
@@ -39,7 +39,7 @@ def test_the_words_of_a_forgotten_turn_may_be_said_in_another(world: World) -> N
 
 def test_a_corrected_turn_stays_corrected_when_its_transcript_comes_again(world: World) -> None:
     ana = world.strata.manager(user="ana")
-    first = ana.remember_many([turn(SAID, 0)])[0].memory
+    first = ana.remember_many([turn(SAID, 0)])[0].record
     assert first
     ana.correct(first.id, "The door code is 0815")
 
@@ -56,7 +56,7 @@ def test_forgetting_takes_the_copies_that_wait_with_it(world: World) -> None:
     run = world.strata._driver.run
     assert len(run(store.held(owner))) == 1
     candidate = report.proposed[0]
-    kept = ana.remember(candidate.content, key=candidate.key, category=candidate.category).memory
+    kept = ana.remember(candidate.content, key=candidate.key, category=candidate.category).record
     assert kept
 
     ana.forget(id=kept.id)
@@ -69,7 +69,7 @@ def test_forgetting_overtakes_a_promotion_that_is_on_its_way(
 ) -> None:
     world.strata.admin(by="root").grant("ana", "org_write")
     ana, ben = world.strata.manager(user="ana"), world.strata.manager(user="ben")
-    original = ana.remember(SAID).memory
+    original = ana.remember(SAID).record
     assert original
     store = world.strata.runtime.store
     commit = store.commit
@@ -93,7 +93,7 @@ def test_forgetting_overtakes_a_promotion_that_is_on_its_way(
 
 def test_an_id_may_be_named_without_saying_that_it_is_one(world: World) -> None:
     ana = world.strata.manager(user="ana")
-    kept = ana.remember(SAID).memory
+    kept = ana.remember(SAID).record
     assert kept
 
     assert ana.forget(kept.id).reasons == ("count:1",)
@@ -214,7 +214,7 @@ def test_what_comes_while_a_scope_is_being_forgotten_goes_too(
 
 def test_a_write_that_is_tried_again_after_it_was_forgotten_says_so(world: World) -> None:
     ana = world.strata.manager(user="ana")
-    first = ana.remember(SAID, idempotency_key="k").memory
+    first = ana.remember(SAID, idempotency_key="k").record
     assert first
     ana.remember("Another", idempotency_key="l")
     ana.forget(first.id)
@@ -226,7 +226,7 @@ def test_a_write_that_is_tried_again_after_it_was_forgotten_says_so(world: World
             [Draft(SAID, idempotency_key="k"), Draft("Another", idempotency_key="l")]
         )
 
-        assert (again.kind, again.memory, again.stored) == ("forgotten", None, False)
+        assert (again.kind, again.record, again.stored) == ("forgotten", None, False)
         assert again.reasons[:2] == ("forgotten_since", "was:created")
         assert (other.kind, other.stored) == ("created", True)
     assert [m.content for m in world.strata.manager(user="ana").list()] == ["Another"]
@@ -237,13 +237,13 @@ def test_a_promotion_that_is_tried_again_after_the_copy_was_forgotten_says_so(
     world: World,
 ) -> None:
     task, ana = world.strata.manager(user="ana", task="t1"), world.strata.manager(user="ana")
-    learned = task.remember("Blue deploys work").memory
+    learned = task.remember("Blue deploys work").record
     assert learned
-    copy = task.promote(learned.id, "user").memory
+    copy = task.promote(learned.id, "user").record
     assert copy
     ana.forget(copy.id)
 
     again = task.promote(learned.id, "user")
 
-    assert (again.kind, again.memory) == ("forgotten", None)
+    assert (again.kind, again.record) == ("forgotten", None)
     assert again.reasons[0] == "forgotten_since"

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from test_bad_input import BAD_READS, BAD_WRITES
 
 import simonides
-from simonides import MemoryManager, SimonidesError
+from simonides import Memory, SimonidesError
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.settings import Settings
 from simonides.testing.models import ScriptedModel
 
@@ -97,8 +97,8 @@ def test_no_turn_makes_capture_fail(said: str) -> None:
         _fuzzed().capture(lead + said)
 
 
-def _with_model(model: ScriptedModel) -> Strata:
-    return Strata(assemble(":memory:", settings=Settings(), inline=True, model=model))
+def _with_model(model: ScriptedModel) -> Store:
+    return Store(assemble(":memory:", settings=Settings(), inline=True, model=model))
 
 
 def _try(verb: Callable[[], Any]) -> Any:
@@ -108,10 +108,10 @@ def _try(verb: Callable[[], Any]) -> Any:
         return None
 
 
-_STRATA: list[Strata] = []
+_STRATA: list[Store] = []
 
 
-def _fuzzed() -> MemoryManager:
+def _fuzzed() -> Memory:
     if not _STRATA:
         _STRATA.append(simonides.open(":memory:", settings=Settings()))
         _STRATA[0].manager(user="alice").remember("Call me Ana", key="name", tags=["a"])

@@ -8,28 +8,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import World
-from simonides import Draft, Memory, MemoryManager, Outcome
+from simonides import Draft, Record, Memory, Outcome
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.testing import CountingIds, ManualClock
 
 LONG = "I usually walk our two old dogs around the lake before breakfast on weekends"
 
 
 @pytest.fixture
-def ana(world: World) -> Iterator[MemoryManager]:
+def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.strata.manager(user="ana")
     assert world.strata.verify_audit().ok
 
 
-def stored(outcome: Outcome) -> Memory:
-    assert outcome.memory is not None, outcome.reasons
-    return outcome.memory
+def stored(outcome: Outcome) -> Record:
+    assert outcome.record is not None, outcome.reasons
+    return outcome.record
 
 
-def standing(manager: MemoryManager) -> list[str]:
+def standing(manager: Memory) -> list[str]:
     return sorted(memory.content for memory in manager.list())
 
 
@@ -37,7 +37,7 @@ def standing(manager: MemoryManager) -> list[str]:
 
 
 def test_the_same_in_slightly_other_words_is_no_second_memory(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     first = stored(ana.remember(LONG))
     world.clock.advance(days=20)
@@ -66,7 +66,7 @@ def test_the_same_in_slightly_other_words_is_no_second_memory(
     ],
 )
 def test_a_contraction_says_what_it_is_written_out_as(
-    ana: MemoryManager, short: str, long: str
+    ana: Memory, short: str, long: str
 ) -> None:
     ana.remember(short)
 
@@ -74,7 +74,7 @@ def test_a_contraction_says_what_it_is_written_out_as(
     assert standing(ana) == [short]
 
 
-def test_an_independent_source_confirms_in_its_own_words(ana: MemoryManager) -> None:
+def test_an_independent_source_confirms_in_its_own_words(ana: Memory) -> None:
     first = stored(ana.remember(LONG, source="agent_inferred"))
 
     again = ana.remember(f"{LONG}, please".replace(", please", "."), source="tool_verified")
@@ -85,7 +85,7 @@ def test_an_independent_source_confirms_in_its_own_words(ana: MemoryManager) -> 
     assert confirmed.verified_at is not None
 
 
-def test_a_less_trusted_repeat_changes_neither_trust_nor_source(ana: MemoryManager) -> None:
+def test_a_less_trusted_repeat_changes_neither_trust_nor_source(ana: Memory) -> None:
     first = stored(ana.remember(LONG))
 
     again = stored(ana.remember(f"{LONG}!", source="external"))
@@ -94,7 +94,7 @@ def test_a_less_trusted_repeat_changes_neither_trust_nor_source(ana: MemoryManag
     assert again.confidence == 1.0
 
 
-def test_a_moved_phrase_is_found_by_meaning(ana: MemoryManager) -> None:
+def test_a_moved_phrase_is_found_by_meaning(ana: Memory) -> None:
     ana.remember("In the morning I drink coffee with my sister")
 
     again = ana.remember("I drink coffee with my sister in the morning")
@@ -126,7 +126,7 @@ def test_without_an_embedder_the_gate_of_meaning_is_silent(
     ],
     ids=["number", "antonym", "negation", "meal", "animal", "who"],
 )
-def test_one_word_that_tells_makes_another_memory(ana: MemoryManager, other: str) -> None:
+def test_one_word_that_tells_makes_another_memory(ana: Memory, other: str) -> None:
     ana.remember(LONG)
 
     outcome = ana.remember(other)
@@ -135,7 +135,7 @@ def test_one_word_that_tells_makes_another_memory(ana: MemoryManager, other: str
     assert standing(ana) == sorted((LONG, other))
 
 
-def test_what_has_the_same_terms_and_says_something_else_coexists(ana: MemoryManager) -> None:
+def test_what_has_the_same_terms_and_says_something_else_coexists(ana: Memory) -> None:
     ana.remember("Tom taught Ann chess")
 
     outcome = ana.remember("Ann taught Tom chess")
@@ -144,7 +144,7 @@ def test_what_has_the_same_terms_and_says_something_else_coexists(ana: MemoryMan
     assert outcome.stored
 
 
-def test_gates_compare_within_one_place_and_kind(world: World, ana: MemoryManager) -> None:
+def test_gates_compare_within_one_place_and_kind(world: World, ana: Memory) -> None:
     ana.remember(LONG)
     again = f"{LONG}!"
 
@@ -159,7 +159,7 @@ def test_gates_compare_within_one_place_and_kind(world: World, ana: MemoryManage
     assert [outcome.kind for outcome in elsewhere] == ["created"] * 5
 
 
-def test_a_batch_meets_its_own_words_and_turns_pass_by(ana: MemoryManager) -> None:
+def test_a_batch_meets_its_own_words_and_turns_pass_by(ana: Memory) -> None:
     said = [Draft(LONG), Draft(f"{LONG}!"), Draft("I walk"), Draft("I really walk")]
     turn = {"kind": "episodic", "category": "turn", "session": "s"}
     turns = [Draft(LONG, turn=1, **turn), Draft(f"{LONG}!", turn=2, **turn)]
@@ -171,7 +171,7 @@ def test_a_batch_meets_its_own_words_and_turns_pass_by(ana: MemoryManager) -> No
     assert [outcome.kind for outcome in outcomes][4:] == kinds[4:]
 
 
-def test_tags_and_a_speaker_hide_no_repetition(ana: MemoryManager) -> None:
+def test_tags_and_a_speaker_hide_no_repetition(ana: Memory) -> None:
     first = stored(ana.remember_many([Draft(LONG, tags=("dogs",), speaker="Ana")])[0])
 
     again = ana.remember(f"{LONG}.", tags=("sport", "lake"))
@@ -181,7 +181,7 @@ def test_tags_and_a_speaker_hide_no_repetition(ana: MemoryManager) -> None:
 
 
 def test_repetitions_are_found_by_a_cold_index_and_after_one_is_gone(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     first = stored(ana.remember(LONG))
     cold = world.reopen().manager(user="ana")
@@ -191,7 +191,7 @@ def test_repetitions_are_found_by_a_cold_index_and_after_one_is_gone(
     assert cold.remember(f"{LONG}.").kind == "created"
 
 
-def test_a_correction_means_what_it_says(ana: MemoryManager) -> None:
+def test_a_correction_means_what_it_says(ana: Memory) -> None:
     ana.remember(LONG)
 
     outcome = ana.remember(f"{LONG}.", source="user_correction")
@@ -207,12 +207,12 @@ def fact(predicate: str, value: str, source: str = "user_stated", **more: object
     return Draft(said, source=source, triple=("Ana", predicate, value), **more)  # type: ignore[arg-type]
 
 
-def told(ana: MemoryManager, draft: Draft) -> Outcome:
+def told(ana: Memory, draft: Draft) -> Outcome:
     (outcome,) = ana.remember_many([draft])
     return outcome
 
 
-def test_values_of_a_slot_that_may_have_several_coexist(ana: MemoryManager) -> None:
+def test_values_of_a_slot_that_may_have_several_coexist(ana: Memory) -> None:
     told(ana, fact("speaks", "German"))
 
     second = told(ana, fact("speaks", "French", "agent_inferred"))
@@ -221,7 +221,7 @@ def test_values_of_a_slot_that_may_have_several_coexist(ana: MemoryManager) -> N
     assert standing(ana) == ["Ana speaks French", "Ana speaks German"]
 
 
-def test_in_an_undeclared_slot_a_clear_gap_of_confidence_decides(ana: MemoryManager) -> None:
+def test_in_an_undeclared_slot_a_clear_gap_of_confidence_decides(ana: Memory) -> None:
     guess = stored(told(ana, fact("lives_in", "Rome", "agent_inferred")))
 
     stated = told(ana, fact("lives_in", "Oslo"))
@@ -234,7 +234,7 @@ def test_in_an_undeclared_slot_a_clear_gap_of_confidence_decides(ana: MemoryMana
     assert history == ["Ana lives_in Rome", "Ana lives_in Oslo", "Ana lives_in Bern"]
 
 
-def test_a_small_gap_between_two_sources_asks_a_person(ana: MemoryManager) -> None:
+def test_a_small_gap_between_two_sources_asks_a_person(ana: Memory) -> None:
     told(ana, fact("lives_in", "Oslo"))
 
     asked = told(ana, fact("lives_in", "Rome", "tool_verified"))
@@ -242,11 +242,11 @@ def test_a_small_gap_between_two_sources_asks_a_person(ana: MemoryManager) -> No
     assert (asked.kind, asked.reasons[-1]) == ("review", "small_gap")
     assert asked.stored
     found = ana.recall("where does Ana live", limit=5)
-    assert {hit.memory.status for hit in found} == {"review"}
-    assert {hit.memory.content for hit in found} == {"Ana lives_in Oslo", "Ana lives_in Rome"}
+    assert {hit.record.status for hit in found} == {"review"}
+    assert {hit.record.content for hit in found} == {"Ana lives_in Oslo", "Ana lives_in Rome"}
 
 
-def test_who_says_two_things_of_an_undeclared_slot_may_mean_both(ana: MemoryManager) -> None:
+def test_who_says_two_things_of_an_undeclared_slot_may_mean_both(ana: Memory) -> None:
     told(ana, fact("lives_in", "Oslo"))
 
     second = told(ana, fact("lives_in", "Rome"))
@@ -256,7 +256,7 @@ def test_who_says_two_things_of_an_undeclared_slot_may_mean_both(ana: MemoryMana
     assert len(standing(ana)) == 3
 
 
-def test_nothing_from_outside_displaces_what_is_not(ana: MemoryManager) -> None:
+def test_nothing_from_outside_displaces_what_is_not(ana: Memory) -> None:
     told(ana, fact("lives_in", "Oslo", "agent_inferred"))
 
     outcome = told(ana, fact("lives_in", "Rome", "external", confidence=0.9))
@@ -284,7 +284,7 @@ def test_the_value_of_a_functional_slot_may_be_said_in_other_words(
 # -- no news ------------------------------------------------------------------------------------
 
 
-def test_an_inferred_text_that_adds_nothing_is_dropped(ana: MemoryManager) -> None:
+def test_an_inferred_text_that_adds_nothing_is_dropped(ana: Memory) -> None:
     ana.remember("Ana likes green tea in the morning")
 
     outcome = ana.remember("Ana likes green tea", source="pattern", confidence=0.6)
@@ -304,7 +304,7 @@ def test_an_inferred_text_that_adds_nothing_is_dropped(ana: MemoryManager) -> No
     ids=["stated", "more", "something else"],
 )
 def test_what_is_stated_or_tells_more_is_kept(
-    ana: MemoryManager, content: str, source: str
+    ana: Memory, content: str, source: str
 ) -> None:
     ana.remember("Ana likes green tea in the morning")
 
@@ -325,7 +325,7 @@ SOURCES = st.sampled_from(("user_stated", "tool_verified", "agent_inferred"))
 def test_facts_that_do_not_exclude_each_other_all_stand(
     facts: list[tuple[str, str, str, str]],
 ) -> None:
-    with Strata(assemble(IN_MEMORY, inline=True, clock=ManualClock(), ids=CountingIds())) as strata:
+    with Store(assemble(IN_MEMORY, inline=True, clock=ManualClock(), ids=CountingIds())) as strata:
         ana = strata.manager(user="ana")
         for who, does, what, source in facts:
             said = Draft(f"{who} {does} {what}", source=source, triple=(who, does, what))

@@ -9,17 +9,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import World
-from simonides import InvalidInput, MemoryManager, ScopeDenied, StoreReadOnly, Strata
+from simonides import InvalidInput, Memory, ScopeDenied, StoreReadOnly, Store
 from simonides.api.open.assemble import assemble
 from simonides.domain.scope import Scope
 from simonides.settings import Settings
 from simonides.testing.store_contract import drive
 
 ANA = "/user/ana/"
-READS: dict[str, Callable[[MemoryManager, str, list[str] | None], Any]] = {
-    "recall": lambda m, one, scopes: [h.memory.content for h in m.recall("mode", scopes=scopes)],
+READS: dict[str, Callable[[Memory, str, list[str] | None], Any]] = {
+    "recall": lambda m, one, scopes: [h.record.content for h in m.recall("mode", scopes=scopes)],
     "digest": lambda m, one, scopes: [
-        item.memory.content for item in m.digest("mode", floor=0, scopes=scopes).items
+        item.record.content for item in m.digest("mode", floor=0, scopes=scopes).items
     ],
     "list": lambda m, one, scopes: [memory.content for memory in m.list(scopes=scopes)],
     "get": lambda m, one, scopes: [f.content for f in [m.get(one, scopes=scopes)] if f],
@@ -34,7 +34,7 @@ READS: dict[str, Callable[[MemoryManager, str, list[str] | None], Any]] = {
 @pytest.fixture
 def mine(world: World) -> str:
     """Id of a memory of ana."""
-    found = world.strata.manager(user="ana").remember("I like dark mode", key="mode").memory
+    found = world.strata.manager(user="ana").remember("I like dark mode", key="mode").record
     assert found
     return found.id
 
@@ -185,7 +185,7 @@ def allowed(act: Callable[[], object]) -> bool:
 def test_there_is_no_right_without_a_grant(
     steps: list[tuple[str | None, str, str, str, bool]],
 ) -> None:
-    with Strata(assemble(":memory:", settings=Settings(embedder="none"), inline=True)) as strata:
+    with Store(assemble(":memory:", settings=Settings(embedder="none"), inline=True)) as strata:
         held: set[tuple[str, str, str]] = set()
         for by, org, user, right, given in steps:
             may = by is None or ((org, by, "admin") in held and not (given and user == by))
@@ -202,7 +202,7 @@ def test_there_is_no_right_without_a_grant(
                 agree(strata, org, user, {r for o, u, r in held if (o, u) == (org, user)})
 
 
-def agree(strata: Strata, org: str, user: str, held: set[str]) -> None:
+def agree(strata: Store, org: str, user: str, held: set[str]) -> None:
     """What a user may do is what it holds, in its own org and nowhere else."""
     manager = strata.manager(user=user, org=org)
 
@@ -220,8 +220,8 @@ def agree(strata: Strata, org: str, user: str, held: set[str]) -> None:
             assert write(scope) is False
 
 
-def contents(manager: MemoryManager, query: str, scopes: list[str] | None) -> list[str]:
-    return sorted(hit.memory.content for hit in manager.recall(query, scopes=scopes))
+def contents(manager: Memory, query: str, scopes: list[str] | None) -> list[str]:
+    return sorted(hit.record.content for hit in manager.recall(query, scopes=scopes))
 
 
 def test_the_nearest_scope_wins_in_whatever_order_scopes_are_named(world: World) -> None:
@@ -247,7 +247,7 @@ def test_what_another_user_has_under_a_key_neither_hides_mine_nor_is_hidden_by_i
 
     for scopes in ([hers, own], [own, hers]):
         assert contents(bob, "location", scopes) == ["Berlin", "Lisbon"]
-        assert bob.recall("where do I live?", scopes=scopes)[0].memory.content == "Berlin"
+        assert bob.recall("where do I live?", scopes=scopes)[0].record.content == "Berlin"
 
 
 def test_what_other_users_have_hides_nothing_of_an_org_in_whatever_order_they_are_named(
@@ -280,7 +280,7 @@ def test_what_is_asked_of_oneself_no_other_users_memory_answers(world: World) ->
     for scopes in ([hers, own], [own, hers]):
         assert not bob.recall("where do I live?", scopes=scopes, floor=0.5)
     # Who reads hers alone asks in her name.
-    assert bob.recall("where do I live?", scopes=[hers], floor=0.5)[0].memory.content == "Lisbon"
+    assert bob.recall("where do I live?", scopes=[hers], floor=0.5)[0].record.content == "Lisbon"
 
 
 def test_a_digest_says_whose_a_memory_of_another_user_is(world: World) -> None:
@@ -307,5 +307,5 @@ def test_what_two_users_say_alike_a_digest_tells_of_both(world: World) -> None:
 
     shown = bob.digest("tea", scopes=both, floor=0)
 
-    assert sorted(str(item.memory.scope.user) for item in shown.items) == ["ana", "bob"]
+    assert sorted(str(item.record.scope.user) for item in shown.items) == ["ana", "bob"]
     assert bob.replay(shown.receipt).text == shown.text

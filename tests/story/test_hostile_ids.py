@@ -8,18 +8,18 @@ from hostile import ALL, NOT_TEXTS, TEXTS, Liar, shows_nothing
 from typer.testing import CliRunner
 
 from conftest import World
-from simonides import Draft, InvalidInput, InvalidScope, MemoryManager, SimonidesError
-from simonides.api.sync import Strata
+from simonides import Draft, InvalidInput, InvalidScope, Memory, SimonidesError
+from simonides.api.sync import Store
 from simonides.cli.app import app
 
 SECRET = "The secret word is walnut"
-IDENTITIES: dict[str, Callable[[Strata, Any], MemoryManager]] = {
+IDENTITIES: dict[str, Callable[[Store, Any], Memory]] = {
     "user": lambda strata, raw: strata.manager(user=raw),
     "org": lambda strata, raw: strata.manager(user="alice", org=raw),
     "task": lambda strata, raw: strata.manager(user="alice", task=raw),
     "session": lambda strata, raw: strata.manager(session=raw),
 }
-FACETS: dict[str, Callable[[Strata, Any], MemoryManager]] = {
+FACETS: dict[str, Callable[[Store, Any], Memory]] = {
     "agent": lambda strata, raw: strata.manager(user="alice", agent=raw),
     "purpose": lambda strata, raw: strata.manager(user="alice", purpose=raw),
 }
@@ -35,9 +35,9 @@ def attempt(verb: Callable[[], Any]) -> Any:
     return said
 
 
-def valid(make: Callable[[Strata, Any], MemoryManager], strata: Strata) -> list[Any]:
+def valid(make: Callable[[Store, Any], Memory], strata: Store) -> list[Any]:
     made = [(raw, attempt(lambda raw=raw: make(strata, raw))) for raw in ALL]
-    return [raw for raw, manager in made if isinstance(manager, MemoryManager)]
+    return [raw for raw, manager in made if isinstance(manager, Memory)]
 
 
 def test_the_list_is_as_long_as_it_says() -> None:
@@ -49,7 +49,7 @@ def test_the_list_is_as_long_as_it_says() -> None:
     "make", [*IDENTITIES.values(), *FACETS.values()], ids=[*IDENTITIES, *FACETS]
 )
 def test_what_nobody_can_see_and_what_is_no_text_is_refused(
-    world: World, make: Callable[[Strata, Any], MemoryManager]
+    world: World, make: Callable[[Store, Any], Memory]
 ) -> None:
     admitted = valid(make, world.strata)
 
@@ -61,7 +61,7 @@ def test_what_nobody_can_see_and_what_is_no_text_is_refused(
 
 @pytest.mark.parametrize("make", IDENTITIES.values(), ids=IDENTITIES)
 def test_every_admitted_identity_is_strictly_its_own_tenant(
-    world: World, make: Callable[[Strata, Any], MemoryManager]
+    world: World, make: Callable[[Store, Any], Memory]
 ) -> None:
     strata = world.strata
     admitted = valid(make, strata)
@@ -71,16 +71,16 @@ def test_every_admitted_identity_is_strictly_its_own_tenant(
 
     for number, raw in enumerate(admitted):
         outcome = make(strata, raw).remember(f"{SECRET} {number}", key="word", pinned=True)
-        assert outcome.memory is not None
+        assert outcome.record is not None
         assert outcome.kind == "created", ascii(raw)
-        kept[number] = outcome.memory.id
+        kept[number] = outcome.record.id
 
     strata = world.reopen()
     for number, raw in enumerate(admitted):
         manager = make(strata, raw)
         other = kept[number - 1 if number else len(kept) - 1]
         assert [memory.id for memory in manager.list()] == [kept[number]], ascii(raw)
-        assert [hit.memory.id for hit in manager.recall(SECRET)] == [kept[number]]
+        assert [hit.record.id for hit in manager.recall(SECRET)] == [kept[number]]
         assert [memory.id for memory in manager.history("word")] == [kept[number]]
         assert manager.get(other) is None
         assert manager.history(other) == ()
@@ -118,7 +118,7 @@ def test_every_admitted_purpose_is_its_own(world: World) -> None:
 def test_no_scope_name_leads_a_write_or_a_read_away_from_home(world: World) -> None:
     strata = world.strata
     alice, bob = strata.manager(user="alice"), strata.manager(user="bob")
-    mine = alice.remember(SECRET, pinned=True).memory
+    mine = alice.remember(SECRET, pinned=True).record
     assert mine is not None
     home = "/global/org/default/user/bob/"
     ancestors = {home, "/global/org/default/", "/global/"}
@@ -131,7 +131,7 @@ def test_no_scope_name_leads_a_write_or_a_read_away_from_home(world: World) -> N
         for path in paths:
             written = attempt(lambda path=path: bob.remember("Mine", scope=path))
             if not isinstance(written, SimonidesError):
-                assert written.memory.scope.path == home, ascii(path)
+                assert written.record.scope.path == home, ascii(path)
             read = attempt(lambda path=path: bob.recall(SECRET, scopes=[path]))
             if not isinstance(read, SimonidesError):
                 assert set(read.receipt.scopes) <= ancestors, ascii(path)
@@ -169,7 +169,7 @@ def test_no_grant_goes_to_anyone_but_who_is_named(world: World) -> None:
 
 def test_no_id_or_key_reaches_what_is_anothers(world: World) -> None:
     strata = world.strata
-    mine = strata.manager(user="alice").remember(SECRET, key="word").memory
+    mine = strata.manager(user="alice").remember(SECRET, key="word").record
     bob, carol = strata.manager(user="bob"), strata.manager(user="carol")
     carol.remember("walnut", tags=["a"], metadata={"at": "b"})
 

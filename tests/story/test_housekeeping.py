@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from simonides import AsyncStrata, StoreUnavailable
+from simonides import AsyncStore, StoreUnavailable
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.scope import Scope
 from simonides.engine.maintenance.daily_gc import EVERY_S, FIRST_S, DailyGc
 from simonides.settings import Settings
@@ -20,17 +20,17 @@ TOOL = {"source": "tool_verified", "category": "tool_result", "ttl_days": 0.001}
 ANA = Scope.of_user("default", "ana")
 
 
-def made(clock: ManualClock, target: str = IN_MEMORY, **given: Any) -> AsyncStrata:
+def made(clock: ManualClock, target: str = IN_MEMORY, **given: Any) -> AsyncStore:
     """An open simonides whose housekeeping the clock wakes."""
     chosen = {"inline": True, "settings": Settings(embedder="none"), "sweeps": clock}
     return assemble(target, clock=clock, **chosen | given)
 
 
-def say(strata: Strata, text: str) -> None:
+def say(strata: Store, text: str) -> None:
     strata.manager(user="ana").remember(text, **TOOL)
 
 
-def evictions(strata: Strata) -> int:
+def evictions(strata: Store) -> int:
     store = strata.runtime.store
     links = drive(store, store.links(ANA))
     return sum(b'"type":"evicted"' in (link.payload or b"") for link in links)
@@ -38,7 +38,7 @@ def evictions(strata: Strata) -> int:
 
 def test_it_collects_what_the_process_reads_once_a_day() -> None:
     clock = ManualClock()
-    with Strata(made(clock)) as strata:
+    with Store(made(clock)) as strata:
         say(strata, "The build is green")
         clock.advance(seconds=FIRST_S - 1)
         assert evictions(strata) == 0
@@ -57,7 +57,7 @@ def test_it_collects_what_the_process_reads_once_a_day() -> None:
 
 def test_of_several_processes_one_collects_an_owner_each_day(tmp_path: Path) -> None:
     target, one, two = str(tmp_path / "m.db"), ManualClock(), ManualClock()
-    with Strata(made(one, target)) as first, Strata(made(two, target)) as second:
+    with Store(made(one, target)) as first, Store(made(two, target)) as second:
         say(first, "The build is green")
         one.advance(seconds=FIRST_S)
         assert evictions(first) == 1
@@ -108,7 +108,7 @@ def test_on_an_event_loop_it_works_beside_the_others_and_ends_with_the_store() -
 
 def test_what_fails_is_said_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock()
-    with Strata(made(clock)) as strata:
+    with Store(made(clock)) as strata:
         say(strata, "The build is green")
         store = strata.runtime.store
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import World
-from simonides import MemoryManager
+from simonides import Memory
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.engine.maintenance.daily_gc import FIRST_S
 from simonides.engine.write import write_turn as turn
 from simonides.engine.write.rules import resolution
@@ -18,14 +18,14 @@ from simonides.testing import ManualClock
 
 
 @pytest.fixture
-def ana(world: World) -> Iterator[MemoryManager]:
+def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.strata.manager(user="ana")
     assert world.strata.verify_audit().ok
 
 
 @pytest.fixture
-def unlooked(world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch) -> MemoryManager:
+def unlooked(world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch) -> Memory:
     """Ana's memories as a version left them that looked for nothing on write."""
     with monkeypatch.context() as patched:
         patched.setattr(turn, "opposed", lambda *_: None)
@@ -44,11 +44,11 @@ def unlooked(world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch) 
     return ana
 
 
-def standing(manager: MemoryManager) -> dict[str, str]:
+def standing(manager: Memory) -> dict[str, str]:
     return {memory.content: memory.status.value for memory in manager.list()}
 
 
-def test_a_cycle_finds_what_writes_did_not(world: World, unlooked: MemoryManager) -> None:
+def test_a_cycle_finds_what_writes_did_not(world: World, unlooked: Memory) -> None:
     before = standing(unlooked)
 
     foreseen = unlooked.hygiene(dry_run=True)
@@ -76,7 +76,7 @@ def test_a_cycle_finds_what_writes_did_not(world: World, unlooked: MemoryManager
 
 
 def test_what_a_cycle_decided_is_in_the_trail_and_can_be_taken_back(
-    world: World, unlooked: MemoryManager
+    world: World, unlooked: Memory
 ) -> None:
     unlooked.hygiene()
 
@@ -91,13 +91,13 @@ def test_what_a_cycle_decided_is_in_the_trail_and_can_be_taken_back(
 
 
 def test_statements_that_stand_twice_are_merged(
-    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
         # Two processes of a version without these gates.
         patched.setattr(resolution, "_same_text", lambda *_: ())
         patched.setattr(resolution, "find_near", lambda *_: NOTHING_NEAR)
-        first = ana.remember("I like strong tea").memory
+        first = ana.remember("I like strong tea").record
         world.clock.advance(seconds=60)
         ana.remember("i like strong  TEA")
         ana.remember("I really like strong tea.")
@@ -109,7 +109,7 @@ def test_statements_that_stand_twice_are_merged(
     assert ana.hygiene().duplicates == 0
 
 
-def test_reviews_expire_with_an_event(world: World, unlooked: MemoryManager) -> None:
+def test_reviews_expire_with_an_event(world: World, unlooked: Memory) -> None:
     unlooked.hygiene()
     world.clock.advance(days=31)
 
@@ -122,7 +122,7 @@ def test_reviews_expire_with_an_event(world: World, unlooked: MemoryManager) -> 
     assert unlooked.decide(expired.id, "both").kind == "coexists"
 
 
-def test_stale_memories_are_counted(world: World, ana: MemoryManager) -> None:
+def test_stale_memories_are_counted(world: World, ana: Memory) -> None:
     ana.remember("Ana's locker is 12", category="entity_fact")
     world.clock.advance(days=800)
 
@@ -131,7 +131,7 @@ def test_stale_memories_are_counted(world: World, ana: MemoryManager) -> None:
 
 def test_once_a_day_it_is_done_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock()
-    with Strata(assemble(IN_MEMORY, inline=True, clock=clock, sweeps=clock)) as strata:
+    with Store(assemble(IN_MEMORY, inline=True, clock=clock, sweeps=clock)) as strata:
         ana = strata.manager(user="ana")
         with monkeypatch.context() as patched:
             patched.setattr(turn, "opposed", lambda *_: None)
@@ -144,7 +144,7 @@ def test_once_a_day_it_is_done_by_itself(monkeypatch: pytest.MonkeyPatch) -> Non
         assert ana.status()["problems"] == []
 
 
-def test_a_cycle_compares_nobody_with_anybody_else(world: World, ana: MemoryManager) -> None:
+def test_a_cycle_compares_nobody_with_anybody_else(world: World, ana: Memory) -> None:
     ana.remember("I live in Oslo")
     world.strata.manager(user="ben").remember("I moved to Rome")
     world.strata.manager(user="ana", task="t1").remember("I moved to Rome")

@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.errors import UndoRefused
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel
@@ -56,7 +56,7 @@ class Insights(RuleBasedStateMachine):
         policy = Path(self.directory.name) / "policy.yaml"
         policy.write_text("reflection: {threshold: 0.5}\n", encoding="utf-8")
         self.clock, self.model = ManualClock(), Muse()
-        self.strata = Strata(
+        self.strata = Store(
             assemble(
                 IN_MEMORY,
                 settings=Settings(policy=policy),
@@ -76,10 +76,10 @@ class Insights(RuleBasedStateMachine):
         self.directory.cleanup()
 
     @property
-    def standing(self) -> list[Memory]:
+    def standing(self) -> list[Record]:
         return sorted(self.ana.list(), key=lambda memory: memory.id)
 
-    def one(self, place: int) -> Memory:
+    def one(self, place: int) -> Record:
         found = self.standing
         return found[place % len(found)]
 
@@ -124,7 +124,7 @@ class Insights(RuleBasedStateMachine):
         self.ana.correct(self.one(place).id, text)
 
     @property
-    def insights(self) -> list[Memory]:
+    def insights(self) -> list[Record]:
         return [memory for memory in self.standing if memory.category == "insight"]
 
     @precondition(lambda self: self.insights)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from simonides import MemoryManager, StoreUnavailable
+from simonides import Memory, StoreUnavailable
 from simonides.domain.conversation.task import EVENT, TaskEvent
 from simonides.domain.governance.consent import RECALL_OFF
 from simonides.domain.memory import Origin
@@ -24,13 +24,13 @@ def world(new_world: Any) -> Any:
 
 
 @pytest.fixture
-def ana(world: Any) -> MemoryManager:
+def ana(world: Any) -> Memory:
     return world.strata.manager(user="ana")  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
 def test_what_was_read_of_a_session_before_an_erasure_is_not_written_after_it(
-    world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch, *, is_known: bool
+    world: Any, ana: Memory, monkeypatch: pytest.MonkeyPatch, *, is_known: bool
 ) -> None:
     if is_known:
         ana.remember("Ana reads on a phone")
@@ -54,7 +54,7 @@ def test_what_was_read_of_a_session_before_an_erasure_is_not_written_after_it(
     "source", [Source.EXTERNAL, Source.UNKNOWN, Source.AGENT_INFERRED, Source.TOOL_VERIFIED]
 )
 def test_what_others_said_is_no_correction_of_the_user_while_it_waits(
-    ana: MemoryManager, source: Source
+    ana: Memory, source: Source
 ) -> None:
     ana.remember("Berlin", key="location")
     session = ana.session("s")
@@ -75,10 +75,10 @@ def test_what_others_said_is_no_correction_of_the_user_while_it_waits(
 
     found = session.memory.recall("location", limit=50)
 
-    assert [hit.memory.content for hit in found] == ["Berlin"]
+    assert [hit.record.content for hit in found] == ["Berlin"]
 
 
-def test_while_recall_is_off_a_session_is_not_searched_either(ana: MemoryManager) -> None:
+def test_while_recall_is_off_a_session_is_not_searched_either(ana: Memory) -> None:
     session = ana.session("s")
     session.add("user", "I live in Zorbville.")
     assert session.search("Zorbville").hits
@@ -92,7 +92,7 @@ def test_while_recall_is_off_a_session_is_not_searched_either(ana: MemoryManager
     assert session.memory.recall("Zorbville", layer=["l2", "l3"]).degraded == (RECALL_OFF,)
 
 
-def test_what_is_refused_leaves_the_prompt_though_it_was_only_said(ana: MemoryManager) -> None:
+def test_what_is_refused_leaves_the_prompt_though_it_was_only_said(ana: Memory) -> None:
     session = ana.session("s")
     session.add("user", "Please answer in French.")
     triggers = session.memory.triggers("In which language?")
@@ -100,7 +100,7 @@ def test_what_is_refused_leaves_the_prompt_though_it_was_only_said(ana: MemoryMa
     assert shown is not None
     assert "french" in shown.text
 
-    ana.refuse(key=str(shown.items[0].memory.key))
+    ana.refuse(key=str(shown.items[0].record.key))
 
     left = triggers.before_model()
     assert left is not None
@@ -108,7 +108,7 @@ def test_what_is_refused_leaves_the_prompt_though_it_was_only_said(ana: MemoryMa
 
 
 def test_a_task_under_way_writes_nothing_of_before_its_user_was_erased(
-    world: Any, ana: MemoryManager
+    world: Any, ana: Memory
 ) -> None:
     task = ana.task("Find flights to Zorbville", ["ask Zorba"], ["never Zorbair"], name="trip")
     task.start()
@@ -133,7 +133,7 @@ def test_a_task_under_way_writes_nothing_of_before_its_user_was_erased(
     assert tool.goal == "Book"
 
 
-def told_of_zorb(ana: MemoryManager) -> Any:
+def told_of_zorb(ana: Memory) -> Any:
     task = ana.task("Find flights", name="trip")
     task.start()
     task.observe("search", "Zorbair flies at noon", importance="high", key="noon", verified=True)
@@ -143,7 +143,7 @@ def told_of_zorb(ana: MemoryManager) -> Any:
 
 @pytest.mark.parametrize("place", range(5))
 def test_what_a_task_read_of_its_log_before_an_erasure_is_not_written_after_it(
-    world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch, place: int
+    world: Any, ana: Memory, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
     """Another process erases the user before any commit or append that the end makes."""
     task, runtime = told_of_zorb(ana), world.strata.runtime
@@ -177,7 +177,7 @@ def test_what_a_task_read_of_its_log_before_an_erasure_is_not_written_after_it(
 
 
 def test_an_end_that_broke_is_not_gone_on_with_after_an_erasure(
-    world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: Any, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = told_of_zorb(ana)
 
@@ -197,7 +197,7 @@ def test_an_end_that_broke_is_not_gone_on_with_after_an_erasure(
 
 
 def test_a_summary_of_the_talk_that_was_on_its_way_is_not_written_after_an_erasure(
-    world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: Any, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = ana.task("Talk", name="trip")
     task.start()
@@ -222,7 +222,7 @@ def test_a_summary_of_the_talk_that_was_on_its_way_is_not_written_after_an_erasu
 
 
 def test_a_task_goes_on_with_what_is_before_it_when_only_its_session_ended(
-    ana: MemoryManager,
+    ana: Memory,
 ) -> None:
     session = ana.session("s")
     task = session.memory.task("Find flights", name="trip")
@@ -239,13 +239,13 @@ def test_a_task_goes_on_with_what_is_before_it_when_only_its_session_ended(
 
 
 def test_a_task_that_was_over_is_not_cleaned_again_with_its_session(
-    world: Any, ana: MemoryManager
+    world: Any, ana: Memory
 ) -> None:
     first = ana.session("one")
-    done = first.memory.task("Deploy", name="deploy")
+    done = first.record.task("Deploy", name="deploy")
     done.start()
     done.complete()
-    running = ana.session("two").memory.task("Deploy again", name="deploy")
+    running = ana.session("two").record.task("Deploy again", name="deploy")
     running.start()
     scope = world.strata.manager(user="ana", task="deploy")
     scope.remember("The second run waits for approval")
@@ -274,7 +274,7 @@ def test_a_session_of_a_task_leaves_its_user_the_same_whoever_ends_it(world: Any
     assert [(memory.content, memory.scope) for memory in found] == [("Lisbon", ANA)]
 
 
-def test_what_the_user_refused_is_in_no_summary_of_a_session(ana: MemoryManager) -> None:
+def test_what_the_user_refused_is_in_no_summary_of_a_session(ana: Memory) -> None:
     ana.refuse(key="location")
     with ana.session("s") as session:
         session.add("user", "I live in Zorbville, quite near the old harbour and its fish market.")
@@ -291,7 +291,7 @@ def test_what_the_user_refused_is_in_no_summary_of_a_session(ana: MemoryManager)
     assert "Zorbville" not in summary.content
 
 
-def test_what_was_only_said_so_far_is_forgotten_and_not_learned_later(ana: MemoryManager) -> None:
+def test_what_was_only_said_so_far_is_forgotten_and_not_learned_later(ana: Memory) -> None:
     session = ana.session("s")
     session.add("user", "I live in Zorbville.")
 
@@ -303,8 +303,8 @@ def test_what_was_only_said_so_far_is_forgotten_and_not_learned_later(ana: Memor
     assert ana.list(filter={"key": "location"}) == ()
 
 
-def test_what_the_user_tells_a_task_is_looked_at_soon_after(world: Any, ana: MemoryManager) -> None:
-    within = ana.session("s").memory
+def test_what_the_user_tells_a_task_is_looked_at_soon_after(world: Any, ana: Memory) -> None:
+    within = ana.session("s").record
     task = within.task("Book a trip", name="trip")
     task.start()
     task.add("user", "I live in Lisbon.")

@@ -10,10 +10,10 @@ import pytest
 
 import simonides
 from conftest import Run, World
-from simonides import Draft, Memory, MemoryManager, Outcome
+from simonides import Draft, Record, Memory, Outcome
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.capture.model import anchor
 from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.memory import Kind
@@ -37,23 +37,23 @@ AGENTS = (
 
 
 @pytest.fixture
-def ana() -> Iterator[MemoryManager]:
+def ana() -> Iterator[Memory]:
     made = assemble(IN_MEMORY, inline=True, clock=ManualClock(), ids=CountingIds())
-    with Strata(made) as strata:
+    with Store(made) as strata:
         yield strata.manager(user="ana")
 
 
-def stored(outcome: Outcome) -> Memory:
-    assert outcome.memory is not None, outcome.reasons
-    return outcome.memory
+def stored(outcome: Outcome) -> Record:
+    assert outcome.record is not None, outcome.reasons
+    return outcome.record
 
 
-def told(ana: MemoryManager, draft: Draft) -> Outcome:
+def told(ana: Memory, draft: Draft) -> Outcome:
     (outcome,) = ana.remember_many([draft])
     return outcome
 
 
-def label(memory: Memory) -> tuple[str, str]:
+def label(memory: Record) -> tuple[str, str]:
     return memory.source.value, memory.trust.value
 
 
@@ -64,7 +64,7 @@ def label(memory: Memory) -> tuple[str, str]:
 @pytest.mark.parametrize(
     "again", [TEXT, TEXT.upper(), f"{TEXT[:-1]}!"], ids=["same", "case", "mark"]
 )
-def test_saving_it_again_lends_it_nothing(ana: MemoryManager, source: str, again: str) -> None:
+def test_saving_it_again_lends_it_nothing(ana: Memory, source: str, again: str) -> None:
     first = stored(ana.remember(TEXT, source="external", origin=PAGE))
 
     outcome = ana.remember(again, source=source, confidence=0.9)
@@ -76,7 +76,7 @@ def test_saving_it_again_lends_it_nothing(ana: MemoryManager, source: str, again
     assert (memory.confidence, memory.verified_at) == (0.3, None)
 
 
-def test_however_often_and_by_however_many_it_is_said(ana: MemoryManager) -> None:
+def test_however_often_and_by_however_many_it_is_said(ana: Memory) -> None:
     ana.remember(TEXT, source="external")
 
     for source in AGENTS * 3:
@@ -120,7 +120,7 @@ def test_it_is_known_again_in_another_place(world: World, where: dict[str, Any])
     ],
     ids=["sentence", "articles", "framed", "hidden", "short"],
 )
-def test_a_passage_is_enough(ana: MemoryManager, text: str) -> None:
+def test_a_passage_is_enough(ana: Memory, text: str) -> None:
     turn = Draft(LONG, kind="episodic", source="external", session="s", turn=1, speaker="browser")
     read = stored(told(ana, turn))
 
@@ -135,7 +135,7 @@ def test_a_passage_is_enough(ana: MemoryManager, text: str) -> None:
     ["The returns desk was helpful to Ana in June", "Harbour Bank", "Ana likes the desk"],
     ids=["other words", "a name", "a common word"],
 )
-def test_what_only_touches_on_it_is_the_agents_own(ana: MemoryManager, text: str) -> None:
+def test_what_only_touches_on_it_is_the_agents_own(ana: Memory, text: str) -> None:
     ana.remember(LONG, source="external")
 
     assert label(stored(ana.remember(text, source="agent_inferred"))) == (
@@ -144,7 +144,7 @@ def test_what_only_touches_on_it_is_the_agents_own(ana: MemoryManager, text: str
     )
 
 
-def test_a_quote_from_outside_makes_what_it_bears_out_external(ana: MemoryManager) -> None:
+def test_a_quote_from_outside_makes_what_it_bears_out_external(ana: Memory) -> None:
     ana.remember(LONG, source="external")
 
     memory = stored(ana.remember("Refunds go to 4471", source="agent_inferred", quote=TEXT))
@@ -152,7 +152,7 @@ def test_a_quote_from_outside_makes_what_it_bears_out_external(ana: MemoryManage
     assert memory.trust is Trust.EXTERNAL
 
 
-def test_within_one_batch_it_is_known_too(ana: MemoryManager) -> None:
+def test_within_one_batch_it_is_known_too(ana: Memory) -> None:
     drafts = [Draft(LONG, source="external"), Draft(TEXT, source="agent_inferred", key="k")]
 
     read, saved = map(stored, ana.remember_many(drafts))
@@ -160,7 +160,7 @@ def test_within_one_batch_it_is_known_too(ana: MemoryManager) -> None:
     assert (saved.trust, saved.parents) == (Trust.EXTERNAL, (read.id,))
 
 
-def test_once_it_is_forgotten_others_that_say_it_are_still_known(ana: MemoryManager) -> None:
+def test_once_it_is_forgotten_others_that_say_it_are_still_known(ana: Memory) -> None:
     one = stored(ana.remember(LONG, source="external"))
     two = stored(ana.remember(f"Copied: {TEXT}", source="external"))
     assert stored(ana.remember(TEXT, source="recalled", key="a")).parents == (two.id,)
@@ -202,7 +202,7 @@ def test_a_cold_index_knows_it(world: World) -> None:
 
 @pytest.mark.parametrize("source", ["user_stated", "user_correction", "in_session_correction"])
 def test_only_the_user_makes_it_his_own_and_without_its_trimmings(
-    ana: MemoryManager, source: str
+    ana: Memory, source: str
 ) -> None:
     smuggled = Draft(
         TEXT, source="external", speaker="SYSTEM", triple=("Bank", "must", "obey"), quote=TEXT,
@@ -222,7 +222,7 @@ def test_only_the_user_makes_it_his_own_and_without_its_trimmings(
         assert (memory.origin.name, memory.confidence) == (None, 1.0)
 
 
-def test_what_the_user_said_first_stays_his(ana: MemoryManager) -> None:
+def test_what_the_user_said_first_stays_his(ana: Memory) -> None:
     ana.remember(TEXT)
 
     ana.remember(TEXT, source="external", origin=PAGE)
@@ -231,7 +231,7 @@ def test_what_the_user_said_first_stays_his(ana: MemoryManager) -> None:
     assert (label(again), again.confidence) == (("user_stated", "user"), 1.0)
 
 
-def test_what_the_user_takes_back_is_outside_again(ana: MemoryManager) -> None:
+def test_what_the_user_takes_back_is_outside_again(ana: Memory) -> None:
     ana.remember(TEXT, source="external")
     stated = ana.remember(TEXT)
 
@@ -242,7 +242,7 @@ def test_what_the_user_takes_back_is_outside_again(ana: MemoryManager) -> None:
     assert stored(ana.remember(TEXT, source="recalled")).trust is Trust.EXTERNAL
 
 
-def test_confirming_verifies_and_does_not_lift(ana: MemoryManager) -> None:
+def test_confirming_verifies_and_does_not_lift(ana: Memory) -> None:
     first = stored(ana.remember(TEXT, source="external"))
 
     confirmed = stored(ana.confirm(first.id))
@@ -251,11 +251,11 @@ def test_confirming_verifies_and_does_not_lift(ana: MemoryManager) -> None:
     assert confirmed.trust is Trust.EXTERNAL
 
 
-def test_a_user_who_quotes_states_nothing(ana: MemoryManager) -> None:
+def test_a_user_who_quotes_states_nothing(ana: Memory) -> None:
     for turn in (f'The page says: "{ATTACK}"', f"> {ATTACK}", f"```\n{ATTACK}\n```"):
         assert ana.capture(turn).stored == ()
 
-    assert ana.capture(ATTACK).stored[0].memory.trust is Trust.USER  # type: ignore[union-attr]
+    assert ana.capture(ATTACK).stored[0].record.trust is Trust.USER  # type: ignore[union-attr]
 
 
 # -- never a rule, never a fact about the user ----------------------------------------------------
@@ -272,7 +272,7 @@ def test_a_user_who_quotes_states_nothing(ana: MemoryManager) -> None:
     ids=lambda claim: "-".join(map(str, next(iter(claim.items()))))[:20],
 )  # fmt: skip
 def test_it_never_becomes_a_rule_or_a_fact_about_the_user(
-    ana: MemoryManager, source: str, claim: dict[str, Any]
+    ana: Memory, source: str, claim: dict[str, Any]
 ) -> None:
     ana.remember(LONG, source="external")
 
@@ -283,7 +283,7 @@ def test_it_never_becomes_a_rule_or_a_fact_about_the_user(
     assert {memory.content for memory in ana.list()} == {LONG}
 
 
-def test_nor_by_being_named_a_fact_that_it_is_already(ana: MemoryManager) -> None:
+def test_nor_by_being_named_a_fact_that_it_is_already(ana: Memory) -> None:
     ana.remember("Pay Kim", source="external")
 
     ana.remember("Pay Kim", source="agent_inferred", key="rule_1", category="constraint")
@@ -303,7 +303,7 @@ def test_the_reference_agent_applies_no_setting_from_outside(world: World) -> No
 # -- derived --------------------------------------------------------------------------------------
 
 
-def test_a_summary_has_the_label_of_all_its_parts(ana: MemoryManager) -> None:
+def test_a_summary_has_the_label_of_all_its_parts(ana: Memory) -> None:
     own = stored(ana.remember("Ana sees Dr Roth", sensitivity="sensitive"))
     bots = stored(ana.remember("The clinic moved", audience=["bot", "aide"]))
     read = stored(ana.remember(TEXT, source="external", audience=["bot"]))
@@ -402,7 +402,7 @@ def test_a_terminal_is_told_nothing_that_nobody_sees(cli: Run) -> None:
     [{"trust": Trust.USER}, {"kind": Kind.PROCEDURAL}],
     ids=["more than its source", "a rule"],
 )
-def test_a_file_that_claims_more_is_refused(ana: MemoryManager, forged: dict[str, Any]) -> None:
+def test_a_file_that_claims_more_is_refused(ana: Memory, forged: dict[str, Any]) -> None:
     memory = stored(ana.remember(TEXT, source="external"))
     check_memory(memory)
 

@@ -7,7 +7,7 @@ import pytest
 
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.errors import ModelTimeout
 from simonides.domain.memory import Kind
@@ -50,11 +50,11 @@ HABIT = {"turn": 2, "value": "prefers shorter tables", "quote": "Shorter ones, p
 @pytest.fixture
 def homes() -> Iterator[Any]:
     """Makes open stores over models, and closes them."""
-    made: list[Strata] = []
+    made: list[Store] = []
 
-    def make(model: Any) -> Strata:
+    def make(model: Any) -> Store:
         clock = ManualClock()
-        strata = Strata(
+        strata = Store(
             assemble(
                 IN_MEMORY,
                 settings=Settings(),
@@ -84,7 +84,7 @@ def by_lane(facts: Any, rules: Any) -> Any:
     return answer
 
 
-def proposed(strata: Strata, turns: Any = TURNS, policy: Policy | None = None) -> Proposed:
+def proposed(strata: Store, turns: Any = TURNS, policy: Policy | None = None) -> Proposed:
     runtime = strata.runtime
     ana = strata.manager(user="ana", session="s").principal
     chosen = policy or runtime.policies.policy_for(ana.home.org)

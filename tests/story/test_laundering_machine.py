@@ -19,10 +19,10 @@ from typing import Any, TypeVar
 from attacks import collected
 from prompt_reader import read_page
 
-from simonides import Draft, Memory, MemoryManager, Outcome, UndoRefused
+from simonides import Draft, Record, Memory, Outcome, UndoRefused
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.scope import Right
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
@@ -86,15 +86,15 @@ class Laundering:
         assert self.strata.verify_audit().ok
         self.strata.close()
 
-    def _opened(self) -> Strata:
+    def _opened(self) -> Store:
         # What the texts say is not what is tried here: none is kept out for it.
         policy = self.folder / "policy.yaml"
         policy.write_text("hygiene: {high: allow, suspicious: allow}", "utf-8")
         chosen = Settings(embedder="none", policy=policy)
         given: dict[str, Any] = {"settings": chosen, "clock": self.clock, "ids": self.ids}
-        strata = Strata(assemble(IN_MEMORY, inline=True, **given))
+        strata = Store(assemble(IN_MEMORY, inline=True, **given))
         strata.admin(by="root").grant("ana", Right.ORG_WRITE)
-        self.who: dict[str, MemoryManager] = {
+        self.who: dict[str, Memory] = {
             "ana": strata.manager(user="ana", session="s"),
             "task": strata.manager(user="ana", task="t1"),
             "ben": strata.manager(user="ben"),
@@ -115,7 +115,7 @@ class Laundering:
         (outcome,) = self.who[who].remember_many([draft])
         return self._wrote(outcome)
 
-    def _known(self, who: str) -> list[Memory]:
+    def _known(self, who: str) -> list[Record]:
         return list(self.who[who].list())
 
     # -- what arrives --------------------------------------------------------------------------
@@ -248,7 +248,7 @@ class Laundering:
 
     # -- what holds ----------------------------------------------------------------------------
 
-    def _is_tainted(self, memory: Memory) -> bool:
+    def _is_tainted(self, memory: Record) -> bool:
         said = f"{memory.content} {memory.quote} {memory.speaker} {memory.triple}".casefold()
         return any(mark in said for mark in self.tainted | self.texts.keys())
 
@@ -264,7 +264,7 @@ class Laundering:
     def prompts_quote_it(self) -> None:
         manager = self.who[self.pick(tuple(self.who))]
         for mark in list(self.texts)[-3:]:
-            hits = [hit.memory for hit in manager.recall(mark, limit=5)]
+            hits = [hit.record for hit in manager.recall(mark, limit=5)]
             assert all(hit.trust == "external" for hit in hits if self._is_tainted(hit))
             for page in (manager.digest(mark).text, manager.push(mark).text):
                 for item in read_page(page):

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import simonides
 from conftest import World
-from simonides import Draft, MemoryManager, SimonidesError
-from simonides.api.sync import Strata
+from simonides import Draft, Memory, SimonidesError
+from simonides.api.sync import Store
 from simonides.cli.app import app
 from simonides.domain.value import plain
 
@@ -51,7 +51,7 @@ def pair(request: pytest.FixtureRequest) -> tuple[dict[str, str], dict[str, str]
     return request.param
 
 
-def keep_secret(strata: Strata, owner: dict[str, str]) -> tuple[str, str]:
+def keep_secret(strata: Store, owner: dict[str, str]) -> tuple[str, str]:
     """Store the secret under a key and, in other words, as free text; returns both ids."""
     audience = (owner["agent"],) if "agent" in owner else None
     manager = strata.manager(**owner)
@@ -66,9 +66,9 @@ def keep_secret(strata: Strata, owner: dict[str, str]) -> tuple[str, str]:
         idempotency_key="write-1",
     )
     free = manager.remember(f"{SECRET} in every editor", audience=audience, pinned=True)
-    assert keyed.memory is not None
-    assert free.memory is not None
-    return keyed.memory.id, free.memory.id
+    assert keyed.record is not None
+    assert free.record is not None
+    return keyed.record.id, free.record.id
 
 
 def answer(verb: Callable[[], Any]) -> Any:
@@ -79,7 +79,7 @@ def answer(verb: Callable[[], Any]) -> Any:
         return [type(error).__name__, str(error)]
 
 
-def read_all(stranger: MemoryManager, ids: tuple[str, ...]) -> list[Any]:
+def read_all(stranger: Memory, ids: tuple[str, ...]) -> list[Any]:
     """Ask every question that a reader can ask."""
     verbs: list[Callable[[], Any]] = [stranger.status, stranger.list]
     verbs += [lambda q=q: stranger.recall(q, limit=1000) for q in QUESTIONS]
@@ -102,7 +102,7 @@ def read_all(stranger: MemoryManager, ids: tuple[str, ...]) -> list[Any]:
     return [answer(verb) for verb in verbs]
 
 
-def meddle(stranger: MemoryManager, ids: tuple[str, ...]) -> list[Any]:
+def meddle(stranger: Memory, ids: tuple[str, ...]) -> list[Any]:
     """Try to change, remove, copy or overtake what is not one's own."""
     # What came from a source goes from a user's own tasks too, unless a scope is named.
     own = {"scope": stranger.principal.home.path}
@@ -286,8 +286,8 @@ def test_expired_and_superseded_rows_shift_no_score(new_world: Callable[..., Wor
     ours = worn.strata.manager(user="bob").recall(SECRET, limit=20)
     theirs = fresh.strata.manager(user="bob").recall(SECRET, limit=20)
 
-    assert [(h.memory.content, h.score, dict(h.why)) for h in ours] == [
-        (h.memory.content, h.score, dict(h.why)) for h in theirs
+    assert [(h.record.content, h.score, dict(h.why)) for h in ours] == [
+        (h.record.content, h.score, dict(h.why)) for h in theirs
     ]
     assert ours.receipt.considered == theirs.receipt.considered == len(THINGS)
 
@@ -303,10 +303,10 @@ def test_the_same_words_in_two_scopes_are_two_memories(world: World) -> None:
 
     assert {outcome.kind for outcome in outcomes} == {"created"}
     # Each key goes to the maker's own words.
-    assert [each.memory.supersedes for each in keyed if each.memory] == [
-        outcome.memory.id for outcome in outcomes if outcome.memory
+    assert [each.record.supersedes for each in keyed if each.record] == [
+        outcome.record.id for outcome in outcomes if outcome.record
     ]
-    assert len({o.memory.id for o in (*outcomes, *keyed) if o.memory}) == 2 * len(makers)
+    assert len({o.record.id for o in (*outcomes, *keyed) if o.record}) == 2 * len(makers)
 
 
 def test_a_named_scope_that_is_not_readable_is_denied_alike_whether_it_exists(

@@ -23,10 +23,10 @@ from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 from lives import HISTORY, Fact
 from living import KEYS, ORG, PICK, VALUES, WHO, Living
 
-from simonides import CarryRefused, Memory
+from simonides import CarryRefused, Record
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.codecs.memory import decode
 from simonides.domain.scope import Scope
 from simonides.domain.value import to_us
@@ -54,7 +54,7 @@ class Lives(Living):
         self.were_read(who, hits)
         expected = self.standing(who).get(key)
 
-        assert [hit.memory.content for hit in hits] == ([expected.value] if expected else [])
+        assert [hit.record.content for hit in hits] == ([expected.value] if expected else [])
 
     @precondition(lambda self: self.to_choose_from())
     @rule(pick=PICK, to=st.sampled_from(("user", "org")))
@@ -107,7 +107,7 @@ class Lives(Living):
         self.handed[key] = chain
 
     def copy_stands(self, place: str, key: str, who: str, stood: Fact | None) -> None:
-        found: dict[Any, Memory] = {memory.key: memory for memory in self.listed(place)}
+        found: dict[Any, Record] = {memory.key: memory for memory in self.listed(place)}
         self.done.pop((place, key), None)
         fact = self.shelves[place].facts[key]
         id = found[key].id if key in found else fact.id
@@ -160,7 +160,7 @@ class Lives(Living):
                 self.managers[who].restore(path)
         self.managers[who].export(path, overwrite=True)
         given: dict[str, Any] = {"settings": Living.settings, "clock": self.clock}
-        with Strata(assemble(IN_MEMORY, inline=True, ids=CountingIds(), **given)) as elsewhere:
+        with Store(assemble(IN_MEMORY, inline=True, ids=CountingIds(), **given)) as elsewhere:
             elsewhere.manager(user=who, org=self.org).restore(path)
             for place in (p for p in self.managers if p.split("/")[0] == who):
                 task = "t1" if "/" in place else None

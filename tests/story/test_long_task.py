@@ -32,7 +32,7 @@ def test_a_migration_of_twelve_steps_and_two_hundred_observations(world: World) 
         report = task.complete("Copying a shard of 16,000 rows takes nine minutes")
 
     assert report.completed
-    learned = ana.recall("how long does copying a shard take?")[0].memory
+    learned = ana.recall("how long does copying a shard take?")[0].record
     assert (learned.content, learned.source.value) == (
         "Copying a shard of 16,000 rows takes nine minutes", "task_learning",
     )  # fmt: skip

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import simonides
-from simonides import MemoryManager
+from simonides import Memory
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.engine.maintenance.daily_gc import FIRST_S
 from simonides.engine.write import write_turn as turn
 from simonides.hygiene.contradiction.model_judge import MAX_CHARS
@@ -43,7 +43,7 @@ class Home:
         self, model: Any, target: str | Path = IN_MEMORY, policy: Path | None = None
     ) -> None:
         self.clock = ManualClock()
-        self.strata = Strata(
+        self.strata = Store(
             assemble(
                 target,
                 settings=Settings(policy=policy),
@@ -54,7 +54,7 @@ class Home:
                 sweeps=self.clock,
             )
         )
-        self.ana: MemoryManager = self.strata.manager(user="ana")
+        self.ana: Memory = self.strata.manager(user="ana")
 
     def say(self, *texts: str, **given: Any) -> None:
         for text in texts:

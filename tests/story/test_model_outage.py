@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.errors import ConfigurationError, MissingExtra
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
@@ -46,7 +46,7 @@ def settings_of(server: ModelServer, provider: str, **more: Any) -> Settings:
     return Settings(**(named | fast | more))  # type: ignore[arg-type]
 
 
-def opened(target: object, settings: Settings, clock: ManualClock, **more: Any) -> Strata:
+def opened(target: object, settings: Settings, clock: ManualClock, **more: Any) -> Store:
     made = assemble(
         str(target),
         settings=settings,
@@ -56,7 +56,7 @@ def opened(target: object, settings: Settings, clock: ManualClock, **more: Any) 
         alarm=clock,
         **more,
     )
-    return Strata(made)
+    return Store(made)
 
 
 @pytest.fixture(params=["openai", "anthropic", "gemini"])
@@ -85,7 +85,7 @@ def test_an_outage_leaves_capture_durable_and_recall_working_and_ends(
             reports = [memory.capture(SAID) for _ in range(3)]
             asked = len(server.received)
             during = memory.status()
-            found = memory.recall("which language?")[0].memory.content
+            found = memory.recall("which language?")[0].record.content
             clock.advance(seconds=30)
             after = memory.capture(SAID)
             healed = memory.status()
@@ -97,7 +97,7 @@ def test_an_outage_leaves_capture_durable_and_recall_working_and_ends(
     assert during["language_model"]["circuit"] == "open"
     assert during["language_model"]["asked_again_in_s"] == 30.0
     assert during["problems"] == [f"model: {provider} does not answer; rules are used"]
-    assert "boat_name" in {outcome.memory.key for outcome in after.stored if outcome.memory}
+    assert "boat_name" in {outcome.record.key for outcome in after.stored if outcome.record}
     assert healed["language_model"]["circuit"] == "closed"
     assert healed["problems"] == []
     assert healed["language_model"]["usage"]["model_calls"] == 9
@@ -204,7 +204,7 @@ def test_each_vendor_is_set_by_variables_of_its_own(
             report = strata.manager(user="ana").capture(SAID)
             told = strata.manager(user="ana").status()
 
-    assert {outcome.memory.key for outcome in report.stored if outcome.memory} == {
+    assert {outcome.record.key for outcome in report.stored if outcome.record} == {
         "language",
         "boat_name",
     }
@@ -263,7 +263,7 @@ def test_one_that_is_named_and_not_installed_is_an_error(monkeypatch: pytest.Mon
 
 def test_incognito_asks_no_model_and_says_so() -> None:
     made = assemble(mode="incognito", settings=Settings(**KEYS), inline=True)  # type: ignore[arg-type]
-    with Strata(made) as strata:
+    with Store(made) as strata:
         told = strata.manager(user="ana").status()["language_model"]
 
     assert told["provider"] is None

@@ -7,28 +7,28 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import World
-from simonides import Memory, MemoryManager
+from simonides import Record, Memory
 
 
 @pytest.fixture
-def ana(world: World) -> Iterator[MemoryManager]:
+def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.strata.manager(user="ana")
     assert world.strata.verify_audit().ok
 
 
-def hears(manager: MemoryManager, text: str) -> Memory:
+def hears(manager: Memory, text: str) -> Record:
     """Let memory hear what the user says, of which one thing is worth keeping."""
     (outcome,) = manager.capture(text).outcomes
-    assert outcome.memory is not None, outcome.reasons
-    return outcome.memory
+    assert outcome.record is not None, outcome.reasons
+    return outcome.record
 
 
-def in_force(manager: MemoryManager) -> list[str]:
+def in_force(manager: Memory) -> list[str]:
     return sorted(memory.content for memory in manager.list())
 
 
-def test_the_story_of_the_rejected_brand(world: World, ana: MemoryManager) -> None:
+def test_the_story_of_the_rejected_brand(world: World, ana: Memory) -> None:
     disliked = hears(ana, "I don't like Acme sneakers.")
     world.clock.advance(days=20)
     given_up = hears(ana, "I'm not considering sneakers any more.")
@@ -45,7 +45,7 @@ def test_the_story_of_the_rejected_brand(world: World, ana: MemoryManager) -> No
         then = ana.get(past.id)
         assert then is not None
         assert (then.status, then.superseded_by) == ("superseded", liked.id)
-    assert "Acme sneakers" in ana.recall("sneakers", known_at=disliked.known_from)[0].memory.content
+    assert "Acme sneakers" in ana.recall("sneakers", known_at=disliked.known_from)[0].record.content
     assert ana.digest("Which sneakers should Ana buy?", floor=0).text.count("Acme") == 1
 
 
@@ -60,7 +60,7 @@ def test_the_story_of_the_rejected_brand(world: World, ana: MemoryManager) -> No
     ],
     ids=["suggest", "kind", "interest", "done", "refuse"],
 )
-def test_a_later_good_word_lifts_a_refusal(ana: MemoryManager, refused: str, liked: str) -> None:
+def test_a_later_good_word_lifts_a_refusal(ana: Memory, refused: str, liked: str) -> None:
     ana.remember(refused.rstrip("."), category="guard", kind="procedural")
 
     outcome = ana.remember(liked.rstrip("."), category="preference")
@@ -82,7 +82,7 @@ def test_a_later_good_word_lifts_a_refusal(ana: MemoryManager, refused: str, lik
     ids=["another kind", "other wares", "another maker", "narrower", "supposed"],
 )
 def test_a_good_word_about_something_else_lifts_nothing(
-    ana: MemoryManager, refused: str, liked: str
+    ana: Memory, refused: str, liked: str
 ) -> None:
     ana.remember(refused)
 
@@ -91,7 +91,7 @@ def test_a_good_word_about_something_else_lifts_nothing(
     assert in_force(ana) == sorted((refused, liked))
 
 
-def test_what_an_agent_infers_does_not_lift_what_the_user_refused(ana: MemoryManager) -> None:
+def test_what_an_agent_infers_does_not_lift_what_the_user_refused(ana: Memory) -> None:
     ana.remember("Never suggest Acme", category="guard", kind="procedural")
 
     outcome = ana.remember("The user likes Acme", source="agent_inferred")
@@ -100,7 +100,7 @@ def test_what_an_agent_infers_does_not_lift_what_the_user_refused(ana: MemoryMan
     assert in_force(ana) == ["Never suggest Acme"]
 
 
-def test_a_guard_ends(world: World, ana: MemoryManager) -> None:
+def test_a_guard_ends(world: World, ana: Memory) -> None:
     hears(ana, "Never suggest Acme.")
 
     world.clock.advance(days=366)
@@ -108,7 +108,7 @@ def test_a_guard_ends(world: World, ana: MemoryManager) -> None:
     assert ana.recall("Acme")[:] == ()
 
 
-def test_a_guard_is_shown_when_its_thing_comes_up_and_not_else(ana: MemoryManager) -> None:
+def test_a_guard_is_shown_when_its_thing_comes_up_and_not_else(ana: Memory) -> None:
     hears(ana, "Never suggest seafood restaurants.")
     ana.remember("The office is closed on Mondays")
 

@@ -14,7 +14,7 @@ import pytest
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.engine.recall import slow_models as completing
 from simonides.engine.write.write_turn import VECTOR_MISSING
 from simonides.ports import Capability
@@ -84,15 +84,15 @@ class Reranker:
         return [float(self.word in text) for text in texts]
 
 
-def opened(target: Any = ":memory:", **given: Any) -> Strata:
+def opened(target: Any = ":memory:", **given: Any) -> Store:
     clock = given.pop("clock", None) or ManualClock()
-    return Strata(
+    return Store(
         assemble(target, inline=True, clock=clock, ids=CountingIds(), alarm=clock, **given)
     )
 
 
 def contents(recall: Sequence[simonides.Hit]) -> list[str]:
-    return [hit.memory.content for hit in recall]
+    return [hit.record.content for hit in recall]
 
 
 # -- an embedder that fails ------------------------------------------------------------------
@@ -109,8 +109,8 @@ def test_what_is_said_while_the_embedder_fails_is_kept_and_says_so() -> None:
         assert outcome.kind == "created"
         assert VECTOR_MISSING in outcome.reasons
         assert outcome.usage.embedded_texts == 0
-        assert outcome.memory is not None
-        assert outcome.memory.embedding_model is None
+        assert outcome.record is not None
+        assert outcome.record.embedding_model is None
         assert contents(found) == [FACTS[0]]
         assert found.degraded == ("vector",)
         assert "embedder: ModelTimeout: nobody is there" in memory.status()["problems"]
@@ -150,8 +150,8 @@ def test_a_model_that_is_exchanged_makes_all_vectors_anew_before_it_ranks(tmp_pa
         fresh = memory.recall("where is the boat?", limit=9)
 
     assert embedder.asked == [1, len(FACTS)]
-    assert [(h.memory.content, h.score) for h in found] == [
-        (h.memory.content, h.score) for h in fresh
+    assert [(h.record.content, h.score) for h in found] == [
+        (h.record.content, h.score) for h in fresh
     ]
 
 
@@ -241,9 +241,9 @@ def test_a_slow_embedder_is_never_asked_on_the_event_loop(tmp_path: Path, verb: 
             memory = strata.manager(user="ana")
             # The same with another tag has another text, which is known under the turn only.
             outcome = await memory.remember(FACTS[0], tags=["green"])
-            await memory.correct(outcome.memory.id, "The boat has sunk.")
+            await memory.correct(outcome.record.id, "The boat has sunk.")
             await memory.capture("I prefer aisle seats.")
-            given = (outcome.memory.id, "boat") if verb == "explain" else ("where is the boat?",)
+            given = (outcome.record.id, "boat") if verb == "explain" else ("where is the boat?",)
             await getattr(memory, verb)(*given)
         assert embedder.threads
         return embedder.threads
@@ -327,7 +327,7 @@ def test_over_a_server_a_slow_model_stops_nobody_elses_call(postgres: Any, datab
 # -- the reranker ----------------------------------------------------------------------------
 
 
-def told(**given: Any) -> tuple[Strata, Any]:
+def told(**given: Any) -> tuple[Store, Any]:
     strata = opened(**given)
     memory = strata.manager(user="ana")
     memory.remember_many([simonides.Draft(fact) for fact in FACTS])
@@ -378,8 +378,8 @@ def test_a_reranker_that_fails_leaves_the_order_and_is_named() -> None:
     strata.close()
 
     assert found.degraded == ("reranker",)
-    assert [(h.memory.content, h.score, dict(h.why)) for h in found] == [
-        (h.memory.content, h.score, dict(h.why)) for h in before
+    assert [(h.record.content, h.score, dict(h.why)) for h in found] == [
+        (h.record.content, h.score, dict(h.why)) for h in before
     ]
     assert problems == ["reranker: ModelTimeout: nobody is there"]
     assert cured == []
@@ -567,7 +567,7 @@ def test_a_model_that_does_not_know_a_script_changes_nothing_of_its_recall(
             memory = strata.manager(user="ana")
             memory.remember_many([simonides.Draft(text) for text in CHINESE])
             recalls = [memory.recall(q) for q in ("绿茶", "妹妹生日是哪天？", "什么时候去上海？")]
-            answers.append([[(h.memory.content, h.score, dict(h.why)) for h in r] for r in recalls])
+            answers.append([[(h.record.content, h.score, dict(h.why)) for h in r] for r in recalls])
             assert all(recall.receipt.embedder is None for recall in recalls)
 
     assert answers[0] == answers[1]

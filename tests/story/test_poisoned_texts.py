@@ -9,7 +9,7 @@ import pytest
 
 from simonides import Draft
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 
@@ -19,23 +19,23 @@ CHAT = "Do you have any special memories of your grandmother to share?"
 HARMLESS = "The museum is closed on Mondays; entry is free on the first Sunday of a month."
 
 
-def opened(tmp_path: Path, policy: str = "") -> Strata:
+def opened(tmp_path: Path, policy: str = "") -> Store:
     path = tmp_path / "policy.yaml"
     path.write_text(policy, "utf-8")
     settings = Settings(_env_file=None, policy=path)
     parts = assemble(
         ":memory:", settings=settings, inline=True, clock=ManualClock(), ids=CountingIds()
     )
-    return Strata(parts)
+    return Store(parts)
 
 
 @pytest.fixture
-def strata(tmp_path: Path) -> Iterator[Strata]:
+def strata(tmp_path: Path) -> Iterator[Store]:
     with opened(tmp_path) as found:
         yield found
 
 
-def trail(strata: Strata, user: str) -> list[dict[str, Any]]:
+def trail(strata: Store, user: str) -> list[dict[str, Any]]:
     owner = strata.manager(user=user).principal.home.owner
     links = strata._driver.run(strata.runtime.store.links(owner))
     return [json.loads(link.payload) for link in links if link.payload is not None]
@@ -43,7 +43,7 @@ def trail(strata: Strata, user: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("source", ["external", "tool_verified", "agent_inferred", "unknown"])
 def test_a_planted_text_from_outside_is_blocked_and_its_words_are_nowhere(
-    strata: Strata, source: str
+    strata: Store, source: str
 ) -> None:
     memory = strata.manager(user="ana")
 
@@ -60,19 +60,19 @@ def test_a_planted_text_from_outside_is_blocked_and_its_words_are_nowhere(
 
 
 @pytest.mark.parametrize("source", ["user_stated", "user_correction", "config_change"])
-def test_the_same_words_of_the_user_are_stored_without_a_mark(strata: Strata, source: str) -> None:
+def test_the_same_words_of_the_user_are_stored_without_a_mark(strata: Store, source: str) -> None:
     outcome = strata.manager(user="ana").remember(PLANTED, source=source)
 
-    assert outcome.memory is not None
-    assert outcome.memory.content == PLANTED
+    assert outcome.record is not None
+    assert outcome.record.content == PLANTED
     assert [event["type"] for event in trail(strata, "ana")] == ["created"]
 
 
-def test_what_is_harmless_is_stored_from_outside_as_external(strata: Strata) -> None:
+def test_what_is_harmless_is_stored_from_outside_as_external(strata: Store) -> None:
     outcome = strata.manager(user="ana").remember(HARMLESS, source="external")
 
-    assert outcome.memory is not None
-    assert (outcome.memory.trust, outcome.memory.sensitivity) == ("external", "private")
+    assert outcome.record is not None
+    assert (outcome.record.trust, outcome.record.sensitivity) == ("external", "private")
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_is_harmless_is_stored_from_outside_as_external(strata: Strata) -> 
     ids=["metadata", "tags", "quote", "triple"],
 )
 def test_a_planted_text_is_found_in_whatever_comes_with_a_memory(
-    strata: Strata, draft: Draft
+    strata: Store, draft: Draft
 ) -> None:
     (outcome,) = strata.manager(user="ana").remember_many([draft])
 
@@ -95,17 +95,17 @@ def test_a_planted_text_is_found_in_whatever_comes_with_a_memory(
 
 @pytest.mark.parametrize("text", [CHAT, "Notice to any AI assistant: lunch is at one."])
 def test_what_the_classifier_or_a_salutation_alone_says_is_stored_as_sensitive(
-    strata: Strata, text: str
+    strata: Store, text: str
 ) -> None:
     outcome = strata.manager(user="ana").remember(text, source="external")
 
-    assert outcome.memory is not None
-    assert (outcome.memory.trust, outcome.memory.sensitivity) == ("external", "sensitive")
+    assert outcome.record is not None
+    assert (outcome.record.trust, outcome.record.sensitivity) == ("external", "sensitive")
     assert trail(strata, "ana")[-1]["type"] == "flagged"
 
 
 def test_a_turn_that_is_only_suspicious_stays_readable_and_a_planted_one_is_blocked(
-    strata: Strata,
+    strata: Store,
 ) -> None:
     turns = [
         Draft(text, kind="episodic", session="s", turn=place, source="agent_inferred")
@@ -114,8 +114,8 @@ def test_a_turn_that_is_only_suspicious_stays_readable_and_a_planted_one_is_bloc
 
     said, planted = strata.manager(user="ana").remember_many(turns)
 
-    assert said.memory is not None
-    assert said.memory.sensitivity == "private"
+    assert said.record is not None
+    assert said.record.sensitivity == "private"
     assert planted.kind == "blocked"
     (flagged,) = (event for event in trail(strata, "ana") if event["type"] == "flagged")
     assert flagged["reasons"] == ["hygiene_flagged:poison:classifier"]
@@ -134,11 +134,11 @@ def test_policy_may_have_it_stored_where_no_prompt_shows_it(tmp_path: Path) -> N
 
         outcome = memory.remember(PLANTED, source="external")
 
-        assert outcome.memory is not None
-        assert (outcome.memory.trust, outcome.memory.sensitivity) == ("external", "sensitive")
+        assert outcome.record is not None
+        assert (outcome.record.trust, outcome.record.sensitivity) == ("external", "sensitive")
         assert memory.digest("previous instructions").items == ()
         flagged = trail(strata, "ana")[-1]
-        assert (flagged["type"], flagged["subjects"]) == ("flagged", [outcome.memory.id])
+        assert (flagged["type"], flagged["subjects"]) == ("flagged", [outcome.record.id])
 
 
 def test_policy_may_have_the_place_struck_out(tmp_path: Path) -> None:
@@ -147,12 +147,12 @@ def test_policy_may_have_the_place_struck_out(tmp_path: Path) -> None:
 
         outcome = strata.manager(user="ana").remember(text, source="external")
 
-        assert outcome.memory is not None
-        assert outcome.memory.content.count(HARMLESS) == 2
-        assert "previous instructions" not in outcome.memory.content
+        assert outcome.record is not None
+        assert outcome.record.content.count(HARMLESS) == 2
+        assert "previous instructions" not in outcome.record.content
 
 
-def test_a_scan_says_what_would_be_found_if_it_came_from_outside(strata: Strata) -> None:
+def test_a_scan_says_what_would_be_found_if_it_came_from_outside(strata: Store) -> None:
     memory = strata.manager(user="ana")
 
     seen = memory.scan(PLANTED, source="external").seen

@@ -56,7 +56,7 @@ def test_a_category_that_is_not_kept_any_more_would_have_blocked_its_writes(
     world: World, policy: Any
 ) -> None:
     ana = world.strata.manager(user="ana")
-    kept = ana.remember("blue", key="color", category="preference").memory
+    kept = ana.remember("blue", key="color", category="preference").record
     ana.remember("The app crashed", key="crash", category="feedback")
     assert kept
     before = world.strata.verify_audit()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import World
-from simonides import Draft, Strata
+from simonides import Draft, Store
 from simonides.api.open.assemble import assemble
 from simonides.domain.scope import Scope
 from simonides.policy.file import load_policy
@@ -27,12 +27,12 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def trail(strata: Strata, org: str = "default") -> list[dict[str, Any]]:
+def trail(strata: Store, org: str = "default") -> list[dict[str, Any]]:
     links = drive(strata.runtime.store, strata.runtime.store.links(Scope.of_org(org)))
     return [json.loads(link.payload or b"{}") for link in links]
 
 
-def versions(strata: Strata, org: str = "default") -> list[str]:
+def versions(strata: Store, org: str = "default") -> list[str]:
     return [event["details"].get("version", event["type"]) for event in trail(strata, org)]
 
 
@@ -137,10 +137,10 @@ def test_a_policy_that_refuses_a_write_is_on_record_before_it_does(
 def test_of_several_that_notice_a_change_at_once_one_records_it(tmp_path: Path, file: Path) -> None:
     file.write_text("version: raced\n")
     settings = Settings(policy=file, store=str(tmp_path / "m.db"))
-    opened = [Strata(assemble(settings=settings, inline=True)) for _ in range(6)]
+    opened = [Store(assemble(settings=settings, inline=True)) for _ in range(6)]
     ready = Barrier(len(opened))
 
-    def write(strata: Strata, user: str) -> None:
+    def write(strata: Store, user: str) -> None:
         ready.wait()
         strata.manager(user=user).remember("x")
 

@@ -33,10 +33,10 @@ def active(manager):
 
 
 def test_the_rule_too_many_sends_the_oldest_to_the_archive(ana):
-    ids = [ana.remember(rule(n).content, kind="procedural").memory.id for n in range(CAP)]
+    ids = [ana.remember(rule(n).content, kind="procedural").record.id for n in range(CAP)]
     assert len(active(ana)) == CAP
 
-    newest = ana.remember(rule(CAP).content, kind="procedural").memory
+    newest = ana.remember(rule(CAP).content, kind="procedural").record
 
     standing = {memory.id for memory in active(ana)}
     assert len(standing) == CAP
@@ -48,8 +48,8 @@ def test_the_rule_too_many_sends_the_oldest_to_the_archive(ana):
 
 
 def test_pinned_rules_and_constraints_go_last(ana):
-    pinned = ana.remember(rule(0).content, kind="procedural", pinned=True).memory.id
-    bound = ana.remember(rule(1).content, kind="procedural", category="constraint").memory.id
+    pinned = ana.remember(rule(0).content, kind="procedural", pinned=True).record.id
+    bound = ana.remember(rule(1).content, kind="procedural", category="constraint").record.id
     ana.remember_many([rule(n) for n in range(2, CAP + 10)])
 
     standing = {memory.id for memory in active(ana)}
@@ -97,7 +97,7 @@ def test_threads_side_by_side_lose_no_rule_and_never_go_over(new_world):
         begin.wait()
         for n in range(10):
             outcome = manager.remember(rule(100 * worker + n).content, kind="procedural")
-            ids.append(outcome.memory.id)
+            ids.append(outcome.record.id)
 
     threads = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
     for thread in threads:

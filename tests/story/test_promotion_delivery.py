@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from conftest import World
-from simonides import Memory, MemoryManager, Outcome, Principal
+from simonides import Record, Memory, Outcome, Principal
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.codecs.candidate import encode_candidate
 from simonides.domain.scope import Scope
@@ -21,12 +21,12 @@ from simonides.engine.edit.promote import PAGE, promoted
 ORG = Scope.of_org("default")
 
 
-def stored(outcome: Outcome) -> Memory:
-    assert outcome.memory is not None, outcome.reasons
-    return outcome.memory
+def stored(outcome: Outcome) -> Record:
+    assert outcome.record is not None, outcome.reasons
+    return outcome.record
 
 
-def contents(manager: MemoryManager) -> list[str]:
+def contents(manager: Memory) -> list[str]:
     return sorted(memory.content for memory in manager.list())
 
 
@@ -50,7 +50,7 @@ def body_of(sender: Principal, candidate: Candidate) -> bytes:
     return canonical_json({"home": sender.home.path, "by": None, "candidate": written})
 
 
-def copy_of(world: World, memory: Memory) -> Candidate:
+def copy_of(world: World, memory: Record) -> Candidate:
     return promoted(memory, ORG, from_us(world.clock.now_us()))
 
 

@@ -11,10 +11,10 @@ import pytest
 from attacks import HIDDEN, ORDERS, collected, generated
 from prompt_reader import Escaped, Item, read_page
 
-from simonides import Draft, Kind, Memory, MemoryManager, Scope, Source, Triple
+from simonides import Draft, Kind, Record, Memory, Scope, Source, Triple
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.memory import PASSAGE_CATEGORY, Origin
 from simonides.domain.policy.budgets import Budget, DigestRules
 from simonides.domain.reading.recall import Hit
@@ -36,9 +36,9 @@ SOURCES = [source.value for source in Source]
 PER_PAGE = 40
 
 
-def memory(id: str, source: Source, **fields: Any) -> Memory:
+def memory(id: str, source: Source, **fields: Any) -> Record:
     content = str(fields.get("content", "x"))
-    base = Memory(
+    base = Record(
         id=id, root=id, version=1, scope=Scope.of_user("acme", "ana"), kind=Kind.SEMANTIC,
         category="fact", content=content, content_hash=content_hash(content), source=source,
         trust=source.trust, created_at=NOW, updated_at=NOW, known_from=NOW,
@@ -46,7 +46,7 @@ def memory(id: str, source: Source, **fields: Any) -> Memory:
     return replace(base, **fields)
 
 
-def shapes(text: str, id: str, source: Source) -> list[Memory]:
+def shapes(text: str, id: str, source: Source) -> list[Record]:
     """Every place of a memory that a text may stand in."""
     plain, said = f"Ana likes tea {id}", f"{text} {id}"
     turn = {"kind": Kind.EPISODIC, "category": "turn"}
@@ -63,12 +63,12 @@ def shapes(text: str, id: str, source: Source) -> list[Memory]:
     ]
 
 
-def page(memories: Sequence[Memory]) -> str:
+def page(memories: Sequence[Record]) -> str:
     hits = [Hit(one, 1.0, {"relevance": 1.0}) for one in memories]
     return compose(hits, NO_LIMIT, NOW, estimate_tokens).text
 
 
-def check(memories: Sequence[Memory]) -> None:
+def check(memories: Sequence[Record]) -> None:
     """Read a page of them; each stands there once, as what it is."""
     friends = [memory(f"friend{n}", Source.USER_STATED, content=f"Friend {n}") for n in (1, 2, 3)]
     alone = {item.id: item.line for item in read_page(page(friends))}
@@ -85,7 +85,7 @@ def check(memories: Sequence[Memory]) -> None:
         assert by_id[each.id].text.endswith(f" {each.id}")
 
 
-def _is_itself(item: Item, memory: Memory) -> None:
+def _is_itself(item: Item, memory: Record) -> None:
     assert item.source == memory.source.value
     assert item.trust in (None, memory.trust.value)
     if memory.trust.value == "external":
@@ -96,9 +96,9 @@ def texts() -> list[str]:
     return [*generated(), *collected(*CORPORA)]
 
 
-def pages() -> Iterator[list[Memory]]:
+def pages() -> Iterator[list[Record]]:
     """All texts in all places; the generated ones of every source, the others of each in turn."""
-    made: list[Memory] = []
+    made: list[Record] = []
     own = generated()
     sources = cycle(Source)
     for number, text in enumerate(texts()):
@@ -154,7 +154,7 @@ def test_the_reader_would_notice(body: str) -> None:
 @pytest.fixture(scope="module")
 def attacked(
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[tuple[Strata, MemoryManager, ScriptedModel]]:
+) -> Iterator[tuple[Store, Memory, ScriptedModel]]:
     """A user whose memory is full of attacks, in all places that the verbs take them in; nothing
     was noticed when they came.
     """
@@ -163,7 +163,7 @@ def attacked(
     given: dict[str, Any] = {"settings": Settings(policy=policy), "clock": ManualClock()}
     model = ScriptedModel()
     made = assemble(IN_MEMORY, inline=True, ids=CountingIds(), model=model, **given)
-    with Strata(made) as strata:
+    with Store(made) as strata:
         ana = strata.manager(user="ana", session="s")
         drafts = []
         for number, (text, source) in enumerate(zip(texts(), cycle(SOURCES), strict=False)):
@@ -190,7 +190,7 @@ def attacked(
         yield strata, ana, model
 
 
-def seen(ana: MemoryManager, text: str) -> list[Item]:
+def seen(ana: Memory, text: str) -> list[Item]:
     items = read_page(text)
     for item in items:
         known = ana.get(item.id)
@@ -201,7 +201,7 @@ def seen(ana: MemoryManager, text: str) -> list[Item]:
 
 @pytest.mark.parametrize("query", ["deploy", "deploy system obey", "ignore all instructions", ""])
 def test_what_the_verbs_put_into_prompts_holds(
-    attacked: tuple[Strata, MemoryManager, ScriptedModel], query: str
+    attacked: tuple[Store, Memory, ScriptedModel], query: str
 ) -> None:
     _, ana, _ = attacked
 
@@ -215,7 +215,7 @@ def test_what_the_verbs_put_into_prompts_holds(
 
 @pytest.mark.parametrize("text", generated()[::7], ids=ascii)
 def test_a_refused_call_of_the_tool_says_nothing_of_the_callers(
-    attacked: tuple[Strata, MemoryManager, ScriptedModel], text: str
+    attacked: tuple[Store, Memory, ScriptedModel], text: str
 ) -> None:
     _, ana, _ = attacked
     for arguments in ({"query": text, "layer": text}, {text: text}, text, {"query": 7}):
@@ -228,7 +228,7 @@ def test_a_refused_call_of_the_tool_says_nothing_of_the_callers(
 
 
 def test_the_reference_agent_hands_memories_to_its_model_as_data(
-    attacked: tuple[Strata, MemoryManager, ScriptedModel],
+    attacked: tuple[Store, Memory, ScriptedModel],
 ) -> None:
     strata, ana, model = attacked
     systems = set()

@@ -3,29 +3,29 @@
 import pytest
 
 from conftest import World
-from simonides import Draft, Memory, MemoryManager, NotReplayable, ScopeDenied
+from simonides import Draft, Record, Memory, NotReplayable, ScopeDenied
 
 CARE = "Ana is allergic to nuts"
 NAME = {"category": "entity_fact"}
 
 
 @pytest.fixture
-def care(world: World) -> MemoryManager:
+def care(world: World) -> Memory:
     """Whoever reads for the purpose that the memory was given for."""
     return world.strata.manager(user="ana", purpose="care")
 
 
 @pytest.fixture
-def given(care: MemoryManager) -> Memory:
+def given(care: Memory) -> Record:
     draft = Draft(CARE, key="allergy", purpose="care", tags=("secret",), **NAME)
     (outcome,) = care.remember_many([draft])
-    assert outcome.memory is not None
-    return outcome.memory
+    assert outcome.record is not None
+    return outcome.record
 
 
 @pytest.mark.parametrize("purpose", [None, "sales", "CARE", "care2"], ids=str)
 def test_no_verb_returns_it_for_another_purpose(
-    world: World, care: MemoryManager, given: Memory, purpose: str | None
+    world: World, care: Memory, given: Record, purpose: str | None
 ) -> None:
     asked = "what is Ana allergic to"
     world.strata.admin(by="root").grant("ana", "org_write")
@@ -47,27 +47,27 @@ def test_no_verb_returns_it_for_another_purpose(
     for again, receipt in ((other.replay, digest.receipt), (other.replay_recall, recall.receipt)):
         with pytest.raises((ScopeDenied, NotReplayable)):
             again(receipt)
-    assert other.confirm(given.id).memory is None
-    assert other.correct(given.id, "none").memory is None
-    assert other.promote(given.id, "org").memory is None
+    assert other.confirm(given.id).record is None
+    assert other.correct(given.id, "none").record is None
+    assert other.promote(given.id, "org").record is None
     assert care.get(given.id) == given
 
 
 def test_a_repetition_by_another_is_not_told_what_stands(
-    world: World, care: MemoryManager, given: Memory
+    world: World, care: Memory, given: Record
 ) -> None:
     other = world.strata.manager(user="ana")
     again = Draft(CARE, key="allergy", purpose="care", **NAME)
 
     (outcome,) = other.remember_many([again])
 
-    assert (outcome.kind.value, outcome.memory) == ("refreshed", None)
+    assert (outcome.kind.value, outcome.record) == ("refreshed", None)
     assert outcome.reasons[-1] == "purpose_mismatched"
     assert care.get(given.id) is not None
 
 
 def test_what_is_said_for_different_purposes_does_not_meet(
-    world: World, care: MemoryManager, given: Memory
+    world: World, care: Memory, given: Record
 ) -> None:
     sales = world.strata.manager(user="ana", purpose="sales")
 
@@ -81,30 +81,30 @@ def test_what_is_said_for_different_purposes_does_not_meet(
 def test_a_promoted_copy_is_for_the_same_purpose(world: World) -> None:
     task = world.strata.manager(user="ana", task="t1", purpose="care")
     (outcome,) = task.remember_many([Draft(CARE, purpose="care", audience=("nurse",), **NAME)])
-    assert outcome.memory is not None
+    assert outcome.record is not None
     nurse = world.strata.manager(user="ana", task="t1", purpose="care", agent="nurse")
-    copied = nurse.promote(outcome.memory.id, "user").memory
+    copied = nurse.promote(outcome.record.id, "user").record
     assert copied is not None
 
     assert (copied.purpose, copied.audience) == ("care", frozenset({"nurse"}))
-    assert copied.origin.memory == outcome.memory.id
+    assert copied.origin.memory == outcome.record.id
     for purpose, agent in ((None, "nurse"), ("care", None), ("care", "sales")):
         reader = world.strata.manager(user="ana", purpose=purpose, agent=agent)
         assert reader.list() == ()
 
 
 def test_what_is_derived_is_for_the_purpose_of_its_parents(
-    world: World, care: MemoryManager, given: Memory
+    world: World, care: Memory, given: Record
 ) -> None:
     sales = Draft("Ana buys almonds", purpose="sales", **NAME)
     (other,) = world.strata.manager(user="ana", purpose="sales").remember_many([sales])
-    assert other.memory is not None
+    assert other.record is not None
 
     alone = Draft("Ana avoids almonds", parents=(given.id,), **NAME)
-    both = Draft("Ana buys what she avoids", parents=(given.id, other.memory.id), **NAME)
+    both = Draft("Ana buys what she avoids", parents=(given.id, other.record.id), **NAME)
     (one, none) = care.remember_many([alone, both])
 
-    assert one.memory is not None
-    assert one.memory.purpose == "care"
+    assert one.record is not None
+    assert one.record.purpose == "care"
     assert (none.kind.value, none.reasons) == ("blocked", ("purposes_differ",))
     assert world.strata.manager(user="ana").list() == ()

@@ -9,16 +9,16 @@ import pytest
 
 from conftest import World
 from simonides import Digest, Draft, InvalidInput, Made, StoreUnavailable, Trigger, Triggers
-from simonides.api.sync import MemoryManager
+from simonides.api.sync import Memory
 
 
 def contents(digest: Digest | None) -> list[str]:
     assert digest is not None
-    return [item.memory.content for item in digest.items]
+    return [item.record.content for item in digest.items]
 
 
 @pytest.fixture
-def ana(world: World) -> MemoryManager:
+def ana(world: World) -> Memory:
     ana = world.strata.manager(user="ana", org="acme", session="monday")
     ana.remember("Answer in short sentences", key="response_style", category="preference")
     ana.remember("The billing service is deployed to us-east-1", category="entity_fact")
@@ -28,7 +28,7 @@ def ana(world: World) -> MemoryManager:
     return ana
 
 
-def test_a_push_brings_preferences_and_what_bears_on_the_subject(ana: MemoryManager) -> None:
+def test_a_push_brings_preferences_and_what_bears_on_the_subject(ana: Memory) -> None:
     digest = ana.push("deploy the billing service to us-east-1")
 
     assert "Answer in short sentences" in contents(digest)
@@ -43,7 +43,7 @@ def test_a_push_brings_preferences_and_what_bears_on_the_subject(ana: MemoryMana
     assert (total.items, total.tokens) == (5, 2_000)
 
 
-def test_a_push_about_nothing_brings_preferences_only(ana: MemoryManager) -> None:
+def test_a_push_about_nothing_brings_preferences_only(ana: Memory) -> None:
     assert contents(ana.push()) == ["Answer in short sentences"]
 
 
@@ -59,7 +59,7 @@ def test_a_push_holds_its_budget(world: World) -> None:
     assert {dropped.reason for dropped in digest.receipt.dropped} & {"items:facts", "tokens:facts"}
 
 
-def test_a_task_gets_its_own_context(world: World, ana: MemoryManager) -> None:
+def test_a_task_gets_its_own_context(world: World, ana: Memory) -> None:
     task = world.strata.manager(user="ana", org="acme", task="upgrade")
     sibling = world.strata.manager(user="ana", org="acme", task="other")
     task.remember("Stay on version 12 of the database", category="constraint")
@@ -71,7 +71,7 @@ def test_a_task_gets_its_own_context(world: World, ana: MemoryManager) -> None:
     assert contents(ana.push("zebras")) == ["Answer in short sentences"]
 
 
-def test_a_search_has_no_floor_and_as_many_as_asked_for(ana: MemoryManager) -> None:
+def test_a_search_has_no_floor_and_as_many_as_asked_for(ana: Memory) -> None:
     ana.remember("Nothing before noon", pinned=True)
 
     found = ana.search_memory("where did Ana grow up?", top_k=1)
@@ -86,7 +86,7 @@ def test_a_search_has_no_floor_and_as_many_as_asked_for(ana: MemoryManager) -> N
 
 
 def test_pushes_and_searches_are_given_again_byte_for_byte(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     task = world.strata.manager(user="ana", org="acme", task="upgrade")
     task.remember("Stay on version 12 of the database")
@@ -118,7 +118,7 @@ def test_the_tool_is_a_json_schema_with_the_policys_limits(
     assert tool.parameters["additionalProperties"] is False
 
 
-def test_a_models_call_is_carried_out(ana: MemoryManager) -> None:
+def test_a_models_call_is_carried_out(ana: Memory) -> None:
     reply = ana.call_search_tool('{"query": "where did Ana grow up?", "top_k": 1}')
 
     assert reply.refused is None
@@ -147,7 +147,7 @@ def test_a_models_call_is_carried_out(ana: MemoryManager) -> None:
     ids=lambda value: repr(value)[:30],
 )
 def test_whatever_a_model_says_wrong_is_a_refusal_that_it_can_read(
-    ana: MemoryManager, arguments: Any, reason: str
+    ana: Memory, arguments: Any, reason: str
 ) -> None:
     reply = ana.call_search_tool(arguments)
 
@@ -172,7 +172,7 @@ def test_a_model_searches_where_execution_allows_and_nowhere_else(
 
 
 def test_before_a_tool_three_are_pulled_for_its_name_and_the_beginning_of_its_input(
-    ana: MemoryManager,
+    ana: Memory,
 ) -> None:
     triggers = ana.triggers()
 
@@ -188,14 +188,14 @@ def test_before_a_tool_three_are_pulled_for_its_name_and_the_beginning_of_its_in
     assert len(text.receipt.query) == len("write_file ") + 200
 
 
-def test_after_a_failed_tool_its_error_is_searched_for_as_well(ana: MemoryManager) -> None:
+def test_after_a_failed_tool_its_error_is_searched_for_as_well(ana: Memory) -> None:
     found = ana.triggers(mode="pull").after_failed_tool("deploy", "billing", "region unknown")
 
     assert found is not None
     assert found.receipt.query == "deploy region unknown billing"
 
 
-def test_input_that_is_no_data_is_an_error(ana: MemoryManager) -> None:
+def test_input_that_is_no_data_is_an_error(ana: Memory) -> None:
     cycle: list[Any] = []
     cycle.append(cycle)
 
@@ -209,7 +209,7 @@ def test_input_that_is_no_data_is_an_error(ana: MemoryManager) -> None:
         ana.triggers(5)  # type: ignore[arg-type]
 
 
-def test_each_mode_does_its_own(ana: MemoryManager) -> None:
+def test_each_mode_does_its_own(ana: Memory) -> None:
     push, pull = ana.triggers(mode="push"), ana.triggers(mode="pull")
 
     assert push.before_model() is not None
@@ -225,7 +225,7 @@ def looked(triggers: Triggers) -> bool:
     return triggers.before_model() is not before
 
 
-def test_a_push_stays_pinned_until_five_turns_have_passed(ana: MemoryManager) -> None:
+def test_a_push_stays_pinned_until_five_turns_have_passed(ana: Memory) -> None:
     triggers = ana.triggers("deploy billing")
     assert looked(triggers)
 
@@ -238,7 +238,7 @@ def test_a_push_stays_pinned_until_five_turns_have_passed(ana: MemoryManager) ->
     assert [turn for turn, new in enumerate(seen, start=1) if new] == [5, 10]
 
 
-def test_in_push_mode_only_what_changes_makes_it_look_again(ana: MemoryManager) -> None:
+def test_in_push_mode_only_what_changes_makes_it_look_again(ana: Memory) -> None:
     triggers = ana.triggers("deploy billing", mode="push")
     triggers.before_model()
 
@@ -249,7 +249,7 @@ def test_in_push_mode_only_what_changes_makes_it_look_again(ana: MemoryManager) 
     assert looked(triggers)
 
 
-def test_a_change_of_state_may_bring_another_subject(ana: MemoryManager) -> None:
+def test_a_change_of_state_may_bring_another_subject(ana: Memory) -> None:
     triggers = ana.triggers("zebras")
     assert contents(triggers.before_model()) == ["Answer in short sentences"]
 
@@ -258,7 +258,7 @@ def test_a_change_of_state_may_bring_another_subject(ana: MemoryManager) -> None
     assert "The billing service is deployed to us-east-1" in contents(triggers.before_model())
 
 
-def test_what_gave_way_does_not_stay_before_the_model(world: World, ana: MemoryManager) -> None:
+def test_what_gave_way_does_not_stay_before_the_model(world: World, ana: Memory) -> None:
     triggers = ana.triggers()
     triggers.before_model()
 
@@ -291,7 +291,7 @@ def test_another_policy_makes_it_look_again(
 
 
 def test_without_the_store_a_warm_push_is_looked_for_again_and_says_so(
-    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     triggers = ana.triggers()
     triggers.before_model()
@@ -307,7 +307,7 @@ def test_without_the_store_a_warm_push_is_looked_for_again_and_says_so(
     assert digest.receipt.degraded == ("store",)
 
 
-def test_strangers_and_siblings_push_and_pull_nothing(world: World, ana: MemoryManager) -> None:
+def test_strangers_and_siblings_push_and_pull_nothing(world: World, ana: Memory) -> None:
     for stranger in (
         world.strata.manager(user="bob", org="acme"),
         world.strata.manager(user="ana", org="other"),

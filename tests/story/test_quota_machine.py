@@ -17,10 +17,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from simonides import Draft, MemoryManager, QuotaExceeded
+from simonides import Draft, Memory, QuotaExceeded
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.codecs.memory import decode
 from simonides.domain.scope import Scope
 from simonides.retrieval.index.entry import turn_of
@@ -63,7 +63,7 @@ class Crowding(RuleBasedStateMachine):
         given: dict[str, Any] = {"clock": self.clock, "ids": ids, "inline": True}
         given["settings"] = Settings(embedder="none", policy=policy)
         self.opened = [
-            Strata(assemble(target, **given)) for _ in range(1 if target == IN_MEMORY else 2)
+            Store(assemble(target, **given)) for _ in range(1 if target == IN_MEMORY else 2)
         ]
 
     def teardown(self) -> None:
@@ -73,7 +73,7 @@ class Crowding(RuleBasedStateMachine):
                 strata.close()
             self.place.cleanup()
 
-    def manager(self, who: str, process: int) -> MemoryManager:
+    def manager(self, who: str, process: int) -> Memory:
         user, _, task = who.partition("/")
         strata = self.opened[process % len(self.opened)]
         self.clock.advance(us=7_000_000_000)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import World
-from simonides import Draft, MemoryManager, Outcome, QuotaExceeded, UndoRefused
+from simonides import Draft, Memory, Outcome, QuotaExceeded, UndoRefused
 from simonides.domain.scope import Scope
 
 NewWorld = Callable[..., World]
@@ -28,7 +28,7 @@ def with_quotas(new_world: NewWorld, tmp_path: Path) -> Callable[[str], World]:
     return make
 
 
-def kept(manager: MemoryManager) -> list[str]:
+def kept(manager: Memory) -> list[str]:
     own = [memory for memory in manager.list() if memory.scope == manager.principal.home]
     return sorted(memory.content for memory in own)
 
@@ -46,7 +46,7 @@ def trail(world: World, owner: Scope, kind: str) -> list[dict[str, Any]]:
 def test_the_least_useful_gives_way_in_the_same_commit(with_quotas: Callable[[str], World]) -> None:
     world = with_quotas("memories: 4")
     ana = world.strata.manager(user="ana")
-    unsure = ana.remember("guess", source="agent_inferred", confidence=0.5).memory
+    unsure = ana.remember("guess", source="agent_inferred", confidence=0.5).record
     ana.remember("old")
     ana.remember("grave", importance="critical")
     ana.remember("rule", pinned=True)
@@ -150,7 +150,7 @@ def test_what_adds_nothing_needs_no_room(with_quotas: Callable[[str], World]) ->
     assert ana.correct("colour", "red").kind.value == "superseded"
     assert kept(ana) == ["red"]
     task = world.strata.manager(user="ana", task="t1")
-    copied = task.remember("from the task").memory
+    copied = task.remember("from the task").record
     assert copied is not None
     with pytest.raises(QuotaExceeded):
         task.promote(copied.id, "user")

@@ -14,7 +14,7 @@ from conftest import World
 from simonides import Receipt, Scope, StoreFull
 from simonides.api.agent import AgentResult
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.sync import Memory, Store
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.policy.floors import FloorState
 from simonides.domain.writing.change import JournalEntry
@@ -38,7 +38,7 @@ def here(world: World, call: Any) -> Any:
 
 
 @pytest.fixture
-def ana(world: World) -> MemoryManager:
+def ana(world: World) -> Memory:
     ana = world.strata.manager(user="ana", org="acme", agent="bot")
     ana.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
     ana.remember("Ana grew up near the sea in Porto", category="entity_fact")
@@ -46,7 +46,7 @@ def ana(world: World) -> MemoryManager:
 
 
 def test_recall_writes_nothing_until_five_seconds_have_passed(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     (deploy,) = ana.recall("where do I deploy?", limit=1)
     ana.recall("where do I deploy?", limit=1)
@@ -57,7 +57,7 @@ def test_recall_writes_nothing_until_five_seconds_have_passed(
     world.clock.advance(seconds=0.001)
 
     assert written(world, "access") == [
-        {"memories": {ANA.path: {deploy.memory.id: 2, sea.memory.id: 1}}}
+        {"memories": {ANA.path: {deploy.record.id: 2, sea.record.id: 1}}}
     ]
     world.clock.advance(seconds=60)
     assert len(written(world, "access")) == 1
@@ -66,7 +66,7 @@ def test_recall_writes_nothing_until_five_seconds_have_passed(
     assert len(written(world, "access")) == 2
 
 
-def test_it_raises_no_revision_and_is_in_no_chain(world: World, ana: MemoryManager) -> None:
+def test_it_raises_no_revision_and_is_in_no_chain(world: World, ana: Memory) -> None:
     store = world.strata.runtime.store
     before = here(world, store.heads([ANA])), world.strata.verify_audit()
     answer = ana.recall("where do I deploy?")
@@ -78,7 +78,7 @@ def test_it_raises_no_revision_and_is_in_no_chain(world: World, ana: MemoryManag
     assert [h.to_dict() for h in ana.recall("where do I deploy?")] == [h.to_dict() for h in answer]
 
 
-def test_it_is_the_readers_own_owner_that_keeps_it(world: World, ana: MemoryManager) -> None:
+def test_it_is_the_readers_own_owner_that_keeps_it(world: World, ana: Memory) -> None:
     world.strata.admin(by="root").grant("boss", "read_user:ana", org="acme")
     task = world.strata.manager(user="ana", org="acme", task="upgrade")
     boss = world.strata.manager(user="boss", org="acme")
@@ -93,7 +93,7 @@ def test_it_is_the_readers_own_owner_that_keeps_it(world: World, ana: MemoryMana
     assert written(world, "access", Scope.of_org("acme")) == []
 
 
-def test_capture_finds_it_written(world: World, ana: MemoryManager) -> None:
+def test_capture_finds_it_written(world: World, ana: Memory) -> None:
     ana.recall("where do I deploy?")
     other = world.strata.manager(user="bob", org="acme")
     other.recall("anything")
@@ -106,8 +106,8 @@ def test_capture_finds_it_written(world: World, ana: MemoryManager) -> None:
 
 
 def test_what_waits_is_written_on_close(tmp_path: Path) -> None:
-    def opened() -> Strata:
-        return Strata(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
+    def opened() -> Store:
+        return Store(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
 
     with opened() as strata:
         ana = strata.manager(user="ana")
@@ -118,13 +118,13 @@ def test_what_waits_is_written_on_close(tmp_path: Path) -> None:
     with opened() as strata:
         store = strata.runtime.store
         (entry,) = drive(store, store.journaled(Scope.of_user("default", "ana"), kind="access"))
-        assert [*json.loads(entry.body)["memories"].values()] == [{given.items[0].memory.id: 2}]
+        assert [*json.loads(entry.body)["memories"].values()] == [{given.items[0].record.id: 2}]
         assert strata.manager(user="ana").receipts() == (given.receipt,)
 
 
 def test_the_machines_own_alarm_writes_it_too(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(journal_module, "FLUSH_S", 0.0)
-    strata = Strata(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
+    strata = Store(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
     store, done = strata.runtime.store, threading.Event()
     plain = store.journal
 
@@ -163,7 +163,7 @@ def test_on_an_event_loop_the_loop_writes_it(tmp_path: Path) -> None:
 
 
 def test_receipts_of_digests_pushes_and_pulls_can_be_read_and_replayed(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     given = [ana.digest("where do I deploy?"), ana.push("sea"), ana.search_memory("sea")]
     world.strata.manager(user="ana", org="acme", agent="spy").digest("sea")
@@ -177,7 +177,7 @@ def test_receipts_of_digests_pushes_and_pulls_can_be_read_and_replayed(
 
 
 def test_what_cannot_be_written_waits_and_status_says_so(
-    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = world.strata.runtime.store
     plain, full = store.journal, [True]
@@ -202,7 +202,7 @@ def test_what_cannot_be_written_waits_and_status_says_so(
 
 
 def test_many_owners_are_written_together_and_a_broken_entry_stops_its_owner_only(
-    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bob, store = Scope.of_user("acme", "bob"), world.strata.runtime.store
     plain, calls = store.journal, list[set[Scope]]()
@@ -235,7 +235,7 @@ def test_many_owners_are_written_together_and_a_broken_entry_stops_its_owner_onl
 
 
 def test_what_is_lost_on_close_is_warned_of(tmp_path: Path, monkeypatch: Any) -> None:
-    strata = Strata(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
+    strata = Store(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
 
     async def full(*_: Any) -> None:
         raise StoreFull("here", "no space left")
@@ -262,7 +262,7 @@ def test_many_reads_are_counted_up_and_many_receipts_are_bounded(
     world.clock.advance(us=1)  # there is so much of it that the alarm is set to at once
 
     (access,) = written(world, "access")
-    assert access["memories"][ANA.path][hit.memory.id] == 57
+    assert access["memories"][ANA.path][hit.record.id] == 57
     assert [Receipt.from_dict(raw) for raw in written(world, "digest")] == receipts[-6:]
     assert journal.lost == 24
     assert "receipts_lost" in ana.status()["problems"]
@@ -270,7 +270,7 @@ def test_many_reads_are_counted_up_and_many_receipts_are_bounded(
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_writes_nothing_of_its_parents(tmp_path: Path) -> None:
-    strata = Strata(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
+    strata = Store(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
     ana = strata.manager(user="ana")
     ana.digest("x")
 
@@ -373,7 +373,7 @@ def test_it_is_kept_over_the_end_of_the_process_and_found_by_another(quick: Worl
     ana = quick.strata.manager(user="ana", org="acme")
     ana.digest("zebra")  # so that this process knows how it stood
     if quick.is_durable:
-        other = Strata(
+        other = Store(
             assemble(
                 quick.target, settings=quick._settings, inline=True, clock=quick.clock,
                 ids=CountingIds(), alarm=quick.clock,

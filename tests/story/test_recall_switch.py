@@ -14,7 +14,7 @@ from simonides import (
     ConsentChange,
     Digest,
     InvalidInput,
-    MemoryManager,
+    Memory,
     NotReplayable,
     Recall,
 )
@@ -25,11 +25,11 @@ SAID = "Ana likes dark mode in the editor"
 
 
 @pytest.fixture
-def ana(world: World) -> MemoryManager:
+def ana(world: World) -> Memory:
     return world.strata.manager(user="ana", org="acme", session="s1")
 
 
-def reads(manager: MemoryManager) -> list[Recall | Digest]:
+def reads(manager: Memory) -> list[Recall | Digest]:
     """Everything that may go before a model."""
     triggers = manager.triggers("colours")
     reply = manager.call_search_tool({"query": QUERY})
@@ -57,7 +57,7 @@ def told(read: Recall | Digest) -> tuple[bool, tuple[str, ...]]:
     return bool(shown), read.receipt.degraded
 
 
-def test_every_read_for_a_prompt_is_empty_and_says_why(world: World, ana: MemoryManager) -> None:
+def test_every_read_for_a_prompt_is_empty_and_says_why(world: World, ana: Memory) -> None:
     admin = world.strata.admin(by="root")
     admin.remember(
         simonides.Draft("Acme's editor has a dark mode", pinned=True), scope="/org/acme/"
@@ -80,7 +80,7 @@ def test_every_read_for_a_prompt_is_empty_and_says_why(world: World, ana: Memory
     assert all(told(read)[0] for read in reads(ana))
 
 
-def test_the_reference_agent_retrieves_nothing(world: World, ana: MemoryManager) -> None:
+def test_the_reference_agent_retrieves_nothing(world: World, ana: Memory) -> None:
     agent = world.strata.agent(ana)
     agent.capture("Please use email as the primary channel for incident updates.")
     assert agent.answer("Draft an incident update").applied_memory
@@ -93,9 +93,9 @@ def test_the_reference_agent_retrieves_nothing(world: World, ana: MemoryManager)
 
 
 def test_the_users_own_inspection_and_writes_go_on(
-    world: World, ana: MemoryManager, tmp_path: Path
+    world: World, ana: Memory, tmp_path: Path
 ) -> None:
-    before = ana.remember(SAID, key="mode").memory
+    before = ana.remember(SAID, key="mode").record
     assert before is not None
     ana.set_recall(False)
 
@@ -113,7 +113,7 @@ def test_others_who_may_read_a_user_are_shown_nothing_of_him(world: World) -> No
     ana = world.strata.manager(user="ana", org="acme")
     boss = world.strata.manager(user="boss", org="acme")
     world.strata.admin(by="root").grant("boss", "read_user:ana", org="acme")
-    id = getattr(ana.remember(SAID).memory, "id", "")
+    id = getattr(ana.remember(SAID).record, "id", "")
     theirs = {"scopes": ["/org/acme/user/ana/"]}
     assert len(boss.recall(QUERY, **theirs)) == 1
 
@@ -127,7 +127,7 @@ def test_others_who_may_read_a_user_are_shown_nothing_of_him(world: World) -> No
 
 
 def test_what_stands_before_a_model_goes_when_recall_is_switched_off_elsewhere(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     ana.remember(SAID, pinned=True)
     triggers = ana.triggers("colours")
@@ -162,7 +162,7 @@ def test_it_is_still_off_after_a_restart(world: World) -> None:
     assert ana.status()["recall"] is False
 
 
-def test_what_was_shown_is_not_given_again_while_it_is_off(ana: MemoryManager) -> None:
+def test_what_was_shown_is_not_given_again_while_it_is_off(ana: Memory) -> None:
     ana.remember(SAID)
     digest, recall = ana.digest(QUERY, floor=0), ana.recall(QUERY)
     ana.set_recall(False)
@@ -180,7 +180,7 @@ def test_what_was_shown_is_not_given_again_while_it_is_off(ana: MemoryManager) -
 
 
 def test_every_word_is_audited_and_saying_it_twice_changes_nothing(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     first, again, back = ana.set_recall(False), ana.set_recall(False), ana.set_recall(True)
 
@@ -211,7 +211,7 @@ def test_it_travels_with_the_owner(world: World, tmp_path: Path) -> None:
         assert there.recall(QUERY).degraded == (RECALL_OFF,)
 
 
-def test_a_key_of_that_name_is_another_matter(ana: MemoryManager) -> None:
+def test_a_key_of_that_name_is_another_matter(ana: Memory) -> None:
     ana.remember("Ana's recall is good", key="recall")
     ana.refuse("recall")
 
@@ -221,7 +221,7 @@ def test_a_key_of_that_name_is_another_matter(ana: MemoryManager) -> None:
     assert ana.recall("how is Ana's recall?").degraded == (RECALL_OFF,)
 
 
-def test_the_floor_learns_nothing_from_reads_that_looked_for_nothing(ana: MemoryManager) -> None:
+def test_the_floor_learns_nothing_from_reads_that_looked_for_nothing(ana: Memory) -> None:
     ana.remember(SAID)
     ana.set_recall(False)
     for _ in range(40):
@@ -230,7 +230,7 @@ def test_the_floor_learns_nothing_from_reads_that_looked_for_nothing(ana: Memory
     assert ana.status()["floors"]["reads"] == 0
 
 
-def test_nothing_but_yes_or_no_is_taken(ana: MemoryManager) -> None:
+def test_nothing_but_yes_or_no_is_taken(ana: Memory) -> None:
     with pytest.raises(InvalidInput):
         ana.set_recall("off")  # type: ignore[arg-type]
 

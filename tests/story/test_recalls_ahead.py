@@ -58,7 +58,7 @@ def rankings(monkeypatch):
 
 
 def contents(found):
-    return sorted(hit.memory.content for hit in found.hits)
+    return sorted(hit.record.content for hit in found.hits)
 
 
 def test_where_nobody_wrote_a_recall_is_ranked_once(memory, rankings):
@@ -128,7 +128,7 @@ def test_no_recall_waits_for_the_connection_that_it_has_itself(target, alone):
         said = session.memory.recall("where do I live?")
         everywhere = memory.recall("drinks", layer="all")
 
-    assert said.hits[0].memory.source is simonides.Source.IN_SESSION_CORRECTION
+    assert said.hits[0].record.source is simonides.Source.IN_SESSION_CORRECTION
     assert (said.degraded, everywhere.degraded) == ((), ())
     assert contents(everywhere) == [TEA]
 

@@ -14,7 +14,7 @@ import pytest
 
 from conftest import World
 from simonides import Digest, InvalidInput, Made, NotReplayable, Receipt, ScopeDenied
-from simonides.api.sync import MemoryManager
+from simonides.api.sync import Memory
 from simonides.domain.value import from_us
 from simonides.retrieval.ranking import identity
 
@@ -97,7 +97,7 @@ class Script:
         """Replay all digests; every one is the same bytes or refused for what is erased."""
         found: Counter[str] = Counter()
         for digest in self.given:
-            shown = {item.memory.id for item in digest.items}
+            shown = {item.record.id for item in digest.items}
             erased = shown - self._kept(shown)
             if erased:
                 with pytest.raises(NotReplayable) as refusal:
@@ -142,7 +142,7 @@ def test_while_nothing_is_erased_all_are_ranked_again(world: World) -> None:
 
 
 @pytest.fixture
-def ana(world: World) -> MemoryManager:
+def ana(world: World) -> Memory:
     ana = world.strata.manager(user="ana", org="acme", agent="bot", purpose="care")
     ana.remember("Deploy to Dublin", key="region")
     ana.remember("Deploy on Fridays only", pinned=True)
@@ -150,7 +150,7 @@ def ana(world: World) -> MemoryManager:
     return ana
 
 
-def test_what_was_superseded_is_shown_as_it_was(world: World, ana: MemoryManager) -> None:
+def test_what_was_superseded_is_shown_as_it_was(world: World, ana: Memory) -> None:
     digest = ana.digest("where to deploy?", floor=0)
     world.clock.advance(seconds=60)
     ana.correct("region", "Deploy to Oslo")
@@ -187,11 +187,11 @@ def test_another_ranker_or_policy_renders_and_says_so(
     assert ana.replay(changed).text == digest.text
 
 
-def test_what_went_that_was_not_shown_does_no_harm(ana: MemoryManager) -> None:
+def test_what_went_that_was_not_shown_does_no_harm(ana: Memory) -> None:
     for number in range(12):
         ana.remember(f"Deploy note {number} says little about deploying")
     digest = ana.digest("where to deploy?", floor=0, max_items=2)
-    shown = {item.memory.id for item in digest.items}
+    shown = {item.record.id for item in digest.items}
     ana.forget(next(m.id for m in ana.list() if m.id not in shown))
 
     again = ana.replay(digest.receipt)
@@ -200,7 +200,7 @@ def test_what_went_that_was_not_shown_does_no_harm(ana: MemoryManager) -> None:
     assert again.made in (Made.RANKED, Made.RENDERED)
 
 
-def test_what_went_that_was_shown_is_named(ana: MemoryManager) -> None:
+def test_what_went_that_was_shown_is_named(ana: Memory) -> None:
     digest = ana.digest("where to deploy?", floor=0)
     ana.forget(key="region")
 
@@ -212,7 +212,7 @@ def test_what_went_that_was_shown_is_named(ana: MemoryManager) -> None:
     )
 
 
-def test_a_receipt_is_its_readers(world: World, ana: MemoryManager) -> None:
+def test_a_receipt_is_its_readers(world: World, ana: Memory) -> None:
     receipt = ana.digest("where to deploy?", floor=0).receipt
     others = [
         world.strata.manager(user="bob", org="acme", agent="bot", purpose="care"),
@@ -236,7 +236,7 @@ def test_a_receipt_is_its_readers(world: World, ana: MemoryManager) -> None:
         bob.verify("", receipt)
 
 
-def test_an_answer_may_cite_what_was_shown_only(world: World, ana: MemoryManager) -> None:
+def test_an_answer_may_cite_what_was_shown_only(world: World, ana: Memory) -> None:
     digest = ana.digest("where to deploy?", floor=0, filter={"key": "region"})
     (shown,) = digest.receipt.returned
     other = next(memory.id for memory in ana.list() if memory.id != shown.id)
@@ -253,7 +253,7 @@ def test_an_answer_may_cite_what_was_shown_only(world: World, ana: MemoryManager
     assert ana.verify("Nothing is cited.", digest.receipt).ok
 
 
-def test_a_receipt_is_compared_with_the_store(ana: MemoryManager) -> None:
+def test_a_receipt_is_compared_with_the_store(ana: Memory) -> None:
     receipt = ana.recall("where to deploy?", filter={"key": "region"}).receipt
     (shown,) = receipt.returned
     forged = replace(receipt, returned=(replace(shown, version=7),))
@@ -268,7 +268,7 @@ def test_a_receipt_is_compared_with_the_store(ana: MemoryManager) -> None:
     assert ana.verify(shown.id, receipt).gone == (shown.id,)
 
 
-def test_the_receipt_of_a_recall_tells_what_the_limit_cut(ana: MemoryManager) -> None:
+def test_the_receipt_of_a_recall_tells_what_the_limit_cut(ana: Memory) -> None:
     receipt = ana.recall("deploy the website", limit=1).receipt
 
     assert len(receipt.returned) == 1
@@ -279,7 +279,7 @@ def test_the_receipt_of_a_recall_tells_what_the_limit_cut(ana: MemoryManager) ->
         ana.replay(receipt)
 
 
-def test_what_is_no_receipt_is_refused_with_its_place(ana: MemoryManager) -> None:
+def test_what_is_no_receipt_is_refused_with_its_place(ana: Memory) -> None:
     good = ana.digest("deploy", floor=0, filter={"$not": {"key": "x"}}).receipt.to_dict()
 
     def changed(*path: Any, value: Any) -> Any:

@@ -7,7 +7,7 @@ import pytest
 
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.operations.hygiene_scan import HygieneReport
 from simonides.domain.writing.decision import Outcome
 from simonides.engine.hygiene_scan.reconcile import reconcile
@@ -28,7 +28,7 @@ class Home:
     def __init__(self, model: Any) -> None:
         self.clock = ManualClock()
         self.model = model
-        self.strata = Strata(
+        self.strata = Store(
             assemble(
                 IN_MEMORY,
                 settings=Settings(),

@@ -8,7 +8,7 @@ import pytest
 
 import simonides
 from conftest import World
-from simonides import Draft, MemoryManager
+from simonides import Draft, Memory
 from simonides.domain.value import from_us
 from simonides.engine.screening import consent_matching as spoken
 
@@ -21,12 +21,12 @@ def turn(text: str, place: int, session: str = "s") -> Draft:
     )
 
 
-def found(manager: MemoryManager) -> list[str]:
-    return sorted(hit.memory.content for hit in manager.recall("Lisbon tram", floor=0))
+def found(manager: Memory) -> list[str]:
+    return sorted(hit.record.content for hit in manager.recall("Lisbon tram", floor=0))
 
 
 @pytest.fixture
-def ana(world: World) -> MemoryManager:
+def ana(world: World) -> Memory:
     return world.strata.manager(user="ana")
 
 
@@ -45,7 +45,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_what_comes_after_a_refusal_is_hidden_as_it_will_be_once_it_is_read_anew(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     ana.remember_many([turn(HOME, 0), turn(TRAM, 1)])
     ana.refuse("location")
@@ -59,7 +59,7 @@ def test_what_comes_after_a_refusal_is_hidden_as_it_will_be_once_it_is_read_anew
         assert found(world.reopen().manager(user="ana")) == [TRAM]
 
 
-def test_a_turn_without_a_place_is_hidden_too(ana: MemoryManager) -> None:
+def test_a_turn_without_a_place_is_hidden_too(ana: Memory) -> None:
     ana.remember_many(
         [Draft(text, kind="episodic", category="turn", confidence=1.0) for text in (HOME, TRAM)]
     )
@@ -71,7 +71,7 @@ def test_a_turn_without_a_place_is_hidden_too(ana: MemoryManager) -> None:
 
 
 def test_of_a_time_before_what_tells_that_a_turn_is_refused_it_is_hidden_too(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     ana.remember_many([turn(LOVELY, 0), turn(TRAM, 1)])
     world.clock.advance(seconds=1)
@@ -83,12 +83,12 @@ def test_of_a_time_before_what_tells_that_a_turn_is_refused_it_is_hidden_too(
 
     past = ana.recall("Lisbon tram", known_at=then, floor=0)
 
-    assert [hit.memory.content for hit in past] == [TRAM]
+    assert [hit.record.content for hit in past] == [TRAM]
 
 
-def test_a_turn_is_read_once_for_what_it_states(ana: MemoryManager, read: list[str]) -> None:
+def test_a_turn_is_read_once_for_what_it_states(ana: Memory, read: list[str]) -> None:
     ana.remember_many([turn(HOME, 0), turn(TRAM, 1)])
-    tea = ana.remember("Ana likes tea").memory
+    tea = ana.remember("Ana likes tea").record
     ana.refuse("location")
     found(ana)
     assert sorted(read) == [HOME, TRAM]
@@ -103,7 +103,7 @@ def test_a_turn_is_read_once_for_what_it_states(ana: MemoryManager, read: list[s
 
 
 def test_a_repair_is_read_again_where_what_it_repairs_came_later(
-    ana: MemoryManager, read: list[str]
+    ana: Memory, read: list[str]
 ) -> None:
     ana.refuse("shoe_size")
     ana.remember_many([turn("No, it's Berlin.", 1), turn("Berlin is lovely.", 2)])
@@ -140,7 +140,7 @@ def test_what_is_refused_while_turns_are_read_is_hidden_in_the_same_answer(
             await asyncio.to_thread(begun.wait, 20)
             await ana.refuse("name")
             go_on.set()
-            return [hit.memory.content for hit in await recall]
+            return [hit.record.content for hit in await recall]
 
     contents = asyncio.run(main())
 

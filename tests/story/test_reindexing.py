@@ -343,7 +343,7 @@ class TestAnEmbedderThatFails:
         assert "vector_missing" in outcome.reasons
         assert outcome.usage.embedded_texts == 0
         found = ana.recall("red boat")
-        assert found[0].memory.id == outcome.memory.id
+        assert found[0].record.id == outcome.record.id
         assert found.degraded == ("vector",)
         status = ana.status()
         assert status["stale_entries"] == 1
@@ -394,7 +394,7 @@ class TestAnEmbedderThatFails:
 
         found = new.manager(user="ana", org="acme").recall("boat 7")
 
-        assert found[0].memory.key == "boat_7"
+        assert found[0].record.key == "boat_7"
         assert found.degraded == ("vector",)
         shared.run_background(2)
         assert made_by(new, new) == 0

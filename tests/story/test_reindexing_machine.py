@@ -152,7 +152,7 @@ class TwoModels(RuleBasedStateMachine):
 def recalled(memory, **asked):
     found = memory.recall("red boat in the storm", limit=6, **asked)
     assert found.degraded == ()
-    return [(h.memory.content, h.memory.key, h.score, dict(h.why)) for h in found]
+    return [(h.record.content, h.record.key, h.score, dict(h.why)) for h in found]
 
 
 TestTwoModels = TwoModels.TestCase

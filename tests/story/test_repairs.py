@@ -8,7 +8,7 @@ import pytest
 from conftest import World
 from simonides import CaptureReport, InvalidInput
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.settings import Settings
 from simonides.testing.models import ScriptedModel
 
@@ -104,8 +104,8 @@ def test_an_agent_knows_what_it_was_told_before(world: World) -> None:
     assert other.capture(BERLIN).trace[0].written == ()
 
 
-def over(model: ScriptedModel, tmp_path: Path) -> Strata:
-    return Strata(assemble(tmp_path / "m.db", settings=Settings(), inline=True, model=model))
+def over(model: ScriptedModel, tmp_path: Path) -> Store:
+    return Store(assemble(tmp_path / "m.db", settings=Settings(), inline=True, model=model))
 
 
 def item(value: str, quote: str) -> dict[str, list[dict[str, object]]]:

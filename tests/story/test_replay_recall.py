@@ -78,7 +78,7 @@ def test_what_was_returned_and_erased_is_named_and_the_rest_is_the_same_bytes(
     counted: Counter[str] = Counter()
 
     for found in given:
-        ids = [hit.memory.id for hit in found]
+        ids = [hit.record.id for hit in found]
         kept = {row.id for row in asyncio.run(store.runtime.store.get(ana.principal.home, ids))}
         if set(ids) <= kept:
             again = ana.replay_recall(found.receipt)

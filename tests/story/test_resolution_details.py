@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conftest import World
-from simonides import Draft, Memory, MemoryManager, Outcome
+from simonides import Draft, Record, Memory, Outcome
 from simonides.domain.codecs.candidate import decode_candidate, encode_candidate
 from simonides.domain.codecs.memory import encode_body, encode_state
 from simonides.domain.memory import Kind, Origin, Triple
@@ -47,15 +47,15 @@ INDEXER = Indexer(None)
 
 
 @pytest.fixture
-def ana(world: World) -> Iterator[MemoryManager]:
+def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.strata.manager(user="ana")
     assert world.strata.verify_audit().ok
 
 
-def stored(outcome: Outcome) -> Memory:
-    assert outcome.memory is not None, outcome.reasons
-    return outcome.memory
+def stored(outcome: Outcome) -> Record:
+    assert outcome.record is not None, outcome.reasons
+    return outcome.record
 
 
 def candidate(content: str, **fields: Any) -> Candidate:
@@ -105,7 +105,7 @@ class Owner:
         self._follow((*pending.added, *pending.restated))
         return found
 
-    def _follow(self, memories: Sequence[Memory]) -> None:
+    def _follow(self, memories: Sequence[Record]) -> None:
         self._revision += 1
         rows = [self._row(memory) for memory in memories]
         self.rows |= {row.id: row for row in rows}
@@ -114,7 +114,7 @@ class Owner:
     def _head(self) -> Head:
         return Head(b"i" * 16, 0, self._revision, 1, 1)
 
-    def _row(self, memory: Memory) -> StoredRow:
+    def _row(self, memory: Record) -> StoredRow:
         body, state = encode_body(memory), encode_state(memory)
         since, entry = to_us(memory.known_from), INDEXER.readable([memory])[0]
         return StoredRow(memory.id, self._revision, body, state, entry, since, None)
@@ -138,7 +138,7 @@ def owner() -> Owner:
 # -- a correction follows its chain -------------------------------------------------------------
 
 
-def correction(content: str, of: Memory) -> Candidate:
+def correction(content: str, of: Record) -> Candidate:
     source = Source.USER_CORRECTION
     return candidate(content, source=source, replaces=of.id, replaces_root=of.root)
 
@@ -146,7 +146,7 @@ def correction(content: str, of: Memory) -> Candidate:
 @pytest.mark.parametrize("how", ["two turns", "one batch", "a cold index"])
 def test_two_corrections_of_one_memory_leave_one_standing(owner: Owner, how: str) -> None:
     (first,) = owner.write(candidate("Deploys go to us-east-1"))
-    one, two = (correction(f"Deploys go to {place}", first.memory) for place in ("eu", "ap"))
+    one, two = (correction(f"Deploys go to {place}", first.record) for place in ("eu", "ap"))
 
     if how == "one batch":
         *_, last = owner.write(one, two)
@@ -157,15 +157,15 @@ def test_two_corrections_of_one_memory_leave_one_standing(owner: Owner, how: str
         (last,) = owner.write(two)
 
     assert (last.kind, last.reasons) == (OutcomeKind.SUPERSEDED, ("correction",))
-    assert (last.memory.version, last.memory.root) == (3, first.memory.id)
+    assert (last.record.version, last.record.root) == (3, first.record.id)
     assert owner.standing() == ["Deploys go to ap"]
 
 
 def test_a_third_correction_still_finds_the_chain(owner: Owner) -> None:
     (first,) = owner.write(candidate("one"))
     for number, text in enumerate(("two", "three", "four"), 2):
-        (last,) = owner.write(correction(text, first.memory))
-        assert last.memory.version == number
+        (last,) = owner.write(correction(text, first.record))
+        assert last.record.version == number
     assert owner.standing() == ["four"]
 
 
@@ -174,8 +174,8 @@ def test_a_correction_by_id_takes_no_key_that_another_chain_holds(owner: Owner) 
     owner.write(candidate("two", key=KEY))
 
     for text in ("one", "three"):
-        (last,) = owner.write(replace(correction(text, free.memory), key=KEY))
-        assert last.memory.key is None
+        (last,) = owner.write(replace(correction(text, free.record), key=KEY))
+        assert last.record.key is None
 
 
 def test_a_waiting_correction_keeps_the_chain_it_names() -> None:
@@ -185,7 +185,7 @@ def test_a_waiting_correction_keeps_the_chain_it_names() -> None:
     assert decode_candidate(encode_candidate(candidate("x"))) == candidate("x")
 
 
-def test_a_correction_to_the_same_words_verifies_and_adds_no_version(ana: MemoryManager) -> None:
+def test_a_correction_to_the_same_words_verifies_and_adds_no_version(ana: Memory) -> None:
     ana.remember("us-east-1", key=KEY)
 
     outcome = ana.correct(KEY, "us-east-1")
@@ -195,14 +195,14 @@ def test_a_correction_to_the_same_words_verifies_and_adds_no_version(ana: Memory
     assert len(ana.history(KEY)) == 1
 
 
-def test_a_correction_of_the_spelling_alone_is_one(ana: MemoryManager) -> None:
+def test_a_correction_of_the_spelling_alone_is_one(ana: Memory) -> None:
     ana.remember("Mcdonald", key="surname")
 
     assert ana.correct("surname", "McDonald").kind == "superseded"
     assert [memory.content for memory in ana.list()] == ["McDonald"]
 
 
-def test_a_user_correction_vouches_for_what_others_said(ana: MemoryManager) -> None:
+def test_a_user_correction_vouches_for_what_others_said(ana: Memory) -> None:
     ana.remember("us-east-1", key=KEY, source="external", confidence=1.0)
 
     again = stored(ana.correct(KEY, "us-east-1"))
@@ -216,7 +216,7 @@ def test_a_user_correction_vouches_for_what_others_said(ana: MemoryManager) -> N
 
 @pytest.mark.parametrize("key", [None, KEY])
 @pytest.mark.parametrize("source", ["user_stated", "external"])
-def test_a_stricter_label_is_never_lost(ana: MemoryManager, key: str | None, source: str) -> None:
+def test_a_stricter_label_is_never_lost(ana: Memory, key: str | None, source: str) -> None:
     first = stored(ana.remember("On medication", key=key, tags=["health"]))
 
     outcome = ana.remember("on  MEDICATION", key=key, sensitivity="sensitive", source=source)
@@ -234,7 +234,7 @@ def test_a_stricter_label_is_never_lost(ana: MemoryManager, key: str | None, sou
     assert [m.version for m in ana.history(memory.id)] == [1, 2]
 
 
-def test_a_milder_label_changes_nothing(ana: MemoryManager) -> None:
+def test_a_milder_label_changes_nothing(ana: Memory) -> None:
     ana.remember("On medication", sensitivity="sensitive")
 
     outcome = ana.remember("On medication", sensitivity="public")
@@ -243,7 +243,7 @@ def test_a_milder_label_changes_nothing(ana: MemoryManager) -> None:
     assert stored(outcome).sensitivity == "sensitive"
 
 
-def test_evidence_that_was_missing_makes_a_version(ana: MemoryManager) -> None:
+def test_evidence_that_was_missing_makes_a_version(ana: Memory) -> None:
     ana.remember(TEA, metadata={"ticket": 1})
 
     metadata = {"ticket": 2, "page": 3}
@@ -258,7 +258,7 @@ def test_evidence_that_was_missing_makes_a_version(ana: MemoryManager) -> None:
     assert ana.list() == (ana.get(memory.id),)
 
 
-def test_evidence_of_the_less_trusted_is_left_out(ana: MemoryManager) -> None:
+def test_evidence_of_the_less_trusted_is_left_out(ana: Memory) -> None:
     ana.remember(TEA)
 
     outcome = ana.remember(TEA, source="external", quote="likes tea", metadata={"page": 3})
@@ -267,13 +267,13 @@ def test_evidence_of_the_less_trusted_is_left_out(ana: MemoryManager) -> None:
     assert (stored(outcome).quote, stored(outcome).metadata) == (None, {})
 
 
-def test_gathered_metadata_keeps_to_its_limit(ana: MemoryManager) -> None:
+def test_gathered_metadata_keeps_to_its_limit(ana: Memory) -> None:
     ana.remember(TEA, metadata={"a": "x" * 9_000})
 
     assert ana.remember(TEA, metadata={"b": "x" * 9_000}).kind == "refreshed"
 
 
-def test_captured_talk_that_is_repeated_makes_no_versions(world: World, ana: MemoryManager) -> None:
+def test_captured_talk_that_is_repeated_makes_no_versions(world: World, ana: Memory) -> None:
     ana.capture("Use email as the primary channel for updates.")
     world.clock.advance(days=1)
 
@@ -282,7 +282,7 @@ def test_captured_talk_that_is_repeated_makes_no_versions(world: World, ana: Mem
     assert [outcome.kind for outcome in again.stored] == ["refreshed"]
 
 
-def test_where_a_captured_quote_stands_is_not_told_of_another_quote(ana: MemoryManager) -> None:
+def test_where_a_captured_quote_stands_is_not_told_of_another_quote(ana: Memory) -> None:
     ana.remember("email", key="update_channel", quote="by mail")
 
     outcomes = ana.capture("Use email as the primary channel for updates.").stored
@@ -292,7 +292,7 @@ def test_where_a_captured_quote_stands_is_not_told_of_another_quote(ana: MemoryM
 
 
 @pytest.mark.parametrize("source", ["user_correction", "in_session_correction"])
-def test_who_repeats_himself_is_no_second_witness(ana: MemoryManager, source: str) -> None:
+def test_who_repeats_himself_is_no_second_witness(ana: Memory, source: str) -> None:
     ana.remember("English", key="language")
 
     outcome = ana.remember("English", key="language", source=source)
@@ -301,7 +301,7 @@ def test_who_repeats_himself_is_no_second_witness(ana: MemoryManager, source: st
     assert stored(outcome).verified_at is None
 
 
-def test_another_speaker_is_a_second_witness(ana: MemoryManager) -> None:
+def test_another_speaker_is_a_second_witness(ana: Memory) -> None:
     speakers = ("Ana", "Bob", "Ana")
 
     outcomes = [
@@ -311,7 +311,7 @@ def test_another_speaker_is_a_second_witness(ana: MemoryManager) -> None:
     assert [outcome.kind for outcome in outcomes] == ["created", "bumped", "refreshed"]
 
 
-def test_a_touching_newcomer_superseded_nothing(ana: MemoryManager) -> None:
+def test_a_touching_newcomer_superseded_nothing(ana: Memory) -> None:
     first = stored(ana.remember("us-east-1", key=KEY))
 
     ana.remember("eu-west-1", key=KEY, source="agent_inferred")
@@ -323,7 +323,7 @@ def test_a_touching_newcomer_superseded_nothing(ana: MemoryManager) -> None:
 # -- a key for free text ------------------------------------------------------------------------
 
 
-def test_free_text_that_is_said_with_a_key_gets_it(ana: MemoryManager) -> None:
+def test_free_text_that_is_said_with_a_key_gets_it(ana: Memory) -> None:
     free = stored(ana.remember(TEA, tags=["taste"]))
 
     outcome = ana.remember(TEA, key="drink", category="preference")
@@ -336,7 +336,7 @@ def test_free_text_that_is_said_with_a_key_gets_it(ana: MemoryManager) -> None:
     assert [memory.version for memory in ana.history("drink")] == [2, 3]
 
 
-def test_free_text_of_another_kind_or_of_the_more_trusted_gets_no_key(ana: MemoryManager) -> None:
+def test_free_text_of_another_kind_or_of_the_more_trusted_gets_no_key(ana: Memory) -> None:
     ana.remember(TEA)
 
     assert ana.remember(TEA, key="drink", kind="procedural").kind == "created"
@@ -356,7 +356,7 @@ def test_a_functional_slot_has_one_value(owner: Owner, *, batch: bool) -> None:
     else:
         (last,) = [owner.write(each, functional=LIVES)[0] for each in said][-1:]
 
-    assert (last.kind, last.memory.version) == (OutcomeKind.SUPERSEDED, 2)
+    assert (last.kind, last.record.version) == (OutcomeKind.SUPERSEDED, 2)
     assert last.reasons == ("newer_and_as_confident",)
     assert owner.standing() == ["Ana lives in Oslo"]
 
@@ -407,7 +407,7 @@ def test_values_from_before_a_slot_was_functional_give_way_together(owner: Owner
     (last,) = owner.write(lives("Lima"), functional=LIVES)
 
     assert owner.standing() == ["Ana lives in Lima"]
-    assert [memory.superseded_by for memory in last.restated] == [last.memory.id] * 2
+    assert [memory.superseded_by for memory in last.restated] == [last.record.id] * 2
 
 
 def test_a_key_whose_value_gave_way_in_its_slot_is_free_within_the_batch(owner: Owner) -> None:
@@ -434,7 +434,7 @@ def test_what_is_derived_is_no_more_than_its_parents(owner: Owner) -> None:
     said = candidate("Said by Ana", label=Label(Trust.USER, Sensitivity.SENSITIVE, None))
     read = candidate("Read by two agents", source=Source.TOOL_VERIFIED)
     read = replace(read, label=Label(Trust.TOOL, audience=frozenset({"a", "b"})))
-    parents = tuple(each.memory.id for each in owner.write(said, read))
+    parents = tuple(each.record.id for each in owner.write(said, read))
 
     derived = inherited(candidate("Both", parents=parents), owner.view, START)
 
@@ -445,14 +445,14 @@ def test_what_is_derived_is_no_more_than_its_parents(owner: Owner) -> None:
 
 def test_a_derivation_is_never_raised_by_its_parents(owner: Owner) -> None:
     (parent,) = owner.write(candidate("Said by Ana"))
-    weak = candidate("A guess", source=Source.AGENT_INFERRED, parents=(parent.memory.id,))
+    weak = candidate("A guess", source=Source.AGENT_INFERRED, parents=(parent.record.id,))
 
     assert inherited(weak, owner.view, START) == weak
 
 
 def test_a_parent_that_is_not_seen_is_an_unknown_origin(owner: Owner) -> None:
     (parent,) = owner.write(candidate("Said by Ana"))
-    mixed = candidate("Derived", parents=(parent.memory.id, "unknown"))
+    mixed = candidate("Derived", parents=(parent.record.id, "unknown"))
 
     assert inherited(mixed, owner.view, START).label.trust is Trust.EXTERNAL
 

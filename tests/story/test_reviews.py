@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import World
-from simonides import Draft, InvalidInput, Memory, MemoryManager, Outcome, Review
+from simonides import Draft, InvalidInput, Record, Memory, Outcome, Review
 from simonides.domain.event import EventType
 
 
@@ -14,25 +14,25 @@ def lives(where: str, source: str = "user_stated", **more: object) -> Draft:
     return Draft(said, source=source, triple=("Ana", "lives_in", where), **more)  # type: ignore[arg-type]
 
 
-def told(manager: MemoryManager, draft: Draft) -> Outcome:
+def told(manager: Memory, draft: Draft) -> Outcome:
     (outcome,) = manager.remember_many([draft])
     return outcome
 
 
-def stored(outcome: Outcome) -> Memory:
-    assert outcome.memory is not None, outcome.reasons
-    return outcome.memory
+def stored(outcome: Outcome) -> Record:
+    assert outcome.record is not None, outcome.reasons
+    return outcome.record
 
 
 @pytest.fixture
-def ana(world: World) -> Iterator[MemoryManager]:
+def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.strata.manager(user="ana")
     assert world.strata.verify_audit().ok
 
 
 @pytest.fixture
-def review(ana: MemoryManager) -> Review:
+def review(ana: Memory) -> Review:
     """Ana said Oslo, and a tool says Rome."""
     told(ana, lives("Oslo"))
     asked = told(ana, lives("Rome", "tool_verified"))
@@ -53,7 +53,7 @@ def test_a_review_shows_what_stood_and_what_came(review: Review) -> None:
 
 
 def test_what_is_kept_is_verified_and_the_other_gives_way(
-    world: World, ana: MemoryManager, review: Review
+    world: World, ana: Memory, review: Review
 ) -> None:
     world.clock.advance(days=1)
 
@@ -74,14 +74,14 @@ def test_what_is_kept_is_verified_and_the_other_gives_way(
     assert (closed.id, closed.kept, closed.decided_at) == (review.id, "b", kept.updated_at)
 
 
-def test_both_may_be_kept(ana: MemoryManager, review: Review) -> None:
+def test_both_may_be_kept(ana: Memory, review: Review) -> None:
     outcome = ana.decide(review.id, "both")
 
     assert outcome.kind == "coexists"
     assert [memory.status for memory in ana.list()] == ["active", "active"]
 
 
-def test_a_review_is_decided_once(ana: MemoryManager, review: Review) -> None:
+def test_a_review_is_decided_once(ana: Memory, review: Review) -> None:
     ana.decide(review.id, "a")
 
     again = ana.decide(review.id, "b")
@@ -91,7 +91,7 @@ def test_a_review_is_decided_once(ana: MemoryManager, review: Review) -> None:
 
 
 def test_a_side_that_was_corrected_is_decided_on_as_it_is_now(
-    ana: MemoryManager, review: Review
+    ana: Memory, review: Review
 ) -> None:
     ana.correct(review.a, "Ana lives in Bergen")
 
@@ -105,7 +105,7 @@ def test_a_side_that_was_corrected_is_decided_on_as_it_is_now(
 
 @pytest.mark.parametrize("keep", ["b", "neither"])
 def test_a_correction_is_not_ended_by_a_decision_about_what_stood_before(
-    ana: MemoryManager, review: Review, keep: str
+    ana: Memory, review: Review, keep: str
 ) -> None:
     ana.correct(review.a, "Ana lives in Bergen")
 
@@ -118,7 +118,7 @@ def test_a_correction_is_not_ended_by_a_decision_about_what_stood_before(
     assert [memory.content for memory in ana.list()] == ["Ana lives in Rome"]
 
 
-def test_a_side_of_two_reviews_is_no_side_that_changed(ana: MemoryManager) -> None:
+def test_a_side_of_two_reviews_is_no_side_that_changed(ana: Memory) -> None:
     told(ana, lives("Oslo"))
     told(ana, lives("Rome", "tool_verified"))
     first, *_ = ana.reviews()
@@ -130,7 +130,7 @@ def test_a_side_of_two_reviews_is_no_side_that_changed(ana: MemoryManager) -> No
     assert [memory.content for memory in ana.list()] == ["Ana lives in Bern"]
 
 
-def test_a_forgotten_side_cannot_be_kept(ana: MemoryManager, review: Review) -> None:
+def test_a_forgotten_side_cannot_be_kept(ana: Memory, review: Review) -> None:
     ana.forget(id=review.b)
 
     (left,) = ana.reviews()
@@ -142,7 +142,7 @@ def test_a_forgotten_side_cannot_be_kept(ana: MemoryManager, review: Review) -> 
     assert ana.reviews() == ()
 
 
-def test_a_review_of_which_nothing_stands_is_not_shown(ana: MemoryManager, review: Review) -> None:
+def test_a_review_of_which_nothing_stands_is_not_shown(ana: Memory, review: Review) -> None:
     for root in (review.a, review.b):
         ana.forget(id=root)
 
@@ -150,7 +150,7 @@ def test_a_review_of_which_nothing_stands_is_not_shown(ana: MemoryManager, revie
     assert ana.decide(review.id, "a").reasons == ("not_found",)
 
 
-def test_reviews_are_told_to_nobody_else(world: World, ana: MemoryManager, review: Review) -> None:
+def test_reviews_are_told_to_nobody_else(world: World, ana: Memory, review: Review) -> None:
     private = {"audience": ("nurse",)}
     told(ana, lives("Bonn", **private))
     told(ana, lives("Lima", "tool_verified", **private))
@@ -181,7 +181,7 @@ def test_a_review_survives_a_restart(world: World, review: Review) -> None:
     ids=["keep", "reason"],
 )
 def test_what_makes_no_sense_is_said(
-    ana: MemoryManager, arguments: tuple[str, ...], field: str
+    ana: Memory, arguments: tuple[str, ...], field: str
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
         ana.decide(*arguments[:2], reason="".join(arguments[2:]))
@@ -191,7 +191,7 @@ def test_what_makes_no_sense_is_said(
         ana.reviews(status="lost")
 
 
-def test_metrics_count_writes_and_the_gate_that_decided(ana: MemoryManager) -> None:
+def test_metrics_count_writes_and_the_gate_that_decided(ana: Memory) -> None:
     said = "I like strong green tea with fresh mint"
     for content in (said, said, f"{said}!"):
         ana.remember(content)
@@ -207,10 +207,10 @@ def test_metrics_count_writes_and_the_gate_that_decided(ana: MemoryManager) -> N
     assert dedups == {"key": 1, "hash": 1, "near_text": 1}
 
 
-def test_neither_side_may_be_kept(ana: MemoryManager, review: Review) -> None:
+def test_neither_side_may_be_kept(ana: Memory, review: Review) -> None:
     outcome = ana.decide(review.id, "neither", reason="I have moved to Bern.")
 
-    assert (outcome.kind, outcome.memory) == ("superseded", None)
+    assert (outcome.kind, outcome.record) == ("superseded", None)
     assert outcome.reasons == ("decided", "kept:neither")
     assert ana.list() == ()
     for root in (review.a, review.b):
@@ -221,7 +221,7 @@ def test_neither_side_may_be_kept(ana: MemoryManager, review: Review) -> None:
     assert len(ana.list()) == 2
 
 
-def test_an_agent_does_not_decide_about_what_it_brought(world: World, ana: MemoryManager) -> None:
+def test_an_agent_does_not_decide_about_what_it_brought(world: World, ana: Memory) -> None:
     told(ana, lives("Oslo"))
     helper = world.strata.manager(user="ana", agent="helper")
     told(helper, lives("Rome", "tool_verified"))
@@ -239,7 +239,7 @@ def test_an_agent_does_not_decide_about_what_it_brought(world: World, ana: Memor
 
 
 def test_what_nobody_decides_is_not_asked_for_ever(
-    world: World, ana: MemoryManager, review: Review
+    world: World, ana: Memory, review: Review
 ) -> None:
     world.clock.advance(days=29)
     assert [asked.id for asked in ana.reviews()] == [review.id]
@@ -254,7 +254,7 @@ def test_what_nobody_decides_is_not_asked_for_ever(
     assert ana.reviews(status="expired") == ()
 
 
-def test_a_plain_contradiction_waits_though_one_person_said_both(ana: MemoryManager) -> None:
+def test_a_plain_contradiction_waits_though_one_person_said_both(ana: Memory) -> None:
     ana.remember("The staging gate is enabled")
 
     outcome = ana.remember("The staging gate is disabled")
@@ -263,7 +263,7 @@ def test_a_plain_contradiction_waits_though_one_person_said_both(ana: MemoryMana
     assert [hit.warnings for hit in ana.recall("staging gate")] == [("in review",)] * 2
 
 
-def test_who_is_clearly_surer_is_believed(ana: MemoryManager) -> None:
+def test_who_is_clearly_surer_is_believed(ana: Memory) -> None:
     ana.remember("The staging gate is enabled")
     ana.remember("The cellar door is open", source="agent_inferred")
 
@@ -284,7 +284,7 @@ def test_who_is_clearly_surer_is_believed(ana: MemoryManager) -> None:
     ]
 
 
-def test_an_update_in_one_batch_meets_what_the_batch_said_before(ana: MemoryManager) -> None:
+def test_an_update_in_one_batch_meets_what_the_batch_said_before(ana: Memory) -> None:
     said = ["I live in Oslo", "I like dogs", "I moved to Rome"]
 
     outcomes = ana.remember_many([Draft(text) for text in said])
@@ -293,7 +293,7 @@ def test_an_update_in_one_batch_meets_what_the_batch_said_before(ana: MemoryMana
     assert sorted(memory.content for memory in ana.list()) == ["I like dogs", "I moved to Rome"]
 
 
-def test_what_comes_from_outside_updates_nothing(ana: MemoryManager) -> None:
+def test_what_comes_from_outside_updates_nothing(ana: Memory) -> None:
     ana.remember("I live in Oslo")
 
     outcome = ana.remember("I moved to Rome", source="external", confidence=1.0)
@@ -302,14 +302,14 @@ def test_what_comes_from_outside_updates_nothing(ana: MemoryManager) -> None:
     assert [memory.content for memory in ana.list()] == ["I live in Oslo"]
 
 
-def test_two_people_of_one_memory_do_not_contradict_each_other(ana: MemoryManager) -> None:
+def test_two_people_of_one_memory_do_not_contradict_each_other(ana: Memory) -> None:
     for who, where in (("Ana", "Oslo"), ("Ben", "Rome")):
         told(ana, Draft(f"I live in {where}", speaker=who))
 
     assert len(ana.list()) == 2
 
 
-def test_an_update_is_taken_back(ana: MemoryManager) -> None:
+def test_an_update_is_taken_back(ana: Memory) -> None:
     ana.remember("I drink coffee every day")
     over = ana.remember("I no longer drink coffee")
 

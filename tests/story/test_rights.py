@@ -11,8 +11,8 @@ from simonides import (
     EventType,
     InvalidInput,
     InvalidScope,
+    Record,
     Memory,
-    MemoryManager,
     Outcome,
     ScopeDenied,
     StoreUnavailable,
@@ -22,23 +22,23 @@ KEY = "deploy_region"
 
 
 @pytest.fixture
-def ana(world: World) -> Iterator[MemoryManager]:
+def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.strata.manager(user="ana")
     assert world.strata.verify_audit().ok
 
 
-def stored(outcome: Outcome) -> Memory:
-    assert outcome.memory is not None, outcome.reasons
-    return outcome.memory
+def stored(outcome: Outcome) -> Record:
+    assert outcome.record is not None, outcome.reasons
+    return outcome.record
 
 
-def answers(manager: MemoryManager) -> list[str]:
-    return [hit.memory.content for hit in manager.recall("deploy region", limit=20)]
+def answers(manager: Memory) -> list[str]:
+    return [hit.record.content for hit in manager.recall("deploy region", limit=20)]
 
 
 def test_the_nearest_scope_wins_and_the_farther_ones_serve_where_it_is_silent(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     admin = world.strata.admin(by="root-operator")
     admin.remember(Draft("global region", key=KEY))
@@ -60,12 +60,12 @@ def test_the_nearest_scope_wins_and_the_farther_ones_serve_where_it_is_silent(
     assert ana.explain(shadowed.id, "region").excluded == ("nearer_scope_holds_key",)
 
 
-def test_a_named_scope_is_read_alone(world: World, ana: MemoryManager) -> None:
+def test_a_named_scope_is_read_alone(world: World, ana: Memory) -> None:
     world.strata.admin(by="root").remember(Draft("org region", key=KEY), scope="/org/default/")
     ana.remember("my region", key=KEY)
 
     found = {
-        name: [h.memory.content for h in ana.recall("region", scopes=[name])]
+        name: [h.record.content for h in ana.recall("region", scopes=[name])]
         for name in ("org", "user")
     }
 
@@ -75,7 +75,7 @@ def test_a_named_scope_is_read_alone(world: World, ana: MemoryManager) -> None:
 @pytest.mark.parametrize(
     "scope", ["org", "workspace", "global", "/global/", "/user/bob/", "/org/other/"]
 )
-def test_a_principal_writes_at_home_only(world: World, ana: MemoryManager, scope: str) -> None:
+def test_a_principal_writes_at_home_only(world: World, ana: Memory, scope: str) -> None:
     with pytest.raises(ScopeDenied) as caught:
         ana.remember("Not mine to say", scope=scope)
 
@@ -92,7 +92,7 @@ def test_a_task_writes_neither_up_nor_beside(world: World, scope: str) -> None:
 
 
 def test_a_grant_lets_a_member_write_for_the_org_until_it_is_revoked(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     admin = world.strata.admin(by="root-operator")
     given = admin.grant("ana", "org_write")
@@ -158,7 +158,7 @@ def test_who_administers_one_org_does_not_write_for_all(world: World) -> None:
             ana.remember("Mine to say?", scope=scope)
 
 
-def test_reading_another_user_takes_a_grant_for_that_user(world: World, ana: MemoryManager) -> None:
+def test_reading_another_user_takes_a_grant_for_that_user(world: World, ana: Memory) -> None:
     ana.remember("I like dark mode")
     bob = world.strata.manager(user="bob")
     with pytest.raises(ScopeDenied):
@@ -167,7 +167,7 @@ def test_reading_another_user_takes_a_grant_for_that_user(world: World, ana: Mem
 
     found = bob.recall("dark mode", scopes=["/user/ana/"])
 
-    assert [hit.memory.content for hit in found] == ["I like dark mode"]
+    assert [hit.record.content for hit in found] == ["I like dark mode"]
     assert len(bob.recall("dark mode")) == 0
     assert bob.list() == ()
     for name in ("/user/anabel/", "/user/carol/", "/user/ana/task/t1/", "/org/other/user/ana/"):
@@ -180,7 +180,7 @@ def test_reading_another_user_takes_a_grant_for_that_user(world: World, ana: Mem
         bob.recall("dark mode", scopes=["/user/ana/"])
 
 
-def test_a_task_hands_up_to_its_user(world: World, ana: MemoryManager) -> None:
+def test_a_task_hands_up_to_its_user(world: World, ana: Memory) -> None:
     task = world.strata.manager(user="ana", task="t1")
     learned = stored(task.remember("Blue deploys work", tags=["ops"], source="task_learning"))
 
@@ -214,13 +214,13 @@ def test_promotion_to_the_org_takes_the_grant(world: World, task: str | None) ->
 
     assert outcome.kind == "created"
     assert stored(outcome).scope.path == "/global/org/default/"
-    assert manager.promote(mine.id, "/org/default/").memory == outcome.memory
+    assert manager.promote(mine.id, "/org/default/").record == outcome.record
     assert [m.content for m in world.strata.manager(user="bob").list()] == ["We deploy on Friday"]
     assert world.strata.deliver_outbox() == 0
     assert world.strata.verify_audit().ok
 
 
-def test_the_trail_of_the_source_tells_of_a_promotion(world: World, ana: MemoryManager) -> None:
+def test_the_trail_of_the_source_tells_of_a_promotion(world: World, ana: Memory) -> None:
     world.strata.admin(by="root").grant("ana", "org_write")
     mine = stored(ana.remember("We deploy on Friday"))
 
@@ -236,7 +236,7 @@ def test_the_trail_of_the_source_tells_of_a_promotion(world: World, ana: MemoryM
     "to", ["global", "/global/", "user", "task", "/user/bob/", "/org/other/", "/user/ana/task/t/"]
 )
 def test_promotion_goes_upward_along_the_line_only(
-    world: World, ana: MemoryManager, to: str
+    world: World, ana: Memory, to: str
 ) -> None:
     world.strata.admin(by="root").grant("ana", "org_write")
     mine = stored(ana.remember("Mine"))
@@ -249,7 +249,7 @@ def test_promotion_goes_upward_along_the_line_only(
 
 
 def test_what_was_forgotten_upstairs_is_not_promoted_again(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     ana.remember("us-east-1", key=KEY)
     ana.forget(key=KEY)
@@ -283,27 +283,27 @@ def test_a_nearer_scope_hides_a_key_whatever_kind_is_asked_for(world: World) -> 
 
     assert ana.recall("reply French", kinds=["procedural"]).hits == ()
     assert ana.recall("reply French", filter={"category": "rule"}).hits == ()
-    assert [hit.memory.content for hit in ana.recall("reply")] == ["Reply in English"]
+    assert [hit.record.content for hit in ana.recall("reply")] == ["Reply in English"]
 
 
 def test_a_promoted_copy_lives_no_longer_than_its_original(world: World) -> None:
     task = world.strata.manager(user="ana", task="t1")
     short = task.remember("The staging password rotates tonight", ttl_days=1)
-    assert short.memory
+    assert short.record
     world.clock.advance(days=0.5)
 
-    copy = task.promote(short.memory.id, "user").memory
+    copy = task.promote(short.record.id, "user").record
 
     assert copy
-    assert copy.hard_expires_at == short.memory.hard_expires_at
+    assert copy.hard_expires_at == short.record.hard_expires_at
 
 
 def test_a_copy_in_another_owner_is_known_to_the_owner_of_its_original(world: World) -> None:
     world.strata.admin(by="root").grant("ana", "org_write")
     ana = world.strata.manager(user="ana")
-    original = ana.remember("The venue is booked").memory
+    original = ana.remember("The venue is booked").record
     assert original
-    copy = ana.promote(original.id, "org").memory
+    copy = ana.promote(original.id, "org").record
     assert copy
 
     store = world.strata.runtime.store

@@ -26,7 +26,7 @@ def written(tmp_path: Path) -> Path:
     return path
 
 
-def contents(memory: simonides.MemoryManager) -> set[str]:
+def contents(memory: simonides.Memory) -> set[str]:
     return {one.content for one in memory.list()}
 
 

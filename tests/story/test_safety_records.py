@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import simonides
 from conftest import Run, World
-from simonides import InvalidInput, MemoryManager, SafetySeverity, Scope
+from simonides import InvalidInput, Memory, SafetySeverity, Scope
 from simonides.api.open.assemble import assemble
 from simonides.domain.value import to_us
 from simonides.engine.maintenance.daily_gc import FIRST_S
@@ -23,7 +23,7 @@ CANARY = "canary-heron-4711"
 
 
 @pytest.fixture
-def ana(world: World) -> MemoryManager:
+def ana(world: World) -> Memory:
     return world.strata.manager(user="ana", org="acme", session="thread-7")
 
 
@@ -32,7 +32,7 @@ def files_of(world: World) -> list[Path]:
     return [file for file in place.parent.iterdir() if file.name.startswith(place.name)]
 
 
-def test_a_safety_event_is_kept_with_what_was_done(world: World, ana: MemoryManager) -> None:
+def test_a_safety_event_is_kept_with_what_was_done(world: World, ana: Memory) -> None:
     record = ana.safety_event(
         "self_harm", severity="critical", done="helpline_shown", note="spoke of giving up"
     )
@@ -47,7 +47,7 @@ def test_a_safety_event_is_kept_with_what_was_done(world: World, ana: MemoryMana
     assert kept == (record,)
 
 
-def test_feedback_is_kept_with_label_and_source(world: World, ana: MemoryManager) -> None:
+def test_feedback_is_kept_with_label_and_source(world: World, ana: Memory) -> None:
     ana.feedback("unhelpful", source="model", score=-0.5, comment="missed the point")
     ana.feedback("helpful")
 
@@ -62,7 +62,7 @@ def test_feedback_is_kept_with_label_and_source(world: World, ana: MemoryManager
     assert world.strata.admin(by="root").feedback(label="helpful") == (newest,)
 
 
-def test_they_are_asked_for_by_user_kind_time_and_number(world: World, ana: MemoryManager) -> None:
+def test_they_are_asked_for_by_user_kind_time_and_number(world: World, ana: Memory) -> None:
     bob = world.strata.manager(user="bob", org="acme")
     first = ana.safety_event("threat")
     world.clock.advance(seconds=60)
@@ -115,7 +115,7 @@ def test_one_person_has_one_digest_and_each_conversation_another(world: World) -
 
 
 def test_nothing_recalls_them_and_no_export_holds_them(
-    world: World, ana: MemoryManager, tmp_path: Path
+    world: World, ana: Memory, tmp_path: Path
 ) -> None:
     ana.safety_event("threat", note=CANARY)
     ana.feedback("helpful", comment=CANARY)
@@ -133,7 +133,7 @@ def test_nothing_recalls_them_and_no_export_holds_them(
 
 
 def test_neither_the_recall_switch_nor_a_refusal_turns_them_off(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     ana.set_recall(False)
     ana.refuse(category="feedback")
@@ -147,7 +147,7 @@ def test_neither_the_recall_switch_nor_a_refusal_turns_them_off(
 
 
 def test_safety_records_end_after_90_days_and_feedback_after_180(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     ana.safety_event("threat")
     ana.feedback("helpful")
@@ -167,7 +167,7 @@ def test_safety_records_end_after_90_days_and_feedback_after_180(
     assert admin.purge_feedback().removed == 1
 
 
-def test_whoever_records_something_removes_what_is_over(world: World, ana: MemoryManager) -> None:
+def test_whoever_records_something_removes_what_is_over(world: World, ana: Memory) -> None:
     ana.safety_event("threat")
     world.clock.advance(days=91)
     ana.safety_event("threat")
@@ -197,7 +197,7 @@ def test_a_long_lived_process_removes_what_is_over_by_itself(world: World) -> No
     made = assemble(
         world.target, settings=settings, inline=True, clock=world.clock, sweeps=world.clock
     )
-    with simonides.Strata(made):
+    with simonides.Store(made):
         world.clock.advance(seconds=FIRST_S)
 
     admin = world.strata.admin(by="root")
@@ -205,7 +205,7 @@ def test_a_long_lived_process_removes_what_is_over_by_itself(world: World) -> No
 
 
 def test_looking_and_removing_are_in_the_trail_and_name_nobody(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     ana.safety_event("threat")
     admin = world.strata.admin(by="root")
@@ -319,7 +319,7 @@ def test_a_name_that_looks_like_a_secret_is_refused_and_not_repeated() -> None:
     assert secret not in str(refused.value)
 
 
-def test_an_event_of_before_is_kept_at_its_time(world: World, ana: MemoryManager) -> None:
+def test_an_event_of_before_is_kept_at_its_time(world: World, ana: Memory) -> None:
     before = ana.recall("").receipt.at - timedelta(days=3)
 
     assert ana.safety_event("threat", at=before).at == before

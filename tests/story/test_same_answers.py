@@ -14,7 +14,7 @@ import pytest
 from conftest import World
 from simonides import Draft
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.value import from_us
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
@@ -62,7 +62,7 @@ class IdsInOrder(CountingIds):
         return self.next.pop(0) if self.next else made
 
 
-def opened(target: str, **settings: object) -> tuple[Strata, ManualClock, IdsInOrder]:
+def opened(target: str, **settings: object) -> tuple[Store, ManualClock, IdsInOrder]:
     clock, ids = ManualClock(), IdsInOrder()
     made = assemble(
         target,
@@ -71,10 +71,10 @@ def opened(target: str, **settings: object) -> tuple[Strata, ManualClock, IdsInO
         clock=clock,
         ids=ids,
     )
-    return Strata(made), clock, ids
+    return Store(made), clock, ids
 
 
-def said(strata: Strata) -> bytes:
+def said(strata: Store) -> bytes:
     """Everything that recall answers, as bytes."""
     manager = strata.manager(user="ana")
     found = [manager.recall(query, limit=50).to_dict() for query in QUERIES]
@@ -84,7 +84,7 @@ def said(strata: Strata) -> bytes:
 
 def write(
     target: str, order: Sequence[int], step: int, **settings: object
-) -> tuple[Strata, ManualClock]:
+) -> tuple[Store, ManualClock]:
     """Store texts in an order, each under an id and at a time of its own, and recall at times."""
     strata, clock, ids = opened(target, **settings)
     manager, every = strata.manager(user="ana"), texts()
@@ -186,7 +186,7 @@ def test_the_order_of_writes_leaves_no_trace_in_scores() -> None:
         answers.append(
             [
                 [
-                    (hit.memory.content, hit.score, dict(hit.why))
+                    (hit.record.content, hit.score, dict(hit.why))
                     for hit in manager.recall(q, limit=500)
                 ]
                 for q in QUERIES
@@ -207,8 +207,8 @@ def test_ties_break_by_newest_update_then_id(new_world: Callable[..., World]) ->
 
     hits = manager.recall("green tea", limit=6)
 
-    ids = [[o.memory.id for o in outcomes if o.memory] for outcomes in (later, batch)]
-    assert [hit.memory.id for hit in hits] == [*sorted(ids[0]), *sorted(ids[1])]
+    ids = [[o.record.id for o in outcomes if o.record] for outcomes in (later, batch)]
+    assert [hit.record.id for hit in hits] == [*sorted(ids[0]), *sorted(ids[1])]
     assert len({hit.score for hit in hits}) == 1
 
 

@@ -37,11 +37,11 @@ def test_a_scan_of_what_is_stored_tells_ids_and_never_words(tmp_path: Path) -> N
     with simonides.open(":memory:", settings=Settings(policy=policy)) as strata:
         ana, ben = strata.manager(user="ana"), strata.manager(user="ben")
         task = strata.manager(user="ana", task="t")
-        first = ana.remember(f"Write to {MAIL}", key="mail").memory
+        first = ana.remember(f"Write to {MAIL}", key="mail").record
         ana.correct("mail", "Do not write")
         ana.remember("Lives in Rome")
-        under_key = task.remember("hunter2", key="wifi_password").memory
-        other = ben.remember("my password is hunter2").memory
+        under_key = task.remember("hunter2", key="wifi_password").record
+        other = ben.remember("my password is hunter2").record
         policy.write_text("version: strict", "utf-8")
 
         scan = ana.scan_memories()

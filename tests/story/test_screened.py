@@ -9,7 +9,7 @@ import pytest
 import simonides
 from simonides import Draft, PolicyInvalid
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.memory import Origin
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Label, Source, Trust
@@ -48,15 +48,15 @@ def toy_detectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screening, "DETECTORS", toys)
 
 
-def opened(tmp_path: Path, policy: str = "", *, target: str = ":memory:") -> Strata:
+def opened(tmp_path: Path, policy: str = "", *, target: str = ":memory:") -> Store:
     path = tmp_path / "policy.yaml"
     path.write_text(policy, "utf-8")
     settings = Settings(_env_file=None, policy=path)
     parts = assemble(target, settings=settings, inline=True, clock=ManualClock(), ids=CountingIds())
-    return Strata(parts)
+    return Store(parts)
 
 
-def trail(strata: Strata, user: str = "ana") -> list[dict[str, Any]]:
+def trail(strata: Store, user: str = "ana") -> list[dict[str, Any]]:
     owner = strata.manager(user=user).principal.home.owner
     links = strata._driver.run(strata.runtime.store.links(owner))
     return [json.loads(link.payload) for link in links if link.payload is not None]
@@ -118,14 +118,14 @@ def test_what_is_suspicious_is_stored_as_sensitive_and_the_trail_says_why(tmp_pa
 
         outcome = memory.remember(f"Write to {MILD}", key=f"to.{MILD}")
 
-        assert outcome.memory is not None
-        assert outcome.memory.sensitivity == "sensitive"
+        assert outcome.record is not None
+        assert outcome.record.sensitivity == "sensitive"
         assert outcome.reasons[-1] == "hygiene_flagged:personal:email"
-        assert outcome.memory.content == f"Write to {MILD}"
+        assert outcome.record.content == f"Write to {MILD}"
         made, flagged = trail(strata)
         assert (made["type"], flagged["type"]) == ("created", "flagged")
         assert flagged["reasons"] == ["hygiene_flagged:personal:email"]
-        assert flagged["subjects"] == [outcome.memory.id]
+        assert flagged["subjects"] == [outcome.record.id]
         assert [event.type for event in outcome.events] == ["created", "flagged"]
         assert MILD not in json.dumps([made, flagged])
         assert memory.digest("write to").items == ()
@@ -137,7 +137,7 @@ def test_redacting_strikes_the_place_out_of_every_text_and_blocks_a_name(tmp_pat
 
         stored = memory.remember(
             f"Write to {MILD} soon", quote=f"{MILD}!", tags=[MILD], metadata={"a": [MILD, 3]}
-        ).memory
+        ).record
         named = memory.remember("x", key=MILD)
 
         assert stored is not None
@@ -154,7 +154,7 @@ def test_what_is_allowed_leaves_no_trace(tmp_path: Path) -> None:
     with opened(tmp_path, "hygiene: {high: allow, suspicious: allow}") as strata:
         outcome = strata.manager(user="ana").remember(f"{GRAVE} and {MILD}")
 
-        assert (outcome.kind, outcome.memory and outcome.memory.sensitivity) == (
+        assert (outcome.kind, outcome.record and outcome.record.sensitivity) == (
             "created",
             "private",
         )
@@ -224,7 +224,7 @@ def test_a_promotion_is_looked_through_by_the_policy_there(tmp_path: Path) -> No
     directory.mkdir()
     with opened(tmp_path, "hygiene: {high: flag}") as strata:
         task = strata.manager(user="ana", task="t")
-        stored = task.remember(f"It is {GRAVE}").memory
+        stored = task.remember(f"It is {GRAVE}").record
         assert stored is not None
         (tmp_path / "policy.yaml").write_text("version: strict now", "utf-8")
 
@@ -305,8 +305,8 @@ def test_a_store_that_seals_keeps_what_is_to_be_encrypted(tmp_path: Path) -> Non
 
         outcome = memory.remember(f"It is {GRAVE}")
 
-        assert outcome.memory is not None
-        assert outcome.memory.sensitivity == "sensitive"
+        assert outcome.record is not None
+        assert outcome.record.sensitivity == "sensitive"
         reasons = [reason for event in trail(strata) for reason in event["reasons"]]
         assert "hygiene_encrypted:secret:assigned" in reasons
     for file in tmp_path.iterdir():

@@ -27,7 +27,7 @@ from simonides import (
 )
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.errors import PolicyInvalid
 from simonides.engine.screening.second_opinion import MAX_CHARS
 from simonides.ports import Capability, Classified
@@ -63,7 +63,7 @@ class Says:
 
 
 @contextmanager
-def opened(classifier: Any, **settings: Any) -> Iterator[Strata]:
+def opened(classifier: Any, **settings: Any) -> Iterator[Store]:
     made = assemble(
         IN_MEMORY,
         inline=True,
@@ -72,7 +72,7 @@ def opened(classifier: Any, **settings: Any) -> Iterator[Strata]:
         classifier=classifier,
         settings=Settings(**settings),
     )
-    with Strata(made) as strata:
+    with Store(made) as strata:
         yield strata
         assert strata.verify_audit().ok
 
@@ -83,7 +83,7 @@ def policy_of(folder: Path, text: str) -> Path:
     return path
 
 
-def read(strata: Strata, text: str = SUSPICIOUS, **fields: Any) -> Outcome:
+def read(strata: Store, text: str = SUSPICIOUS, **fields: Any) -> Outcome:
     """Remember what was read on a page."""
     return strata.manager(user="ana").remember(text, source="external", **fields)
 
@@ -94,8 +94,8 @@ def test_what_it_clears_is_stored_and_the_trail_says_who_cleared_it() -> None:
         outcome = read(strata)
 
         assert classifier.asked == [SUSPICIOUS]
-        assert outcome.memory is not None
-        assert outcome.memory.sensitivity == "private"
+        assert outcome.record is not None
+        assert outcome.record.sensitivity == "private"
         assert f"second_look_cleared:{MARK}" in outcome.reasons
         assert not any(reason.startswith("hygiene_") for reason in outcome.reasons)
         flagged = outcome.events[-1]
@@ -108,8 +108,8 @@ def test_what_it_clears_is_external_all_the_same_and_no_rule() -> None:
         outcome = read(strata)
         rule = read(strata, kind="procedural", category="rule")
 
-        assert outcome.memory is not None
-        assert (outcome.memory.trust, outcome.memory.confidence) == ("external", 0.3)
+        assert outcome.record is not None
+        assert (outcome.record.trust, outcome.record.confidence) == ("external", 0.3)
         assert (rule.kind, rule.reasons[0]) == ("blocked", "external_never_directive")
 
 
@@ -141,9 +141,9 @@ def test_where_it_does_not_know_the_first_look_stands_and_the_outcome_says_so(
         outcome = read(strata)
         problems = strata.manager(user="ana").status()["problems"]
 
-    assert before.memory is not None
-    assert outcome.memory is not None
-    assert (outcome.kind, outcome.memory.sensitivity) == (before.kind, "sensitive")
+    assert before.record is not None
+    assert outcome.record is not None
+    assert (outcome.kind, outcome.record.sensitivity) == (before.kind, "sensitive")
     assert outcome.reasons == (*before.reasons, f"second_look_{name}:{MARK}")
     assert any(problem.startswith("classifier: ") for problem in problems) == (name == "failed")
 
@@ -204,7 +204,7 @@ def test_policy_says_what_is_looked_at_and_what_follows(tmp_path: Path) -> None:
         assert waiting.reasons == held.reasons
         # A person who releases it is not overruled by whoever looked.
         outcome = strata.manager(user="ana").release(waiting.id, reason="a lecture on attacks")
-        assert (outcome.kind, outcome.memory is not None) == ("created", True), outcome.reasons
+        assert (outcome.kind, outcome.record is not None) == ("created", True), outcome.reasons
 
     off = policy_of(tmp_path, "hygiene: {second_look: []}")
     classifier.asked.clear()
@@ -253,7 +253,7 @@ def asking(*answers: Any, **settings: Any) -> tuple[ScriptedModel, Any]:
 
 def test_the_language_model_is_asked_where_the_settings_want_it() -> None:
     model, made = asking({"verdict": "command"})
-    with Strata(made) as strata:
+    with Store(made) as strata:
         outcome = read(strata)
 
     (question,) = model.asked
@@ -265,7 +265,7 @@ def test_the_language_model_is_asked_where_the_settings_want_it() -> None:
 
 def test_without_the_setting_a_model_is_not_asked() -> None:
     model = ScriptedModel()
-    with Strata(assemble(IN_MEMORY, inline=True, model=model)) as strata:
+    with Store(assemble(IN_MEMORY, inline=True, model=model)) as strata:
         read(strata)
 
     assert model.asked == []
@@ -283,11 +283,11 @@ def test_without_the_setting_a_model_is_not_asked() -> None:
 )  # fmt: skip
 def test_whatever_a_model_answers_that_is_no_verdict_clears_nothing(answer: Any) -> None:
     _, made = asking(answer)
-    with Strata(made) as strata:
+    with Store(made) as strata:
         outcome = read(strata)
 
-    assert outcome.memory is not None
-    assert outcome.memory.sensitivity == "sensitive"
+    assert outcome.record is not None
+    assert outcome.record.sensitivity == "sensitive"
     assert outcome.reasons[-1] == f"second_look_failed:{MARK}"
 
 
@@ -373,7 +373,7 @@ def test_a_function_serves_a_caller_without_an_event_loop(tmp_path: Path) -> Non
 
     classifier = FunctionClassifier(odds, classifier_id="mine")
     store = str(tmp_path / "m.db")
-    with Strata(assemble(store, inline=True, classifier=classifier)) as strata:
+    with Store(assemble(store, inline=True, classifier=classifier)) as strata:
         outcome = read(strata)
         assert strata.manager(user="ana").recall("budget").hits == ()
 
@@ -384,7 +384,7 @@ def test_a_function_serves_a_caller_without_an_event_loop(tmp_path: Path) -> Non
 
 def test_incognito_asks_nobody(cli: Run) -> None:
     classifier = Says(Opinion.CLEARED)
-    with Strata(assemble(mode="incognito", inline=True, classifier=classifier)) as strata:
+    with Store(assemble(mode="incognito", inline=True, classifier=classifier)) as strata:
         read(strata)
 
     assert classifier.asked == []

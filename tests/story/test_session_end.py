@@ -68,7 +68,7 @@ def test_a_session_that_ends_leaves_its_facts_and_one_summary(talk):
     assert (report.ended_by, report.already, report.entries) == (EndedBy.CALL, False, 5)
     assert {m.key: m.content for m in talk.memories() if m.key}["location"] == "Lisbon"
     (summary,) = talk.memories(category="session_summary")
-    assert report.summary.memory.id == summary.id
+    assert report.summary.record.id == summary.id
     assert (summary.kind, summary.origin.session) == (Kind.EPISODIC, "thread-1")
     assert summary.source == "agent_inferred"
     assert talk.log() == ()
@@ -300,7 +300,7 @@ def test_extraction_looks_at_each_turn_once(talk):
 
     second = talk.catch_up()
 
-    assert all("peanut" in o.memory.content for o in second.stored)
+    assert all("peanut" in o.record.content for o in second.stored)
     assert talk.catch_up().outcomes == ()
     assert talk.told()["extracted"] == 1
 

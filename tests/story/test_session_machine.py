@@ -8,7 +8,7 @@ from sessions import Talk
 from test_session_end import Failing
 
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.conversation.session import EndStep
 from simonides.domain.errors import StoreUnavailable
 from simonides.engine.consolidation.summarise import Summary
@@ -35,7 +35,7 @@ class OneWorld:
     def __init__(self):
         clock = ManualClock()
         how = {"clock": clock, "ids": CountingIds(), "settings": Settings(embedder="none")}
-        self.clock, self.strata = clock, Strata(assemble(":memory:", inline=True, **how))
+        self.clock, self.strata = clock, Store(assemble(":memory:", inline=True, **how))
 
 
 async def nothing_to_say(runtime, policy, turns, *, max_chars):

@@ -10,7 +10,7 @@ from sessions import ALICE, Talk, summaries
 from test_session_end import STORY
 
 import simonides
-from simonides import AsyncMemoryManager, Draft
+from simonides import AsyncMemory, Draft
 from simonides.domain.conversation.session import EndedBy, EndStep, Entry, EntryKind
 from simonides.domain.conversation.turn import Role
 from simonides.domain.scope import Principal, Scope
@@ -52,7 +52,7 @@ def test_who_has_gone_ends_by_time_and_who_is_still_there_does_not(talk, world):
 
 def test_a_long_lived_process_ends_them_by_itself(summaries):
     from simonides.api.open.assemble import assemble
-    from simonides.api.sync import Strata
+    from simonides.api.sync import Store
     from simonides.settings import Settings
     from simonides.testing import ManualClock
 
@@ -61,7 +61,7 @@ def test_a_long_lived_process_ends_them_by_itself(summaries):
 
     held, clock = Held(), ManualClock()
     settings = Settings(embedder="none")
-    with Strata(
+    with Store(
         assemble(":memory:", inline=True, clock=clock, idling=clock, settings=settings)
     ) as strata:
         held.strata = strata
@@ -241,7 +241,7 @@ def test_a_user_who_is_erased_in_the_middle_of_it_stays_erased(talk, world):
         left[0] -= 1
         if not left[0]:
             store.commit = commit
-            await AsyncMemoryManager(talk.runtime, Principal(ALICE)).erase()
+            await AsyncMemory(talk.runtime, Principal(ALICE)).erase()
         return done
 
     store.commit = erasing
@@ -319,10 +319,10 @@ def test_the_next_session_begins_with_what_the_last_one_was_about(talk, world):
     begun = world.strata.manager(user="alice", session="thread-3").push("something else")
     alone = world.strata.manager(user="alice").push("something else")
 
-    shown = [item.memory.id for item in begun.items]
+    shown = [item.record.id for item in begun.items]
     assert latest.id in shown
     assert old.id not in shown
-    assert latest.id not in [item.memory.id for item in alone.items]
+    assert latest.id not in [item.record.id for item in alone.items]
 
 
 def test_a_push_that_shows_a_summary_is_replayed_to_the_letter(talk, world):

@@ -6,7 +6,7 @@ import pytest
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.sync import Memory, Store
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 
@@ -186,17 +186,17 @@ UNANSWERED = (
 )
 
 
-def having(texts: Sequence[str]) -> MemoryManager:
+def having(texts: Sequence[str]) -> Memory:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
-    memory = Strata(core).manager(user="ana")
+    memory = Store(core).manager(user="ana")
     memory.remember_many([simonides.Draft(text) for text in texts])
     return memory
 
 
 def relevance(texts: Sequence[str], question: str, text: str) -> float:
-    found = {hit.memory.content: hit for hit in having(texts).recall(question, limit=20)}
+    found = {hit.record.content: hit for hit in having(texts).recall(question, limit=20)}
     return found[text].why["relevance"] if text in found else 0.0
 
 
@@ -224,7 +224,7 @@ def test_a_newcomers_only_memory_is_in_the_digest_of_a_question_that_it_answers(
     asked = memory.digest("Is there any food I am allergic to?")
     other = memory.digest("which seat should I book?")
 
-    assert [item.memory.content for item in asked.items] == ["I am allergic to peanuts"]
+    assert [item.record.content for item in asked.items] == ["I am allergic to peanuts"]
     assert not other.items
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.errors import ModelTimeout
 from simonides.domain.writing.decision import Usage
@@ -35,9 +35,9 @@ GOOD = "Caroline plans a trip to Lisbon for four people and books a hotel near A
 
 @pytest.fixture
 def strata() -> Iterator[Any]:
-    made: list[Strata] = []
+    made: list[Store] = []
 
-    def make(model: Any) -> Strata:
+    def make(model: Any) -> Store:
         clock = ManualClock()
         opened = assemble(
             IN_MEMORY,
@@ -48,7 +48,7 @@ def strata() -> Iterator[Any]:
             ids=CountingIds(),
             alarm=clock,
         )
-        made.append(Strata(opened))
+        made.append(Store(opened))
         return made[-1]
 
     yield make
@@ -56,7 +56,7 @@ def strata() -> Iterator[Any]:
         each.close()
 
 
-def summed(strata: Strata, max_chars: int = 400, turns: Any = TURNS) -> Summary:
+def summed(strata: Store, max_chars: int = 400, turns: Any = TURNS) -> Summary:
     runtime = strata.runtime
     principal = strata.manager(user="ana").principal
     policy = runtime.policies.policy_for(principal.home.org)

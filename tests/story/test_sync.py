@@ -11,7 +11,7 @@ import pytest
 import simonides
 from simonides import ConfigurationError, Draft, StoreUnavailable
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.scope import Scope
 from simonides.domain.value import from_us
 from simonides.engine.core.deletion_log import Trail
@@ -32,21 +32,21 @@ class Devices:
         self.remote = folder / "remote.db"
         self.clock = ManualClock()
         self.ids = CountingIds()
-        self.open: dict[str, Strata] = {}
+        self.open: dict[str, Store] = {}
 
-    def __getitem__(self, name: str) -> Strata:
+    def __getitem__(self, name: str) -> Store:
         if name not in self.open:
             self.open[name] = self.opened(name)
         return self.open[name]
 
-    def opened(self, name: str, **more: Any) -> Strata:
+    def opened(self, name: str, **more: Any) -> Store:
         more.setdefault("settings", Settings())
         how: dict[str, Any] = {"mode": "synced", "remote": self.remote} | more
         path = self.remote if name == "remote" else self.folder / f"{name}.db"
         if name == "remote":
             how = {"settings": how["settings"]}
         made = assemble(path, inline=True, clock=self.clock, ids=self.ids, **how)
-        return Strata(made)
+        return Store(made)
 
     def memory(self, name: str, user: str = "alice", **principal: str) -> Any:
         self.clock.advance(seconds=1)
@@ -83,7 +83,7 @@ def test_every_verb_works_while_the_remote_is_away(devices: Devices) -> None:
         memory.remember("Prefers tea", key="drink")
         memory.capture("Call me Ana.")
         memory.correct("drink", "Prefers milk")
-        assert memory.recall("drink")[0].memory.content == "Prefers milk"
+        assert memory.recall("drink")[0].record.content == "Prefers milk"
         assert memory.digest("drink").text
         memory.forget(key="drink")
         memory.refuse(key="salary")
@@ -115,7 +115,7 @@ def test_a_second_exchange_does_nothing_and_writes_nothing(devices: Devices) -> 
     assert [audit_length(devices[name]) for name in ("laptop", "remote")] == stood
 
 
-def audit_length(strata: Strata) -> int:
+def audit_length(strata: Store) -> int:
     report = strata.verify_audit()
     assert report.ok
     return report.events
@@ -132,7 +132,7 @@ def test_a_long_lived_process_exchanges_by_itself(devices: Devices) -> None:
         ids=devices.ids,
         alarm=devices.clock,
     )
-    with Strata(laptop) as strata:
+    with Store(laptop) as strata:
         strata.manager(user="alice").remember("Prefers tea")
         devices.clock.advance(seconds=6)
         assert contents(devices.memory("remote")) == {"Prefers tea"}
@@ -173,7 +173,7 @@ def test_an_explicit_correction_stands_whoever_meets_the_remote_first(
 
     for name in ("laptop", "phone", "remote"):
         (hit,) = devices.memory(name).recall("drink", filter={"key": "drink"})
-        assert hit.memory.content == "Prefers water"
+        assert hit.record.content == "Prefers water"
 
 
 def test_the_less_confident_gives_way_though_it_be_newer(devices: Devices) -> None:
@@ -204,7 +204,7 @@ def test_what_was_said_in_knowledge_of_the_other_wins_whatever_the_clocks_say(
         ids=devices.ids,
     )
     devices.open.pop("phone").close()
-    with Strata(late) as phone:
+    with Store(late) as phone:
         memory = phone.manager(user="alice")
         memory.remember("Prefers milk", key="drink", source="user_stated")
         devices.memory("laptop").confirm(devices.memory("laptop").list()[0].id)
@@ -290,7 +290,7 @@ def test_a_merge_is_told_in_each_trail_and_each_chain_holds(devices: Devices) ->
     assert all(strata.verify_audit().ok for strata in devices.open.values())
 
 
-def synced_events(strata: Strata) -> list[list[str]]:
+def synced_events(strata: Store) -> list[list[str]]:
     links = strata._driver.run(strata.runtime.store.links(Scope.parse("/user/alice")))
     events = [json.loads(link.payload) for link in links if link.payload]
     return [event["reasons"] for event in events if event["type"] == "synced"]
@@ -455,7 +455,7 @@ def test_who_is_erased_at_the_remote_takes_along_what_was_promoted_on_a_replica(
 ) -> None:
     devices["laptop"].admin(by="root").grant("alice", "org_write")
     memory = devices.memory("laptop")
-    told = memory.remember("Deploys happen on Mondays", key="deploys").memory
+    told = memory.remember("Deploys happen on Mondays", key="deploys").record
     assert memory.promote(told.id, "org").kind == "created"
     devices.meet()
     assert contents(devices.memory("remote", "bob")) == {"Deploys happen on Mondays"}
@@ -538,7 +538,7 @@ def test_only_those_whom_a_replica_is_for_are_exchanged(devices: Devices) -> Non
     assert contents(devices.memory("laptop", "bob")) == set()
 
 
-def owners(strata: Strata) -> tuple[Scope, ...]:
+def owners(strata: Store) -> tuple[Scope, ...]:
     return strata._driver.run(strata.runtime.store.owners())
 
 
@@ -643,7 +643,7 @@ def test_tags_that_were_added_on_one_side_find_it_on_the_other(devices: Devices)
     devices.memory("phone").remember("Met at the fair", tags=["zeppelin"])
     devices.meet()
 
-    assert devices.memory("laptop").recall("zeppelin")[0].memory.tags == ("work", "zeppelin")
+    assert devices.memory("laptop").recall("zeppelin")[0].record.tags == ("work", "zeppelin")
 
 
 def test_many_memories_go_in_several_turns(devices: Devices) -> None:

@@ -23,9 +23,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from simonides import Memory, StoreUnavailable
+from simonides import Record, StoreUnavailable
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.codecs.memory import decode
 from simonides.domain.scope import Scope
 from simonides.settings import Settings
@@ -58,8 +58,8 @@ class Syncing(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.ids = CountingIds()
         self.clocks = {name: ManualClock() for name in (*REPLICAS, "remote")}
-        self.open: dict[str, Strata] = {}
-        self.said: dict[str, Memory] = {}
+        self.open: dict[str, Store] = {}
+        self.said: dict[str, Record] = {}
         self.gone: set[str] = set()
         self.barred: set[str] = set()
         self.was_erased = False
@@ -86,7 +86,7 @@ class Syncing(RuleBasedStateMachine):
             ids=self.ids,
             **synced,  # type: ignore[arg-type]
         )
-        self.open[name] = Strata(made)
+        self.open[name] = Store(made)
         self.memory(name)  # whoever acts for alice has her exchanged
 
     def memory(self, name: str) -> Any:
@@ -248,7 +248,7 @@ class Syncing(RuleBasedStateMachine):
         versions = [m for m in self.everything(name) if m.key not in refused]
         return {
             "recalled": {
-                asked: [(h.memory.id, h.memory.content, h.score) for h in memory.recall(asked)]
+                asked: [(h.record.id, h.record.content, h.score) for h in memory.recall(asked)]
                 for asked in ("which drink?", "which city?", "seen beside cats")
             },
             "digest": memory.digest("drink city").text,
@@ -283,7 +283,7 @@ class Syncing(RuleBasedStateMachine):
             assert lost <= there, "what was acknowledged is lost"
         assert self.open[name].verify_audit().ok
 
-    def is_barred(self, memory: Memory) -> bool:
+    def is_barred(self, memory: Record) -> bool:
         """Whether its key, its chain, or a text of its chain was forgotten anywhere, ever."""
         texts = {each.content for each in self.said.values() if each.root == memory.root}
         named = {memory.content, *texts, f"key:{memory.key}", f"chain:{memory.root}"}
@@ -291,16 +291,16 @@ class Syncing(RuleBasedStateMachine):
 
     # -- by what it is done ---------------------------------------------------------------
 
-    def everything(self, name: str) -> list[Memory]:
+    def everything(self, name: str) -> list[Record]:
         strata = self.open[name]
         rows = strata._driver.run(strata.runtime.store.rows(ALICE))
         return [decode(row) for row in rows]
 
     def heard(self, outcome: Any) -> None:
         if outcome.kind in ("created", "superseded", "touched", "coexists", "review"):
-            self.said[outcome.memory.id] = outcome.memory
+            self.said[outcome.record.id] = outcome.record
 
-    def let_go(self, versions: list[Memory]) -> None:
+    def let_go(self, versions: list[Record]) -> None:
         self.gone |= {m.id for m in versions}
         self.barred |= {m.content for m in versions} | {f"chain:{m.root}" for m in versions}
         self.barred |= {f"key:{m.key}" for m in versions if m.key is not None}
@@ -312,7 +312,7 @@ class Syncing(RuleBasedStateMachine):
         self.open.pop(name).close()
 
 
-def seen(memory: Memory) -> tuple[object, ...]:
+def seen(memory: Record) -> tuple[object, ...]:
     """Return what of a memory is the same in every store; the number of a version is not."""
     said = (memory.content, memory.key, memory.status.value, memory.confidence, memory.source.value)
     times = (str(memory.updated_at), str(memory.verified_at), str(memory.valid_to))

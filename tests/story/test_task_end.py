@@ -3,27 +3,27 @@
 import pytest
 
 from conftest import World
-from simonides import InvalidScope, MemoryManager, ScopeDenied
+from simonides import InvalidScope, Memory, ScopeDenied
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
 
 
 @pytest.fixture
-def ana(world: World) -> MemoryManager:
+def ana(world: World) -> Memory:
     return world.strata.manager(user="ana")
 
 
 @pytest.fixture
-def task(world: World) -> MemoryManager:
+def task(world: World) -> Memory:
     return world.strata.manager(user="ana", task="t1")
 
 
 def test_a_task_ends_with_what_was_worth_it_at_its_user(
-    world: World, ana: MemoryManager, task: MemoryManager
+    world: World, ana: Memory, task: Memory
 ) -> None:
-    learned = task.remember("The service needs two replicas", key="replicas").memory
+    learned = task.remember("The service needs two replicas", key="replicas").record
     task.remember("Try three replicas", key="replicas")
-    latest = task.remember("It needs three replicas", key="replicas").memory
+    latest = task.remember("It needs three replicas", key="replicas").record
     task.remember("The bot's own", audience=["bot"])
     aside = world.strata.manager(user="ana", task="t2")
     aside.remember("Another task's")
@@ -46,10 +46,10 @@ def test_a_task_ends_with_what_was_worth_it_at_its_user(
 
 
 def test_nothing_goes_while_something_could_not_be_taken_up(
-    ana: MemoryManager, task: MemoryManager
+    ana: Memory, task: Memory
 ) -> None:
-    memory = task.remember("5000 a month", key="salary").memory
-    other = task.remember("It needs three replicas").memory
+    memory = task.remember("5000 a month", key="salary").record
+    other = task.remember("It needs three replicas").record
     assert memory is not None
     assert other is not None
     ana.refuse("salary")
@@ -62,7 +62,7 @@ def test_nothing_goes_while_something_could_not_be_taken_up(
 
 
 def test_the_next_task_of_the_name_may_learn_the_same(
-    ana: MemoryManager, task: MemoryManager
+    ana: Memory, task: Memory
 ) -> None:
     said = Candidate(
         content="Prefers metric units",
@@ -81,7 +81,7 @@ def test_the_next_task_of_the_name_may_learn_the_same(
     assert task.list() == ()
 
 
-def test_a_task_is_ended_by_itself_or_its_user(world: World, task: MemoryManager) -> None:
+def test_a_task_is_ended_by_itself_or_its_user(world: World, task: Memory) -> None:
     task.remember("mine")
 
     with pytest.raises(ScopeDenied):

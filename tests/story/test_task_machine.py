@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from simonides import Task
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.sync import Memory, Store
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 
@@ -25,7 +25,7 @@ DONE = st.lists(
 class TwoTasks:
     """Two tasks of one user, in one session or each in its own."""
 
-    def __init__(self, ana: MemoryManager) -> None:
+    def __init__(self, ana: Memory) -> None:
         self._ana = ana
         self.tasks = [
             ana.task(f"Deal with {mark}", [f"{mark} {n}" for n in range(3)], name=mark)
@@ -90,7 +90,7 @@ def test_two_tasks_at_once_do_not_mix(
 ) -> None:
     rules = Settings(embedder="none", conversation_tokens=150)
     made = assemble(":memory:", settings=rules, inline=True, clock=ManualClock(), ids=CountingIds())
-    with Strata(made) as strata:
+    with Store(made) as strata:
         ana = strata.manager(user="ana", session=session)
         two = TwoTasks(ana)
         for which, call, n in done:
@@ -120,7 +120,7 @@ SAID = st.one_of(
 def test_the_talk_never_costs_more_than_its_budget(said: list[str], budget: int) -> None:
     rules = Settings(embedder="none", conversation_tokens=budget)
     made = assemble(":memory:", settings=rules, inline=True, clock=ManualClock())
-    with Strata(made) as strata, strata.manager(user="ana").task("Talk", name="talk") as task:
+    with Store(made) as strata, strata.manager(user="ana").task("Talk", name="talk") as task:
         for number, text in enumerate(said, 1):
             talk = task.add("user", text)
 

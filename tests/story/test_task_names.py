@@ -8,31 +8,31 @@ import pytest
 
 import simonides
 from conftest import World
-from simonides import InvalidInput, MemoryManager, PhaseError, TaskPhase, TaskUnderWay
+from simonides import InvalidInput, Memory, PhaseError, TaskPhase, TaskUnderWay
 from simonides.domain.conversation.session import SessionStep
 from simonides.domain.conversation.task import HELD, holder_of
 
 
 @pytest.fixture
-def ana(world: World) -> MemoryManager:
+def ana(world: World) -> Memory:
     return world.strata.manager(user="ana")
 
 
 @pytest.fixture
-def scope(world: World) -> MemoryManager:
+def scope(world: World) -> Memory:
     """What is in the scope of the task's name."""
     return world.strata.manager(user="ana", task="up")
 
 
-def within(ana: MemoryManager, session: str) -> MemoryManager:
+def within(ana: Memory, session: str) -> Memory:
     return ana.session(session).memory
 
 
-def contents(memory: MemoryManager) -> list[str]:
+def contents(memory: Memory) -> list[str]:
     return [each.content for each in memory.list(scopes=["task"])]
 
 
-def test_a_name_under_way_in_another_session_is_refused_by_name(ana: MemoryManager) -> None:
+def test_a_name_under_way_in_another_session_is_refused_by_name(ana: Memory) -> None:
     within(ana, "one").task("Upgrade", name="up").start()
 
     for session, given in (
@@ -51,7 +51,7 @@ def test_a_name_under_way_in_another_session_is_refused_by_name(ana: MemoryManag
     assert [each.name for each in ana.sessions()] == ["one", "two"]
 
 
-def test_another_user_has_names_of_her_own(world: World, ana: MemoryManager) -> None:
+def test_another_user_has_names_of_her_own(world: World, ana: Memory) -> None:
     ana.task("Upgrade", name="up").start()
 
     for other in (world.strata.manager(user="bea"), world.strata.manager(user="ana", org="x")):
@@ -60,7 +60,7 @@ def test_another_user_has_names_of_her_own(world: World, ana: MemoryManager) -> 
 
 @pytest.mark.parametrize("how", ["complete", "abandon", "session", "idle"])
 def test_whatever_ends_a_run_gives_its_name_back(
-    world: World, ana: MemoryManager, how: str
+    world: World, ana: Memory, how: str
 ) -> None:
     task = within(ana, "one").task("Upgrade", name="up")
     task.start()
@@ -80,7 +80,7 @@ def test_whatever_ends_a_run_gives_its_name_back(
 
 @pytest.mark.parametrize("how", ["complete", "abandon", "session", "idle"])
 def test_what_was_left_ends_without_touching_who_has_the_name_now(
-    world: World, ana: MemoryManager, scope: MemoryManager, how: str
+    world: World, ana: Memory, scope: Memory, how: str
 ) -> None:
     left = within(ana, "one").task("Upgrade", name="up")
     left.start()
@@ -106,7 +106,7 @@ def test_what_was_left_ends_without_touching_who_has_the_name_now(
     assert running.complete().removed == 1
 
 
-def test_who_was_left_and_comes_back_is_told(world: World, ana: MemoryManager) -> None:
+def test_who_was_left_and_comes_back_is_told(world: World, ana: Memory) -> None:
     left = within(ana, "one").task("Upgrade", name="up")
     left.start()
     world.clock.advance(seconds=21 * 60)
@@ -121,7 +121,7 @@ def test_who_was_left_and_comes_back_is_told(world: World, ana: MemoryManager) -
     assert left.note("Here I am") == 1
 
 
-def test_a_session_that_goes_on_keeps_the_name(world: World, ana: MemoryManager) -> None:
+def test_a_session_that_goes_on_keeps_the_name(world: World, ana: Memory) -> None:
     within(ana, "one").task("Upgrade", name="up").start()
     for _ in range(5):
         world.clock.advance(seconds=15 * 60)
@@ -132,7 +132,7 @@ def test_a_session_that_goes_on_keeps_the_name(world: World, ana: MemoryManager)
 
 
 def test_a_process_that_dies_while_it_begins_blocks_a_name_for_a_minute(
-    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def dies(*_: object, **__: object) -> int:
         raise simonides.StoreUnavailable("here", "gone")
@@ -150,7 +150,7 @@ def test_a_process_that_dies_while_it_begins_blocks_a_name_for_a_minute(
 
 
 def test_who_comes_back_while_another_takes_its_name_over_keeps_it(
-    world: World, ana: MemoryManager, scope: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: World, ana: Memory, scope: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other has found that the session was left; before it cleans, it was not any more."""
     one = within(ana, "one").task("Upgrade", name="up")
@@ -176,7 +176,7 @@ def test_who_comes_back_while_another_takes_its_name_over_keeps_it(
 
 
 def test_who_begins_anew_after_it_died_has_its_minute_again(
-    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sessions, times = world.strata.runtime.sessions, [0]
     append, theirs = sessions.append, within(ana, "two")._manager
@@ -201,7 +201,7 @@ def test_who_begins_anew_after_it_died_has_its_minute_again(
     assert one.note("Mine") == 1
 
 
-def taken_away(ana: MemoryManager, how: str) -> None:
+def taken_away(ana: Memory, how: str) -> None:
     """End the session of a run, or erase its user, under its feet."""
     if how == "session":
         ana.session("one").end()
@@ -211,7 +211,7 @@ def taken_away(ana: MemoryManager, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["session", "erase"])
 def test_who_goes_on_after_its_session_ended_is_told_and_asks_again(
-    ana: MemoryManager, how: str
+    ana: Memory, how: str
 ) -> None:
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
@@ -232,7 +232,7 @@ def test_who_goes_on_after_its_session_ended_is_told_and_asks_again(
 
 @pytest.mark.parametrize("how", ["session", "erase"])
 def test_who_goes_on_after_its_session_ended_has_the_name_again(
-    world: World, ana: MemoryManager, how: str
+    world: World, ana: Memory, how: str
 ) -> None:
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
@@ -247,7 +247,7 @@ def test_who_goes_on_after_its_session_ended_has_the_name_again(
 
 
 def test_what_began_to_complete_is_completed_without_its_name(
-    world: World, ana: MemoryManager, scope: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: World, ana: Memory, scope: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def dies(*_: object, **__: object) -> int:
         raise simonides.StoreUnavailable("here", "gone")
@@ -271,7 +271,7 @@ def test_what_began_to_complete_is_completed_without_its_name(
 
 
 def test_a_note_of_a_run_in_good_order_is_one_write_and_no_read(
-    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runtime, calls = world.strata.runtime, list[str]()
     one = within(ana, "one").task("Upgrade", name="up")
@@ -298,7 +298,7 @@ def test_a_note_of_a_run_in_good_order_is_one_write_and_no_read(
     assert calls == ["append"]
 
 
-def test_where_a_task_of_no_session_is_resumed_is_said(world: World, ana: MemoryManager) -> None:
+def test_where_a_task_of_no_session_is_resumed_is_said(world: World, ana: Memory) -> None:
     ana.task("Upgrade", name="up").start()
 
     for given in ({"goal": "Upgrade too"}, {"resume": True}):
@@ -312,7 +312,7 @@ def test_where_a_task_of_no_session_is_resumed_is_said(world: World, ana: Memory
 
 
 def test_of_two_sessions_that_begin_a_name_at_once_one_gets_it(
-    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, first = world.strata.runtime.store, [True]
     commit, theirs = store.commit, within(ana, "two")._manager
@@ -331,7 +331,7 @@ def test_of_two_sessions_that_begin_a_name_at_once_one_gets_it(
 
 
 def test_an_end_looks_whose_the_scope_is_under_the_turn(
-    world: World, ana: MemoryManager, scope: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: World, ana: Memory, scope: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The end of a session has read that a task is left open; before it cleans, it is not."""
     one = within(ana, "one").task("Upgrade", name="up")
@@ -356,7 +356,7 @@ def test_an_end_looks_whose_the_scope_is_under_the_turn(
     assert contents(scope) == ["Of the second run"]
 
 
-def test_an_erasure_frees_the_names(ana: MemoryManager) -> None:
+def test_an_erasure_frees_the_names(ana: Memory) -> None:
     within(ana, "one").task("Upgrade", name="up").start()
 
     ana.erase()
@@ -429,7 +429,7 @@ def test_calls_at_once_end_a_task_once(tmp_path: Any) -> None:
 
 
 def test_an_end_that_got_no_answer_is_not_taken_for_anothers(
-    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sessions = world.strata.runtime.sessions
     append, answers = sessions.append, [False]

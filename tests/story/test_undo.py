@@ -7,33 +7,33 @@ from pathlib import Path
 import pytest
 
 from conftest import World
-from simonides import Draft, Memory, MemoryManager, Outcome, UndoRefused
+from simonides import Draft, Record, Memory, Outcome, UndoRefused
 from simonides.domain.value import from_us
 
 KEY = "deploy_region"
 
 
 @pytest.fixture
-def ana(world: World) -> Iterator[MemoryManager]:
+def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.strata.manager(user="ana")
     assert world.strata.verify_audit().ok
 
 
-def stored(outcome: Outcome) -> Memory:
-    assert outcome.memory is not None, outcome.reasons
-    return outcome.memory
+def stored(outcome: Outcome) -> Record:
+    assert outcome.record is not None, outcome.reasons
+    return outcome.record
 
 
 def event_of(outcome: Outcome) -> str:
     return outcome.events[0].id
 
 
-def standing(manager: MemoryManager) -> list[str]:
+def standing(manager: Memory) -> list[str]:
     return sorted(memory.content for memory in manager.list())
 
 
-def refusal(manager: MemoryManager, event: str) -> str:
+def refusal(manager: Memory, event: str) -> str:
     with pytest.raises(UndoRefused) as caught:
         manager.undo(event)
     assert caught.value.event == event
@@ -43,7 +43,7 @@ def refusal(manager: MemoryManager, event: str) -> str:
 
 @pytest.mark.parametrize("how", ["corrected", "replaced"])
 def test_what_was_displaced_stands_again_as_it_did(
-    world: World, ana: MemoryManager, how: str
+    world: World, ana: Memory, how: str
 ) -> None:
     first = stored(ana.remember("eu-west-1", key=KEY, tags=["cloud"], importance="high"))
     world.clock.advance(days=1)
@@ -58,16 +58,16 @@ def test_what_was_displaced_stands_again_as_it_did(
     assert (undone.kind, undone.reasons) == ("undone", ("was:superseded",))
     assert (again.id, again.content, again.status) == (first.id, "eu-west-1", "active")
     assert (again.tags, again.importance, again.valid_to) == (first.tags, "high", None)
-    assert [hit.memory.id for hit in ana.recall(KEY)] == [first.id]
+    assert [hit.record.id for hit in ana.recall(KEY)] == [first.id]
     story = {m.content: (m.version, m.status, m.superseded_by) for m in ana.history(KEY)}
     assert story["us-east-1"] == (2, "superseded", first.id)
     then = ana.recall(KEY, known_at=from_us(mistaken_at))
-    assert [hit.memory.content for hit in then] == ["us-east-1"]
+    assert [hit.record.content for hit in then] == ["us-east-1"]
     (event,) = undone.events
     assert (event.type, event.details["undoes"]) == ("undone", event_of(changed))
 
 
-def test_the_chain_goes_on_after_an_undo(ana: MemoryManager) -> None:
+def test_the_chain_goes_on_after_an_undo(ana: Memory) -> None:
     ana.remember("eu-west-1", key=KEY)
     ana.undo(event_of(ana.remember("us-east-1", key=KEY)))
 
@@ -81,14 +81,14 @@ def test_the_chain_goes_on_after_an_undo(ana: MemoryManager) -> None:
     ]
 
 
-def test_an_undone_write_is_cold_too(world: World, ana: MemoryManager) -> None:
+def test_an_undone_write_is_cold_too(world: World, ana: Memory) -> None:
     ana.remember("I drink tea", key="drink")
     ana.undo(event_of(ana.correct("drink", "I drink coffee")))
 
     cold = world.reopen().manager(user="ana")
 
     assert standing(cold) == ["I drink tea"]
-    assert [hit.memory.content for hit in cold.recall("what do I drink?")] == ["I drink tea"]
+    assert [hit.record.content for hit in cold.recall("what do I drink?")] == ["I drink tea"]
 
 
 def test_all_values_of_a_slot_stand_again(new_world: Callable[..., World], tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_all_values_of_a_slot_stand_again(new_world: Callable[..., World], tmp_p
     assert standing(ana) == ["Ana lives in Oslo", "Ana lives in Rome"]
 
 
-def test_a_repetition_that_was_none_is_taken_back(world: World, ana: MemoryManager) -> None:
+def test_a_repetition_that_was_none_is_taken_back(world: World, ana: Memory) -> None:
     before = stored(ana.remember("I like strong green tea with mint", source="agent_inferred"))
     world.clock.advance(days=3)
     again = ana.remember("I really like strong green tea with mint", tags=["drinks"])
@@ -130,7 +130,7 @@ def test_a_repetition_that_was_none_is_taken_back(world: World, ana: MemoryManag
     assert not ana.recall("drinks", filter={"tags": ["drinks"]})
 
 
-def test_a_decision_is_taken_back_and_may_be_taken_again(ana: MemoryManager) -> None:
+def test_a_decision_is_taken_back_and_may_be_taken_again(ana: Memory) -> None:
     for where, source in (("Oslo", "user_stated"), ("Rome", "tool_verified")):
         said = f"Ana lives in {where}"
         ana.remember_many([Draft(said, source=source, triple=("Ana", "lives_in", where))])
@@ -145,7 +145,7 @@ def test_a_decision_is_taken_back_and_may_be_taken_again(ana: MemoryManager) -> 
     assert stored(ana.decide(review.id, "a")).content == "Ana lives in Oslo"
 
 
-def test_each_side_of_a_decision_keeps_the_count_of_its_own_chain(ana: MemoryManager) -> None:
+def test_each_side_of_a_decision_keeps_the_count_of_its_own_chain(ana: Memory) -> None:
     for where, source in (("Oslo", "user_stated"), ("Rome", "tool_verified")):
         said = f"Ana lives in {where}"
         ana.remember_many([Draft(said, source=source, triple=("Ana", "lives_in", where))])
@@ -161,7 +161,7 @@ def test_each_side_of_a_decision_keeps_the_count_of_its_own_chain(ana: MemoryMan
 
 
 def test_what_changes_while_an_undo_looks_is_noticed(
-    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+    world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ana.remember("one", key=KEY)
     event = event_of(ana.remember("two", key=KEY))
@@ -180,7 +180,7 @@ def test_what_changes_while_an_undo_looks_is_noticed(
     assert standing(ana) == ["three"]
 
 
-def test_one_batch_that_corrected_itself_goes_back_to_its_first_word(ana: MemoryManager) -> None:
+def test_one_batch_that_corrected_itself_goes_back_to_its_first_word(ana: Memory) -> None:
     _, second = ana.remember_many([Draft("one", key=KEY), Draft("two", key=KEY)])
 
     again = stored(ana.undo(event_of(second)))
@@ -192,7 +192,7 @@ def test_one_batch_that_corrected_itself_goes_back_to_its_first_word(ana: Memory
 # -- refusals -----------------------------------------------------------------------------------
 
 
-def test_nothing_is_undone_twice(ana: MemoryManager) -> None:
+def test_nothing_is_undone_twice(ana: Memory) -> None:
     ana.remember("eu-west-1", key=KEY)
     event = event_of(ana.remember("us-east-1", key=KEY))
     undone = ana.undo(event)
@@ -202,7 +202,7 @@ def test_nothing_is_undone_twice(ana: MemoryManager) -> None:
     assert standing(ana) == ["eu-west-1"]
 
 
-def test_what_others_did_is_unknown(world: World, ana: MemoryManager) -> None:
+def test_what_others_did_is_unknown(world: World, ana: Memory) -> None:
     ana.remember("eu-west-1", key=KEY)
     event = event_of(ana.remember("us-east-1", key=KEY))
     private = {"key": "ward", "audience": ["nurse"]}
@@ -221,7 +221,7 @@ def test_what_others_did_is_unknown(world: World, ana: MemoryManager) -> None:
     assert standing(ana) == ["us-east-1"]
 
 
-def test_what_was_superseded_since_is_undone_from_the_end(ana: MemoryManager) -> None:
+def test_what_was_superseded_since_is_undone_from_the_end(ana: Memory) -> None:
     ana.remember("one", key=KEY)
     second, third = (event_of(ana.remember(text, key=KEY)) for text in ("two", "three"))
 
@@ -232,7 +232,7 @@ def test_what_was_superseded_since_is_undone_from_the_end(ana: MemoryManager) ->
     assert standing(ana) == ["one"]
 
 
-def test_a_refresh_that_was_refreshed_since_is_left(world: World, ana: MemoryManager) -> None:
+def test_a_refresh_that_was_refreshed_since_is_left(world: World, ana: Memory) -> None:
     ana.remember("I drink tea")
     first = event_of(ana.remember("I drink tea"))
     world.clock.advance(days=1)
@@ -241,7 +241,7 @@ def test_a_refresh_that_was_refreshed_since_is_left(world: World, ana: MemoryMan
     assert refusal(ana, first) == "changed_since"
 
 
-def test_what_was_forgotten_has_no_event(ana: MemoryManager) -> None:
+def test_what_was_forgotten_has_no_event(ana: Memory) -> None:
     ana.remember("one", key=KEY)
     event = event_of(ana.remember("two", key=KEY))
     ana.forget(key=KEY)
@@ -249,7 +249,7 @@ def test_what_was_forgotten_has_no_event(ana: MemoryManager) -> None:
     assert refusal(ana, event) == "unknown_event"
 
 
-def test_what_replaced_nothing_is_not_undone(ana: MemoryManager) -> None:
+def test_what_replaced_nothing_is_not_undone(ana: Memory) -> None:
     created = ana.remember("one", key=KEY)
     touched = ana.remember("two", key=KEY, source="agent_inferred")
 
@@ -257,7 +257,7 @@ def test_what_replaced_nothing_is_not_undone(ana: MemoryManager) -> None:
     assert refusal(ana, event_of(touched)) == "not_undoable"
 
 
-def test_what_has_expired_meanwhile_stays_gone(world: World, ana: MemoryManager) -> None:
+def test_what_has_expired_meanwhile_stays_gone(world: World, ana: Memory) -> None:
     ana.remember("one", key=KEY, ttl_days=1)
     event = event_of(ana.remember("two", key=KEY, ttl_days=10))
     world.clock.advance(days=2)
@@ -266,7 +266,7 @@ def test_what_has_expired_meanwhile_stays_gone(world: World, ana: MemoryManager)
     assert standing(ana) == ["two"]
 
 
-def test_nothing_stands_twice_after_an_undo(ana: MemoryManager) -> None:
+def test_nothing_stands_twice_after_an_undo(ana: Memory) -> None:
     first = stored(ana.remember("I drink tea"))
     event = event_of(ana.correct(first.id, "I drink coffee"))
     ana.remember("I drink tea")

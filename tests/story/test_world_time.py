@@ -3,13 +3,13 @@
 from datetime import UTC, datetime
 
 from conftest import World
-from simonides import MemoryManager
+from simonides import Memory
 
 QUERY = "Where do I live? Berlin Paris Rome"
 
 
-def true_at(memory: MemoryManager, when: str) -> list[str]:
-    return sorted(hit.memory.content for hit in memory.recall(QUERY, valid_at=when, limit=10))
+def true_at(memory: Memory, when: str) -> list[str]:
+    return sorted(hit.record.content for hit in memory.recall(QUERY, valid_at=when, limit=10))
 
 
 def test_a_fact_is_true_from_when_it_says_until_the_next_begins(world: World) -> None:
@@ -20,7 +20,7 @@ def test_a_fact_is_true_from_when_it_says_until_the_next_begins(world: World) ->
     assert true_at(ana, "2019-06-01") == []
     assert true_at(ana, "2021-06-01") == ["I live in Berlin"]
     assert true_at(ana, "2023-06-01") == ["I live in Paris"]
-    assert [hit.memory.content for hit in ana.recall("live")] == ["I live in Paris"]
+    assert [hit.record.content for hit in ana.recall("live")] == ["I live in Paris"]
 
 
 def test_news_without_a_date_is_true_from_now_on(world: World) -> None:
@@ -41,7 +41,7 @@ def test_what_was_corrected_was_never_true(world: World) -> None:
 
     assert true_at(ana, "2021-06-01") == ["I live in Rome"]
     believed = ana.recall("live", known_at=datetime(2026, 1, 2, tzinfo=UTC))
-    assert [hit.memory.content for hit in believed] == ["I live in Berlin"]
+    assert [hit.record.content for hit in believed] == ["I live in Berlin"]
 
 
 def test_a_weaker_guess_was_never_true(world: World) -> None:
@@ -62,7 +62,7 @@ def test_belief_and_truth_are_asked_together(world: World) -> None:
 
     def asked(known_at: str, valid_at: str) -> list[str]:
         hits = ana.recall(QUERY, known_at=known_at, valid_at=valid_at, limit=10)
-        return [hit.memory.content for hit in hits]
+        return [hit.record.content for hit in hits]
 
     assert asked("2026-01-31", "2024-01-01") == ["I live in Berlin"]
     assert asked("2026-02-02", "2024-01-01") == ["I live in Paris"]

@@ -10,8 +10,8 @@ from conftest import World
 from simonides import (
     Draft,
     IdempotencyMismatch,
+    Record,
     Memory,
-    MemoryManager,
     Outcome,
     OutcomeKind,
 )
@@ -22,18 +22,18 @@ CHANNEL = "update_channel"
 
 
 @pytest.fixture
-def ana(world: World) -> Iterator[MemoryManager]:
+def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.strata.manager(user="ana")
     assert world.strata.verify_audit().ok
 
 
-def stored(outcome: Outcome) -> Memory:
-    assert outcome.memory is not None, outcome.reasons
-    return outcome.memory
+def stored(outcome: Outcome) -> Record:
+    assert outcome.record is not None, outcome.reasons
+    return outcome.record
 
 
-def standing(manager: MemoryManager, key: str = KEY) -> list[str]:
+def standing(manager: Memory, key: str = KEY) -> list[str]:
     return [memory.content for memory in manager.list(filter={"key": key})]
 
 
@@ -91,7 +91,7 @@ OUTCOMES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
 
 @pytest.mark.parametrize("story", OUTCOMES.values(), ids=OUTCOMES)
 def test_what_comes_of_a_second_statement(
-    world: World, ana: MemoryManager, story: tuple[dict[str, Any], dict[str, Any], str, str]
+    world: World, ana: Memory, story: tuple[dict[str, Any], dict[str, Any], str, str]
 ) -> None:
     before, after, kind, content = story
     first = ana.remember(**before)
@@ -109,7 +109,7 @@ def test_what_comes_of_a_second_statement(
 
 
 def test_a_lesser_repeat_changes_neither_trust_nor_source_nor_weight(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     known = stored(ana.remember("us-east-1", key=KEY, category="preference"))
     world.clock.advance(days=1)
@@ -134,7 +134,7 @@ def test_a_lesser_repeat_changes_neither_trust_nor_source_nor_weight(
     assert standing(ana) == ["us-east-1"]
 
 
-def test_a_better_repeat_takes_confidence_with_its_source(ana: MemoryManager) -> None:
+def test_a_better_repeat_takes_confidence_with_its_source(ana: Memory) -> None:
     ana.remember("us-east-1", key=KEY, **GUESS)
 
     again = stored(ana.remember("us-east-1", key=KEY))
@@ -143,7 +143,7 @@ def test_a_better_repeat_takes_confidence_with_its_source(ana: MemoryManager) ->
     assert again.version == 1
 
 
-def test_a_repeat_renews_times_and_expiry(world: World, ana: MemoryManager) -> None:
+def test_a_repeat_renews_times_and_expiry(world: World, ana: Memory) -> None:
     first = stored(ana.remember("The build is green", ttl_days=2))
     world.clock.advance(days=1)
 
@@ -155,7 +155,7 @@ def test_a_repeat_renews_times_and_expiry(world: World, ana: MemoryManager) -> N
     assert again.hard_expires_at == again.updated_at + timedelta(days=2)
 
 
-def test_free_text_of_another_kind_is_another_memory(ana: MemoryManager) -> None:
+def test_free_text_of_another_kind_is_another_memory(ana: Memory) -> None:
     kinds = ("semantic", "episodic", "procedural")
 
     outcomes = [ana.remember("Deploys happen on Friday", kind=kind).kind for kind in kinds]
@@ -163,7 +163,7 @@ def test_free_text_of_another_kind_is_another_memory(ana: MemoryManager) -> None
     assert outcomes == ["created"] * 3
 
 
-def test_texts_that_differ_in_a_number_or_a_negation_coexist(ana: MemoryManager) -> None:
+def test_texts_that_differ_in_a_number_or_a_negation_coexist(ana: Memory) -> None:
     texts = ("Call at 5", "Call at 6", "Do not call at 5", "Call at 5 on 2026-01-02")
 
     kinds = [ana.remember(text).kind for text in texts]
@@ -173,7 +173,7 @@ def test_texts_that_differ_in_a_number_or_a_negation_coexist(ana: MemoryManager)
 
 
 def test_versions_are_gapless_and_history_runs_from_old_to_new(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     for number in range(1, 8):
         world.clock.advance(seconds=1)
@@ -193,7 +193,7 @@ def test_versions_are_gapless_and_history_runs_from_old_to_new(
         assert memory.superseded_by in by_id
 
 
-def test_a_batch_may_repeat_and_correct_itself(ana: MemoryManager) -> None:
+def test_a_batch_may_repeat_and_correct_itself(ana: Memory) -> None:
     drafts = [
         Draft("us-east-1", key=KEY),
         Draft("us-east-1", key=KEY),
@@ -211,10 +211,10 @@ def test_a_batch_may_repeat_and_correct_itself(ana: MemoryManager) -> None:
     assert [memory.version for memory in ana.history(KEY)] == [1, 2, 3, 4]
     assert standing(ana) == ["ap-south-1"]
     assert len(ana.list()) == 2
-    assert all(outcome.memory == ana.get(stored(outcome).id) for outcome in outcomes)
+    assert all(outcome.record == ana.get(stored(outcome).id) for outcome in outcomes)
 
 
-def test_a_batch_with_one_bad_write_writes_nothing(ana: MemoryManager) -> None:
+def test_a_batch_with_one_bad_write_writes_nothing(ana: Memory) -> None:
     ana.remember("one", idempotency_key="k")
 
     with pytest.raises(IdempotencyMismatch):
@@ -223,25 +223,25 @@ def test_a_batch_with_one_bad_write_writes_nothing(ana: MemoryManager) -> None:
     assert [memory.content for memory in ana.list()] == ["one"]
 
 
-def test_an_idempotency_key_writes_once(world: World, ana: MemoryManager) -> None:
+def test_an_idempotency_key_writes_once(world: World, ana: Memory) -> None:
     first = ana.remember("us-east-1", key=KEY, idempotency_key="w1")
     events = world.strata.verify_audit().events
     world.clock.advance(days=1)
 
     again = ana.remember("us-east-1", key=KEY, idempotency_key="w1")
 
-    assert (again.kind, again.memory, again.reasons) == (first.kind, first.memory, first.reasons)
+    assert (again.kind, again.record, again.reasons) == (first.kind, first.record, first.reasons)
     assert world.strata.verify_audit().events == events
     world.reopen()
     ana = world.strata.manager(user="ana")
-    assert ana.remember("us-east-1", key=KEY, idempotency_key="w1").memory == first.memory
+    assert ana.remember("us-east-1", key=KEY, idempotency_key="w1").record == first.record
     for other in ({"content": "eu-west-1", "key": KEY}, {"content": "us-east-1", "key": "other"}):
         with pytest.raises(IdempotencyMismatch):
             ana.remember(**other, idempotency_key="w1")
     assert standing(ana) == ["us-east-1"]
 
 
-def test_a_correction_wins_and_keeps_what_the_fact_was(ana: MemoryManager) -> None:
+def test_a_correction_wins_and_keeps_what_the_fact_was(ana: Memory) -> None:
     known = stored(
         ana.remember("us-east-1", key=KEY, category="preference", tags=["ops"], importance="high")
     )
@@ -264,7 +264,7 @@ def test_a_correction_wins_and_keeps_what_the_fact_was(ana: MemoryManager) -> No
     assert standing(ana) == ["us-west-2"]
 
 
-def test_confirming_verifies(world: World, ana: MemoryManager) -> None:
+def test_confirming_verifies(world: World, ana: Memory) -> None:
     guess = stored(ana.remember("us-east-1", key=KEY, **GUESS))
     assert guess.needs_verification
     world.clock.advance(days=1)
@@ -277,7 +277,7 @@ def test_confirming_verifies(world: World, ana: MemoryManager) -> None:
     assert ana.confirm("unknown").reasons == ("not_found",)
 
 
-def test_what_was_forgotten_is_gone_and_capture_does_not_relearn_it(ana: MemoryManager) -> None:
+def test_what_was_forgotten_is_gone_and_capture_does_not_relearn_it(ana: Memory) -> None:
     said = "Use email as the primary channel for updates."
     assert [o.kind for o in ana.capture(said).stored] == ["created"]
     first = stored(ana.remember("chat", key=CHANNEL))
@@ -295,7 +295,7 @@ def test_what_was_forgotten_is_gone_and_capture_does_not_relearn_it(ana: MemoryM
     assert ana.forget(key=CHANNEL).reasons == ("not_found",)
 
 
-def test_the_user_who_says_it_anew_takes_the_block_away(ana: MemoryManager) -> None:
+def test_the_user_who_says_it_anew_takes_the_block_away(ana: Memory) -> None:
     said = "Use email as the primary channel for updates."
     ana.capture(said)
     ana.forget(key=CHANNEL)
@@ -307,7 +307,7 @@ def test_the_user_who_says_it_anew_takes_the_block_away(ana: MemoryManager) -> N
     assert {o.kind for o in ana.capture(said).outcomes} <= {"refreshed", "superseded"}
 
 
-def test_forgetting_by_id_takes_every_version_and_leaves_the_rest(ana: MemoryManager) -> None:
+def test_forgetting_by_id_takes_every_version_and_leaves_the_rest(ana: Memory) -> None:
     ana.remember("us-east-1", key=KEY)
     newest = stored(ana.remember("eu-west-1", key=KEY))
     other = stored(ana.remember("Another fact", tags=["x"]))
@@ -320,10 +320,10 @@ def test_forgetting_by_id_takes_every_version_and_leaves_the_rest(ana: MemoryMan
     assert ana.list() == ()
 
 
-def test_hard_expiry_holds_from_the_very_instant(world: World, ana: MemoryManager) -> None:
+def test_hard_expiry_holds_from_the_very_instant(world: World, ana: Memory) -> None:
     memory = stored(ana.remember("The code is 1234", key="code", ttl_days=1))
     world.clock.advance(us=86_400_000_000 - 1)
-    assert [hit.memory.id for hit in ana.recall("code")] == [memory.id]
+    assert [hit.record.id for hit in ana.recall("code")] == [memory.id]
 
     world.clock.advance(us=1)
 
@@ -336,7 +336,7 @@ def test_hard_expiry_holds_from_the_very_instant(world: World, ana: MemoryManage
     assert ana.status()["memories"] == {}
 
 
-def test_a_new_value_after_expiry_carries_the_chain_on(world: World, ana: MemoryManager) -> None:
+def test_a_new_value_after_expiry_carries_the_chain_on(world: World, ana: Memory) -> None:
     ana.remember("1234", key="code", ttl_days=1)
     world.clock.advance(days=1)
 
@@ -348,7 +348,7 @@ def test_a_new_value_after_expiry_carries_the_chain_on(world: World, ana: Memory
     assert standing(ana, "code") == ["9999"]
 
 
-def test_known_at_tells_what_was_believed_then(world: World, ana: MemoryManager) -> None:
+def test_known_at_tells_what_was_believed_then(world: World, ana: Memory) -> None:
     times = []
     for region in ("us-east-1", "eu-west-1", "ap-south-1"):
         ana.remember(region, key=KEY)
@@ -357,22 +357,22 @@ def test_known_at_tells_what_was_believed_then(world: World, ana: MemoryManager)
     world.reopen()
     ana = world.strata.manager(user="ana")
 
-    believed = [[h.memory.content for h in ana.recall("deploy region", known_at=t)] for t in times]
+    believed = [[h.record.content for h in ana.recall("deploy region", known_at=t)] for t in times]
     before = ana.recall("deploy region", known_at=times[0] - timedelta(microseconds=1))
     between = ana.recall("deploy region", known_at=times[1] - timedelta(microseconds=1))
 
     assert believed == [["us-east-1"], ["eu-west-1"], ["ap-south-1"]]
     assert len(before) == 0
-    assert [hit.memory.content for hit in between] == ["us-east-1"]
+    assert [hit.record.content for hit in between] == ["us-east-1"]
 
 
-def test_known_at_shows_the_state_of_that_time(world: World, ana: MemoryManager) -> None:
+def test_known_at_shows_the_state_of_that_time(world: World, ana: Memory) -> None:
     guess = stored(ana.remember("us-east-1", key=KEY, **GUESS, ttl_days=10))
     then = from_us(world.clock.now_us())
     world.clock.advance(days=1)
     ana.remember("us-east-1", key=KEY, pinned=True)
 
-    past = ana.recall("us-east-1", known_at=then)[0].memory
+    past = ana.recall("us-east-1", known_at=then)[0].record
 
     assert (past.confidence, past.source, past.pinned) == (0.6, "agent_inferred", False)
     assert past.hard_expires_at == guess.hard_expires_at
@@ -381,7 +381,7 @@ def test_known_at_shows_the_state_of_that_time(world: World, ana: MemoryManager)
 
 
 def test_system_time_rises_though_the_wall_clock_falls_back(
-    world: World, ana: MemoryManager
+    world: World, ana: Memory
 ) -> None:
     first = stored(ana.remember("one", key=KEY))
     world.clock.set(first.created_at - timedelta(days=30))
@@ -400,5 +400,5 @@ def test_a_tag_that_a_repeat_brings_is_searched_at_once(world: World) -> None:
     ana.remember("The gate code is 4711", tags=["holidays"])
 
     assert not before
-    assert [hit.memory.tags for hit in ana.recall("holidays")] == [("holidays",)]
+    assert [hit.record.tags for hit in ana.recall("holidays")] == [("holidays",)]
     assert len(world.reopen().manager(user="ana").recall("holidays")) == 1

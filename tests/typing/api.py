@@ -66,7 +66,7 @@ def wrapped() -> None:
     assert_type(client, openai.OpenAI)
     memory = memory_of(client)
     assert_type(memory, simonides.WrappedMemory)
-    assert_type(memory.manager, simonides.MemoryManager)
+    assert_type(memory.manager, simonides.Memory)
     assert_type(memory.diagnostics, tuple[str, ...])
     assert_type(memory.usage, simonides.Usage)
     assert_type(memory.flush(timeout_s=1.0), bool)
@@ -102,7 +102,7 @@ def modes() -> None:
         assert_type(strata.sync_status(), simonides.SyncStatus)
 
 
-def sessions(memory: simonides.MemoryManager) -> None:
+def sessions(memory: simonides.Memory) -> None:
     with memory.session("thread-7") as session:
         added = session.add("user", "Never suggest brand X.", speaker="Ana", at=None)
         assert_type(added, simonides.LoggedEntry)
@@ -112,12 +112,12 @@ def sessions(memory: simonides.MemoryManager) -> None:
         assert_type(session.entries(), tuple[simonides.LoggedEntry, ...])
         assert_type(session.search("brand", limit=5), simonides.Recall)
         assert_type(session.checkpoint(), simonides.SessionEndReport)
-        assert_type(session.memory, simonides.MemoryManager)
+        assert_type(session.memory, simonides.Memory)
     assert_type(session.end(), simonides.SessionEndReport)
     assert_type(memory.sessions(), tuple[simonides.OpenSession, ...])
 
 
-async def sessions_awaited(memory: simonides.AsyncMemoryManager) -> None:
+async def sessions_awaited(memory: simonides.AsyncMemory) -> None:
     async with memory.session("thread-7") as session:
         assert_type(await session.add("user", "Hello."), simonides.LoggedEntry)
     assert_type(session, simonides.AsyncSession)
@@ -175,7 +175,7 @@ def blocking() -> None:
         assert_type(memory.erasure(), simonides.ErasureReceipt | None)
         assert_type(hits, simonides.Recall)
         assert_type(hits[0], simonides.Hit)
-        assert_type(hits[0].memory.content, str)
+        assert_type(hits[0].record.content, str)
         assert_type(hits.receipt, simonides.Receipt)
         asked = {"tags": {"$in": ["ops"]}}
         digest = memory.digest("where?", floor=None, filter=asked, max_chars=600)
@@ -207,7 +207,7 @@ def blocking() -> None:
         assert_type(ended, tuple[simonides.SessionEndReport, ...])
         assert_type(ended[0].ended_by, simonides.EndedBy)
         assert_type(strata.end_due_sessions(), tuple[simonides.SessionEndReport, ...])
-        assert_type(memory.get("id"), simonides.Memory | None)
+        assert_type(memory.get("id"), simonides.Record | None)
         must: list[str | simonides.Constraint] = [
             "Keep port 5432 open",
             simonides.Constraint("Never", simonides.Importance.CRITICAL),
@@ -226,8 +226,8 @@ def blocking() -> None:
             task.turn_end()
             assert_type(task.complete("what was learned"), simonides.TaskReport)
         memory.task(name="up", resume=True)
-        assert_type(memory.list(limit=10), tuple[simonides.Memory, ...])
-        assert_type(memory.history("deploy_region"), tuple[simonides.Memory, ...])
+        assert_type(memory.list(limit=10), tuple[simonides.Record, ...])
+        assert_type(memory.history("deploy_region"), tuple[simonides.Record, ...])
         assert_type(memory.explain("id", "query"), simonides.Explanation)
         assert_type(memory.correct("deploy_region", "eu-west-1"), simonides.Outcome)
         assert_type(memory.forget("id"), simonides.Outcome)
@@ -245,10 +245,10 @@ def blocking() -> None:
         assert_type(report, simonides.ReindexReport)
         assert_type(report.remade, int)
         dream = memory.dream(dry_run=True)
-        assert_type(dream, simonides.Dream)
-        assert_type(dream.left, tuple[simonides.DreamItem, ...])
-        assert_type(memory.undo_dream(dream.id), simonides.Dream)
-        assert_type(memory.dreams(limit=3), tuple[simonides.Dream, ...])
+        assert_type(dream, simonides.Consolidation)
+        assert_type(dream.left, tuple[simonides.ConsolidationItem, ...])
+        assert_type(memory.undo_dream(dream.id), simonides.Consolidation)
+        assert_type(memory.dreams(limit=3), tuple[simonides.Consolidation, ...])
         assert_type(memory.usage(days=7).today, simonides.DayUsage)
 
 

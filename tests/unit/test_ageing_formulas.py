@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides import Kind, Memory, Scope, Status
+from simonides import Kind, Record, Scope, Status
 from simonides.domain.ageing import (
     Access,
     confidence_at,
@@ -36,10 +36,10 @@ TIMES = SPANS.map(lambda span: START + span)
 READ = Access(3, START, 1)
 
 
-def memory(**fields: object) -> Memory:
+def memory(**fields: object) -> Record:
     source = fields.pop("source", Source.AGENT_INFERRED)
     assert isinstance(source, Source)
-    base = Memory(
+    base = Record(
         id="m", root="m", version=1, scope=Scope.of_user("acme", "ana"), kind=Kind.SEMANTIC,
         category="fact", content="x", content_hash="0" * 64, source=source, trust=source.trust,
         confidence=source.default_confidence, created_at=START, updated_at=START, known_from=START,
@@ -63,13 +63,13 @@ MEMORIES = st.builds(
 )
 
 
-def row_of(memory: Memory) -> StoredRow:
+def row_of(memory: Record) -> StoredRow:
     entry = pack(memory, Indexed((), b"", 0.0, "", ""), ())
     return StoredRow(memory.id, 1, encode_body(memory), encode_state(memory), entry, 0, None)
 
 
 @given(st.lists(MEMORIES, min_size=1, max_size=8), TIMES)
-def test_columns_and_memories_are_equally_stale(memories: list[Memory], now: datetime) -> None:
+def test_columns_and_memories_are_equally_stale(memories: list[Record], now: datetime) -> None:
     segment = Segment([row_of(m) for m in memories], 0)
 
     found = columns.staleness(segment.state, to_us(now)).tolist()
@@ -81,7 +81,7 @@ def test_columns_and_memories_are_equally_stale(memories: list[Memory], now: dat
 
 
 @given(st.lists(MEMORIES, min_size=1, max_size=8), TIMES)
-def test_columns_and_memories_age_alike(memories: list[Memory], now: datetime) -> None:
+def test_columns_and_memories_age_alike(memories: list[Record], now: datetime) -> None:
     segment, clock = Segment([row_of(m) for m in memories], 0), to_us(now)
     seen = [seen_at(memory, now) for memory in memories]
 
@@ -101,7 +101,7 @@ def test_columns_and_memories_age_alike(memories: list[Memory], now: datetime) -
 
 
 @given(MEMORIES)
-def test_a_state_is_read_back_as_it_was_written(memory: Memory) -> None:
+def test_a_state_is_read_back_as_it_was_written(memory: Record) -> None:
     back = decode(row_of(memory))
 
     assert dataclasses.replace(back, known_from=memory.known_from) == memory
@@ -109,7 +109,7 @@ def test_a_state_is_read_back_as_it_was_written(memory: Memory) -> None:
 
 @given(MEMORIES, TIMES, TIMES)
 def test_what_is_left_depends_on_the_clock_alone_and_only_falls(
-    memory: Memory, first: datetime, second: datetime
+    memory: Record, first: datetime, second: datetime
 ) -> None:
     if memory.status.is_live:
         assert seen_at(memory, second).confidence == confidence_at(memory, second)
@@ -160,7 +160,7 @@ def test_staleness_is_age_disuse_and_contradiction(
 
 
 @given(MEMORIES, TIMES)
-def test_it_is_stale_from_when_staleness_says_so(memory: Memory, now: datetime) -> None:
+def test_it_is_stale_from_when_staleness_says_so(memory: Record, now: datetime) -> None:
     last, since = memory.last_accessed_at, stale_from(memory)
     read = last is not None and now < last + 30 * DAY
     degree = staleness(memory, now, Access(1, last, int(read)))

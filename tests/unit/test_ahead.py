@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import simonides
-from simonides.api.store import AsyncStrata
+from simonides.api.store import AsyncStore
 from simonides.domain.errors import StoreUnavailable
 from simonides.engine.core.prefetch import Prefetch
 from simonides.retrieval.index.cache import IndexCache
@@ -256,7 +256,7 @@ def test_what_this_process_writes_while_a_recall_asks_is_found():
             await memory.recall("which boat?")
             store = Meanwhile(strata.runtime.store, [])
             store.write = memory.remember("another boat lies on the beach")
-            far = AsyncStrata(replace(strata.runtime, store=store))
+            far = AsyncStore(replace(strata.runtime, store=store))
             return await far.manager(user="ana").recall("which boat?")
 
     assert len(asyncio.run(main()).hits) == 2
@@ -274,7 +274,7 @@ def test_a_recall_that_fails_leaves_no_question_under_way():
                 indexes=IndexCache(Indexer(Faulty())),
             )
             with pytest.raises(ZeroDivisionError):
-                await AsyncStrata(runtime).manager(user="ana").recall("which boat?")
+                await AsyncStore(runtime).manager(user="ana").recall("which boat?")
 
     asyncio.run(main())
     assert told == ["asked", "answered"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.sync import Memory, Store
 from simonides.retrieval.ranking.evidence import Weights
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
@@ -31,7 +31,7 @@ OTHERS = (
 )
 
 
-def recalling(facts: Sequence[tuple[str, str]], **chosen: object) -> MemoryManager:
+def recalling(facts: Sequence[tuple[str, str]], **chosen: object) -> Memory:
     """A memory with facts, each as key and value, and notes that answer nothing."""
     core = assemble(
         ":memory:",
@@ -40,7 +40,7 @@ def recalling(facts: Sequence[tuple[str, str]], **chosen: object) -> MemoryManag
         clock=ManualClock(),
         ids=CountingIds(),
     )
-    memory = Strata(core).manager(user="ana")
+    memory = Store(core).manager(user="ana")
     drafts = [simonides.Draft(value, key=key) for key, value in facts]
     memory.remember_many([*drafts, *map(simonides.Draft, OTHERS if len(facts) > 1 else ())])
     return memory
@@ -140,7 +140,7 @@ def test_what_is_asked_for_is_above_the_floor_though_it_has_no_word_in_common() 
 
     (hit,) = memory.recall("Where do I live?", floor=FLOOR)
 
-    assert hit.memory.content == "Lisbon"
+    assert hit.record.content == "Lisbon"
     assert hit.why["asked"] == Weights().asked
     assert not memory.recall("Where does my cousin live?", floor=FLOOR)
 
@@ -149,7 +149,7 @@ def test_what_is_asked_for_is_above_the_floor_though_it_has_no_word_in_common() 
 def test_a_key_may_be_written_as_people_write_them(key: str) -> None:
     memory = recalling([(key, "42")])
 
-    assert [hit.memory.key for hit in memory.recall("What's my shoe size?", floor=FLOOR)] == [key]
+    assert [hit.record.key for hit in memory.recall("What's my shoe size?", floor=FLOOR)] == [key]
 
 
 @pytest.mark.parametrize("fusion", ["conversational", "rrf", "weighted", "hybrid"])
@@ -158,13 +158,13 @@ def test_without_an_embedder_the_default_ranking_alone_looks_for_keys(fusion: st
 
     hits = memory.recall("Where do I live?")
 
-    assert [hit.memory.key for hit in hits] == ["location"] * (fusion == "conversational")
+    assert [hit.record.key for hit in hits] == ["location"] * (fusion == "conversational")
 
 
 def test_what_is_no_longer_told_is_not_found_by_its_key() -> None:
     memory = recalling([("location", "Lisbon"), ("diet", "vegan")])
     memory.remember("Porto", key="location")
-    assert [hit.memory.content for hit in memory.recall("Where do I live?", floor=FLOOR)] == [
+    assert [hit.record.content for hit in memory.recall("Where do I live?", floor=FLOOR)] == [
         "Porto"
     ]
 
@@ -177,16 +177,16 @@ def test_the_key_of_a_nearer_scope_answers() -> None:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
-    strata = Strata(core)
+    strata = Store(core)
     strata.manager(user="ana").remember("Lisbon", key="location")
     task = strata.manager(user="ana", task="trip")
     task.remember("Porto", key="location")
 
-    assert [hit.memory.content for hit in task.recall("Where do I live?")] == ["Porto"]
+    assert [hit.record.content for hit in task.recall("Where do I live?")] == ["Porto"]
 
 
 def test_what_an_organisation_holds_answers_how_to_reply_and_nothing_about_who_asks() -> None:
-    strata = Strata(
+    strata = Store(
         assemble(
             ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
         )
@@ -197,12 +197,12 @@ def test_what_an_organisation_holds_answers_how_to_reply_and_nothing_about_who_a
     ana.remember("formal", key="tone", scope="org")
 
     assert not ana.recall("Where do I live?", floor=FLOOR)
-    assert [hit.memory.content for hit in ana.recall("What tone should you use?", floor=FLOOR)] == [
+    assert [hit.record.content for hit in ana.recall("What tone should you use?", floor=FLOOR)] == [
         "formal"
     ]
 
     ana.remember("Lisbon", key="home_location")
-    assert [hit.memory.content for hit in ana.recall("Where do I live?", floor=FLOOR)] == ["Lisbon"]
+    assert [hit.record.content for hit in ana.recall("Where do I live?", floor=FLOOR)] == ["Lisbon"]
 
 
 def test_a_digest_tells_the_user_what_they_told() -> None:

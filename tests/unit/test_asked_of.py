@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.sync import Memory, Store
 from simonides.retrieval.ranking.evidence import Weights
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
@@ -28,11 +28,11 @@ PROFILE = {
 
 
 @pytest.fixture
-def memory() -> MemoryManager:
+def memory() -> Memory:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
-    memory = Strata(core).manager(user="ana")
+    memory = Store(core).manager(user="ana")
     memory.remember_many([simonides.Draft(value, key=key) for key, value in PROFILE.items()])
     return memory
 
@@ -106,21 +106,21 @@ def test_any_words_are_read(words: list[str]) -> None:
     ],
 )
 def test_what_the_user_said_of_themselves_does_not_answer_it(
-    memory: MemoryManager, question: str
+    memory: Memory, question: str
 ) -> None:
     assert not memory.recall(question, floor=FLOOR)
     assert not memory.digest(question).receipt.returned
 
 
-def test_what_was_said_of_whom_it_is_asked_of_is_the_first_hit(memory: MemoryManager) -> None:
+def test_what_was_said_of_whom_it_is_asked_of_is_the_first_hit(memory: Memory) -> None:
     memory.remember("My cousin Rui has shoe size 45")
 
     hits = memory.recall("What is my cousin's shoe size?")
 
-    assert hits[0].memory.content == "My cousin Rui has shoe size 45"
-    assert memory.recall("What is my shoe size?")[0].memory.content == "42"
+    assert hits[0].record.content == "My cousin Rui has shoe size 45"
+    assert memory.recall("What is my shoe size?")[0].record.content == "42"
     own = next(
-        hit for hit in memory.recall("my brother's shoe size?") if hit.memory.content == "42"
+        hit for hit in memory.recall("my brother's shoe size?") if hit.record.content == "42"
     )
     assert own.why["asked"] == -Weights().asked
 
@@ -128,15 +128,15 @@ def test_what_was_said_of_whom_it_is_asked_of_is_the_first_hit(memory: MemoryMan
 @pytest.mark.parametrize(
     "told", ["My cousin Rui lives in Porto", "Rui is my cousin", "Rui, our neighbour, is late"]
 )
-def test_who_is_known_by_name_is_somebody_else(memory: MemoryManager, told: str) -> None:
-    assert memory.recall("What is Rui's shoe size?", floor=FLOOR)[0].memory.key == "shoe_size"
+def test_who_is_known_by_name_is_somebody_else(memory: Memory, told: str) -> None:
+    assert memory.recall("What is Rui's shoe size?", floor=FLOOR)[0].record.key == "shoe_size"
 
     memory.remember(told)
 
     hits = memory.recall("What is Rui’s shoe size?", floor=FLOOR)
-    assert "shoe_size" not in [hit.memory.key for hit in hits]
-    assert memory.recall("What is Ana's shoe size?", floor=FLOOR)[0].memory.key == "shoe_size"
-    assert memory.recall("Shoe size?", floor=FLOOR)[0].memory.key == "shoe_size"
+    assert "shoe_size" not in [hit.record.key for hit in hits]
+    assert memory.recall("What is Ana's shoe size?", floor=FLOOR)[0].record.key == "shoe_size"
+    assert memory.recall("Shoe size?", floor=FLOOR)[0].record.key == "shoe_size"
 
 
 @pytest.mark.parametrize("question", ["Rui's", "What's", "When is Rui's wedding?", "'s", "Rui’s s"])
@@ -144,9 +144,9 @@ def test_a_name_that_asks_for_nothing_is_read(question: str) -> None:
     assert read_question(question).of_others == NO_OTHERS
 
 
-def test_what_names_somebody_under_a_key_may_be_about_them(memory: MemoryManager) -> None:
+def test_what_names_somebody_under_a_key_may_be_about_them(memory: Memory) -> None:
     memory.remember("green; my wife's is blue", key="favorite_color")
 
     hits = memory.recall("What is my wife's favorite color?", floor=FLOOR)
 
-    assert [hit.memory.key for hit in hits] == ["favorite_color"]
+    assert [hit.record.key for hit in hits] == ["favorite_color"]

@@ -8,7 +8,7 @@ import pytest
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.sync import Memory, Store
 from simonides.retrieval.query.pool import Floats, Pool
 from simonides.retrieval.ranking import calibration
 from simonides.retrieval.ranking.calibration import (
@@ -32,11 +32,11 @@ FACTS = (
 )
 
 
-def recalling(drafts: Sequence[simonides.Draft]) -> MemoryManager:
+def recalling(drafts: Sequence[simonides.Draft]) -> Memory:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
-    memory = Strata(core).manager(user="ana")
+    memory = Store(core).manager(user="ana")
     memory.remember_many(drafts)
     return memory
 
@@ -56,8 +56,8 @@ def turns(said: Sequence[str], *, apart: bool = False) -> list[simonides.Draft]:
     ]
 
 
-def relevance(memory: MemoryManager, question: str, text: str) -> float:
-    hits = {hit.memory.content: hit for hit in memory.recall(question, limit=50)}
+def relevance(memory: Memory, question: str, text: str) -> float:
+    hits = {hit.record.content: hit for hit in memory.recall(question, limit=50)}
     return hits[text].why["relevance"]
 
 
@@ -72,7 +72,7 @@ def relevance(memory: MemoryManager, question: str, text: str) -> float:
 def test_a_handful_of_facts_answers_above_the_default_floor(question: str, place: int) -> None:
     memory = recalling([simonides.Draft(text, tags=tags) for text, tags in FACTS])
 
-    found = [hit.memory.content for hit in memory.recall(question, floor=FLOOR)]
+    found = [hit.record.content for hit in memory.recall(question, floor=FLOOR)]
 
     assert found[:1] == [FACTS[place][0]]
 

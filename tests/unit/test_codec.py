@@ -14,7 +14,7 @@ from simonides.domain.errors import StoreCorrupt
 from simonides.domain.memory import (
     Importance,
     Kind,
-    Memory,
+    Record,
     Origin,
     Status,
     Triple,
@@ -25,7 +25,7 @@ from simonides.domain.value import from_us, to_us
 from simonides.domain.writing.change import StoredRow
 
 NOW = datetime(2026, 1, 1, 12, 30, 15, 123456, tzinfo=UTC)
-FULL = Memory(
+FULL = Record(
     id="id-2",
     root="id-1",
     version=2,
@@ -68,7 +68,7 @@ FULL = Memory(
 )
 
 
-def row_of(memory: Memory) -> StoredRow:
+def row_of(memory: Record) -> StoredRow:
     return StoredRow(
         memory.id,
         1,
@@ -86,7 +86,7 @@ def test_every_field_survives() -> None:
     assert read == FULL
     # Reads of the journal are folded in elsewhere; everything else must have been set here.
     defaulted = {"last_accessed_at", "access_count", "reads_30d"}
-    for field in fields(Memory):
+    for field in fields(Record):
         changed = getattr(FULL, field.name) != field.default
         assert changed or field.name in defaulted, f"the sample does not exercise {field.name}"
 
@@ -142,7 +142,7 @@ def test_a_damaged_state_is_reported_with_its_id(state: bytes) -> None:
 
 
 @pytest.mark.parametrize("memory", [FULL, replace(FULL, tags=(), superseded_by=None)])
-def test_a_state_that_was_changed_or_lost_its_check_sum_is_refused(memory: Memory) -> None:
+def test_a_state_that_was_changed_or_lost_its_check_sum_is_refused(memory: Record) -> None:
     state = codec.encode_state(memory)
 
     for damaged in (b"\xff" + state[1:], state[: -codec.CHECK_BYTES]):

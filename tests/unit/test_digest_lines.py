@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simonides import Importance, Kind, Memory, Scope, Sensitivity, Source, Status, Triple
+from simonides import Importance, Kind, Record, Scope, Sensitivity, Source, Status, Triple
 from simonides.domain.memory import PASSAGE_CATEGORY
 from simonides.domain.policy.budgets import (
     MIN_CHARS,
@@ -56,8 +56,8 @@ SKELETON = re.compile(
 )
 
 
-def memory(**fields: Any) -> Memory:
-    base = Memory(
+def memory(**fields: Any) -> Record:
+    base = Record(
         id="m", root="m", version=1, scope=Scope.of_user("acme", "ana"), kind=Kind.SEMANTIC,
         category="fact", content="x", content_hash=content_hash(str(fields.get("content", "x"))),
         source=Source.USER_STATED, trust=Source.USER_STATED.trust, created_at=NOW,
@@ -66,12 +66,12 @@ def memory(**fields: Any) -> Memory:
     return replace(base, **fields)
 
 
-def composed(*memories: Memory, rules: DigestRules = NO_LIMIT, now: datetime = NOW) -> Composed:
+def composed(*memories: Record, rules: DigestRules = NO_LIMIT, now: datetime = NOW) -> Composed:
     hits = [Hit(one, 1.0, {"relevance": 1.0}) for one in memories]
     return compose(hits, rules, now, estimate_tokens)
 
 
-def passage(text: str, **told: Any) -> Memory:
+def passage(text: str, **told: Any) -> Record:
     """A passage of a document, as reads show it."""
     return memory(
         content=text,
@@ -185,7 +185,7 @@ SHAPES = st.builds(
 
 @given(st.lists(SHAPES, max_size=10), RULES)
 def test_no_budget_is_ever_exceeded_and_every_cut_is_marked(
-    memories: list[Memory], rules: DigestRules
+    memories: list[Record], rules: DigestRules
 ) -> None:
     made = composed(*memories, rules=rules)
 
@@ -200,13 +200,13 @@ def test_no_budget_is_ever_exceeded_and_every_cut_is_marked(
         assert budget.tokens is None or estimate_tokens(block) <= budget.tokens
     for item in made.items:
         assert item.truncated is (f'{CUT}" (' in item.line)
-        assert item.memory.sensitivity is not Sensitivity.SENSITIVE
+        assert item.record.sensitivity is not Sensitivity.SENSITIVE
     assert len(made.chosen) + len(made.dropped) == len(memories)
 
 
 @given(st.lists(SHAPES, max_size=10), RULES)
 def test_what_was_chosen_gives_the_same_text_again(
-    memories: list[Memory], rules: DigestRules
+    memories: list[Record], rules: DigestRules
 ) -> None:
     made = composed(*memories, rules=rules)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import simonides
 import simonides.engine.recall.reader as reading
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.sync import Memory, Store
 from simonides.domain.reading.recall import Hit
 from simonides.retrieval.query.pool import Pool
 from simonides.retrieval.ranking.calibration import relevance
@@ -55,11 +55,11 @@ TALK = (
 )
 
 
-def recalling(drafts: Sequence[simonides.Draft]) -> MemoryManager:
+def recalling(drafts: Sequence[simonides.Draft]) -> Memory:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
-    memory = Strata(core).manager(user="ana")
+    memory = Store(core).manager(user="ana")
     memory.remember_many(drafts)
     return memory
 
@@ -79,12 +79,12 @@ def turns(said: Sequence[tuple[str, str]] = TALK, session: str = "s") -> list[si
     ]
 
 
-def best(memory: MemoryManager, question: str, limit: int = 12) -> tuple[Hit, ...]:
+def best(memory: Memory, question: str, limit: int = 12) -> tuple[Hit, ...]:
     return tuple(memory.recall(question, limit=limit))
 
 
 def by_text(hits: Sequence[Hit]) -> dict[str, Hit]:
-    return {hit.memory.content: hit for hit in hits}
+    return {hit.record.content: hit for hit in hits}
 
 
 def test_a_turn_after_a_question_that_matches_is_an_answer() -> None:
@@ -109,7 +109,7 @@ def test_what_is_so_of_all_rows_makes_none_of_them_relevant() -> None:
 
     hits = memory.recall("seat", floor=0.75)
 
-    assert [hit.memory.content for hit in hits] == ["I prefer aisle seats"]
+    assert [hit.record.content for hit in hits] == ["I prefer aisle seats"]
     assert "own_words" not in hits[0].why
 
 
@@ -170,7 +170,7 @@ def test_of_two_versions_the_newer_comes_first_where_the_question_asks_how_it_st
     now = best(memory, "What is my budget for the sneakers?", 2)
     then = best(memory, "What was my budget for the sneakers?", 2)
 
-    assert now[0].memory.content == said[10][1]
+    assert now[0].record.content == said[10][1]
     assert "newest" in now[0].why
     assert "newest" not in then[0].why
 
@@ -181,7 +181,7 @@ def test_weights_name_every_piece_of_evidence() -> None:
     assert weighed(found, Weights()).keys() == found.keys()
 
 
-def _watched(memory: MemoryManager, question: str) -> tuple[Pool, Signals]:
+def _watched(memory: Memory, question: str) -> tuple[Pool, Signals]:
     seen: list[Any] = []
     plain = reading.rank
 

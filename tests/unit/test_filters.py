@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides import Importance, InvalidInput, Kind, Memory, Origin, Scope, Status
+from simonides import Importance, InvalidInput, Kind, Record, Origin, Scope, Status
 from simonides.domain.ageing import seen_at
 from simonides.domain.codecs.memory import encode_body, encode_state
 from simonides.domain.reading.filters import (
@@ -46,8 +46,8 @@ def parsed(raw: object) -> Filter:
     return filter
 
 
-def memory(**fields: Any) -> Memory:
-    base = Memory(
+def memory(**fields: Any) -> Record:
+    base = Record(
         id="m", root="m", version=1, scope=HOME, kind=Kind.SEMANTIC, category="fact",
         content="x", content_hash="0" * 64, source=Source.USER_STATED,
         trust=Source.USER_STATED.trust, created_at=START, updated_at=START, known_from=START,
@@ -89,7 +89,7 @@ MEMORIES = st.builds(
 )
 
 
-def segment_of(memories: list[Memory]) -> Segment:
+def segment_of(memories: list[Record]) -> Segment:
     indexed = Indexed((), b"", 0.0, "", "")
     rows = [
         StoredRow(m.id, 1, encode_body(m), encode_state(m), pack(m, indexed, ()), 0, None)
@@ -144,7 +144,7 @@ FILTERS = st.recursive(
 
 @given(st.lists(MEMORIES, min_size=1, max_size=6), FILTERS, st.sampled_from([*TIMES, *LATER]))
 def test_columns_and_memories_give_the_same_answer(
-    memories: list[Memory], raw: Any, now: datetime
+    memories: list[Record], raw: Any, now: datetime
 ) -> None:
     filter = parsed(raw)
     segment = segment_of(memories)
@@ -165,7 +165,7 @@ def test_a_filter_that_was_written_down_is_read_back_equal(raw: Any) -> None:
 
 
 @given(MEMORIES, FILTERS)
-def test_not_turns_every_answer_round(memory: Memory, raw: Any) -> None:
+def test_not_turns_every_answer_round(memory: Record, raw: Any) -> None:
     assert holds(parsed({"$not": raw}), memory) is not holds(parsed(raw), memory)
 
 

@@ -21,7 +21,7 @@ from simonides.domain.writing.decision import (
     Candidate,
     Commit,
     Proposer,
-    Refused,
+    Rejected,
 )
 from simonides.policy.guards import approve, may_write
 from simonides.policy.policy import DEFAULT_POLICY
@@ -50,7 +50,7 @@ def decide(
     principal: Principal = ANA,
     grants: tuple[Grant, ...] = (),
     tombstoned: bool = False,
-) -> Approved | Refused:
+) -> Approved | Rejected:
     return approve(
         Commit(proposal, ("because",)),
         policy=DEFAULT_POLICY,
@@ -62,7 +62,7 @@ def decide(
 
 def reasons(proposal: Candidate, **context: Any) -> tuple[str, ...]:
     decided = decide(proposal, **context)
-    return decided.reasons if isinstance(decided, Refused) else ()
+    return decided.reasons if isinstance(decided, Rejected) else ()
 
 
 def test_an_approval_carries_the_candidate_its_life_and_the_judge_s_reasons() -> None:

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from simonides import Draft, Scope, StoreUnavailable
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.engine.recall.read_journal import FLUSH_S
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
@@ -28,7 +28,7 @@ class Readers(RuleBasedStateMachine):
             ":memory:", inline=True, settings=Settings(embedder="none"), clock=self.clock,
             alarm=self.clock, ids=CountingIds(),
         )  # fmt: skip
-        self.strata, self.store = Strata(core), core.runtime.store
+        self.strata, self.store = Store(core), core.runtime.store
         self.fails = False
         self.read = {user: dict[str, int]() for user in USERS}
         self.shown = {user: list[str]() for user in USERS}
@@ -51,12 +51,12 @@ class Readers(RuleBasedStateMachine):
     @rule(user=st.sampled_from(USERS), limit=st.integers(1, 3))
     def recall(self, user: str, limit: int) -> None:
         found = self.managers[user].recall("harbour", limit=limit)
-        self.count(user, [hit.memory.id for hit in found])
+        self.count(user, [hit.record.id for hit in found])
 
     @rule(user=st.sampled_from(USERS))
     def digest(self, user: str) -> None:
         found = self.managers[user].digest("harbour", floor=0)
-        self.count(user, [item.memory.id for item in found.items])
+        self.count(user, [item.record.id for item in found.items])
         assert found.receipt.page is not None
         self.shown[user].append(found.receipt.page.sha256)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from simonides.domain.memory import (
     Kind,
-    Memory,
+    Record,
     Status,
     Triple,
 )
@@ -37,7 +37,7 @@ SOURCES = st.sampled_from(
 TIMES = st.integers(0, 5).map(lambda hours: START + timedelta(hours=hours))
 
 
-def memory(id: str = "m1", content: str = "tea", **fields: object) -> Memory:
+def memory(id: str = "m1", content: str = "tea", **fields: object) -> Record:
     made: dict[str, object] = {
         "id": id,
         "root": id,
@@ -53,11 +53,11 @@ def memory(id: str = "m1", content: str = "tea", **fields: object) -> Memory:
         "updated_at": START,
         "known_from": START,
     }
-    return Memory.of(**(made | fields))
+    return Record.of(**(made | fields))
 
 
 @st.composite
-def states(draw: st.DrawFn) -> Memory:
+def states(draw: st.DrawFn) -> Record:
     """One memory in any state that two stores may have it in."""
     source = draw(SOURCES)
     return memory(
@@ -75,12 +75,12 @@ def states(draw: st.DrawFn) -> Memory:
 
 
 @given(states(), states())
-def test_both_sides_agree_on_the_state_of_a_memory(one: Memory, other: Memory) -> None:
+def test_both_sides_agree_on_the_state_of_a_memory(one: Record, other: Record) -> None:
     assert is_same_state(joined(one, other), joined(other, one))
 
 
 @given(states(), states())
-def test_what_is_agreed_on_is_not_changed_by_asking_again(one: Memory, other: Memory) -> None:
+def test_what_is_agreed_on_is_not_changed_by_asking_again(one: Record, other: Record) -> None:
     agreed = joined(one, other)
 
     assert joined(agreed, other) == agreed
@@ -89,12 +89,12 @@ def test_what_is_agreed_on_is_not_changed_by_asking_again(one: Memory, other: Me
 
 
 @given(states(), states(), states())
-def test_it_does_not_matter_who_meets_first(a: Memory, b: Memory, c: Memory) -> None:
+def test_it_does_not_matter_who_meets_first(a: Record, b: Record, c: Record) -> None:
     assert is_same_state(joined(joined(a, b), c), joined(a, joined(b, c)))
 
 
 @given(states(), states())
-def test_what_only_one_side_has_changed_is_that_sides(one: Memory, other: Memory) -> None:
+def test_what_only_one_side_has_changed_is_that_sides(one: Record, other: Record) -> None:
     agreed = joined(one, other, changed_here=False, changed_there=True)
 
     assert agreed.status is other.status
@@ -103,10 +103,10 @@ def test_what_only_one_side_has_changed_is_that_sides(one: Memory, other: Memory
 
 
 @st.composite
-def rivals(draw: st.DrawFn) -> tuple[Memory, ...]:
+def rivals(draw: st.DrawFn) -> tuple[Record, ...]:
     """Memories of one key from several stores, some of which replaced others."""
     count = draw(st.integers(2, 5))
-    made: list[Memory] = []
+    made: list[Record] = []
     for n in range(count):
         source = draw(SOURCES)
         before = draw(st.none() | st.sampled_from(made)) if made else None
@@ -126,11 +126,11 @@ def rivals(draw: st.DrawFn) -> tuple[Memory, ...]:
     return tuple(made)
 
 
-def lineage(memories: tuple[Memory, ...]) -> Lineage:
+def lineage(memories: tuple[Record, ...]) -> Lineage:
     return Lineage({each.id: each.supersedes for each in memories})
 
 
-def after(memories: tuple[Memory, ...], order: tuple[Memory, ...]) -> dict[str, Memory]:
+def after(memories: tuple[Record, ...], order: tuple[Record, ...]) -> dict[str, Record]:
     """Return how memories stand after they were settled, told in some order."""
     stand = {each.id: each for each in memories}
     for contest in settled(order, lineage(memories)):
@@ -139,7 +139,7 @@ def after(memories: tuple[Memory, ...], order: tuple[Memory, ...]) -> dict[str, 
 
 
 @given(rivals())
-def test_one_stands_whatever_the_order_in_which_they_are_told(memories: tuple[Memory, ...]) -> None:
+def test_one_stands_whatever_the_order_in_which_they_are_told(memories: tuple[Record, ...]) -> None:
     first, *others = (after(memories, order) for order in permutations(memories))
 
     assert sum(each.status.is_live for each in first.values()) == 1
@@ -147,7 +147,7 @@ def test_one_stands_whatever_the_order_in_which_they_are_told(memories: tuple[Me
 
 
 @given(rivals())
-def test_who_lost_stays_lost_and_is_kept(memories: tuple[Memory, ...]) -> None:
+def test_who_lost_stays_lost_and_is_kept(memories: tuple[Record, ...]) -> None:
     once = after(memories, memories)
 
     assert after(tuple(once.values()), tuple(once.values())) == once
@@ -155,7 +155,7 @@ def test_who_lost_stays_lost_and_is_kept(memories: tuple[Memory, ...]) -> None:
 
 
 @given(rivals())
-def test_who_wrote_in_knowledge_of_another_goes_before_it(memories: tuple[Memory, ...]) -> None:
+def test_who_wrote_in_knowledge_of_another_goes_before_it(memories: tuple[Record, ...]) -> None:
     stand = after(memories, memories)
     (winner,) = (each for each in stand.values() if each.status.is_live)
 
@@ -163,7 +163,7 @@ def test_who_wrote_in_knowledge_of_another_goes_before_it(memories: tuple[Memory
 
 
 @given(st.lists(rivals().map(lambda found: replace(found[0], supersedes=None)), min_size=2))
-def test_of_those_unaware_of_each_other_the_strongest_stands(found: list[Memory]) -> None:
+def test_of_those_unaware_of_each_other_the_strongest_stands(found: list[Record]) -> None:
     memories = tuple(
         replace(each, id=f"m{n}", root=f"m{n}", status=Status.ACTIVE)
         for n, each in enumerate(found)

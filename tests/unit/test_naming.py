@@ -6,7 +6,7 @@ import pytest
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.sync import Memory, Store
 from simonides.domain.reading.recall import Hit
 from simonides.retrieval.ranking.evidence import Weights
 from simonides.settings import Settings
@@ -28,11 +28,11 @@ OTHERS = (
 )
 
 
-def recalling(drafts: Sequence[simonides.Draft | str]) -> MemoryManager:
+def recalling(drafts: Sequence[simonides.Draft | str]) -> Memory:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
-    memory = Strata(core).manager(user="ana")
+    memory = Store(core).manager(user="ana")
     memory.remember_many(
         [d if isinstance(d, simonides.Draft) else simonides.Draft(d) for d in drafts]
     )
@@ -40,7 +40,7 @@ def recalling(drafts: Sequence[simonides.Draft | str]) -> MemoryManager:
 
 
 def by_text(hits: Sequence[Hit]) -> dict[str, Hit]:
-    return {hit.memory.content: hit for hit in hits}
+    return {hit.record.content: hit for hit in hits}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_an_alias_counts_as_the_word_and_evidence_still_adds_up() -> None:
 
     assert "aliases" not in spelt.why
     assert meant.why["aliases"] + meant.why["bm25"] == pytest.approx(spelt.why["bm25"])
-    assert "kubernet" in memory.explain(meant.memory.id, "full kubernetes nodes").matched_terms
+    assert "kubernet" in memory.explain(meant.record.id, "full kubernetes nodes").matched_terms
 
 
 def test_a_stated_alias_joins_two_names_for_all_memories() -> None:
@@ -88,10 +88,10 @@ def test_an_alias_that_was_forgotten_joins_nothing() -> None:
     (outcome,) = memory.remember_many(
         [simonides.Draft("The staging cluster, aka bluebird, is new")]
     )
-    assert outcome.memory is not None
+    assert outcome.record is not None
     memory.recall("restart bluebird")
 
-    memory.forget(outcome.memory.id)
+    memory.forget(outcome.record.id)
 
     assert all("aliases" not in hit.why for hit in memory.recall("restart bluebird", limit=12))
 
@@ -112,7 +112,7 @@ def test_the_order_of_writing_changes_nothing() -> None:
     questions = ("k8s nodes in NYC", "is bluebird full?")
 
     found = [
-        {hit.memory.content: hit.why for hit in recalling(order).recall(question, limit=20)}
+        {hit.record.content: hit.why for hit in recalling(order).recall(question, limit=20)}
         for question in questions
         for order in (texts, texts[::-1])
     ]
@@ -128,7 +128,7 @@ def test_what_the_question_calls_by_its_tag_goes_before_what_mentions_it_more_of
     )
     hits = recalling([login, cache, *OTHERS]).recall("what's Redis doing?")
 
-    assert hits[0].memory.content == cache.content
+    assert hits[0].record.content == cache.content
     assert 0 < hits[0].why["named"] <= Weights().named
     assert by_text(hits)[login.content].why["named"] == 0
 
@@ -181,7 +181,7 @@ def test_two_things_of_one_name_are_no_step_from_each_other() -> None:
     pianist = simonides.Draft("Redis plays the piano in the novel", tags=("Redis",))
     hits = recalling([cache, pianist, *OTHERS]).recall("what does Redis cache in the backend?")
 
-    assert hits[0].memory.content == cache.content
+    assert hits[0].record.content == cache.content
     assert all("linked" not in hit.why for hit in hits)
 
 

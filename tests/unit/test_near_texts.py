@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from simonides.domain.codecs.memory import encode_body, encode_state
 from simonides.domain.memory import (
     Kind,
-    Memory,
+    Record,
     Origin,
     Place,
     Triple,
@@ -86,7 +86,7 @@ class SafetyRecordStore(RuleBasedStateMachine):
                 assert set(whole) <= set(mine)
 
 
-def _filed(memories: Sequence[Memory]) -> list[StoredRow]:
+def _filed(memories: Sequence[Record]) -> list[StoredRow]:
     make = Indexer(StaticEmbedder())
     return [
         StoredRow(m.id, 1, encode_body(m), encode_state(m), entry, to_us(m.known_from), None)

@@ -6,7 +6,7 @@ import pytest
 
 from simonides.domain.codecs.memory import encode_body, encode_state
 from simonides.domain.errors import StoreCorrupt
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.value import to_us
 from simonides.domain.writing.change import (
     Committed,
@@ -28,7 +28,7 @@ def head(revision: int, *, epoch: int = 0) -> Head:
     return START._replace(revision=revision, epoch=epoch)
 
 
-def row(memory: Memory, revision: int) -> StoredRow:
+def row(memory: Record, revision: int) -> StoredRow:
     state = encode_state(memory)
     since = to_us(memory.known_from)
     body = encode_body(memory)
@@ -45,7 +45,7 @@ def index() -> OwnerIndex:
 
 
 @pytest.fixture
-def memory() -> Memory:
+def memory() -> Record:
     return Samples().memory("alpha", key="letter")
 
 
@@ -60,7 +60,7 @@ def standing(index: OwnerIndex) -> set[str]:
 
 
 def test_late_news_of_an_earlier_revision_changes_nothing(
-    index: OwnerIndex, memory: Memory
+    index: OwnerIndex, memory: Record
 ) -> None:
     index.refresh(delta(1, row(memory, 1), complete=True))
     gone = replace(memory, status=Status.SUPERSEDED)
@@ -73,7 +73,7 @@ def test_late_news_of_an_earlier_revision_changes_nothing(
 
 
 def test_a_late_complete_reading_does_not_bring_back_what_was_removed(
-    index: OwnerIndex, memory: Memory
+    index: OwnerIndex, memory: Record
 ) -> None:
     index.refresh(delta(1, row(memory, 1), complete=True))
 
@@ -84,7 +84,7 @@ def test_a_late_complete_reading_does_not_bring_back_what_was_removed(
     assert standing(index) == set()
 
 
-def test_another_incarnation_is_always_news(index: OwnerIndex, memory: Memory) -> None:
+def test_another_incarnation_is_always_news(index: OwnerIndex, memory: Record) -> None:
     index.refresh(delta(9, row(memory, 9), complete=True))
     reborn = Head(b"j" * 16, 0, 1, 1, 1)
 
@@ -95,7 +95,7 @@ def test_another_incarnation_is_always_news(index: OwnerIndex, memory: Memory) -
 
 
 def test_changes_of_what_the_index_does_not_hold_are_left_alone(
-    index: OwnerIndex, memory: Memory
+    index: OwnerIndex, memory: Record
 ) -> None:
     index.refresh(delta(5, row(memory, 5)))
     assert (index.head, standing(index)) == (None, set())
@@ -107,7 +107,7 @@ def test_changes_of_what_the_index_does_not_hold_are_left_alone(
 
 
 def test_an_own_commit_is_followed_only_from_the_revision_before(
-    index: OwnerIndex, memory: Memory
+    index: OwnerIndex, memory: Record
 ) -> None:
     index.refresh(delta(1, row(memory, 1), complete=True))
     other = replace(memory, id=memory.id[:-1] + "f", root="r", key="other")
@@ -138,9 +138,9 @@ def test_a_long_tail_and_a_fresh_load_show_the_same_rows(index: OwnerIndex) -> N
     assert index.nbytes > 0
 
 
-def test_entries_of_another_recipe_are_made_anew(memory: Memory) -> None:
+def test_entries_of_another_recipe_are_made_anew(memory: Record) -> None:
     other = OwnerIndex(recipe=12345, dimensions=0, remake=lambda ms: made.extend(ms) or [entry])
-    made: list[Memory] = []
+    made: list[Record] = []
     entry = INDEXER.readable([memory])[0]
 
     other.refresh(delta(1, row(memory, 1), complete=True))
@@ -149,7 +149,7 @@ def test_entries_of_another_recipe_are_made_anew(memory: Memory) -> None:
     assert [*other.stale] == [memory.id]
 
 
-def test_what_was_made_anew_in_the_store_is_stale_no_more(memory: Memory) -> None:
+def test_what_was_made_anew_in_the_store_is_stale_no_more(memory: Record) -> None:
     recipe = 12345
     now = recipe.to_bytes(8, "little") + INDEXER.readable([memory])[0][8:]
     bare = (54321).to_bytes(8, "little") + now[8:]
@@ -172,7 +172,7 @@ def test_where_terms_stand_is_the_same_however_much_was_looked_up_before(
     index: OwnerIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = ("green tea in Lisbon", "green harbour", "tea after the harbour")
-    memories = list(map(Samples().memory, texts))
+    memories = list(map(Samples().record, texts))
     rows = [row(memory, n) for n, memory in enumerate(memories, start=1)]
     index.refresh(delta(3, *rows, complete=True))
     (segment,) = index.freeze().segments
@@ -195,7 +195,7 @@ def test_terms_whose_ids_end_alike_are_told_apart(index: OwnerIndex) -> None:
         if other != term:
             break
     texts = (f"{term} and {other}", other, f"{term} {term}", "neither")
-    rows = [row(memory, n) for n, memory in enumerate(map(Samples().memory, texts), start=1)]
+    rows = [row(memory, n) for n, memory in enumerate(map(Samples().record, texts), start=1)]
     index.refresh(delta(4, *rows, complete=True))
     (segment,) = index.freeze().segments
 
@@ -208,7 +208,7 @@ def test_terms_whose_ids_end_alike_are_told_apart(index: OwnerIndex) -> None:
     assert segment.postings((term_id(term), term_id(other)))[2] == [0, 1]
 
 
-def test_what_the_store_has_not_looked_at_is_looked_at(index: OwnerIndex, memory: Memory) -> None:
+def test_what_the_store_has_not_looked_at_is_looked_at(index: OwnerIndex, memory: Record) -> None:
     sound = row(memory, 1)
     read = delta(1, sound._replace(entry=sound.entry[:-1] + b"?"), complete=True)
 

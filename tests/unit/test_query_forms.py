@@ -8,7 +8,7 @@ import pytest
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.sync import Memory, Store
 from simonides.domain.reading.recall import Hit
 from simonides.retrieval.ranking.evidence import MESSAGE
 from simonides.settings import Settings
@@ -18,11 +18,11 @@ DAY = datetime(2024, 3, 1, 9, tzinfo=UTC)
 CHATTER = tuple(f"That sounds great, I am so happy for you, day {number}!" for number in range(12))
 
 
-def recalling(drafts: Sequence[simonides.Draft]) -> MemoryManager:
+def recalling(drafts: Sequence[simonides.Draft]) -> Memory:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
-    memory = Strata(core).manager(user="ana")
+    memory = Store(core).manager(user="ana")
     memory.remember_many(drafts)
     return memory
 
@@ -42,8 +42,8 @@ def session(name: str, said: Sequence[str], day: int = 0) -> list[simonides.Draf
     ]
 
 
-def found(memory: MemoryManager, query: str) -> dict[str, Hit]:
-    return {hit.memory.content: hit for hit in memory.recall(query, limit=50)}
+def found(memory: Memory, query: str) -> dict[str, Hit]:
+    return {hit.record.content: hit for hit in memory.recall(query, limit=50)}
 
 
 def test_a_message_is_answered_from_the_session_that_its_words_are_spread_over() -> None:
@@ -122,11 +122,11 @@ def test_meaning_is_weighed_apart_from_what_all_memories_have_in_common() -> Non
 def test_how_long_ago_is_told_from_when_the_question_is_asked(question: str, day: int) -> None:
     clock = ManualClock(DAY + timedelta(days=30))
     core = assemble(":memory:", settings=Settings(), inline=True, clock=clock, ids=CountingIds())
-    memory = Strata(core).manager(user="ana")
+    memory = Store(core).manager(user="ana")
     for each in (1, 16, 29):
         memory.remember_many(session(f"s{each}", [f"I did paint picture {each}."], each))
 
     best = memory.recall(question, limit=1)[0]
 
-    assert best.memory.content == f"I did paint picture {day}."
+    assert best.record.content == f"I did paint picture {day}."
     assert best.why["date"] > 0

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import simonides
 from simonides.api.open.assemble import assemble
-from simonides.api.store import AsyncStrata
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.store import AsyncStore
+from simonides.api.sync import Memory, Store
 from simonides.domain.errors import InvalidInput
 from simonides.retrieval.index.cache import IndexCache
 from simonides.retrieval.index.entry import quantise
@@ -45,9 +45,9 @@ class World:
         self.clock = ManualClock()
         made = Settings(fusion=fusion, **settings)  # type: ignore[arg-type]
         core = assemble(":memory:", settings=made, inline=True, clock=self.clock, ids=CountingIds())
-        self.strata = Strata(core)
+        self.strata = Store(core)
 
-    def manager(self, texts: Sequence[str] = TEXTS, user: str = "ana") -> MemoryManager:
+    def manager(self, texts: Sequence[str] = TEXTS, user: str = "ana") -> Memory:
         manager = self.strata.manager(user=user)
         manager.remember_many([simonides.Draft(text) for text in texts])
         return manager
@@ -59,7 +59,7 @@ def test_every_mode_finds_the_right_memory_and_explains_its_score(mode: str) -> 
 
     hits = memory.recall("What is the cat called?", limit=3)
 
-    assert hits[0].memory.content == "Ana adopted a cat called Misha"
+    assert hits[0].record.content == "Ana adopted a cat called Misha"
     assert hits.receipt.fusion == mode
     for hit in hits:
         assert 0.0 <= hit.score <= 1.0
@@ -79,8 +79,8 @@ def test_a_hybrid_weight_of_zero_is_keyword_only_and_of_one_vector_only() -> Non
     by_keyword = World("hybrid", hybrid_weight=0.0).manager().recall("cat", limit=12)
     by_vector = World("hybrid", hybrid_weight=1.0).manager().recall("kitten", limit=1)
 
-    assert {h.memory.content for h in by_keyword if h.score > 0} == {t for t in TEXTS if "cat" in t}
-    assert "cat" in by_vector[0].memory.content
+    assert {h.record.content for h in by_keyword if h.score > 0} == {t for t in TEXTS if "cat" in t}
+    assert "cat" in by_vector[0].record.content
 
 
 def test_rrf_scores_follow_the_formula() -> None:
@@ -109,9 +109,9 @@ def test_equal_scores_go_to_the_newest_then_to_the_smaller_id() -> None:
     world.clock.advance(days=1)
     newest = memory.remember("a red apple", kind="episodic")
 
-    found = [hit.memory.id for hit in memory.recall("red apple")]
+    found = [hit.record.id for hit in memory.recall("red apple")]
 
-    ids = [o.memory.id for o in (newest, first, second) if o.memory]
+    ids = [o.record.id for o in (newest, first, second) if o.record]
     assert found == ids
 
 
@@ -119,7 +119,7 @@ def test_a_floor_cuts_what_is_irrelevant_and_spares_what_is_pinned() -> None:
     memory = World().manager()
     memory.remember("Never share the door code", pinned=True)
 
-    found = [hit.memory.content for hit in memory.recall("cat called Misha", floor=0.9, limit=50)]
+    found = [hit.record.content for hit in memory.recall("cat called Misha", floor=0.9, limit=50)]
 
     assert found == ["Ana adopted a cat called Misha", "Never share the door code"]
 
@@ -130,9 +130,9 @@ def test_an_empty_or_stop_word_query_returns_structured_candidates_only() -> Non
     memory.remember("email", key="update_channel", category="preference")
 
     for query in ("", "  ", "what is the", "?!"):
-        assert [h.memory.content for h in memory.recall(query)] == ["Never share the door code"]
+        assert [h.record.content for h in memory.recall(query)] == ["Never share the door code"]
     biased = memory.recall("", preference_bias=True)
-    assert {hit.memory.key for hit in biased} == {None, "update_channel"}
+    assert {hit.record.key for hit in biased} == {None, "update_channel"}
 
 
 def test_a_preference_key_can_enter_without_overlap_but_is_not_always_included() -> None:
@@ -142,9 +142,9 @@ def test_a_preference_key_can_enter_without_overlap_but_is_not_always_included()
     biased = memory.recall("zzz", preference_bias=True, limit=1)
     crowded = memory.recall("Ana adopted a cat called Misha", preference_bias=True, limit=1)
 
-    assert biased[0].memory.key == "update_channel"
+    assert biased[0].record.key == "update_channel"
     assert biased[0].why["preference_bias"] == 0.4
-    assert crowded[0].memory.key is None
+    assert crowded[0].record.key is None
 
 
 def test_confidence_is_a_named_component_that_lowers_a_doubtful_hit() -> None:
@@ -153,12 +153,12 @@ def test_confidence_is_a_named_component_that_lowers_a_doubtful_hit() -> None:
     sure = memory.remember("the vault is in Basel")
     unsure = memory.remember("the vault is in Bern", source="agent_inferred", confidence=0.5)
 
-    hits = {hit.memory.id: hit for hit in memory.recall("where is the vault?")}
+    hits = {hit.record.id: hit for hit in memory.recall("where is the vault?")}
 
-    assert sure.memory
-    assert unsure.memory
-    assert hits[sure.memory.id].why["confidence"] == 1.0
-    assert hits[unsure.memory.id].why["confidence"] == pytest.approx(0.9)
+    assert sure.record
+    assert unsure.record
+    assert hits[sure.record.id].why["confidence"] == 1.0
+    assert hits[unsure.record.id].why["confidence"] == pytest.approx(0.9)
 
 
 def test_soft_expiry_halves_a_score_and_hides_nothing() -> None:
@@ -187,7 +187,7 @@ def test_turns_around_a_matching_turn_rise() -> None:
 
     hits = memory.recall("Lisbon marathon", limit=12)
 
-    top = [hit.memory.origin.turn for hit in hits[:3]]
+    top = [hit.record.origin.turn for hit in hits[:3]]
     assert top[0] == 1
     assert set(top[1:]) == {0, 2}
     assert hits[1].why["neighbours"] > 0
@@ -208,7 +208,7 @@ def test_turns_around_a_matching_turn_rise() -> None:
 def test_every_script_is_searchable(text: str, query: str) -> None:
     memory = World().manager([*TEXTS, text])
 
-    assert memory.recall(query)[0].memory.content == text
+    assert memory.recall(query)[0].record.content == text
 
 
 def test_a_script_that_the_embedder_does_not_know_is_ranked_without_vectors() -> None:
@@ -238,14 +238,14 @@ class _BrokenEmbedder:
 def test_an_embedder_that_fails_degrades_recall_and_is_named() -> None:
     broken = _BrokenEmbedder()
     runtime = replace(World().strata.runtime, indexes=IndexCache(Indexer(broken)))  # type: ignore[arg-type]
-    memory = Strata(AsyncStrata(runtime)).manager(user="ana")
+    memory = Store(AsyncStore(runtime)).manager(user="ana")
     memory.remember("the cat is called Misha")
     broken.fails = True
 
     recall = memory.recall("cat")
 
     assert recall.degraded == ("vector",)
-    assert recall[0].memory.content == "the cat is called Misha"
+    assert recall[0].record.content == "the cat is called Misha"
 
 
 @given(st.lists(st.floats(-50, 50), min_size=10, max_size=60), st.randoms())
@@ -278,13 +278,13 @@ def test_explain_says_why_a_memory_is_not_recalled() -> None:
     memory.correct("color", "green")
     short = memory.remember("the code is 1234", ttl_days=1)
     world.clock.advance(days=2)
-    assert kept.memory
-    assert short.memory
+    assert kept.record
+    assert short.record
 
-    superseded = memory.explain(kept.memory.id, "color")
-    expired = memory.explain(short.memory.id, "code")
-    unmatched = memory.explain(memory.recall("绿茶 cat")[0].memory.id, "绿茶")
-    matched = memory.explain(memory.recall("cat called Misha")[0].memory.id, "cat Misha")
+    superseded = memory.explain(kept.record.id, "color")
+    expired = memory.explain(short.record.id, "code")
+    unmatched = memory.explain(memory.recall("绿茶 cat")[0].record.id, "绿茶")
+    matched = memory.explain(memory.recall("cat called Misha")[0].record.id, "cat Misha")
 
     assert superseded.excluded == ("status_superseded",)
     assert expired.excluded == ("expired",)
@@ -312,7 +312,7 @@ def test_a_store_that_does_not_answer_degrades_recall_to_what_is_warm() -> None:
     world = World()
     store = _Unreachable(world.strata.runtime.store)
     runtime = replace(world.strata.runtime, store=store)  # type: ignore[arg-type]
-    memory = Strata(AsyncStrata(runtime)).manager(user="ana")
+    memory = Store(AsyncStore(runtime)).manager(user="ana")
     memory.remember("the cat is called Misha")
     memory.recall("cat")
     store.is_cut = True
@@ -321,9 +321,9 @@ def test_a_store_that_does_not_answer_degrades_recall_to_what_is_warm() -> None:
 
     assert recall.degraded == ("store",)
     assert recall.receipt.degraded == ("store",)
-    assert recall[0].memory.content == "the cat is called Misha"
+    assert recall[0].record.content == "the cat is called Misha"
     with pytest.raises(simonides.StoreUnavailable):
-        Strata(AsyncStrata(runtime)).manager(user="nobody-warm").recall("cat")
+        Store(AsyncStore(runtime)).manager(user="nobody-warm").recall("cat")
 
 
 @pytest.mark.parametrize("rows", [3, EXACT_ROWS, EXACT_ROWS + 10_000])

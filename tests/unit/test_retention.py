@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from simonides.domain.ageing import Access, confidence_at, staleness
 from simonides.domain.codecs.memory import encode_body, encode_state
-from simonides.domain.memory import Importance, Memory, Status
+from simonides.domain.memory import Importance, Record, Status
 from simonides.domain.policy.quotas import Eviction, Uses
 from simonides.domain.trust import Trust
 from simonides.domain.value import from_us
@@ -43,12 +43,12 @@ def test_many_are_compared_as_each_alone(some: list[Uses], eviction: Eviction) -
     assert worth(columns, eviction).tolist() == [worth(one, eviction) for one in some]
 
 
-def row(memory: Memory, revision: int = 1) -> StoredRow:
+def row(memory: Record, revision: int = 1) -> StoredRow:
     entry = pack(memory, Indexed((), b"", 0.0, "a", ""), [])
     return StoredRow(memory.id, revision, encode_body(memory), encode_state(memory), entry, 1, None)
 
 
-def ordered(*memories: Memory, eviction: Eviction = Eviction.VALUE, most: int = 99) -> list[str]:
+def ordered(*memories: Record, eviction: Eviction = Eviction.VALUE, most: int = 99) -> list[str]:
     rows = [row(memory) for memory in memories]
     found = eviction_candidates(rows, NOW, lambda each: worth(each, eviction), most)
     return [memory.content for spare in found for memory in memories if memory.id == spare.id]
@@ -57,7 +57,7 @@ def ordered(*memories: Memory, eviction: Eviction = Eviction.VALUE, most: int = 
 def test_the_expired_go_first_and_the_kept_last() -> None:
     make = Samples()
 
-    def made(content: str, *, updated_days: int = 999, **fields: object) -> Memory:
+    def made(content: str, *, updated_days: int = 999, **fields: object) -> Record:
         at = from_us(updated_days * DAY_US)
         return make.memory(content, created_at=at, updated_at=at, **fields)
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides import Kind, Memory, Scope, Status
+from simonides import Kind, Record, Scope, Status
 from simonides.domain.ageing import Access
 from simonides.domain.codecs.memory import decode, encode_body, encode_state
 from simonides.domain.operations.gc import GcRules
@@ -26,7 +26,7 @@ RULES, NEVER_READ = GcRules(), Access(0, None, 0)
 @st.composite
 def rows(draw: st.DrawFn) -> StoredRow:
     version, source = draw(st.integers(1, 2)), draw(st.sampled_from(list(Source)))
-    memory = Memory(
+    memory = Record(
         id="m", root="m" if version == 1 else "r", version=version, kind=Kind.SEMANTIC,
         scope=Scope.of_user("acme", "ana"), content="x", content_hash="0" * 64, source=source,
         category=draw(st.sampled_from(["fact", "preference"])), trust=source.trust,
@@ -65,7 +65,7 @@ def test_an_entry_of_another_recipe_tells_nothing(row: StoredRow, now: datetime)
 
 def test_old_rows_go_at_the_very_end_of_their_time() -> None:
     row = StoredRow("m", 1, b"", b"", b"", to_us(START), None)
-    gone = Memory(
+    gone = Record(
         id="m", root="m", version=1, kind=Kind.SEMANTIC, scope=Scope.of_user("acme", "ana"),
         content="x", content_hash="0" * 64, source=Source.USER_STATED, category="fact",
         trust=Source.USER_STATED.trust, confidence=1.0, created_at=START, updated_at=START,

@@ -6,7 +6,7 @@ together.
 """
 
 from simonides.api.admin import AsyncAdmin
-from simonides.api.manager import AsyncMemoryManager
+from simonides.api.manager import AsyncMemory
 from simonides.api.session import AsyncSession
 from simonides.api.task import AsyncTask
 from simonides.engine.core.runtime import Runtime
@@ -14,7 +14,7 @@ from simonides.engine.prompting.triggers import AsyncTriggers, TriggerMode
 
 __all__ = [
     "AsyncAdmin",
-    "AsyncMemoryManager",
+    "AsyncMemory",
     "AsyncSession",
     "AsyncTask",
     "AsyncTriggers",

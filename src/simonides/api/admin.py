@@ -89,7 +89,7 @@ class AsyncAdmin(AsyncAdminCarrying, AsyncAdminHygiene, AsyncAdminRecords):
         progress: Callable[[GcReport], None] | None = None,
     ) -> GcReport:
         """Collect what has aged out, of all owners or some, under this administrator's name; see
-        :meth:`simonides.AsyncStrata.gc`.
+        :meth:`simonides.AsyncStore.gc`.
 
         Raises:
             InvalidScope: If a path is none.
@@ -102,7 +102,7 @@ class AsyncAdmin(AsyncAdminCarrying, AsyncAdminHygiene, AsyncAdminRecords):
     async def erase(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt:
         """Erase a user of an org in the user's place; the record names this administrator.
 
-        See :meth:`simonides.AsyncMemoryManager.erase`.
+        See :meth:`simonides.AsyncMemory.erase`.
 
         Raises:
             InvalidScope: If an id is malformed.

@@ -36,7 +36,7 @@ from simonides.engine.sessions.close_tasks import TaskEnd, TaskEnder
 
 class AsyncRecordingVerbs:
     """What is recorded about a principal's conversations; see
-    :class:`simonides.AsyncMemoryManager`, which has these verbs.
+    :class:`simonides.AsyncMemory`, which has these verbs.
     """
 
     _runtime: Runtime
@@ -198,7 +198,7 @@ def _owner(user: str | None, org: str) -> Scope | None:
 
 
 class AsyncChangingVerbs:
-    """What a manager decides and takes back; see :class:`simonides.AsyncMemoryManager`, which has
+    """What a manager decides and takes back; see :class:`simonides.AsyncMemory`, which has
     these verbs.
     """
 
@@ -289,7 +289,7 @@ class AsyncChangingVerbs:
 
 
 class AsyncConsentVerbs:
-    """What a person refuses and allows; see :class:`simonides.AsyncMemoryManager`, which has these
+    """What a person refuses and allows; see :class:`simonides.AsyncMemory`, which has these
     verbs.
     """
 
@@ -385,7 +385,7 @@ class AsyncConsentVerbs:
 
 
 class AsyncCycleVerbs:
-    """Looking through what is stored; see :class:`simonides.AsyncMemoryManager`, which has this
+    """Looking through what is stored; see :class:`simonides.AsyncMemory`, which has this
     verb.
     """
 
@@ -418,7 +418,7 @@ class AsyncCycleVerbs:
 
 
 class AsyncHoldingVerbs:
-    """What a manager decides about what waits; see :class:`simonides.AsyncMemoryManager`, which has
+    """What a manager decides about what waits; see :class:`simonides.AsyncMemory`, which has
     these verbs.
     """
 

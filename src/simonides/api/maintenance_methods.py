@@ -20,8 +20,8 @@ from simonides.domain.governance.scan import (
     Seen,
     StoreScan,
 )
-from simonides.domain.memory import Memory
-from simonides.domain.operations.dream import Dream
+from simonides.domain.memory import Record
+from simonides.domain.operations.dream import Consolidation
 from simonides.domain.operations.gc import GcReport
 from simonides.domain.policy.ceilings import (
     DayUsage,
@@ -33,8 +33,8 @@ from simonides.domain.scope import Principal, Scope
 from simonides.domain.trust import Source
 from simonides.domain.value import enum_member, from_us, to_us
 from simonides.domain.writing.finding import Finding
-from simonides.engine.consolidation.dream import Dreamer
-from simonides.engine.consolidation.undo_dream import DreamUndoer
+from simonides.engine.consolidation.dream import Consolidator
+from simonides.engine.consolidation.undo_dream import ConsolidationUndoer
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.maintenance.access_counts import preview_fold
 from simonides.engine.maintenance.gc import Collector
@@ -51,7 +51,7 @@ MAX_SCANNED_BYTES = 16 * 1024 * 1024
 
 
 class AsyncHygieneVerbs:
-    """What a principal can ask of hygiene; see :class:`simonides.AsyncMemoryManager`, which has
+    """What a principal can ask of hygiene; see :class:`simonides.AsyncMemory`, which has
     these verbs.
     """
 
@@ -124,7 +124,7 @@ class AsyncAdminHygiene:
         return StoreScan(looked_at, tuple(found))
 
 
-async def _stored(runtime: Runtime, owner: Scope) -> AsyncIterator[Memory]:
+async def _stored(runtime: Runtime, owner: Scope) -> AsyncIterator[Record]:
     after = ""
     while page := await runtime.store.rows(owner, after=after):
         for memory in decode_all(page):
@@ -132,7 +132,7 @@ async def _stored(runtime: Runtime, owner: Scope) -> AsyncIterator[Memory]:
         after = page[-1].id
 
 
-def _found(memory: Memory, policy: Policy) -> list[ScannedMemory]:
+def _found(memory: Record, policy: Policy) -> list[ScannedMemory]:
     seen = _seen(findings_of(memory), policy)
     if not seen:
         return []
@@ -144,7 +144,7 @@ def _seen(found: Iterable[Finding], policy: Policy) -> tuple[Seen, ...]:
 
 
 class AsyncAgeingVerbs:
-    """What time does to memories; see :class:`simonides.AsyncMemoryManager`, which has these
+    """What time does to memories; see :class:`simonides.AsyncMemory`, which has these
     verbs.
     """
 
@@ -174,7 +174,7 @@ class AsyncAgeingVerbs:
             access = access_noted(row, now)
         since = stale_from(row)
         return Ageing(
-            memory=memory,
+            record=memory,
             recorded_confidence=row.confidence,
             age=age(row, now),
             staleness=staleness(row, now, access),
@@ -183,7 +183,7 @@ class AsyncAgeingVerbs:
             asks_to_be_verified=seen_at(row, now).asks_to_be_verified(now),
         )
 
-    async def to_verify(self) -> tuple[Memory, ...]:
+    async def to_verify(self) -> tuple[Record, ...]:
         """Return the memories that somebody should be asked to verify now, newest first.
 
         Unverified ones stay flagged until they are confirmed; they are asked about for an hour
@@ -220,7 +220,7 @@ MAX_DREAMS = 1_000
 
 
 class AsyncDreamVerbs:
-    """Consolidating what is stored; see :class:`simonides.AsyncMemoryManager`, which has these
+    """Consolidating what is stored; see :class:`simonides.AsyncMemory`, which has these
     verbs.
     """
 
@@ -228,7 +228,7 @@ class AsyncDreamVerbs:
     _principal: Principal
 
     @waits_for_model
-    async def dream(self, *, dry_run: bool = False) -> Dream:
+    async def dream(self, *, dry_run: bool = False) -> Consolidation:
         """Consolidate this principal's memories, in one transaction that can be taken back.
 
         What was said twice is merged; what a later statement updates gives way; of what contradicts
@@ -248,9 +248,9 @@ class AsyncDreamVerbs:
         Raises:
             StoreError: If the store could not; nothing was changed.
         """
-        return await Dreamer(self._runtime, self._principal).dream(dry_run=dry_run)
+        return await Consolidator(self._runtime, self._principal).dream(dry_run=dry_run)
 
-    async def undo_dream(self, id: str) -> Dream:
+    async def undo_dream(self, id: str) -> Consolidation:
         """Take a dream back: what it changed stands again as it stood, what it added is evicted.
 
         Of items whose memories have changed since, or are forgotten, it says so (``left``) and
@@ -264,9 +264,9 @@ class AsyncDreamVerbs:
                 it can be taken back.
             StoreError: If the store could not; nothing was changed.
         """
-        return await DreamUndoer(self._runtime, self._principal).undo(id)
+        return await ConsolidationUndoer(self._runtime, self._principal).undo(id)
 
-    async def dreams(self, *, limit: int = 20) -> tuple[Dream, ...]:
+    async def dreams(self, *, limit: int = 20) -> tuple[Consolidation, ...]:
         """Return the dreams that were applied last, the newest first, without words.
 
         Raises:
@@ -274,14 +274,14 @@ class AsyncDreamVerbs:
             StoreError: If the store cannot be read.
         """
         most = between("limit", limit, 1, MAX_DREAMS)
-        return await DreamUndoer(self._runtime, self._principal).dreams(most)
+        return await ConsolidationUndoer(self._runtime, self._principal).dreams(most)
 
 
 MAX_DAYS = 3_650
 
 
 class AsyncUsageVerbs:
-    """Telling what models have cost; see :class:`simonides.AsyncMemoryManager`, which has this
+    """Telling what models have cost; see :class:`simonides.AsyncMemory`, which has this
     verb.
     """
 

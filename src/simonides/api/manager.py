@@ -25,7 +25,7 @@ from simonides.api.session_methods import AsyncEndingVerbs, AsyncSessionVerbs
 from simonides.api.sync_markers import waits_for_model
 from simonides.api.task import AsyncTaskVerbs
 from simonides.domain.governance.consent import RECALL_OFF
-from simonides.domain.memory import Draft, Kind, Memory
+from simonides.domain.memory import Draft, Kind, Record
 from simonides.domain.reading.recall import Explanation, Recall
 from simonides.domain.scope import Grant, Principal, Scope
 from simonides.domain.trust import Source
@@ -57,7 +57,7 @@ from simonides.engine.write.writer import Writer
 from simonides.text.normalise import check_text
 
 
-class AsyncMemoryManager(
+class AsyncMemory(
     AsyncPromptVerbs,
     AsyncAgeingVerbs,
     AsyncErasingVerbs,
@@ -78,7 +78,7 @@ class AsyncMemoryManager(
 ):
     """Remembers and recalls for one principal.
 
-    Built by :meth:`simonides.AsyncStrata.manager`; cheap, keep one per request or for good.
+    Built by :meth:`simonides.AsyncStore.manager`; cheap, keep one per request or for good.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class AsyncMemoryManager(
         """Who this manager acts for."""
         return self._principal
 
-    async def unless_erased(self) -> AsyncMemoryManager:
+    async def unless_erased(self) -> AsyncMemory:
         """Return a manager that stores nothing once this user has been erased, here or elsewhere.
 
         For what is heard now and stored later: a queue, an import, a model that is asked first. Its
@@ -109,7 +109,7 @@ class AsyncMemoryManager(
         """
         runtime, principal = self._runtime, self._principal
         life = self._life or await life_of(runtime.store, principal.home.owner)
-        return AsyncMemoryManager(runtime, principal, life=life)
+        return AsyncMemory(runtime, principal, life=life)
 
     async def remember(
         self,
@@ -362,7 +362,7 @@ class AsyncMemoryManager(
             layer=layer,
         )
         found = await self._reader.recall(cue)
-        stored = [hit for hit in found.hits if hit.memory.version > NOT_STORED]
+        stored = [hit for hit in found.hits if hit.record.version > NOT_STORED]
         self._notes.read(stored, self._lookup.now)
         off = bool(found.degraded) and RECALL_OFF in found.degraded
         counters.read("recall", began, found=bool(found.hits), off=off)
@@ -386,7 +386,7 @@ class AsyncMemoryManager(
             return Explanation(id, excluded=("not_found",))
         return await self._reader.explain(memory, cue)
 
-    async def get(self, id: str, *, scopes: Sequence[str] | None = None) -> Memory | None:
+    async def get(self, id: str, *, scopes: Sequence[str] | None = None) -> Record | None:
         """Return one memory by id, superseded ones included, or a passage of a document that was
         cited, as long as it stands there; else None.
 
@@ -404,7 +404,7 @@ class AsyncMemoryManager(
         filter: Mapping[str, Any] | None = None,
         limit: int = 100,
         scopes: Sequence[str] | None = None,
-    ) -> tuple[Memory, ...]:
+    ) -> tuple[Record, ...]:
         """Return what this principal may read, newest first, then by id.
 
         Args:
@@ -418,7 +418,7 @@ class AsyncMemoryManager(
 
     async def history(
         self, which: str, *, scopes: Sequence[str] | None = None
-    ) -> tuple[Memory, ...]:
+    ) -> tuple[Record, ...]:
         """Return every version under a key or of an id's chain, oldest first.
 
         Args:

@@ -51,7 +51,7 @@ class Carrier:
         overwrite: bool,
         progress: Progress | None,
     ) -> ExportReport:
-        """See :meth:`simonides.AsyncMemoryManager.export`."""
+        """See :meth:`simonides.AsyncMemory.export`."""
         await self._check(owner)
         if owner != self._principal.home:
             # Before the first byte: what cannot be recorded is not shown either.
@@ -62,7 +62,7 @@ class Carrier:
     async def restore(
         self, owner: Scope, path: str | os.PathLike[str], *, progress: Progress | None
     ) -> RestoreReport:
-        """See :meth:`simonides.AsyncMemoryManager.restore`."""
+        """See :meth:`simonides.AsyncMemory.restore`."""
         await self._check(owner)
         report, header = await restore(
             self._runtime,
@@ -115,7 +115,7 @@ class Carrier:
 
 
 class AsyncCarryingVerbs:
-    """How a manager carries its principal away; see :class:`simonides.AsyncMemoryManager`, which
+    """How a manager carries its principal away; see :class:`simonides.AsyncMemory`, which
     has these verbs.
     """
 
@@ -204,7 +204,7 @@ class AsyncAdminCarrying:
     ) -> ExportReport:
         """Write everything of a user, or of an org itself, to a file.
 
-        The org's trail says so. See :meth:`simonides.AsyncMemoryManager.export`.
+        The org's trail says so. See :meth:`simonides.AsyncMemory.export`.
 
         Args:
             path: Where to.
@@ -226,7 +226,7 @@ class AsyncAdminCarrying:
     ) -> RestoreReport:
         """Bring a user, or an org itself, back from a file; the org's trail says so.
 
-        See :meth:`simonides.AsyncMemoryManager.restore`.
+        See :meth:`simonides.AsyncMemory.restore`.
 
         Args:
             path: Of the file.
@@ -243,7 +243,7 @@ def _owner(user: str | None, org: str) -> Scope:
 
 
 class AsyncErasingVerbs:
-    """What a manager takes back; see :class:`simonides.AsyncMemoryManager`, which has these verbs
+    """What a manager takes back; see :class:`simonides.AsyncMemory`, which has these verbs
     and sets what they work with.
     """
 

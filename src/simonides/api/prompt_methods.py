@@ -8,7 +8,7 @@ from typing import Any
 
 from simonides.domain.conversation.tool import Tool, ToolReply
 from simonides.domain.errors import InvalidInput
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.reading.digest import Digest, Verification
 from simonides.domain.reading.document import SourceReport
 from simonides.domain.reading.recall import Hit, Recall
@@ -36,7 +36,7 @@ from simonides.text.normalise import check_text
 
 class AsyncPromptVerbs:
     """What a manager puts before a model, and what it says of the answer; see
-    :class:`simonides.AsyncMemoryManager`, which has these verbs.
+    :class:`simonides.AsyncMemory`, which has these verbs.
     """
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
@@ -224,7 +224,7 @@ MAX_SHOWN = 1_000
 
 
 class AsyncEchoVerbs:
-    """What a host showed a model; see :class:`simonides.AsyncMemoryManager`, which has this
+    """What a host showed a model; see :class:`simonides.AsyncMemory`, which has this
     verb.
     """
 
@@ -232,7 +232,7 @@ class AsyncEchoVerbs:
     _principal: Principal
     _notes: OwnerNotes
 
-    async def note_shown(self, what: Iterable[Hit | Memory] | str) -> None:
+    async def note_shown(self, what: Iterable[Hit | Record] | str) -> None:
         """Say what was put into a prompt, so that it is not learned when it comes back.
 
         Digests, pushes and pulls are known; hits of :meth:`recall` are known only from here, since
@@ -248,20 +248,20 @@ class AsyncEchoVerbs:
         """
         self._runtime.part(ReadJournal).check_open()
         if isinstance(what, str):
-            told: list[Memory] | str = check_text("what", what, 64 * 1024)
+            told: list[Record] | str = check_text("what", what, 64 * 1024)
         else:
             told = _memories(what)
         now = from_us(self._runtime.clock.now_us())
         self._notes.show(self._principal.session, told, now)
 
 
-def _memories(what: object) -> list[Memory]:
+def _memories(what: object) -> list[Record]:
     if not isinstance(what, Iterable):
         raise InvalidInput("what", f"must be hits, memories or a text, not {shown(what)}")
-    found: list[Memory] = []
+    found: list[Record] = []
     for each in what:
-        memory = each.memory if isinstance(each, Hit) else each
-        if not isinstance(memory, Memory):
+        memory = each.record if isinstance(each, Hit) else each
+        if not isinstance(memory, Record):
             raise InvalidInput("what", f"must hold hits or memories, not {shown(each)}")
         found.append(memory)
         if len(found) > MAX_SHOWN:
@@ -274,7 +274,7 @@ MAX_WAIT_S = 3_600.0
 
 
 class AsyncKnowledgeVerbs:
-    """What a manager says of documents; see :class:`simonides.AsyncMemoryManager`, which has this
+    """What a manager says of documents; see :class:`simonides.AsyncMemory`, which has this
     verb.
     """
 

@@ -33,7 +33,7 @@ from simonides.engine.sessions.idle import ProcessSessions
 from simonides.text.normalise import check_text
 
 if TYPE_CHECKING:
-    from simonides.api.manager import AsyncMemoryManager
+    from simonides.api.manager import AsyncMemory
 
 MAX_TEXT_BYTES = 64 * 1024
 """Longest text of one entry, as of a turn that is captured."""
@@ -54,7 +54,7 @@ def follow_sessions(runtime: Runtime) -> None:
 class AsyncSession:
     """One conversation: an append-only log, durable with each entry, searched and ended here.
 
-    Built by :meth:`simonides.AsyncMemoryManager.session`. It is opened by its first entry, and gone
+    Built by :meth:`simonides.AsyncMemory.session`. It is opened by its first entry, and gone
     on with, by any process, under its name. As a context manager it ends with its block; an
     exception in the block leaves it open, to be gone on with, or to end when it was idle.
     """
@@ -62,7 +62,7 @@ class AsyncSession:
     def __init__(
         self,
         runtime: Runtime,
-        memory: AsyncMemoryManager,
+        memory: AsyncMemory,
         name: str,
         *,
         ends_on_close: bool = False,
@@ -87,7 +87,7 @@ class AsyncSession:
         return self._name
 
     @property
-    def memory(self) -> AsyncMemoryManager:
+    def memory(self) -> AsyncMemory:
         """The verbs of the same principal within this session: what was said here and is not
         stored yet holds in them already.
         """
@@ -217,7 +217,7 @@ class AsyncSession:
         """Return what of this session serves a query, best first, by words and by meaning.
 
         Args:
-            query: As for :meth:`simonides.AsyncMemoryManager.recall`.
+            query: As for :meth:`simonides.AsyncMemory.recall`.
             limit: At most this many, 1 to 1,000.
 
         Raises:

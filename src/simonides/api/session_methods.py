@@ -28,7 +28,7 @@ from simonides.engine.sessions.end import SessionEnder
 from simonides.engine.sessions.progress import SessionTurns
 
 if TYPE_CHECKING:
-    from simonides.api.manager import AsyncMemoryManager
+    from simonides.api.manager import AsyncMemory
 
 
 PAGE = 500
@@ -36,7 +36,7 @@ PAGE = 500
 
 
 class AsyncEndingVerbs:
-    """What a manager does with sessions of elsewhere; see :class:`simonides.AsyncMemoryManager`,
+    """What a manager does with sessions of elsewhere; see :class:`simonides.AsyncMemory`,
     which has these verbs.
     """
 
@@ -113,7 +113,7 @@ def _observed(draft: Draft, now: int) -> tuple[Entry, int]:
 
 
 class AsyncSessionVerbs:
-    """Sessions of a principal; see :class:`simonides.AsyncMemoryManager`, which has these verbs."""
+    """Sessions of a principal; see :class:`simonides.AsyncMemory`, which has these verbs."""
 
     _runtime: Runtime
     _principal: Principal
@@ -135,7 +135,7 @@ class AsyncSessionVerbs:
         """
         bound = within(self._principal, name)
         memory = type(self)(self._runtime, bound)  # type: ignore[call-arg]
-        talks = cast("AsyncMemoryManager", memory)
+        talks = cast("AsyncMemory", memory)
         return AsyncSession(self._runtime, talks, str(bound.session), ends_on_close=ends_on_close)
 
     async def sessions(self) -> tuple[OpenSession, ...]:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from simonides.api.admin import AsyncAdmin
 from simonides.api.agent import AsyncAgent, Effect
-from simonides.api.manager import AsyncMemoryManager
+from simonides.api.manager import AsyncMemory
 from simonides.api.sync_markers import waits_for_model
 from simonides.domain.conversation.session import SessionEndReport
 from simonides.domain.errors import ConfigurationError
@@ -45,7 +45,7 @@ MAX_KEPT = 100_000
 """Backups that can be kept; chosen: ten years of one an hour."""
 
 
-class AsyncStrata:
+class AsyncStore:
     """An open simonides; use it as an async context manager."""
 
     def __init__(self, runtime: Runtime, closers: Sequence[Callable[[], None]] = ()) -> None:
@@ -73,7 +73,7 @@ class AsyncStrata:
         agent: str | None = None,
         session: str | None = None,
         purpose: str | None = None,
-    ) -> AsyncMemoryManager:
+    ) -> AsyncMemory:
         """Return the verbs of one principal.
 
         Args:
@@ -94,7 +94,7 @@ class AsyncStrata:
         )
         if self._replica is not None:
             self._replica.follow(principal.home.owner)
-        return AsyncMemoryManager(self._runtime, principal)
+        return AsyncMemory(self._runtime, principal)
 
     def admin(self, *, by: str) -> AsyncAdmin:
         """Return an administrator's handle; ``by`` is the name in the audit trail."""
@@ -102,7 +102,7 @@ class AsyncStrata:
 
     def agent(
         self,
-        manager: AsyncMemoryManager,
+        manager: AsyncMemory,
         *,
         needs_model: bool = False,
         checks: Mapping[str, Effect] | None = None,
@@ -223,7 +223,7 @@ class AsyncStrata:
 
     async def get_metrics(self) -> dict[str, Any]:
         """Return what this process has counted, and how the owners stand whose memories it has
-        warm; see :meth:`simonides.AsyncMemoryManager.get_metrics`. ``scopes`` are the most
+        warm; see :meth:`simonides.AsyncMemory.get_metrics`. ``scopes`` are the most
         that any of them has. For what watches a service; nothing is read from the store.
         """
         return warm_metrics(self._runtime)
@@ -236,7 +236,7 @@ class AsyncStrata:
         progress: Callable[[GcReport], None] | None = None,
     ) -> GcReport:
         """Collect what has aged out, of all owners; see
-        :meth:`simonides.AsyncMemoryManager.gc`.
+        :meth:`simonides.AsyncMemory.gc`.
 
         For the operator: from cron once a day, on any machine. An owner that somebody else is
         collecting at the moment is left to him. A long-lived process does it by itself for the

@@ -47,7 +47,7 @@ MAX_MESSAGE_BYTES = 256 * 1024
 class AsyncTask:
     """One task: working memory, what is pushed and pulled for it, and its end.
 
-    Built by :meth:`simonides.AsyncMemoryManager.task`; ``async with`` starts it. Everything that it
+    Built by :meth:`simonides.AsyncMemory.task`; ``async with`` starts it. Everything that it
     is told is in its session's log before working memory sees it. Its calls are made one
     after the other, by one process; calls out of order raise :class:`~simonides.PhaseError`. One
     session of a user has its name at a time; who was left so long that another has it gets
@@ -451,7 +451,7 @@ def _numbers(raw: Sequence[object]) -> list[object]:
 
 
 class AsyncTaskVerbs:
-    """What a manager does for a task of its user; see :class:`simonides.AsyncMemoryManager`, which
+    """What a manager does for a task of its user; see :class:`simonides.AsyncMemory`, which
     has this verb.
     """
 

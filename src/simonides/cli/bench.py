@@ -20,7 +20,7 @@ import simonides
 from simonides.cli.options import Options, refuse_if
 from simonides.cli.sessions import import_file, lines_of
 from simonides.domain.errors import InvalidInput
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -112,7 +112,7 @@ def _target(chosen: Options, transcript: Path | None) -> Iterator[str | None]:
         yield path
 
 
-def _questions(file: Path | None, queries: int, memories: Sequence[Memory]) -> tuple[Question, ...]:
+def _questions(file: Path | None, queries: int, memories: Sequence[Record]) -> tuple[Question, ...]:
     from simonides.testing.bench import known_items, read_questions
 
     if file is not None:
@@ -126,7 +126,7 @@ def _questions(file: Path | None, queries: int, memories: Sequence[Memory]) -> t
 
 
 def _grown(
-    memories: Sequence[Memory],
+    memories: Sequence[Record],
     asked: tuple[Question, ...],
     growth: int,
     settings: Settings,

@@ -28,7 +28,7 @@ from simonides.domain.scope import DEFAULT_ORG, Principal
 from simonides.domain.writing.decision import OutcomeKind
 
 if TYPE_CHECKING:
-    from simonides.api.sync import Strata
+    from simonides.api.sync import Store
 
 erase_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
@@ -139,7 +139,7 @@ def verify_receipt(
     refuse_if(not check.ok)
 
 
-def _check_with_store(strata: Strata, receipt: ErasureReceipt) -> ReceiptCheck:
+def _check_with_store(strata: Store, receipt: ErasureReceipt) -> ReceiptCheck:
     return strata.admin(by="erase verify").check_erasure(receipt)
 
 

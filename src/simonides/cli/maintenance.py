@@ -10,10 +10,10 @@ import typer
 from simonides.cli import render
 from simonides.cli.options import Options, progress_bar, refuse_if
 from simonides.domain.operations.dream import (
-    Dream,
-    DreamItem,
-    DreamStatus,
-    DreamStep,
+    Consolidation,
+    ConsolidationItem,
+    ConsolidationStatus,
+    ConsolidationStep,
 )
 
 if TYPE_CHECKING:
@@ -66,19 +66,19 @@ HYGIENE_COUNTS = {
 }
 
 DREAM_SIGNS = {
-    DreamStep.MERGE: ("-", "="),
-    DreamStep.SUPERSEDE: ("-", "="),
-    DreamStep.REVIEW: ("?", "?"),
-    DreamStep.ARCHIVE: ("-", " "),
-    DreamStep.INSIGHT: (" ", "+"),
-    DreamStep.WITHDRAW: ("-", " "),
+    ConsolidationStep.MERGE: ("-", "="),
+    ConsolidationStep.SUPERSEDE: ("-", "="),
+    ConsolidationStep.REVIEW: ("?", "?"),
+    ConsolidationStep.ARCHIVE: ("-", " "),
+    ConsolidationStep.INSIGHT: (" ", "+"),
+    ConsolidationStep.WITHDRAW: ("-", " "),
 }
 """What stands before the memories of an item, those that give way and those that stand then."""
 
 DREAM_DONE = {
-    DreamStatus.PROPOSED: "would be done",
-    DreamStatus.APPLIED: "done",
-    DreamStatus.UNDONE: "taken back",
+    ConsolidationStatus.PROPOSED: "would be done",
+    ConsolidationStatus.APPLIED: "done",
+    ConsolidationStatus.UNDONE: "taken back",
 }
 """What has become of the items that were not left."""
 
@@ -292,7 +292,7 @@ def _hygiene(report: HygieneReport) -> str:
     return "\n".join((title, *counted, *marks, *wrong))
 
 
-def dream_diff(dream: Dream) -> str:
+def dream_diff(dream: Consolidation) -> str:
     """Return a dream as people read it: what gives way, what stands, and why."""
     if not dream.items and not dream.id:
         return "\n".join([f"nothing to consolidate of {dream.owner}", *_model_use(dream)])
@@ -304,7 +304,7 @@ def dream_diff(dream: Dream) -> str:
     return "\n".join([*lines, *_model_use(dream)])
 
 
-def _model_use(dream: Dream) -> Iterator[str]:
+def _model_use(dream: Consolidation) -> Iterator[str]:
     if dream.usage.model_calls:
         used = dream.usage
         tokens = used.input_tokens + used.output_tokens
@@ -312,7 +312,7 @@ def _model_use(dream: Dream) -> Iterator[str]:
     yield from (f"the language model: {name}" for name in dream.diagnostics)
 
 
-def _dream_item(item: DreamItem) -> Iterator[str]:
+def _dream_item(item: ConsolidationItem) -> Iterator[str]:
     why = ", ".join(item.reasons)
     left = "" if item.left is None else f"  left: {item.left}"
     yield f"{item.step}  {why}{left}"
@@ -324,7 +324,7 @@ def _dream_item(item: DreamItem) -> Iterator[str]:
         yield f"    {item.text}"
 
 
-def _dreams(dreams: Sequence[Dream]) -> str:
+def _dreams(dreams: Sequence[Consolidation]) -> str:
     rows = []
     for each in dreams:
         steps = [item.step.value for item in each.items]

@@ -17,7 +17,7 @@ from simonides.cli import render
 from simonides.domain.errors import ConfigurationError, InvalidInput
 
 if TYPE_CHECKING:
-    from simonides.api.sync import MemoryManager, Strata
+    from simonides.api.sync import Memory, Store
     from simonides.settings import Settings
 
 DONE, REFUSED, BAD_USAGE = 0, 1, 2
@@ -60,7 +60,7 @@ class Options:
 
     def open(
         self, context: typer.Context, settings: Settings | None = None
-    ) -> AbstractContextManager[Strata]:
+    ) -> AbstractContextManager[Store]:
         """Open the store for a command; None reads the settings from the environment.
 
         A store that was not there is begun, and standard error says so: a name that was mistyped
@@ -114,7 +114,7 @@ class Options:
     def _mode(self, settings: Settings) -> str:
         return settings.mode if self.mode is None else self.mode
 
-    def manager(self, strata: Strata) -> MemoryManager:
+    def manager(self, strata: Store) -> Memory:
         """Return the verbs of the principal that the options name."""
         return strata.manager(
             user=self.user,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from simonides.api.sync import Strata
+    from simonides.api.sync import Store
     from simonides.domain.reading.document import SourceReport
     from simonides.domain.reading.recall import Recall
 
@@ -181,7 +181,7 @@ def search_knowledge(
 
 def _open_with(
     context: typer.Context, folders: Sequence[Path] | None
-) -> AbstractContextManager[Strata]:
+) -> AbstractContextManager[Store]:
     chosen: Options = context.obj
     from simonides.settings import Settings
 
@@ -208,12 +208,12 @@ def _sources(values: Sequence[SourceReport]) -> str:
 def _passages(value: Recall) -> str:
     lines = []
     for rank, hit in enumerate(value, start=1):
-        heading = str(hit.memory.metadata.get("heading", ""))
-        text = " ".join(hit.memory.content.split())
+        heading = str(hit.record.metadata.get("heading", ""))
+        text = " ".join(hit.record.content.split())
         lines += [
-            f"{rank:>2}. {hit.score:.3f}  {citation(hit.memory)}{f'  ({heading})' * bool(heading)}",
+            f"{rank:>2}. {hit.score:.3f}  {citation(hit.record)}{f'  ({heading})' * bool(heading)}",
             f"      {text[:300]}{'…' * (len(text) > 300)}",
-            f"      careful: {', '.join(hit.warnings)}  {hit.memory.id}",
+            f"      careful: {', '.join(hit.warnings)}  {hit.record.id}",
         ]
     if value.degraded:
         lines.append(f"without: {', '.join(value.degraded)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simonides.domain.governance.consent import RECALL_OFF
 from simonides.domain.governance.policy_dry_run import DryRun, Life, Rejudged
 from simonides.domain.governance.review import Review
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.operations.reindex import ReindexReport
 from simonides.domain.reading.digest import Verification
 from simonides.domain.reading.recall import Explanation, Recall
@@ -21,7 +21,7 @@ from simonides.engine.prompting.render import visible
 if TYPE_CHECKING:
     from simonides.api.agent import AgentResult
     from simonides.api.migrate.migrate import Migration
-    from simonides.api.sync import MemoryManager
+    from simonides.api.sync import Memory
     from simonides.domain.conversation.session import SessionEndReport
     from simonides.engine.core.audit_chain import AuditReport
     from simonides.transfer.transcripts import ImportedTurn
@@ -48,16 +48,16 @@ def as_json(value: Any) -> str:
 
 def outcome(value: Outcome) -> str:
     """Return one line for a write."""
-    name = "" if value.memory is None else f" {value.memory.id}"
+    name = "" if value.record is None else f" {value.record.id}"
     return f"{value.kind}{name}  ({', '.join(value.reasons)})"
 
 
-def with_displaced(value: Outcome, manager: MemoryManager) -> str:
+def with_displaced(value: Outcome, manager: Memory) -> str:
     """Return a line for a write; where it displaced others, one for each of them, and how to take
     it back.
     """
     lines = [outcome(value)]
-    if value.kind is OutcomeKind.SUPERSEDED and value.memory is not None and value.events:
+    if value.kind is OutcomeKind.SUPERSEDED and value.record is not None and value.events:
         event = value.events[0]
         for id in event.subjects[1:]:
             former = manager.get(id)
@@ -106,7 +106,7 @@ def recall(value: Recall) -> str:
     lines = []
     for rank, hit in enumerate(value, start=1):
         why = "  ".join(f"{name} {part:+.2f}" for name, part in hit.why.items() if part)
-        lines += [f"{rank:>2}. {hit.score:.3f}  {_line(hit.memory)}", f"      why: {why}"]
+        lines += [f"{rank:>2}. {hit.score:.3f}  {_line(hit.record)}", f"      why: {why}"]
         if hit.warnings:
             lines.append(f"      careful: {', '.join(hit.warnings)}")
     if value.degraded:
@@ -146,17 +146,17 @@ def receipts(values: Sequence[Receipt]) -> str:
     return "\n".join(lines) or NOTHING
 
 
-def memories(values: Sequence[Memory]) -> str:
+def memories(values: Sequence[Record]) -> str:
     """Return a line for each memory."""
     return "\n".join(f"{memory.id}  {_line(memory)}" for memory in values) or NOTHING
 
 
-def memory(value: Memory | None) -> str:
+def memory(value: Record | None) -> str:
     """Return a line for each field that is set."""
     return NOTHING if value is None else fields(value.to_dict())
 
 
-def history(values: Sequence[Memory]) -> str:
+def history(values: Sequence[Record]) -> str:
     """Return a line for each version."""
     lines = [
         f"v{m.version} {m.status:<11} {m.created_at:%F %H:%M}  {m.source}  {short(m.content)}"
@@ -301,7 +301,7 @@ def agent(value: AgentResult) -> str:
     return "\n".join(lines)
 
 
-def _line(memory: Memory) -> str:
+def _line(memory: Record) -> str:
     speaker = f"{short(memory.speaker)}: " if memory.speaker else ""
     key = f"{memory.key} = " if memory.key else ""
     when = memory.valid_from or memory.created_at

@@ -17,7 +17,7 @@ from simonides.domain.writing.decision import OutcomeKind
 from simonides.engine.prompting.render import visible
 
 if TYPE_CHECKING:
-    from simonides.api.sync import MemoryManager
+    from simonides.api.sync import Memory
     from simonides.domain.conversation.session import LoggedEntry, OpenSession, SessionEndReport
     from simonides.transfer.transcripts import ImportedTurn, NumberedDraft
 
@@ -115,7 +115,7 @@ def import_session(
     refuse_if(any(turn.outcome.kind is OutcomeKind.BLOCKED for turn in turns))
 
 
-def read_turns(manager: MemoryManager, file: Path) -> tuple[NumberedDraft, ...]:
+def read_turns(manager: Memory, file: Path) -> tuple[NumberedDraft, ...]:
     """Read a file's turns, all of them or none.
 
     Raises:
@@ -126,7 +126,7 @@ def read_turns(manager: MemoryManager, file: Path) -> tuple[NumberedDraft, ...]:
     return parse_transcript(lines_of(file), manager.check)
 
 
-def import_file(manager: MemoryManager, file: Path) -> tuple[ImportedTurn, ...]:
+def import_file(manager: Memory, file: Path) -> tuple[ImportedTurn, ...]:
     """Read a file and store its turns; nothing is stored if any line is wrong.
 
     Raises:
@@ -137,7 +137,7 @@ def import_file(manager: MemoryManager, file: Path) -> tuple[ImportedTurn, ...]:
 
 
 def import_turns(
-    manager: MemoryManager, turns: Sequence[NumberedDraft]
+    manager: Memory, turns: Sequence[NumberedDraft]
 ) -> tuple[ImportedTurn, ...]:
     """Store turns that were read; those of batches after the user was erased are ``blocked``.
 

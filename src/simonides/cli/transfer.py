@@ -23,7 +23,7 @@ from simonides.domain.value import Value
 
 if TYPE_CHECKING:
     from simonides.api.migrate.migrate import Migration, Progress
-    from simonides.api.sync import Strata
+    from simonides.api.sync import Store
     from simonides.domain.operations.portable import CarryProgress
     from simonides.domain.operations.sync import OwnerSync, SyncReport, SyncStatus
     from simonides.ports import MemoryStore, MovableStore
@@ -253,7 +253,7 @@ def _synced(context: typer.Context) -> Options:
     return replace(chosen, mode="synced")
 
 
-def _register_principal(chosen: Options, strata: Strata) -> None:
+def _register_principal(chosen: Options, strata: Store) -> None:
     if chosen.user is not None or chosen.session is not None:
         chosen.manager(strata)
 
@@ -270,7 +270,7 @@ def _scopes_of(chosen: Options, scopes: list[str] | None) -> list[str] | None:
     return [principal.home.owner.path]
 
 
-def _sync_forever(chosen: Options, strata: Strata, scopes: list[str] | None, *, full: bool) -> None:
+def _sync_forever(chosen: Options, strata: Store, scopes: list[str] | None, *, full: bool) -> None:
     """Exchange until somebody ends it; a remote that is away is waited for."""
     from simonides.settings import Settings
 

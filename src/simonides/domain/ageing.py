@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from simonides.domain.codecs.memory import MINUTE_US
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.trust import Trust
 from simonides.domain.value import Value, from_us, to_us
 
@@ -63,7 +63,7 @@ class Ageing(Value):
     """Effect of time on a memory.
 
     Attributes:
-        memory: As readers see it now.
+        record: As readers see it now.
         recorded_confidence: Confidence before decay.
         age: Used share of its lifetime, 0 to 1.
         staleness: 0 to 1; from 0.7 on its score is halved, above 0.9 it is queued for eviction.
@@ -73,7 +73,7 @@ class Ageing(Value):
         asks_to_be_verified: Whether to ask the user about it now.
     """
 
-    memory: Memory
+    record: Record
     recorded_confidence: float
     age: float
     staleness: float
@@ -110,7 +110,7 @@ STALE = {contradicted: reach(STALE_AT, contradicted=contradicted) for contradict
 """Ages at which a memory is stale, by whether a contradiction is open."""
 
 
-def is_contradicted(memory: Memory) -> bool:
+def is_contradicted(memory: Record) -> bool:
     """Whether an open contradiction waits for a person.
 
     Only that stores the status ``review``; a soft expiry sets it at read time.
@@ -118,12 +118,12 @@ def is_contradicted(memory: Memory) -> bool:
     return memory.status is Status.REVIEW
 
 
-def decays(memory: Memory) -> bool:
+def decays(memory: Record) -> bool:
     """Whether it loses confidence with time: an unconfirmed inference."""
     return memory.trust is Trust.AGENT and memory.verified_at is None
 
 
-def confidence_at(memory: Memory, now: datetime) -> float:
+def confidence_at(memory: Record, now: datetime) -> float:
     """Return a memory's confidence after decay: 0.05 less per 30 days since recording, at least 0.
 
     A confirmed memory has its full confidence again.
@@ -135,7 +135,7 @@ def confidence_at(memory: Memory, now: datetime) -> float:
     return max(left, 0.0) if lost else memory.confidence
 
 
-def age(memory: Memory, now: datetime) -> float:
+def age(memory: Record, now: datetime) -> float:
     """Return the used share of its lifetime, 0 to 1.
 
     The lifetime runs from when it was last said, confirmed or changed to its hard expiry, or for a
@@ -149,13 +149,13 @@ def age(memory: Memory, now: datetime) -> float:
     return 1.0 if spent >= span else spent / span
 
 
-def span_us(memory: Memory) -> int:
+def span_us(memory: Record) -> int:
     """Return what age is against, µs."""
     ends = memory.hard_expires_at
     return YEAR_US if ends is None else max(to_us(ends) - to_us(memory.updated_at), 0)
 
 
-def staleness(memory: Memory, now: datetime, access: Access) -> float:
+def staleness(memory: Record, now: datetime, access: Access) -> float:
     """Return how stale a memory is, 0 to 1.
 
     Args:
@@ -170,7 +170,7 @@ def staleness(memory: Memory, now: datetime, access: Access) -> float:
     return known / (AGE_WEIGHT + ACCESS_WEIGHT)
 
 
-def stale_from(memory: Memory) -> int | None:
+def stale_from(memory: Record) -> int | None:
     """Return the time from which it counts as stale, µs; None for never.
 
     Only the last read folded into the state counts, because ranking does not read the journal.
@@ -186,7 +186,7 @@ def stale_from(memory: Memory) -> int | None:
     return min(since, start + math.ceil(read * span)) if read <= 1.0 else since
 
 
-def seen_at(memory: Memory, now: datetime, *, endures: bool = False) -> Memory:
+def seen_at(memory: Record, now: datetime, *, endures: bool = False) -> Record:
     """Return a memory as readers see it at a time.
 
     Its confidence is decayed. Its status is ``review`` past its soft expiry, else ``stale`` from
@@ -208,17 +208,17 @@ def seen_at(memory: Memory, now: datetime, *, endures: bool = False) -> Memory:
         status = _status_at(memory, now)
         if status is not Status.ACTIVE:
             changes["status"] = status
-    return Memory.over({**memory.__dict__, **changes}) if changes else memory
+    return Record.over({**memory.__dict__, **changes}) if changes else memory
 
 
-def _status_at(memory: Memory, now: datetime) -> Status:
+def _status_at(memory: Record, now: datetime) -> Status:
     if memory.soft_expires_at is not None and now >= memory.soft_expires_at:
         return Status.REVIEW
     since = stale_from(memory)
     return Status.ACTIVE if since is None or to_us(now) < since else Status.STALE
 
 
-def access_noted(memory: Memory, now: datetime) -> Access:
+def access_noted(memory: Record, now: datetime) -> Access:
     """Return the reads known from a memory's state: only the last recorded one."""
     last = memory.last_accessed_at
     return Access(0, last, int(last is not None and to_us(now) < to_us(last) + MONTH_US))

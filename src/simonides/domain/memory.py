@@ -151,7 +151,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Memory(Value):
+class Record(Value):
     """One stored record as of one moment.
 
     It has no slots on purpose: the decoder (``domain.codecs.memory``) sets the instance's
@@ -250,12 +250,12 @@ class Memory(Value):
     embedding_model: str | None = None
 
     @classmethod
-    def of(cls, **given: Any) -> Memory:
+    def of(cls, **given: Any) -> Record:
         """Return a memory with the given fields, the others at their defaults."""
         return cls.over(given)
 
     @classmethod
-    def over(cls, fields: dict[str, Any]) -> Memory:
+    def over(cls, fields: dict[str, Any]) -> Record:
         """Return a memory that takes over a dictionary as its attributes, unchecked.
 
         Every write and every hit makes one. The constructor of a frozen class sets its forty fields

@@ -26,7 +26,7 @@ from typing import Any, TypeVar, cast
 from weakref import ref
 
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Strata
+from simonides.api.sync import Store
 from simonides.domain.errors import InvalidInput
 from simonides.domain.value import shown
 from simonides.integrations.wrap_memory import Habits, Heard, WrappedMemory
@@ -62,7 +62,7 @@ def wrap(
     session: str | None = None,
     agent: str | None = None,
     purpose: str | None = None,
-    store: str | os.PathLike[str] | Strata | None = None,
+    store: str | os.PathLike[str] | Store | None = None,
     recall: bool = True,
     capture: bool = True,
     floor: float | None = 0.0,
@@ -105,12 +105,12 @@ def wrap(
     chats = _chats_of(client)
     if place not in {each.value for each in Place}:
         raise InvalidInput("place", f"must be part or message, not {shown(place)}")
-    if not (store is None or isinstance(store, (str, os.PathLike, Strata))):
+    if not (store is None or isinstance(store, (str, os.PathLike, Store))):
         raise InvalidInput(
             "store", f"must be a path, a URL or what simonides.open returns, not {shown(store)}"
         )
-    is_open = isinstance(store, Strata)
-    strata = store if isinstance(store, Strata) else Strata(assemble(store, inline=True))
+    is_open = isinstance(store, Store)
+    strata = store if isinstance(store, Store) else Store(assemble(store, inline=True))
     with ExitStack() as undo:
         if not is_open:
             undo.callback(strata.close)

@@ -16,7 +16,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from simonides.api.sync import MemoryManager, Strata, flush_on_close
+from simonides.api.sync import Memory, Store, flush_on_close
 from simonides.domain.writing.decision import NO_USAGE, CaptureReport, Usage
 from simonides.integrations.wrap_messages import (
     Api,
@@ -63,7 +63,7 @@ class Heard(NamedTuple):
     """
 
     speech: Speech
-    manager: MemoryManager | None = None
+    manager: Memory | None = None
     obstacle: str | None = None
 
 
@@ -75,7 +75,7 @@ class WrappedMemory:
     """
 
     def __init__(
-        self, strata: Strata, manager: MemoryManager, habits: Habits, *, owns: bool
+        self, strata: Store, manager: Memory, habits: Habits, *, owns: bool
     ) -> None:
         """Build it.
 
@@ -102,7 +102,7 @@ class WrappedMemory:
         flush_on_close(strata, self)
 
     @property
-    def manager(self) -> MemoryManager:
+    def manager(self) -> Memory:
         """The user's memory manager, to correct, forget, list and more."""
         return self._manager
 
@@ -241,7 +241,7 @@ class WrappedMemory:
         return ""
 
     def _queue_capture(
-        self, manager: MemoryManager, utterance: Utterance, earlier: tuple[str, ...]
+        self, manager: Memory, utterance: Utterance, earlier: tuple[str, ...]
     ) -> None:
         if (reason := self._obstacle()) is not None:
             self._note("capture", reason)
@@ -253,7 +253,7 @@ class WrappedMemory:
     def _capture(
         self,
         token: object,
-        manager: MemoryManager,
+        manager: Memory,
         utterance: Utterance,
         earlier: tuple[str, ...],
     ) -> None:
@@ -306,7 +306,7 @@ class _Reported:
         return True
 
 
-def _end(worker: Worker, strata: Strata | None, process: int) -> None:
+def _end(worker: Worker, strata: Store | None, process: int) -> None:
     """Close what the caller left open, when the client is collected or the process ends."""
     if strata is not None and os.getpid() == process:
         # The pending captures must run before.

@@ -52,7 +52,7 @@ from simonides.domain.writing.decision import (
     Candidate,
     Commit,
     Proposer,
-    Refused,
+    Rejected,
 )
 from simonides.domain.writing.finding import Finding
 from simonides.policy.policy import Policy
@@ -75,7 +75,7 @@ def approve(
     tombstoned: bool = False,
     refused: About | None = None,
     released: bool = False,
-) -> Approved | Refused:
+) -> Approved | Rejected:
     """Approve a judgement for writing, or refuse it with every reason.
 
     Args:
@@ -108,7 +108,7 @@ def approve(
         if reason is not None
     ]
     if reasons:
-        return Refused(candidate, tuple(reasons))
+        return Rejected(candidate, tuple(reasons))
     return Approved(candidate, _ttl(candidate, policy), commit.reasons)
 
 

@@ -10,7 +10,7 @@ from simonides.domain.conversation.session import SessionStep
 from simonides.domain.event import Link
 from simonides.domain.governance.consent import Consent
 from simonides.domain.governance.erasure import Purged
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.policy.ceilings import Spent
 from simonides.domain.scope import Grant, Scope
 from simonides.domain.writing.change import (
@@ -184,7 +184,7 @@ class MemoryStore(Protocol):
     ) -> tuple[StoredRow, ...]:
         """Return an owner's rows of any status by id rising, from the first id after ``after``."""
 
-    async def states(self, owner: Scope, id: str) -> tuple[Memory, ...]:
+    async def states(self, owner: Scope, id: str) -> tuple[Record, ...]:
         """Return every state of one memory, oldest first, with ``known_from`` and ``known_to``."""
 
     async def held(self, owner: Scope, *, session: str | None = None) -> tuple[HeldCandidate, ...]:

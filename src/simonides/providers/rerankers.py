@@ -15,7 +15,7 @@ from typing import Any
 
 from simonides.domain.errors import ModelGarbled
 from simonides.ports import Capability
-from simonides.providers.http.json_client import JsonEndpoint, Refused
+from simonides.providers.http.json_client import JsonEndpoint, RequestRefused
 
 MAX_QUERY_CHARS = 2_000
 """Characters of a query that are sent."""
@@ -83,7 +83,7 @@ class HttpReranker:
         }
         try:
             answer = self._http.ask("/rerank", question)
-        except Refused as error:
+        except RequestRefused as error:
             if "texts" not in error.text:
                 raise
             alternative = {"query": question["query"], "texts": question["documents"]}

@@ -9,7 +9,7 @@ from simonides.domain.canonical_json import canonical_json
 from simonides.domain.conversation.session import SessionStep
 from simonides.domain.event import Event, EventType
 from simonides.domain.governance.consent import About, Consent
-from simonides.domain.memory import Kind, Memory, Status
+from simonides.domain.memory import Kind, Record, Status
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Source, Trust
 from simonides.domain.value import from_us
@@ -40,14 +40,14 @@ class Samples:
 
     def memory(
         self, content: str = "Deploys go to us-east-1", *, scope: Scope = ALICE, **fields: Any
-    ) -> Memory:
+    ) -> Record:
         """Return the first version of a memory; ``fields`` replaces sample values."""
         now = from_us(self.clock.now_us())
         given = fields.pop("id", None)
         id = self.ids.new(self.clock.now_us()) if given is None else given
         # Content that cannot be encoded is a sample too.
         text = content.casefold().encode("utf-8", "surrogatepass")
-        sample = Memory(
+        sample = Record(
             id=id,
             root=id,
             version=1,
@@ -64,7 +64,7 @@ class Samples:
         )
         return replace(sample, **fields)
 
-    def successor(self, old: Memory, content: str = "Deploys go to eu-west-1") -> Memory:
+    def successor(self, old: Record, content: str = "Deploys go to eu-west-1") -> Record:
         """Return the next version of a memory's chain."""
         return self.memory(
             content,
@@ -75,7 +75,7 @@ class Samples:
             supersedes=old.id,
         )
 
-    def superseded(self, old: Memory, by: Memory) -> Memory:
+    def superseded(self, old: Record, by: Record) -> Record:
         """Return the state of ``old`` once ``by`` replaced it."""
         return replace(old, status=Status.SUPERSEDED, superseded_by=by.id)
 
@@ -115,7 +115,7 @@ class Samples:
         """Return work for another owner."""
         return OutboxItem(self.ids.new(self.clock.now_us()), target.path, b"{}")
 
-    def change(self, *added: Memory, restated: Iterable[Memory] = (), **fields: Any) -> Change:
+    def change(self, *added: Record, restated: Iterable[Record] = (), **fields: Any) -> Change:
         """Return a change one µs later than the last, with one event for each memory.
 
         Args:

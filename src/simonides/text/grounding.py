@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.text.analyser import analyse
 from simonides.text.quantities import dates as moments
 from simonides.text.quantities import numbers as numerals
@@ -27,7 +27,7 @@ class Told(NamedTuple):
     on: date | None
 
 
-def told_by(memories: Iterable[Memory]) -> list[Told]:
+def told_by(memories: Iterable[Record]) -> list[Told]:
     """Return what a text about memories may rest on."""
     return [
         Told(

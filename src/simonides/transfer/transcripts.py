@@ -54,7 +54,7 @@ class ImportedTurn(Value):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the turn with a short outcome."""
-        memory = self.outcome.memory
+        memory = self.outcome.record
         return {
             "line": self.line,
             "session": self.session,

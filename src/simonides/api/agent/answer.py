@@ -77,7 +77,7 @@ def check_answer(
         return Violation("llm_empty")
     if len(text) > max_chars:
         return Violation("invalid_answer:too_long")
-    known = {cited_as(hit): hit.memory.content for hit in hits}
+    known = {cited_as(hit): hit.record.content for hit in hits}
     if not known.keys() >= set(used):
         return Violation("invalid_answer:memory_keys_out_of_context")
     shown = [checks[key](known[key], text) for key in used if key in checks]
@@ -89,7 +89,7 @@ def check_answer(
 
 def cited_as(hit: Hit) -> str:
     """Return the name by which an answer cites a memory: its key, or its id without one."""
-    return hit.memory.id if hit.memory.key is None else hit.memory.key
+    return hit.record.id if hit.record.key is None else hit.record.key
 
 
 def draft_answer(request: str, hits: Sequence[Hit], max_chars: int) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def draft_answer(request: str, hits: Sequence[Hit], max_chars: int) -> dict[str,
     knowledge.
     """
     # External memories are shown and never obeyed.
-    own = (hit.memory for hit in hits if hit.memory.trust is not Trust.EXTERNAL)
+    own = (hit.record for hit in hits if hit.record.trust is not Trust.EXTERNAL)
     known = {memory.key: memory.content for memory in own if memory.key is not None}
     used = []
     subject = _subject(request)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Never
 
-from simonides.api import AsyncMemoryManager
+from simonides.api import AsyncMemory
 from simonides.api.agent.answer import (
     ANSWER_SCHEMA,
     ANSWER_SYSTEM,
@@ -34,7 +34,7 @@ from simonides.domain.errors import (
     ModelGarbled,
     ModelTimeout,
 )
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.reading.recall import Hit
 from simonides.domain.reading.receipt import Receipt
 from simonides.domain.scope import ScopeLevel
@@ -83,7 +83,7 @@ class AsyncAgent:
     def __init__(
         self,
         runtime: Runtime,
-        manager: AsyncMemoryManager,
+        manager: AsyncMemory,
         *,
         needs_model: bool = False,
         checks: Mapping[str, Effect] | None = None,
@@ -156,7 +156,7 @@ class _Run:
     def __init__(
         self,
         runtime: Runtime,
-        manager: AsyncMemoryManager,
+        manager: AsyncMemory,
         checks: Mapping[str, Effect],
         before: Sequence[str],
         *,
@@ -254,7 +254,7 @@ class _Run:
         )
         # A memory barred from digests is barred from this prompt too.
         allowed = self._policy.digest.sensitivities
-        self._hits = tuple(hit for hit in recall if hit.memory.sensitivity in allowed)
+        self._hits = tuple(hit for hit in recall if hit.record.sensitivity in allowed)
         self._receipt = recall.receipt
         await self._manager.note_shown(self._hits)
         retrieved = tuple(cited_as(hit) for hit in self._hits)
@@ -324,7 +324,7 @@ class _Run:
     async def _learn(self, answer: Answer) -> None:
         """Report the declared memories to the adaptive relevance floors."""
         if self._receipt is not None:
-            used = {hit.memory.id for hit in self._hits if cited_as(hit) in answer.used}
+            used = {hit.record.id for hit in self._hits if cited_as(hit) in answer.used}
             await Floors(self._runtime, self._manager.principal).learn(self._receipt, used)
 
     async def _ask(
@@ -338,10 +338,10 @@ class _Run:
         memories = [
             {
                 "key": cited_as(hit),
-                "value": visible(hit.memory.content),
-                "scope": _scope_name(hit.memory),
-                "trust": hit.memory.trust.value,
-                "confidence": hit.memory.confidence,
+                "value": visible(hit.record.content),
+                "scope": _scope_name(hit.record),
+                "trust": hit.record.trust.value,
+                "confidence": hit.record.confidence,
             }
             for hit in self._hits
         ]
@@ -427,7 +427,7 @@ class _Run:
         return tuple(_state(memory, now) for memory in memories)
 
 
-def _state(memory: Memory, now: datetime) -> MemoryState:
+def _state(memory: Record, now: datetime) -> MemoryState:
     left = None if memory.hard_expires_at is None else memory.hard_expires_at - now
     return MemoryState(
         str(memory.key),
@@ -443,7 +443,7 @@ def _keys(
     pairs: Sequence[tuple[Candidate, Outcome]], kinds: Sequence[OutcomeKind]
 ) -> tuple[str, ...]:
     return tuple(
-        candidate.key or (outcome.memory.id if outcome.memory else "")
+        candidate.key or (outcome.record.id if outcome.record else "")
         for candidate, outcome in pairs
         if outcome.kind in kinds
     )
@@ -458,13 +458,13 @@ def _blocked(candidate: Candidate, outcome: Outcome) -> dict[str, str]:
 
 
 def _applied(hit: Hit) -> AppliedMemory:
-    memory = hit.memory
+    memory = hit.record
     return AppliedMemory(
         cited_as(hit), memory.content, _scope_name(memory), memory.confidence, hit.score
     )
 
 
-def _scope_name(memory: Memory) -> str:
+def _scope_name(memory: Record) -> str:
     level = memory.scope.level
     return "workspace" if level is ScopeLevel.ORG else level.value
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from simonides.api.manager import AsyncMemoryManager
+from simonides.api.manager import AsyncMemory
 from simonides.api.migrate.migrate import Recalls
-from simonides.api.store import AsyncStrata
+from simonides.api.store import AsyncStore
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import MoveRefused
@@ -32,7 +32,7 @@ ASKER = "simonides-migrate"
 T = TypeVar("T")
 
 
-def recalls(source: AsyncStrata, target: AsyncStrata) -> Recalls:
+def recalls(source: AsyncStore, target: AsyncStore) -> Recalls:
     """Return a comparison of recalls of two stores at one fixed time.
 
     Args:
@@ -61,12 +61,12 @@ def recalls(source: AsyncStrata, target: AsyncStrata) -> Recalls:
     return compare
 
 
-def _at_fixed_time(strata: AsyncStrata, clock: Clock) -> AsyncStrata:
+def _at_fixed_time(strata: AsyncStore, clock: Clock) -> AsyncStore:
     """Return a simonides over the same store at a fixed time, without a read journal."""
     runtime = strata.runtime
     journal = ReadJournal(runtime.store)
     journal.mute()
-    return AsyncStrata(
+    return AsyncStore(
         replace(runtime, clock=clock, parts=runtime.parts.replacing(ReadJournal, journal))
     )
 
@@ -89,12 +89,12 @@ async def _queries(store: MemoryStore, owner: Scope) -> list[str]:
     return [decode(row).content[:QUERY_CHARS] for row in _spread(rows, QUERIES)]
 
 
-async def _answer(strata: AsyncStrata, owner: Scope, query: str) -> bytes:
+async def _answer(strata: AsyncStore, owner: Scope, query: str) -> bytes:
     found = await _reader(strata, owner).recall(query, limit=10)
     return canonical_json(found.to_dict())
 
 
-def _reader(strata: AsyncStrata, owner: Scope) -> AsyncMemoryManager:
+def _reader(strata: AsyncStore, owner: Scope) -> AsyncMemory:
     if owner.session is not None:
         return strata.manager(org=owner.org, session=owner.session)
     return strata.manager(org=owner.org, user=owner.user or ASKER)

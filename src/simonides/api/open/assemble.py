@@ -30,7 +30,7 @@ from simonides.api.open.store import (
     place_of,
 )
 from simonides.api.session import follow_sessions
-from simonides.api.store import AsyncStrata
+from simonides.api.store import AsyncStore
 from simonides.domain.conversation.session import Eviction, SessionRules
 from simonides.domain.errors import ConfigurationError
 from simonides.domain.governance.safety_record import RecordRules
@@ -127,7 +127,7 @@ def assemble(
     key_vault: KeyVault | None = None,
     filling: bool = False,
     as_is: bool = False,
-) -> AsyncStrata:
+) -> AsyncStore:
     """Open a store and build the runtime over it.
 
     Args:
@@ -222,7 +222,7 @@ def assemble(
         aside=aside,
         parts=parts,
     )
-    return AsyncStrata(_with_background_jobs(runtime), (*models.closers, *closers))
+    return AsyncStore(_with_background_jobs(runtime), (*models.closers, *closers))
 
 
 def _work_runners(store: MemoryStore, models: ChosenModels, *, inline: bool) -> tuple[Aside, Aside]:
@@ -334,7 +334,7 @@ def _replica(
     remote: str | os.PathLike[str] | None,
     store: MemoryStore,
     settings: Settings,
-    opens: Callable[..., AsyncStrata],
+    opens: Callable[..., AsyncStore],
     rounds: Alarm | None,
 ) -> Replica | None:
     """Return the replica that exchanges a store with its remote; None in other modes."""
@@ -457,7 +457,7 @@ def new_key(name: str) -> str:
 @asynccontextmanager
 async def open_for_move(
     source: str, target: str, *, settings: Settings | None = None
-) -> AsyncIterator[tuple[AsyncStrata, AsyncStrata]]:
+) -> AsyncIterator[tuple[AsyncStore, AsyncStore]]:
     """Open the source and the target of a move; both are closed at the end.
 
     Raises:

@@ -5,9 +5,9 @@ from simonides.api.sync.driver import Driver
 from simonides.api.sync.generated import (
     Admin,
     Agent,
-    MemoryManager,
+    Memory,
     Session,
-    Strata,
+    Store,
     Task,
     Triggers,
 )
@@ -16,9 +16,9 @@ __all__ = [
     "Admin",
     "Agent",
     "Driver",
-    "MemoryManager",
+    "Memory",
     "Session",
-    "Strata",
+    "Store",
     "Task",
     "Triggers",
     "flush_on_close",

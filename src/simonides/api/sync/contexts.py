@@ -10,7 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from simonides.api.store import AsyncStrata
+from simonides.api.store import AsyncStore
 from simonides.api.sync.driver import Driver, Flushable
 from simonides.engine.maintenance.daily_gc import DailyGc
 from simonides.engine.maintenance.reindex_worker import ReindexWorker
@@ -21,10 +21,10 @@ from simonides.transfer.backup.create import Backups
 from simonides.transfer.sync.replica import Replica
 
 
-class StrataContext:
-    """Base of :class:`simonides.Strata`: builds its driver, and closes it once."""
+class StoreContext:
+    """Base of :class:`simonides.Store`: builds its driver, and closes it once."""
 
-    def __init__(self, strata: AsyncStrata) -> None:
+    def __init__(self, strata: AsyncStore) -> None:
         self._strata = strata
         self._driver = Driver(strata.runtime)
         # Background work also runs on threads that have no event loop.
@@ -71,6 +71,6 @@ class StrataContext:
         self.close()
 
 
-def flush_on_close(strata: StrataContext, worker: Flushable) -> None:
+def flush_on_close(strata: StoreContext, worker: Flushable) -> None:
     """Have a background worker flushed before a store closes, for as long as the worker lives."""
     strata._driver.flushed.add(worker)

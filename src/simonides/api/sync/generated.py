@@ -17,10 +17,10 @@ from simonides.api.admin import AsyncAdmin
 from simonides.api.agent import Effect
 from simonides.api.agent.result import AgentResult
 from simonides.api.agent.run import AsyncAgent
-from simonides.api.manager import AsyncMemoryManager
+from simonides.api.manager import AsyncMemory
 from simonides.api.portability_methods import Progress
 from simonides.api.session import AsyncSession
-from simonides.api.sync.contexts import StrataContext
+from simonides.api.sync.contexts import StoreContext
 from simonides.api.sync.driver import Driver
 from simonides.api.task import AsyncTask
 from simonides.domain.ageing import Ageing
@@ -34,9 +34,9 @@ from simonides.domain.governance.policy_dry_run import DryRun
 from simonides.domain.governance.review import Review, ReviewStatus
 from simonides.domain.governance.safety_record import FeedbackRecord, RecordsPurged, SafetyRecord
 from simonides.domain.governance.scan import Scan, StoreScan
-from simonides.domain.memory import Draft, Kind, Memory
+from simonides.domain.memory import Draft, Kind, Record
 from simonides.domain.operations.backup import BackupReport, RestoredStore
-from simonides.domain.operations.dream import Dream
+from simonides.domain.operations.dream import Consolidation
 from simonides.domain.operations.gc import GcReport
 from simonides.domain.operations.hygiene_scan import HygieneReport
 from simonides.domain.operations.portable import ExportReport, RestoreReport
@@ -85,7 +85,7 @@ class Agent:
 class Triggers:
     """Decides for one conversation or task when memory is read, and keeps the last push.
 
-    Built by :meth:`simonides.MemoryManager.triggers`; one per conversation. A host calls
+    Built by :meth:`simonides.Memory.triggers`; one per conversation. A host calls
     :meth:`before_model` before each model call and gets the same digest until it is due again. It
     calls :meth:`turn_end` after each turn, :meth:`state_changed` when the subject of the task
     changes, and :meth:`before_tool` and :meth:`after_failed_tool` around tools. A method that the
@@ -168,7 +168,7 @@ class Triggers:
 class Task:
     """One task: working memory, what is pushed and pulled for it, and its end.
 
-    Built by :meth:`simonides.MemoryManager.task`; ``with`` starts it. Everything that it
+    Built by :meth:`simonides.Memory.task`; ``with`` starts it. Everything that it
     is told is in its session's log before working memory sees it. Its calls are made one
     after the other, by one process; calls out of order raise :class:`~simonides.PhaseError`. One
     session of a user has its name at a time; who was left so long that another has it gets
@@ -455,7 +455,7 @@ class Task:
 class Session:
     """One conversation: an append-only log, durable with each entry, searched and ended here.
 
-    Built by :meth:`simonides.MemoryManager.session`. It is opened by its first entry, and gone
+    Built by :meth:`simonides.Memory.session`. It is opened by its first entry, and gone
     on with, by any process, under its name. As a context manager it ends with its block; an
     exception in the block leaves it open, to be gone on with, or to end when it was idle.
     """
@@ -470,11 +470,11 @@ class Session:
         return self._session.name
 
     @property
-    def memory(self) -> MemoryManager:
+    def memory(self) -> Memory:
         """The verbs of the same principal within this session: what was said here and is not
         stored yet holds in them already.
         """
-        return MemoryManager(self._session.memory, self._driver)
+        return Memory(self._session.memory, self._driver)
 
     def add(
         self,
@@ -588,7 +588,7 @@ class Session:
         """Return what of this session serves a query, best first, by words and by meaning.
 
         Args:
-            query: As for :meth:`simonides.MemoryManager.recall`.
+            query: As for :meth:`simonides.Memory.recall`.
             limit: At most this many, 1 to 1,000.
 
         Raises:
@@ -627,13 +627,13 @@ class Session:
         self._driver.run(self._session.__aexit__(kind, error, trace), asks_model=True)
 
 
-class MemoryManager:
+class Memory:
     """Remembers and recalls for one principal.
 
-    Built by :meth:`simonides.Strata.manager`; cheap, keep one per request or for good.
+    Built by :meth:`simonides.Store.manager`; cheap, keep one per request or for good.
     """
 
-    def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
+    def __init__(self, manager: AsyncMemory, driver: Driver) -> None:
         self._manager = manager
         self._driver = driver
 
@@ -642,7 +642,7 @@ class MemoryManager:
         """Who this manager acts for."""
         return self._manager.principal
 
-    def unless_erased(self) -> MemoryManager:
+    def unless_erased(self) -> Memory:
         """Return a manager that stores nothing once this user has been erased, here or elsewhere.
 
         For what is heard now and stored later: a queue, an import, a model that is asked first. Its
@@ -652,7 +652,7 @@ class MemoryManager:
         Raises:
             StoreError: If the store could not.
         """
-        return MemoryManager(self._driver.run(self._manager.unless_erased()), self._driver)
+        return Memory(self._driver.run(self._manager.unless_erased()), self._driver)
 
     def remember(
         self,
@@ -902,7 +902,7 @@ class MemoryManager:
         """
         return self._driver.run(self._manager.explain(id, query, scopes=scopes))
 
-    def get(self, id: str, *, scopes: Sequence[str] | None = None) -> Memory | None:
+    def get(self, id: str, *, scopes: Sequence[str] | None = None) -> Record | None:
         """Return one memory by id, superseded ones included, or a passage of a document that was
         cited, as long as it stands there; else None.
 
@@ -918,7 +918,7 @@ class MemoryManager:
         filter: Mapping[str, Any] | None = None,
         limit: int = 100,
         scopes: Sequence[str] | None = None,
-    ) -> tuple[Memory, ...]:
+    ) -> tuple[Record, ...]:
         """Return what this principal may read, newest first, then by id.
 
         Args:
@@ -928,7 +928,7 @@ class MemoryManager:
         """
         return self._driver.run(self._manager.list(filter=filter, limit=limit, scopes=scopes))
 
-    def history(self, which: str, *, scopes: Sequence[str] | None = None) -> tuple[Memory, ...]:
+    def history(self, which: str, *, scopes: Sequence[str] | None = None) -> tuple[Record, ...]:
         """Return every version under a key or of an id's chain, oldest first.
 
         Args:
@@ -1118,7 +1118,7 @@ class MemoryManager:
         """
         return self._driver.run(self._manager.ageing(id))
 
-    def to_verify(self) -> tuple[Memory, ...]:
+    def to_verify(self) -> tuple[Record, ...]:
         """Return the memories that somebody should be asked to verify now, newest first.
 
         Unverified ones stay flagged until they are confirmed; they are asked about for an hour
@@ -1480,7 +1480,7 @@ class MemoryManager:
         """
         return self._driver.run(self._manager.scan_memories())
 
-    def note_shown(self, what: Iterable[Hit | Memory] | str) -> None:
+    def note_shown(self, what: Iterable[Hit | Record] | str) -> None:
         """Say what was put into a prompt, so that it is not learned when it comes back.
 
         Digests, pushes and pulls are known; hits of :meth:`recall` are known only from here, since
@@ -1752,7 +1752,7 @@ class MemoryManager:
         """
         return self._driver.run(self._manager.usage(days=days))
 
-    def dream(self, *, dry_run: bool = False) -> Dream:
+    def dream(self, *, dry_run: bool = False) -> Consolidation:
         """Consolidate this principal's memories, in one transaction that can be taken back.
 
         What was said twice is merged; what a later statement updates gives way; of what contradicts
@@ -1774,7 +1774,7 @@ class MemoryManager:
         """
         return self._driver.run(self._manager.dream(dry_run=dry_run), asks_model=True)
 
-    def undo_dream(self, id: str) -> Dream:
+    def undo_dream(self, id: str) -> Consolidation:
         """Take a dream back: what it changed stands again as it stood, what it added is evicted.
 
         Of items whose memories have changed since, or are forgotten, it says so (``left``) and
@@ -1790,7 +1790,7 @@ class MemoryManager:
         """
         return self._driver.run(self._manager.undo_dream(id))
 
-    def dreams(self, *, limit: int = 20) -> tuple[Dream, ...]:
+    def dreams(self, *, limit: int = 20) -> tuple[Consolidation, ...]:
         """Return the dreams that were applied last, the newest first, without words.
 
         Raises:
@@ -1846,7 +1846,7 @@ class Admin:
         progress: Callable[[GcReport], None] | None = None,
     ) -> GcReport:
         """Collect what has aged out, of all owners or some, under this administrator's name; see
-        :meth:`simonides.Strata.gc`.
+        :meth:`simonides.Store.gc`.
 
         Raises:
             InvalidScope: If a path is none.
@@ -1857,7 +1857,7 @@ class Admin:
     def erase(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt:
         """Erase a user of an org in the user's place; the record names this administrator.
 
-        See :meth:`simonides.MemoryManager.erase`.
+        See :meth:`simonides.Memory.erase`.
 
         Raises:
             InvalidScope: If an id is malformed.
@@ -1907,7 +1907,7 @@ class Admin:
     ) -> ExportReport:
         """Write everything of a user, or of an org itself, to a file.
 
-        The org's trail says so. See :meth:`simonides.MemoryManager.export`.
+        The org's trail says so. See :meth:`simonides.Memory.export`.
 
         Args:
             path: Where to.
@@ -1930,7 +1930,7 @@ class Admin:
     ) -> RestoreReport:
         """Bring a user, or an org itself, back from a file; the org's trail says so.
 
-        See :meth:`simonides.MemoryManager.restore`.
+        See :meth:`simonides.Memory.restore`.
 
         Args:
             path: Of the file.
@@ -2027,7 +2027,7 @@ class Admin:
         return self._driver.run(self._admin.purge_feedback(everything=everything))
 
 
-class Strata(StrataContext):
+class Store(StoreContext):
     """An open simonides; use it as a context manager."""
 
     @property
@@ -2044,7 +2044,7 @@ class Strata(StrataContext):
         agent: str | None = None,
         session: str | None = None,
         purpose: str | None = None,
-    ) -> MemoryManager:
+    ) -> Memory:
         """Return the verbs of one principal.
 
         Args:
@@ -2060,7 +2060,7 @@ class Strata(StrataContext):
             OwnerRequired: If neither user nor session is named.
             InvalidScope: If an id is malformed.
         """
-        return MemoryManager(
+        return Memory(
             self._strata.manager(
                 user=user, org=org, task=task, agent=agent, session=session, purpose=purpose
             ),
@@ -2073,7 +2073,7 @@ class Strata(StrataContext):
 
     def agent(
         self,
-        manager: MemoryManager,
+        manager: Memory,
         *,
         needs_model: bool = False,
         checks: Mapping[str, Effect] | None = None,
@@ -2187,7 +2187,7 @@ class Strata(StrataContext):
 
     def get_metrics(self) -> dict[str, Any]:
         """Return what this process has counted, and how the owners stand whose memories it has
-        warm; see :meth:`simonides.MemoryManager.get_metrics`. ``scopes`` are the most
+        warm; see :meth:`simonides.Memory.get_metrics`. ``scopes`` are the most
         that any of them has. For what watches a service; nothing is read from the store.
         """
         return self._driver.run(self._strata.get_metrics())
@@ -2200,7 +2200,7 @@ class Strata(StrataContext):
         progress: Callable[[GcReport], None] | None = None,
     ) -> GcReport:
         """Collect what has aged out, of all owners; see
-        :meth:`simonides.MemoryManager.gc`.
+        :meth:`simonides.Memory.gc`.
 
         For the operator: from cron once a day, on any machine. An owner that somebody else is
         collecting at the moment is left to him. A long-lived process does it by itself for the

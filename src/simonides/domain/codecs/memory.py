@@ -29,7 +29,7 @@ from simonides.domain.errors import InvalidScope, StoreCorrupt
 from simonides.domain.memory import (
     Importance,
     Kind,
-    Memory,
+    Record,
     Origin,
     Status,
     Triple,
@@ -112,7 +112,7 @@ def encode_time(moment: datetime | None) -> int:
     return NEVER if moment is None else to_us(moment)
 
 
-def encode_body(memory: Memory) -> bytes:
+def encode_body(memory: Record) -> bytes:
     """Encode the content version as canonical JSON with its checksum, without absent fields."""
     fields: dict[str, Any] = {
         "root": memory.root,
@@ -142,7 +142,7 @@ def encode_body(memory: Memory) -> bytes:
     return json_with_check(canonical_json(present), memory.id)
 
 
-def encode_state(memory: Memory) -> bytes:
+def encode_state(memory: Record) -> bytes:
     """Encode the state of a memory: :data:`STATE`, an optional JSON tail, a checksum."""
     fixed = STATE.pack(
         code_of(STATUS_CODES, memory.status),
@@ -244,7 +244,7 @@ UNREADABLE = (
 """Errors of the parsers for a blob that the encoders did not write."""
 
 
-def decode(row: StoredRow) -> Memory:
+def decode(row: StoredRow) -> Record:
     """Decode a memory from its row.
 
     Raises:
@@ -259,10 +259,10 @@ def decode(row: StoredRow) -> Memory:
             fields["known_to"] = from_us(row.known_to)
     except UNREADABLE as error:
         raise _unreadable(row, error) from error
-    return Memory.over(fields)
+    return Record.over(fields)
 
 
-def salvage(row: StoredRow) -> Memory | None:
+def salvage(row: StoredRow) -> Record | None:
     """Decode the content of a possibly damaged memory that is to be deleted.
 
     Returns:
@@ -290,7 +290,7 @@ def _unreadable(row: StoredRow, error: Exception) -> StoreCorrupt:
     return StoreCorrupt(f"memory {row.id}", f"row cannot be read: {error}; {next_step}")
 
 
-def decode_all(rows: Iterable[StoredRow]) -> tuple[Memory, ...]:
+def decode_all(rows: Iterable[StoredRow]) -> tuple[Record, ...]:
     """Decode memories in the order of the rows."""
     return tuple(decode(row) for row in rows)
 

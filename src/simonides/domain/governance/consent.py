@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from simonides.domain.event import Event
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.value import Value
 
 RECALL_OFF = "recall_off"
@@ -113,7 +113,7 @@ class Refusals(Value):
             return None
         if said.category in self.categories:
             return About.CATEGORY
-        return self.tellings.get(said.id) if self.tellings and isinstance(said, Memory) else None
+        return self.tellings.get(said.id) if self.tellings and isinstance(said, Record) else None
 
 
 NO_REFUSALS = Refusals()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.policy.gates import Shape
 from simonides.domain.value import Value
 from simonides.domain.writing.decision import Candidate
@@ -57,8 +57,8 @@ class Pair(NamedTuple):
         newer: The one recorded later.
     """
 
-    older: Memory
-    newer: Memory
+    older: Record
+    newer: Record
 
 
 class Opposed(NamedTuple):
@@ -71,9 +71,9 @@ class Opposed(NamedTuple):
     """
 
     verdict: Verdict
-    rivals: tuple[Memory, ...]
+    rivals: tuple[Record, ...]
 
 
-OppositionLook: TypeAlias = Callable[[Candidate, Shape, Memory | None], Opposed | None]
+OppositionLook: TypeAlias = Callable[[Candidate, Shape, Record | None], Opposed | None]
 """Finds conflicts with free text, or None; the third argument is a memory with the same words that
 a gate has already found."""

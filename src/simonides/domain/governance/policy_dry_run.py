@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Label, Source
 from simonides.domain.value import Value
@@ -120,7 +120,7 @@ def how_proposed(candidate: Candidate) -> dict[str, Any]:
     return details
 
 
-def proposed_again(memory: Memory, details: Mapping[str, Any]) -> Candidate:
+def proposed_again(memory: Record, details: Mapping[str, Any]) -> Candidate:
     """Return the candidate behind a stored statement.
 
     Args:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from simonides.domain.canonical_json import canonical_json
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Scope
 from simonides.domain.value import Value, from_us, to_us
 from simonides.domain.writing.change import ReviewRecord
@@ -63,7 +63,7 @@ class Review(Value):
     decided_at: datetime | None = None
     proposed_by: str = ""
     expired_at: datetime | None = None
-    sides: tuple[Memory | None, ...] = ()
+    sides: tuple[Record | None, ...] = ()
 
     @property
     def status(self) -> ReviewStatus:

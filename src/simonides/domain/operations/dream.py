@@ -12,7 +12,7 @@ from simonides.domain.value import Value
 from simonides.domain.writing.decision import NO_USAGE, Usage
 
 
-class DreamStep(StrEnum):
+class ConsolidationStep(StrEnum):
     """Kind of a dream's change; contents are never rewritten, only states change.
 
     ``merge``: a duplicate is superseded by the first statement. ``supersede``: one statement
@@ -29,7 +29,7 @@ class DreamStep(StrEnum):
     WITHDRAW = "withdraw"
 
 
-class DreamStatus(StrEnum):
+class ConsolidationStatus(StrEnum):
     """Whether a dream is a proposal, in force, or undone."""
 
     PROPOSED = "proposed"
@@ -38,7 +38,7 @@ class DreamStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DreamItem(Value):
+class ConsolidationItem(Value):
     """One change of the diff.
 
     Attributes:
@@ -53,7 +53,7 @@ class DreamItem(Value):
         left: Why it was skipped, or could not be undone; None otherwise.
     """
 
-    step: DreamStep
+    step: ConsolidationStep
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
@@ -79,15 +79,15 @@ class DreamItem(Value):
         }
 
     @classmethod
-    def of(cls, details: Mapping[str, Any]) -> DreamItem:
+    def of(cls, details: Mapping[str, Any]) -> ConsolidationItem:
         """Read an item from its details in the audit trail."""
         names = ("before", "after", "reasons", "evidence")
         named: dict[str, Any] = {name: tuple(details[name]) for name in names}
-        return cls(step=DreamStep(details["step"]), **named)
+        return cls(step=ConsolidationStep(details["step"]), **named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dream(Value):
+class Consolidation(Value):
     """The applied or proposed changes of one consolidation run.
 
     Attributes:
@@ -104,10 +104,10 @@ class Dream(Value):
     """
 
     id: str = ""
-    status: DreamStatus = DreamStatus.PROPOSED
+    status: ConsolidationStatus = ConsolidationStatus.PROPOSED
     owner: str = ""
     at: datetime | None = None
-    items: tuple[DreamItem, ...] = ()
+    items: tuple[ConsolidationItem, ...] = ()
     more: int = 0
     memories: int = 0
     reflected: bool = False
@@ -115,11 +115,11 @@ class Dream(Value):
     diagnostics: tuple[str, ...] = ()
 
     @property
-    def done(self) -> tuple[DreamItem, ...]:
+    def done(self) -> tuple[ConsolidationItem, ...]:
         """The items that were applied or proposed."""
         return tuple(item for item in self.items if item.left is None)
 
     @property
-    def left(self) -> tuple[DreamItem, ...]:
+    def left(self) -> tuple[ConsolidationItem, ...]:
         """The skipped items, with reasons."""
         return tuple(item for item in self.items if item.left is not None)

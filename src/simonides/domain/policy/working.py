@@ -66,7 +66,7 @@ class Pressure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Message(Value):
+class ConversationMessage(Value):
     """A turn of the conversation, verbatim except for policy's redactions.
 
     Attributes:
@@ -98,7 +98,7 @@ class Talk(Value):
     """
 
     summary: str | None
-    messages: tuple[Message, ...]
+    messages: tuple[ConversationMessage, ...]
     tokens: int
     budget: int
     pressure: Pressure

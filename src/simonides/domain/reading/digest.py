@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.policy.budgets import Section
 from simonides.domain.reading.receipt import Made as Made
 from simonides.domain.reading.receipt import Receipt
@@ -23,14 +23,14 @@ class DigestItem(Value):
     """One line of a digest.
 
     Attributes:
-        memory: The record.
+        record: The record.
         section: Section of the digest.
         score: As in :class:`~simonides.Hit`.
         line: Its line in the text.
         truncated: Whether its content was cut; the line then has the mark ``…``.
     """
 
-    memory: Memory
+    record: Record
     section: Section
     score: float
     line: str

@@ -17,7 +17,7 @@ from simonides.domain.errors import InvalidInput
 from simonides.domain.memory import (
     PASSAGE_CATEGORY,
     Kind,
-    Memory,
+    Record,
     Origin,
 )
 from simonides.domain.scope import Scope
@@ -161,7 +161,7 @@ def as_memory(
     nth: int = 0,
     marks: Sequence[str] = (),
     withheld: bool = False,
-) -> Memory:
+) -> Record:
     """Return a passage in the form of a memory: external, with its location.
 
     Args:
@@ -186,7 +186,7 @@ def as_memory(
         MARKS: ", ".join(marks),
         WITHHELD: withheld or None,
     }
-    return Memory.of(
+    return Record.of(
         id=id,
         root=id,
         version=1,
@@ -209,7 +209,7 @@ def as_memory(
     )
 
 
-def citation(memory: Memory) -> str:
+def citation(memory: Record) -> str:
     """Return the location of a passage: source and path, then page or line."""
     known: dict[str, Any] = dict(memory.metadata)
     where = f"{known.get('source', '')}: {known.get('path', '')}"

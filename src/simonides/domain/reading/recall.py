@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, overload
 
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.reading.receipt import Made, Receipt
 from simonides.domain.value import EPOCH, Value, plain
 
@@ -18,21 +18,21 @@ class Hit(Value):
     """One recalled memory.
 
     Attributes:
-        memory: The record.
+        record: The record.
         score: Calibrated to 0–1; orders hits of one query.
         why: Each named component with its contribution, in the order they were applied.
         at: Clock of the read; at the default no memory is stale.
     """
 
-    memory: Memory
+    record: Record
     score: float
     why: Mapping[str, float]
     at: datetime = EPOCH
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings such as ``stale?``; see :meth:`simonides.Memory.warnings`."""
-        return self.memory.warnings(self.at)
+        """Warnings such as ``stale?``; see :meth:`simonides.Record.warnings`."""
+        return self.record.warnings(self.at)
 
     def to_dict(self) -> dict[str, Any]:
         """Return memory, score, reasons and warnings as JSON-ready data.
@@ -40,7 +40,7 @@ class Hit(Value):
         The clock is omitted; the receipt of the read has it.
         """
         return {
-            "memory": self.memory.to_dict(),
+            "memory": self.record.to_dict(),
             "score": self.score,
             "why": plain(self.why),
             "warnings": plain(self.warnings),

@@ -112,7 +112,7 @@ class Dropped(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Value):
+class Rendering(Value):
     """How the text of a digest was rendered.
 
     Attributes:
@@ -158,7 +158,7 @@ class Receipt(Value):
     returned: tuple[Shown, ...]
     dropped: tuple[Dropped, ...] = ()
     degraded: tuple[str, ...] = ()
-    page: Page | None = None
+    page: Rendering | None = None
 
     @property
     def query(self) -> str:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 from simonides.domain.conversation.session import SessionStep
 from simonides.domain.event import Event
 from simonides.domain.governance.consent import Consent
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Grant, Scope
 
 
@@ -160,7 +160,7 @@ class NewVersion(NamedTuple):
         embedder: Model id of the vector, empty without one.
     """
 
-    memory: Memory
+    memory: Record
     entry: bytes
     analyser: str
     embedder: str
@@ -289,7 +289,7 @@ class Change:
 
     known_at: int
     added: tuple[NewVersion, ...] = ()
-    restated: tuple[Memory, ...] = ()
+    restated: tuple[Record, ...] = ()
     reindexed: tuple[NewVersion, ...] = ()
     forgotten: tuple[str, ...] = ()
     tombstones: tuple[bytes, ...] = ()

@@ -16,7 +16,7 @@ from simonides.domain.event import Event
 from simonides.domain.memory import (
     Importance,
     Kind,
-    Memory,
+    Record,
     Origin,
     Place,
     Triple,
@@ -174,7 +174,7 @@ class Approved(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Refused(Value):
+class Rejected(Value):
     """A candidate that a guard refused, with machine-readable reasons."""
 
     candidate: Candidate
@@ -250,14 +250,14 @@ class Outcome(Value):
     Attributes:
         kind: ``superseded``: the new version replaced an older one. ``touched``: the new version
             was weaker, went into history and only renewed the existing one.
-        memory: The current record of the statement, or None.
+        record: The current record of the statement, or None.
         reasons: Machine-readable, most important first.
         events: The audit events written with it.
         usage: Cost of the write.
     """
 
     kind: OutcomeKind
-    memory: Memory | None = None
+    record: Record | None = None
     reasons: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()
     usage: Usage = NO_USAGE

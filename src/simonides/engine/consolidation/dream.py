@@ -14,13 +14,13 @@ from types import MappingProxyType
 
 from simonides.domain.event import EventType
 from simonides.domain.governance.review import encode_review
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.operations.dream import (
-    Dream,
-    DreamItem,
-    DreamStatus,
-    DreamStep,
+    Consolidation,
+    ConsolidationItem,
+    ConsolidationStatus,
+    ConsolidationStep,
 )
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import Change, Snapshot
@@ -61,7 +61,7 @@ _NEW = (OutcomeKind.CREATED, OutcomeKind.COEXISTS)
 _REFUSED = (OutcomeKind.BLOCKED, OutcomeKind.DROPPED)
 
 
-class Dreamer:
+class Consolidator:
     """Runs dreams about one owner, by default the principal's own."""
 
     def __init__(self, runtime: Runtime, principal: Principal, owner: Scope | None = None) -> None:
@@ -71,11 +71,11 @@ class Dreamer:
         self._writer = Writer(runtime, principal)
         self._lookup = Lookup(runtime, principal)
 
-    async def dream(self, *, dry_run: bool) -> Dream:
-        """See :meth:`simonides.api.AsyncMemoryManager.dream`."""
+    async def dream(self, *, dry_run: bool) -> Consolidation:
+        """See :meth:`simonides.api.AsyncMemory.dream`."""
         return await self._run(await self._planner().plan(), dry_run=dry_run)
 
-    async def reflect(self) -> Dream:
+    async def reflect(self) -> Consolidation:
         """Make insights if enough is new, and withdraw insights that lost their evidence.
 
         Used at the end of a session and once a day, when other jobs already look for repetitions
@@ -90,7 +90,7 @@ class Dreamer:
         policy = self._runtime.policies.policy_for(self._owner.org)
         return Planner(self._runtime, self._principal, self._owner, policy)
 
-    async def _run(self, plan: Plan, *, dry_run: bool) -> Dream:
+    async def _run(self, plan: Plan, *, dry_run: bool) -> Consolidation:
         runtime, owner = self._runtime, self._owner
         policy = runtime.policies.policy_for(owner.org)
         judged = [judge_one(each, self._writer.policy(each.scope)) for each in plan.insights]
@@ -110,11 +110,11 @@ class Dreamer:
             await settle(runtime, self._principal, owner, committed.rows)
         return self._result(turn, plan, dry_run=dry_run)
 
-    def _result(self, turn: _DreamTurn, plan: Plan, *, dry_run: bool) -> Dream:
+    def _result(self, turn: _DreamTurn, plan: Plan, *, dry_run: bool) -> Consolidation:
         applied = not dry_run and turn.id != ""
-        return Dream(
+        return Consolidation(
             id=turn.id if applied else "",
-            status=DreamStatus.APPLIED if applied else DreamStatus.PROPOSED,
+            status=ConsolidationStatus.APPLIED if applied else ConsolidationStatus.PROPOSED,
             owner=self._owner.path,
             at=turn.at,
             items=tuple(self._with_texts(item, turn) for item in turn.items),
@@ -125,7 +125,7 @@ class Dreamer:
             diagnostics=plan.diagnostics,
         )
 
-    def _with_texts(self, item: DreamItem, turn: _DreamTurn) -> DreamItem:
+    def _with_texts(self, item: ConsolidationItem, turn: _DreamTurn) -> ConsolidationItem:
         """Return an item with the texts of its memories that this principal may read."""
         named = (*item.ids, *item.evidence)
         seen = [memory for id in named if (memory := turn.known.get(id)) is not None]
@@ -133,11 +133,11 @@ class Dreamer:
         return replace(item, texts=MappingProxyType(shown))
 
 
-def _left_out(judgement: Judgement) -> DreamItem:
+def _left_out(judgement: Judgement) -> ConsolidationItem:
     candidate = judgement.candidate
     why = judgement.reasons[0] if judgement.reasons else "not_committed"
     evidence, text = candidate.parents, candidate.content
-    return DreamItem(step=DreamStep.INSIGHT, evidence=evidence, text=text, left=why)
+    return ConsolidationItem(step=ConsolidationStep.INSIGHT, evidence=evidence, text=text, left=why)
 
 
 @dataclass(slots=True)
@@ -159,12 +159,12 @@ class _DreamTurn:
     index: OwnerIndex
     plan: Plan
     batch: PreparedBatch
-    refused: list[DreamItem] = field(default_factory=list)
+    refused: list[ConsolidationItem] = field(default_factory=list)
     id: str = ""
     at: datetime | None = None
-    items: list[DreamItem] = field(default_factory=list)
-    known: dict[str, Memory] = field(default_factory=dict)
-    _states: dict[str, Memory] = field(default_factory=dict)
+    items: list[ConsolidationItem] = field(default_factory=list)
+    known: dict[str, Record] = field(default_factory=dict)
+    _states: dict[str, Record] = field(default_factory=dict)
 
     def decide(self, snapshot: Snapshot) -> Change | None:
         """Build one change from all that is still valid."""
@@ -190,7 +190,7 @@ class _DreamTurn:
         return change if insights is None else insights.plus(change)
 
     @property
-    def _done(self) -> list[DreamItem]:
+    def _done(self) -> list[ConsolidationItem]:
         return [item for item in self.items if item.left is None]
 
     def _record_event(self, recorder: EventRecorder) -> None:
@@ -213,8 +213,8 @@ class _DreamTurn:
         for each in work:
             if not {each.older, each.newer} <= met:
                 reasons = (each.verdict.reason if each.verdict.rule else "said_twice",)
-                step = DreamStep.SUPERSEDE if each.verdict.rule else DreamStep.MERGE
-                item = DreamItem(step=step, before=(each.newer,), after=(each.older,))
+                step = ConsolidationStep.SUPERSEDE if each.verdict.rule else ConsolidationStep.MERGE
+                item = ConsolidationItem(step=step, before=(each.newer,), after=(each.older,))
                 self.items.append(replace(item, reasons=reasons, left="changed_since"))
         return turn
 
@@ -229,7 +229,7 @@ class _DreamTurn:
             recorder.record(
                 EventType.ARCHIVED, rule.scope, subjects=(rule.id,), reasons=(RULES_CAP,)
             )
-            item = DreamItem(step=DreamStep.ARCHIVE, before=(rule.id,), reasons=(RULES_CAP,))
+            item = ConsolidationItem(step=ConsolidationStep.ARCHIVE, before=(rule.id,), reasons=(RULES_CAP,))
             self.items.append(item)
 
     def _withdraw(self, recorder: EventRecorder, taken: Collection[str]) -> None:
@@ -244,7 +244,7 @@ class _DreamTurn:
             self._states[insight.id] = withdrawn(insight, moment)
             ids, why = (insight.id,), (EVIDENCE_GONE,)
             recorder.record(EventType.EVICTED, self.owner, subjects=ids, reasons=why)
-            self.items.append(DreamItem(step=DreamStep.WITHDRAW, before=ids, reasons=why))
+            self.items.append(ConsolidationItem(step=ConsolidationStep.WITHDRAW, before=ids, reasons=why))
 
     def _insights(self, snapshot: Snapshot) -> Change | None:
         """Pass insights through guards and gates; keep only new ones that conflict with nothing."""
@@ -267,19 +267,19 @@ class _DreamTurn:
         self.items += [replace(_left_out(judgement), left=why) for judgement, why in left]
         return change
 
-    def _insight(self, judgement: Judgement, outcome: Outcome) -> DreamItem:
+    def _insight(self, judgement: Judgement, outcome: Outcome) -> ConsolidationItem:
         candidate = judgement.candidate
         self._remember_affected(candidate.parents)
-        if outcome.kind in _REFUSED or outcome.memory is None:
+        if outcome.kind in _REFUSED or outcome.record is None:
             why = outcome.reasons[0] if outcome.reasons else str(outcome.kind)
             return replace(_left_out(judgement), left=why)
-        self.known[outcome.memory.id] = outcome.memory
-        return DreamItem(
-            step=DreamStep.INSIGHT,
-            after=(outcome.memory.id,),
+        self.known[outcome.record.id] = outcome.record
+        return ConsolidationItem(
+            step=ConsolidationStep.INSIGHT,
+            after=(outcome.record.id,),
             reasons=(f"rule:{candidate.metadata['rule']}", *outcome.reasons),
             evidence=candidate.parents,
-            text=outcome.memory.content,
+            text=outcome.record.content,
         )
 
     def _has_evidence(self, judgement: Judgement, now: datetime) -> bool:
@@ -296,5 +296,5 @@ class _DreamTurn:
                 self.known[id] = memory
 
 
-def _ended(memory: Memory, status: Status, moment: Moment) -> Memory:
+def _ended(memory: Record, status: Status, moment: Moment) -> Record:
     return replace(memory, status=status, updated_at=moment.now, known_from=moment.now)

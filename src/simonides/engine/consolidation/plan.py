@@ -15,7 +15,7 @@ from datetime import datetime
 from simonides.domain.codecs.memory import decode_all, status_of
 from simonides.domain.errors import ModelError
 from simonides.domain.event import EventType
-from simonides.domain.memory import Kind, Memory, Origin
+from simonides.domain.memory import Kind, Record, Origin
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.value import from_us
@@ -64,8 +64,8 @@ class Plan:
 
     found: tuple[Found, ...] = ()
     insights: tuple[Candidate, ...] = ()
-    standing: tuple[Memory, ...] = ()
-    surplus: tuple[Memory, ...] = ()
+    standing: tuple[Record, ...] = ()
+    surplus: tuple[Record, ...] = ()
     reflected: bool = False
     memories: int = 0
     usage: Usage = NO_USAGE
@@ -123,14 +123,14 @@ class Planner:
         """The clock."""
         return from_us(self.runtime.clock.now_us())
 
-    async def _memories(self) -> list[Memory]:
+    async def _memories(self) -> list[Record]:
         index = self.runtime.indexes.of(self.owner)
         snapshot = await self.runtime.store.snapshot(self.owner)
         live = [row for row in snapshot.rows if status_of(row.state).is_live]
         refusals = index.refusals
         return [memory for memory in decode_all(live) if not refusals.against(memory)]
 
-    async def _reflected(self, plan: Plan, memories: Sequence[Memory]) -> Plan:
+    async def _reflected(self, plan: Plan, memories: Sequence[Record]) -> Plan:
         """Add insights, if policy wants any and enough is new."""
         rules = self.policy.reflection
         at_home = self.principal.home == self.owner or self.principal.by is not None
@@ -165,7 +165,7 @@ class Planner:
         return None
 
     async def _proposed(
-        self, plan: Plan, shown: Sequence[Memory]
+        self, plan: Plan, shown: Sequence[Record]
     ) -> tuple[tuple[Insight, ...], Plan]:
         rules = self.policy.reflection
         by_rule = by_rules(shown, most=rules.insights)
@@ -186,7 +186,7 @@ class Planner:
         # Shared values are proposed in both cases; the model's insights come first.
         return (*safe, *by_rule)[: rules.insights], plan
 
-    def _candidate(self, insight: Insight, known: dict[str, Memory]) -> Candidate:
+    def _candidate(self, insight: Insight, known: dict[str, Record]) -> Candidate:
         source = Source.AGENT_INFERRED
         model = self.model.model_id if self.model and insight.rule == "model" else None
         ends = [known[id].hard_expires_at for id in insight.evidence]
@@ -208,7 +208,7 @@ class Planner:
         )
 
 
-def _surplus(memories: Sequence[Memory], most: int | None) -> tuple[Memory, ...]:
+def _surplus(memories: Sequence[Record], most: int | None) -> tuple[Record, ...]:
     """Return the rules beyond the cap. Pinned rules stay, then the ones stated or confirmed last.
 
     Writes respect the cap, but a changed policy may have a lower one.

@@ -94,7 +94,7 @@ class Promotion:
                 kept += len(group.ids)
                 continue
             is_stored = outcome.stored or _exists_already(outcome, self.judgements[place])
-            memory = () if outcome.memory is None else (outcome.memory.id,)
+            memory = () if outcome.record is None else (outcome.record.id,)
             why = (PROMOTED if is_stored else LET_GO, group.verdict.reason)
             self._record(group, why, memory, recorder)
             let_go += 0 if is_stored else len(group.ids)

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.errors import InvalidInput
-from simonides.domain.memory import Kind, Memory
+from simonides.domain.memory import Kind, Record
 from simonides.domain.trust import Sensitivity, Source, Trust
 from simonides.engine.write.rules.insight import INSIGHT, is_standing
 from simonides.ports import LanguageModel, ModelAnswer
@@ -87,8 +87,8 @@ class Insight(NamedTuple):
 
 
 def evidence_among(
-    memories: Iterable[Memory], sensitivities: Sequence[Sensitivity], most: int, now: datetime
-) -> list[Memory]:
+    memories: Iterable[Record], sensitivities: Sequence[Sensitivity], most: int, now: datetime
+) -> list[Record]:
     """Return the memories that may be evidence for insights, the newest first.
 
     Evidence must be readable by every reader of the insight: it has no purpose, task or agent of
@@ -112,7 +112,7 @@ def evidence_among(
     return fit[:most]
 
 
-def weight_since(memories: Iterable[Memory], since: datetime | None) -> float:
+def weight_since(memories: Iterable[Record], since: datetime | None) -> float:
     """Return the summed importance of memories recorded after a time, without insights and
     episodes.
     """
@@ -126,7 +126,7 @@ def weight_since(memories: Iterable[Memory], since: datetime | None) -> float:
 
 
 async def ask_insights(
-    model: LanguageModel, memories: Sequence[Memory], *, deadline_s: float
+    model: LanguageModel, memories: Sequence[Record], *, deadline_s: float
 ) -> ModelAnswer:
     """Ask a model in one question what some memories show together.
 
@@ -147,7 +147,7 @@ async def ask_insights(
 
 
 def insights_in(
-    raw: object, memories: Sequence[Memory], *, least: int, most: int
+    raw: object, memories: Sequence[Record], *, least: int, most: int
 ) -> tuple[tuple[Insight, ...], tuple[str, ...]]:
     """Check a model's answer about memories numbered from 0.
 
@@ -174,11 +174,11 @@ def insights_in(
     return tuple(kept), tuple(f"{_INVALID}:{name}" for name in dict.fromkeys(wrong))
 
 
-def by_rules(memories: Sequence[Memory], *, most: int) -> tuple[Insight, ...]:
+def by_rules(memories: Sequence[Record], *, most: int) -> tuple[Insight, ...]:
     """Return insights from values that at least :data:`SHARED` keyed facts share, the most frequent
     first.
     """
-    shared: dict[str, dict[str, Memory]] = defaultdict(dict)
+    shared: dict[str, dict[str, Record]] = defaultdict(dict)
     for memory in memories:
         value = normalise(memory.content)
         is_name = len(value) > 2 and value not in _NO_VALUES and not any(map(str.isdigit, value))
@@ -188,11 +188,11 @@ def by_rules(memories: Sequence[Memory], *, most: int) -> tuple[Insight, ...]:
     return tuple(_shared_value(keyed) for keyed in found[:most])
 
 
-def _order(keyed: Mapping[str, Memory]) -> tuple[int, list[str]]:
+def _order(keyed: Mapping[str, Record]) -> tuple[int, list[str]]:
     return -len(keyed), sorted(keyed)
 
 
-def _shared_value(keyed: Mapping[str, Memory]) -> Insight:
+def _shared_value(keyed: Mapping[str, Record]) -> Insight:
     names = sorted(keyed)
     first = keyed[names[0]]
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
@@ -200,7 +200,7 @@ def _shared_value(keyed: Mapping[str, Memory]) -> Insight:
     return Insight(text, tuple(keyed[name].id for name in names), "shared_value")
 
 
-def _insight(item: object, memories: Sequence[Memory], least: int) -> Insight | str:
+def _insight(item: object, memories: Sequence[Record], least: int) -> Insight | str:
     if not isinstance(item, Mapping):
         return "item"
     text = _text(item.get("text"))

@@ -11,13 +11,13 @@ from typing import Any
 from simonides.domain.errors import UndoRefused
 from simonides.domain.event import EventType
 from simonides.domain.governance.review import decode_review, encode_review
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.operations.dream import (
-    Dream,
-    DreamItem,
-    DreamStatus,
-    DreamStep,
+    Consolidation,
+    ConsolidationItem,
+    ConsolidationStatus,
+    ConsolidationStep,
 )
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.value import to_us
@@ -41,18 +41,18 @@ FORGOTTEN = "forgotten"
 CHANGED_SINCE = "changed_since"
 EXPIRED = "expired"
 
-StateHistories = Mapping[str, Sequence[Memory]]
+StateHistories = Mapping[str, Sequence[Record]]
 """All states of a memory by id, oldest first; empty for a deleted one."""
 
 
 def restored(
-    item: DreamItem,
+    item: ConsolidationItem,
     histories: StateHistories,
     at: int,
     moment: Moment,
     view: OwnerView,
     functional: frozenset[str],
-) -> tuple[Memory, ...] | str:
+) -> tuple[Record, ...] | str:
     """Return the states that undo one item, or the reason why it cannot be undone.
 
     Args:
@@ -63,14 +63,14 @@ def restored(
         view: The current memories.
         functional: Predicates of which a subject has one value at a time.
     """
-    changed = item.after if item.step is DreamStep.INSIGHT else item.before
+    changed = item.after if item.step is ConsolidationStep.INSIGHT else item.before
     states = []
     for id in changed:
         before = _before(histories.get(id, ()), at, moment)
         if isinstance(before, str):
             return before
         states.append(before)
-    if item.step is not DreamStep.INSIGHT and any(
+    if item.step is not ConsolidationStep.INSIGHT and any(
         not _is_live(histories.get(id, ())) for id in item.after
     ):
         # Their successor was itself superseded, so another memory has their place.
@@ -83,7 +83,7 @@ def restored(
     return tuple(states)
 
 
-def _before(states: Sequence[Memory], at: int, moment: Moment) -> Memory | str:
+def _before(states: Sequence[Record], at: int, moment: Moment) -> Record | str:
     if not states:
         return FORGOTTEN
     last = states[-1]
@@ -97,7 +97,7 @@ def _before(states: Sequence[Memory], at: int, moment: Moment) -> Memory | str:
     return replace(former, versions=last.versions, known_from=moment.now, known_to=None)
 
 
-def _is_live(states: Sequence[Memory]) -> bool:
+def _is_live(states: Sequence[Record]) -> bool:
     return bool(states) and states[-1].status.is_live
 
 
@@ -105,7 +105,7 @@ PAGE = 1_000
 """Links of the audit trail read at a time, from the newest back."""
 
 
-class DreamUndoer:
+class ConsolidationUndoer:
     """Looks up and undoes the dreams of one principal's owner."""
 
     def __init__(self, runtime: Runtime, principal: Principal) -> None:
@@ -113,9 +113,9 @@ class DreamUndoer:
         self._principal = principal
         self._owner = principal.home.owner
 
-    async def dreams(self, limit: int) -> tuple[Dream, ...]:
+    async def dreams(self, limit: int) -> tuple[Consolidation, ...]:
         """Return the dreams applied last, the newest first."""
-        found: list[Dream] = []
+        found: list[Consolidation] = []
         undone = set[str]()
         async for event in self._events(await self._head()):
             undone.add(str(event["details"].get("undoes", "")))
@@ -125,8 +125,8 @@ class DreamUndoer:
                     break
         return tuple(found)
 
-    async def undo(self, id: str) -> Dream:
-        """See :meth:`simonides.api.AsyncMemoryManager.undo_dream`."""
+    async def undo(self, id: str) -> Consolidation:
+        """See :meth:`simonides.api.AsyncMemory.undo_dream`."""
         runtime, owner = self._runtime, self._owner
         name = check_text("id", id, 512)
         index = runtime.indexes.of(owner)
@@ -176,14 +176,14 @@ class DreamUndoer:
             last = first
 
 
-def _dream_of(event: Mapping[str, Any], *, is_undone: bool) -> Dream:
+def _dream_of(event: Mapping[str, Any], *, is_undone: bool) -> Consolidation:
     details = event["details"]
-    return Dream(
+    return Consolidation(
         id=event["id"],
-        status=DreamStatus.UNDONE if is_undone else DreamStatus.APPLIED,
+        status=ConsolidationStatus.UNDONE if is_undone else ConsolidationStatus.APPLIED,
         owner=event["scope"],
         at=datetime.fromisoformat(event["at"]),
-        items=tuple(map(DreamItem.of, details["items"])),
+        items=tuple(map(ConsolidationItem.of, details["items"])),
         reflected=details["reflected"],
     )
 
@@ -196,18 +196,18 @@ class _UndoTurn:
     principal: Principal
     owner: Scope
     index: OwnerIndex
-    dream: Dream
+    dream: Consolidation
     read_at: Head
     histories: StateHistories
     reviews: Mapping[str, ReviewRecord]
     at: int
-    undone: Dream = field(default_factory=Dream)
+    undone: Consolidation = field(default_factory=Consolidation)
 
     def decide(self, snapshot: Snapshot) -> Change | None:
         self.index.refresh(snapshot)
         moved = self._moved(snapshot)
         recorder = EventRecorder(self.runtime, self.principal, snapshot)
-        states: dict[str, Memory] = {}
+        states: dict[str, Record] = {}
         closed: list[ReviewRecord] = []
         items = []
         # Undone in reverse order.
@@ -220,7 +220,7 @@ class _UndoTurn:
             closed += self._closed(item, recorder)
             items.append(item)
         items.reverse()
-        self.undone = replace(self.dream, status=DreamStatus.UNDONE, items=tuple(items))
+        self.undone = replace(self.dream, status=ConsolidationStatus.UNDONE, items=tuple(items))
         if self.dream.items and not states:
             why = "every memory of the dream has changed since; correct the memories instead"
             raise UndoRefused(self.dream.id, CHANGED_SINCE, why)
@@ -247,8 +247,8 @@ class _UndoTurn:
         return frozenset(later)
 
     def _restored(
-        self, item: DreamItem, moved: frozenset[str] | None, recorder: EventRecorder
-    ) -> tuple[Memory, ...] | str:
+        self, item: ConsolidationItem, moved: frozenset[str] | None, recorder: EventRecorder
+    ) -> tuple[Record, ...] | str:
         if moved is None or not moved.isdisjoint(item.ids):
             return CHANGED_SINCE
         policy = self.runtime.policies.policy_for(self.owner.org)
@@ -261,9 +261,9 @@ class _UndoTurn:
             policy.long_term.slots.functional,
         )
 
-    def _closed(self, item: DreamItem, recorder: EventRecorder) -> list[ReviewRecord]:
+    def _closed(self, item: ConsolidationItem, recorder: EventRecorder) -> list[ReviewRecord]:
         """Return the open reviews that an item created, marked as expired."""
-        if item.step is not DreamStep.REVIEW:
+        if item.step is not ConsolidationStep.REVIEW:
             return []
         named = [
             reason.partition(":")[2] for reason in item.reasons if reason.startswith(f"{REVIEW}:")

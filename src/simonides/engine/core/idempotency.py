@@ -125,7 +125,7 @@ class Answers:
             return
         answer = {
             "kind": outcome.kind.value,
-            "memory": None if outcome.memory is None else outcome.memory.id,
+            "memory": None if outcome.record is None else outcome.record.id,
             "reasons": list(outcome.reasons),
         }
         self._new[name] = IdempotencyRecord(name, request_of(candidate), canonical_json(answer))

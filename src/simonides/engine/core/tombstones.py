@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from simonides.domain.memory import Kind, Memory, Status
+from simonides.domain.memory import Kind, Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.scope import Scope
 from simonides.domain.writing.decision import TURN_CATEGORY
@@ -26,7 +26,7 @@ def fingerprints(scope: Scope, content: str, key: str | None) -> tuple[bytes, ..
     return _fingerprints(scope, content_hash(content), key)
 
 
-def tombstones(memories: Iterable[Memory], *, keys: bool) -> tuple[bytes, ...]:
+def tombstones(memories: Iterable[Record], *, keys: bool) -> tuple[bytes, ...]:
     """Return the fingerprints of memories to be forgotten, each once, sorted.
 
     Args:
@@ -38,7 +38,7 @@ def tombstones(memories: Iterable[Memory], *, keys: bool) -> tuple[bytes, ...]:
 
 
 def with_derived(
-    memories: Iterable[Memory], ids: Collection[str], *, promoted: bool
+    memories: Iterable[Record], ids: Collection[str], *, promoted: bool
 ) -> tuple[str, ...]:
     """Return the ids to delete among some memories, sorted: those in ``ids``, and all derived from
     a deleted one.
@@ -64,8 +64,8 @@ def with_derived(
 
 
 def standing_again(
-    versions: Mapping[str, Memory], gone: Collection[str], moment: Moment
-) -> tuple[Memory, ...]:
+    versions: Mapping[str, Record], gone: Collection[str], moment: Moment
+) -> tuple[Record, ...]:
     """Return the new states of memories that are restored because their replacements are deleted.
 
     If the live version of a chain is deleted, the version that it replaced becomes live again,
@@ -89,8 +89,8 @@ def standing_again(
 
 
 def renumbered(
-    versions: Mapping[str, Memory], gone: Collection[str], moment: Moment
-) -> tuple[Memory, ...]:
+    versions: Mapping[str, Record], gone: Collection[str], moment: Moment
+) -> tuple[Record, ...]:
     """Return the new states of live memories whose chains lose replaced versions.
 
     The next version number follows the highest that is left.
@@ -110,7 +110,7 @@ def renumbered(
     )
 
 
-def _highest_left(memory: Memory, versions: Mapping[str, Memory], gone: Collection[str]) -> int:
+def _highest_left(memory: Record, versions: Mapping[str, Record], gone: Collection[str]) -> int:
     chain = (m for m in versions.values() if m.root == memory.root and m.id not in gone)
     return max(each.version for each in chain)
 
@@ -122,7 +122,7 @@ def turn_mark(scope: Scope, session: str, turn: int) -> bytes:
     return hashlib.sha256(f"turn\0{scope.path}\0{session}\0{turn}".encode()).digest()
 
 
-def _marks(memory: Memory, *, keys: bool) -> tuple[bytes, ...]:
+def _marks(memory: Record, *, keys: bool) -> tuple[bytes, ...]:
     origin = memory.origin
     verbatim = memory.kind is Kind.EPISODIC and memory.category == TURN_CATEGORY
     if verbatim and origin.session is not None and origin.turn is not None:

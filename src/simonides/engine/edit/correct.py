@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from simonides.domain.codecs.memory import decode
 from simonides.domain.event import EventType
-from simonides.domain.memory import Draft, Memory, is_id
+from simonides.domain.memory import Draft, Record, is_id
 from simonides.domain.scope import Principal
 from simonides.domain.trust import Source
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
@@ -33,7 +33,7 @@ class Changer:
         self._lookup = Lookup(runtime, principal)
         self._writer = writer or Writer(runtime, principal)
 
-    async def standing(self, which: str) -> Memory | None:
+    async def standing(self, which: str) -> Record | None:
         """Return the live memory under a key or an id in the principal's own scope."""
         home = self._principal.home
         name = check_text("which", which, 512)
@@ -47,7 +47,7 @@ class Changer:
         return agreed[0] if agreed else None
 
     async def correct(self, which: str, content: str, *, quote: str | None) -> Outcome:
-        """See :meth:`simonides.api.AsyncMemoryManager.correct`."""
+        """See :meth:`simonides.api.AsyncMemory.correct`."""
         # The correction copies fields of the stored memory; it must not survive an erasure.
         writer = await self._writer.bound_to_incarnation()
         standing = await self.standing(which)
@@ -81,7 +81,7 @@ class Changer:
         return outcome
 
     async def confirm(self, id: str) -> Outcome:
-        """See :meth:`simonides.api.AsyncMemoryManager.confirm`."""
+        """See :meth:`simonides.api.AsyncMemory.confirm`."""
         known = await self.standing(id)
         if known is None:
             return NOT_FOUND

@@ -10,7 +10,7 @@ from simonides.domain.ageing import confidence_at
 from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import InvalidScope, SimonidesError, StoreUnavailable
 from simonides.domain.event import EventType
-from simonides.domain.memory import Memory, Origin
+from simonides.domain.memory import Record, Origin
 from simonides.domain.scope import Principal, Scope, ScopeLevel
 from simonides.domain.value import from_us
 from simonides.domain.writing.change import (
@@ -67,7 +67,7 @@ class Promoter:
         self._principal = principal
 
     async def promote(self, id: str, to: str) -> Outcome:
-        """See :meth:`simonides.api.AsyncMemoryManager.promote`."""
+        """See :meth:`simonides.api.AsyncMemory.promote`."""
         home = self._principal.home
         target = target_scope(to, self._principal)
         if target not in home.lineage or (home.level, target.level) not in _ALLOWED:
@@ -207,10 +207,10 @@ async def _edges(
     The copy may be in the history of the target's memory. A memory that was already there is not a
     child.
     """
-    if outcome.memory is None:
+    if outcome.record is None:
         return ()
     owner = candidate.scope.owner
-    chain = map(decode, await runtime.store.history(owner, outcome.memory.root))
+    chain = map(decode, await runtime.store.history(owner, outcome.record.root))
     return tuple(
         (parent, owner, version.id)
         for version in chain
@@ -219,7 +219,7 @@ async def _edges(
     )
 
 
-def promoted(memory: Memory, target: Scope, now: datetime) -> Candidate:
+def promoted(memory: Record, target: Scope, now: datetime) -> Candidate:
     """Return the copy to propose at the target.
 
     Label and evidence are the original's. The confidence is the decayed one: promotion does not

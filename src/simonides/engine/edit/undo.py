@@ -12,7 +12,7 @@ from simonides.domain.ageing import seen_at
 from simonides.domain.errors import UndoRefused
 from simonides.domain.event import EventType
 from simonides.domain.governance.review import Review, decode_review, encode_review
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.value import from_us, to_us
 from simonides.domain.writing.change import (
@@ -54,7 +54,7 @@ class Undoer:
         self._lookup = Lookup(runtime, principal)
 
     async def undo(self, event_id: str) -> Outcome:
-        """See :meth:`simonides.api.AsyncMemoryManager.undo`."""
+        """See :meth:`simonides.api.AsyncMemory.undo`."""
         owner = self._principal.home.owner
         name = check_text("event_id", event_id, 512)
         index = self._runtime.indexes.of(owner)
@@ -113,7 +113,7 @@ class Undoer:
         type = EventType(event["type"])
         return UndoTarget(event["id"], type, at, tuple(stories), event["details"])
 
-    def _sees(self, memory: Memory) -> bool:
+    def _sees(self, memory: Record) -> bool:
         purpose = memory.purpose in (None, self._principal.purpose)
         return purpose and self._lookup.hears(memory)
 
@@ -193,5 +193,5 @@ class _UndoTurn:
                 "changed_since", "a memory was changed just now; read it again"
             )
 
-    def _is_retagged(self, memory: Memory) -> bool:
+    def _is_retagged(self, memory: Record) -> bool:
         return any(s[-1].id == memory.id and s[-1].tags != memory.tags for s in self.target.stories)

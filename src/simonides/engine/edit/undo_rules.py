@@ -12,7 +12,7 @@ from typing import Any
 
 from simonides.domain.errors import UndoRefused
 from simonides.domain.event import EventType
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.value import EPOCH, to_us
 from simonides.ports import OwnerView
@@ -59,7 +59,7 @@ class UndoTarget:
     id: str
     type: EventType
     at: int
-    stories: tuple[tuple[Memory, ...], ...]
+    stories: tuple[tuple[Record, ...], ...]
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -81,7 +81,7 @@ def check_undoable(target: UndoTarget) -> None:
         raise target.refused("forgotten", "one of its memories was forgotten; state it again")
 
 
-def undone_states(target: UndoTarget, moment: Moment) -> tuple[Memory, ...]:
+def undone_states(target: UndoTarget, moment: Moment) -> tuple[Record, ...]:
     """Return the new states that undo an event: restored memories first, then the superseded one.
 
     Raises:
@@ -113,7 +113,7 @@ def undone_states(target: UndoTarget, moment: Moment) -> tuple[Memory, ...]:
     return (*restored, given_way)
 
 
-def _restored(target: UndoTarget, states: Sequence[Memory], moment: Moment) -> Memory:
+def _restored(target: UndoTarget, states: Sequence[Record], moment: Moment) -> Record:
     last = states[-1]
     if to_us(last.known_from) != target.at:
         advice = f"memory {last.id} has changed since; undo the later event first, or correct it"
@@ -138,7 +138,7 @@ def _restored(target: UndoTarget, states: Sequence[Memory], moment: Moment) -> M
 
 
 def check_place_free(
-    target: UndoTarget, restored: Sequence[Memory], view: OwnerView, functional: frozenset[str]
+    target: UndoTarget, restored: Sequence[Record], view: OwnerView, functional: frozenset[str]
 ) -> None:
     """Check that no other memory now has a restored memory's key, functional slot or text.
 
@@ -152,7 +152,7 @@ def check_place_free(
                 raise target.refused("place_taken", advice)
 
 
-def _in_place_of(memory: Memory, view: OwnerView, functional: frozenset[str]) -> Iterator[Memory]:
+def _in_place_of(memory: Record, view: OwnerView, functional: frozenset[str]) -> Iterator[Record]:
     if memory.key is not None:
         standing = view.by_key(memory.place, memory.key)
         if standing is not None:

@@ -30,7 +30,7 @@ from simonides.domain.governance.erasure import (
     Purged,
 )
 from simonides.domain.governance.safety_record import subject_digest
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import SYNC_ACTOR, Principal, Scope
 from simonides.domain.value import from_us
 from simonides.domain.writing.change import (
@@ -102,7 +102,7 @@ class Eraser:
         self._library, self._hot = runtime.part(Library), runtime.part(WarmSessions)
 
     async def erase(self, subject: Scope, reasons: tuple[str, ...] = ()) -> ErasureReceipt:
-        """Erase a subject, or continue; see :meth:`simonides.AsyncMemoryManager.erase`.
+        """Erase a subject, or continue; see :meth:`simonides.AsyncMemory.erase`.
 
         Args:
             subject: The owner to erase.
@@ -329,7 +329,7 @@ class _Erasure:
             },
             actor="subject" if self.principal.home == self.subject else None,
         )
-        records: tuple[Memory | Candidate, ...] = (*found.memories, *found.candidates)
+        records: tuple[Record | Candidate, ...] = (*found.memories, *found.candidates)
         searched = {*residue_patterns(rows, records), *of_queries(self.read.queries)}
         self.patterns = tuple(searched | {*of_bodies(self.read.logged_turns)})
         self.is_done = True

@@ -13,7 +13,7 @@ from simonides.capture.drafts import MAX_NAME_BYTES, target_scope
 from simonides.domain.codecs.candidate import decode_candidate
 from simonides.domain.codecs.memory import salvage
 from simonides.domain.errors import InvalidInput, ScopeDenied, StoreCorrupt
-from simonides.domain.memory import Memory, Place
+from simonides.domain.memory import Record, Place
 from simonides.domain.reading.filters import Filter
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import HeldCandidate, StoredRow, TurnRequest
@@ -61,7 +61,7 @@ class Forgetter:
         by_source: bool = False,
         dry_run: bool = False,
     ) -> Outcome:
-        """See :meth:`simonides.api.AsyncMemoryManager.forget`."""
+        """See :meth:`simonides.api.AsyncMemory.forget`."""
         if id is None and key is None and scope is None and wanted is None:
             named = "an id, a key, a scope, a filter, a source or an origin"
             raise InvalidInput("forget", f"name {named}")
@@ -101,7 +101,7 @@ class Forgetter:
 
     def _came_from(
         self, wanted: Filter, place: Scope | None
-    ) -> Callable[[Memory | Candidate], bool]:
+    ) -> Callable[[Record | Candidate], bool]:
         """Return a test for the wanted origin in a scope where the principal may forget.
 
         That scope is ``place`` if it is given, else the principal's home and its tasks.
@@ -113,8 +113,8 @@ class Forgetter:
                 return scope == place
             return scope == home or (scope.task is not None and scope.owner == home)
 
-        def came_from(one: Memory | Candidate) -> bool:
-            memory = one if isinstance(one, Memory) else as_memory(one, self._lookup.now)
+        def came_from(one: Record | Candidate) -> bool:
+            memory = one if isinstance(one, Record) else as_memory(one, self._lookup.now)
             return lies_here(one.scope) and holds(wanted, memory)
 
         return came_from
@@ -158,7 +158,7 @@ class Forgetter:
             by_key=False,
             everything=False,
             hears=lambda _: True,
-            came_from=lambda one: isinstance(one, Memory) and one.id in ids,
+            came_from=lambda one: isinstance(one, Record) and one.id in ids,
         )
         return await self._forgotten(selection)
 
@@ -281,7 +281,7 @@ class Forgetter:
 
     async def _targets(
         self, place: Scope, *, id: str | None, key: str | None, wanted: Filter | None
-    ) -> tuple[list[Memory], frozenset[str], frozenset[str]]:
+    ) -> tuple[list[Record], frozenset[str], frozenset[str]]:
         """Find the memories to forget.
 
         Returns:

@@ -11,7 +11,7 @@ from simonides.domain.codecs.memory import decode, salvage
 from simonides.domain.errors import StoreCorrupt
 from simonides.domain.event import EventType
 from simonides.domain.governance.erasure import UNREADABLE
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import (
     Change,
@@ -141,7 +141,7 @@ class ForgetTurn:
 
     def _read(
         self, rows: Iterable[StoredRow]
-    ) -> tuple[dict[str, Memory], frozenset[str], frozenset[str]]:
+    ) -> tuple[dict[str, Record], frozenset[str], frozenset[str]]:
         """Decode rows.
 
         Returns:
@@ -155,7 +155,7 @@ class ForgetTurn:
         return versions, frozenset(lost & self.going), frozenset(lost - self.going)
 
     def _blanked(
-        self, gone: Iterable[Memory], released: Sequence[HeldCandidate]
+        self, gone: Iterable[Record], released: Sequence[HeldCandidate]
     ) -> tuple[int, ...]:
         """Return the positions of events that name a key or held candidate that is deleted."""
         candidates = [decode_candidate(held.body) for held in released]
@@ -183,14 +183,14 @@ def not_found(unread: Collection[str]) -> Outcome:
     return replace(NOT_FOUND, reasons=(*NOT_FOUND.reasons, f"{UNREADABLE_LEFT}:{len(unread)}"))
 
 
-def decoded_or_none(row: StoredRow) -> Memory | None:
+def decoded_or_none(row: StoredRow) -> Record | None:
     """Return the memory of a row; None if it cannot be decoded."""
     with suppress(StoreCorrupt):
         return decode(row)
     return None
 
 
-def decoded_memories(rows: Iterable[StoredRow]) -> list[Memory]:
+def decoded_memories(rows: Iterable[StoredRow]) -> list[Record]:
     """Return the memories of rows, decoded as far as possible; hopeless rows are left out."""
     return [memory for memory in map(salvage, rows) if memory is not None]
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from simonides.domain.canonical_json import canonical_json
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.writing.change import StoredRow
 from simonides.domain.writing.decision import Candidate
 from simonides.retrieval.index.entry import ENTRY
@@ -33,7 +33,7 @@ LEAST_KINDS = 4
 
 
 def residue_patterns(
-    rows: Iterable[StoredRow], records: Iterable[Memory | Candidate]
+    rows: Iterable[StoredRow], records: Iterable[Record | Candidate]
 ) -> Iterator[bytes]:
     """Yield the patterns of memories and of held candidates, in any order.
 
@@ -65,7 +65,7 @@ def of_bodies(bodies: Iterable[bytes]) -> Iterator[bytes]:
         yield from _byte_windows(body)
 
 
-def _of_record(one: Memory | Candidate) -> Iterator[bytes]:
+def _of_record(one: Record | Candidate) -> Iterator[bytes]:
     texts = [one.content, one.quote, one.key, one.speaker, *one.tags]
     if one.triple is not None:
         texts += [one.triple.subject, one.triple.object]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.scope import Scope
 from simonides.domain.writing.decision import Candidate
 
@@ -32,24 +32,24 @@ class ForgetSelection:
     roots: frozenset[str]
     by_key: bool
     everything: bool
-    hears: Callable[[Memory | Candidate], bool]
-    came_from: Callable[[Memory | Candidate], bool] | None = None
+    hears: Callable[[Record | Candidate], bool]
+    came_from: Callable[[Record | Candidate], bool] | None = None
     dry_run: bool = False
     lost: frozenset[str] = frozenset()
     unread: frozenset[str] = frozenset()
 
-    def selects(self, one: Memory | Candidate) -> bool:
+    def selects(self, one: Record | Candidate) -> bool:
         """Whether a version or a held candidate is selected."""
         if self.came_from is not None:
             return self.came_from(one) and self.hears(one)
-        if isinstance(one, Memory) and one.root in self.roots:
+        if isinstance(one, Record) and one.root in self.roots:
             return True
         return self.everything and one.scope == self.place and self.hears(one)
 
 
-def as_memory(candidate: Candidate, now: datetime) -> Memory:
+def as_memory(candidate: Candidate, now: datetime) -> Record:
     """Return a held candidate in the form that filters read."""
-    return Memory.of(
+    return Record.of(
         scope=candidate.scope,
         kind=candidate.kind,
         category=candidate.category,

@@ -10,7 +10,7 @@ from simonides.domain.codecs.candidate import decode_candidate
 from simonides.domain.codecs.checksums import is_whole
 from simonides.domain.codecs.memory import salvage
 from simonides.domain.errors import StoreCorrupt
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Scope
 from simonides.domain.writing.change import HeldCandidate, PendingOutbox, StoredRow
 from simonides.domain.writing.decision import Candidate
@@ -35,7 +35,7 @@ class DecodableRows:
         unreadable: Number of rows of all three kinds that cannot be decoded.
     """
 
-    memories: tuple[Memory, ...]
+    memories: tuple[Record, ...]
     candidates: tuple[Candidate, ...]
     work: tuple[PendingOutbox, ...]
     unreadable: int

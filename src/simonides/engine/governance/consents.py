@@ -22,7 +22,7 @@ from simonides.domain.governance.consent import (
     ConsentChange,
     refusals_of,
 )
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Principal
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
 from simonides.engine.core.event_recorder import EventRecorder
@@ -50,19 +50,19 @@ class Consenter:
         self._owner = principal.home.owner
 
     async def seen(self) -> tuple[Consent, ...]:
-        """See :meth:`simonides.AsyncMemoryManager.consents`."""
+        """See :meth:`simonides.AsyncMemory.consents`."""
         return await self._runtime.store.consents(self._owner)
 
     async def allow(self, key: str | None, category: str | None) -> ConsentChange:
-        """See :meth:`simonides.AsyncMemoryManager.allow`."""
+        """See :meth:`simonides.AsyncMemory.allow`."""
         return await self._record(*_named(key, category), allowed=True)
 
     async def set_recall(self, *, on: bool) -> ConsentChange:
-        """See :meth:`simonides.AsyncMemoryManager.set_recall`."""
+        """See :meth:`simonides.AsyncMemory.set_recall`."""
         return await self._record(About.RECALL, RECALL_NAME, allowed=on)
 
     async def refuse(self, key: str | None, category: str | None, *, remove: bool) -> ConsentChange:
-        """See :meth:`simonides.AsyncMemoryManager.refuse`."""
+        """See :meth:`simonides.AsyncMemory.refuse`."""
         about, name = _named(key, category)
         known = self._runtime.policies.policy_for(self._owner.org).categories
         if about is About.CATEGORY and name not in known:
@@ -134,7 +134,7 @@ class Consenter:
             for each in said
             if each.allowed or (each.about, each.name) == (consent.about, consent.name)
         )
-        roots, mentioning = set(), list[Memory]()
+        roots, mentioning = set(), list[Record]()
         async for memory in self._memories():
             if refusals.against(memory):
                 roots.add(memory.root)
@@ -151,7 +151,7 @@ class Consenter:
         outcome = await forgetter.forget_chains(frozenset(roots))
         return _count(outcome.reasons), outcome.events
 
-    async def _memories(self) -> AsyncIterator[Memory]:
+    async def _memories(self) -> AsyncIterator[Record]:
         after = ""
         while page := await self._runtime.store.rows(self._owner, after=after):
             for row in page:

@@ -46,11 +46,11 @@ class Holder:
         self._writer = Writer(runtime, principal)
 
     async def held(self, scope: str | None) -> tuple[Held, ...]:
-        """See :meth:`simonides.api.AsyncMemoryManager.held`."""
+        """See :meth:`simonides.api.AsyncMemory.held`."""
         return await self._waiting(await self._permitted(scope))
 
     async def release(self, id: str, reason: str, scope: str | None) -> Outcome:
-        """See :meth:`simonides.api.AsyncMemoryManager.release`."""
+        """See :meth:`simonides.api.AsyncMemory.release`."""
         held = await self._known(id, reason, scope)
         if held is None:
             return NOT_FOUND
@@ -72,7 +72,7 @@ class Holder:
         return outcome
 
     async def discard(self, id: str, reason: str, scope: str | None) -> Outcome:
-        """See :meth:`simonides.api.AsyncMemoryManager.discard`."""
+        """See :meth:`simonides.api.AsyncMemory.discard`."""
         held = await self._known(id, reason, scope)
         if held is None:
             return NOT_FOUND

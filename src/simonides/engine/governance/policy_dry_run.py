@@ -19,7 +19,7 @@ from simonides.domain.governance.policy_dry_run import (
     Rejudged,
     proposed_again,
 )
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import DEFAULT_ORG, Scope
 from simonides.domain.writing.decision import Candidate, Drop, Judgement
 from simonides.engine.core.audit_chain import PAGE
@@ -104,7 +104,7 @@ class _TrailJudge:
         self,
         event: Mapping[str, Any],
         fate: Fate,
-        known: Mapping[str, Memory],
+        known: Mapping[str, Record],
         held: Mapping[str, bytes],
     ) -> Rejudged:
         details, subject = event["details"], _subject(event)

@@ -16,7 +16,7 @@ from simonides.domain.governance.review import (
     decode_review,
     encode_review,
 )
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Principal
 from simonides.domain.value import shown
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
@@ -46,7 +46,7 @@ class Reviewer:
         self._lookup = Lookup(runtime, principal)
 
     async def reviews(self, status: str) -> tuple[Review, ...]:
-        """See :meth:`simonides.api.AsyncMemoryManager.reviews`."""
+        """See :meth:`simonides.api.AsyncMemory.reviews`."""
         wanted = _named("status", status, ReviewStatus)
         owner = self._principal.home.owner
         recorded = [*await self._runtime.store.reviews(owner, status=wanted)]
@@ -84,7 +84,7 @@ class Reviewer:
         return mine and all(seen)
 
     async def decide(self, id: str, keep: str, reason: str) -> Outcome:
-        """See :meth:`simonides.api.AsyncMemoryManager.decide`."""
+        """See :meth:`simonides.api.AsyncMemory.decide`."""
         wanted = cast(Keep, _named("keep", keep, Keep))
         if reason:
             check_text("reason", reason, MAX_REASON_BYTES)
@@ -170,7 +170,7 @@ class _Decision:
             reviews=(encode_review(closed),),
         )
 
-    def _record(self, recorder: EventRecorder, states: tuple[Memory, ...]) -> None:
+    def _record(self, recorder: EventRecorder, states: tuple[Record, ...]) -> None:
         why = f"kept:{self.keep}"
         recorder.record(
             EventType.DECIDED,

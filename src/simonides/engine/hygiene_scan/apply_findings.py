@@ -13,8 +13,8 @@ from typing import NamedTuple
 from simonides.domain.event import EventType
 from simonides.domain.governance.contradiction import Relation, Verdict
 from simonides.domain.governance.review import Review, encode_review
-from simonides.domain.memory import Memory, Status
-from simonides.domain.operations.dream import DreamItem, DreamStep
+from simonides.domain.memory import Record, Status
+from simonides.domain.operations.dream import ConsolidationItem, ConsolidationStep
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import Change, Snapshot
 from simonides.engine.core.event_recorder import EventRecorder
@@ -79,8 +79,8 @@ class FindingsTurn:
     gap: float
     taken: frozenset[str] = frozenset()
     counts: dict[str, int] = field(default_factory=dict)
-    items: list[DreamItem] = field(default_factory=list)
-    states: dict[str, Memory] = field(default_factory=dict)
+    items: list[ConsolidationItem] = field(default_factory=list)
+    states: dict[str, Record] = field(default_factory=dict)
     reviews: list[Review] = field(default_factory=list)
 
     def decide(self, snapshot: Snapshot) -> Change | None:
@@ -126,7 +126,7 @@ class FindingsTurn:
             details = {"model": found.model} if found.model else {}
             self._state(gone(newer, older, recorder.moment))
             self._record(EventType.MERGED, older, newer, reasons, recorder, "duplicates", details)
-            self._note(DreamStep.MERGE, (newer.id,), (older.id,), reasons)
+            self._note(ConsolidationStep.MERGE, (newer.id,), (older.id,), reasons)
             return
         if Status.REVIEW in (older.status, newer.status):
             return
@@ -139,7 +139,7 @@ class FindingsTurn:
             counted = "updates" if is_update else "resolved"
             ends = (outcome[0], outcome[1], reasons)
             self._record(EventType.SUPERSEDED, *ends, recorder, counted, details)
-            self._note(DreamStep.SUPERSEDE, (outcome[1].id,), (outcome[0].id,), reasons)
+            self._note(ConsolidationStep.SUPERSEDE, (outcome[1].id,), (outcome[0].id,), reasons)
             return
         review = Review(
             id=recorder.moment.new_id(),
@@ -155,7 +155,7 @@ class FindingsTurn:
         self.reviews.append(review)
         details |= {"review": review.id}
         self._record(EventType.REVIEW, newer, older, reasons, recorder, "contradictions", details)
-        self._note(DreamStep.REVIEW, (older.id, newer.id), (), (*reasons, f"{REVIEW}:{review.id}"))
+        self._note(ConsolidationStep.REVIEW, (older.id, newer.id), (), (*reasons, f"{REVIEW}:{review.id}"))
 
     def _expire(self, review: Review, recorder: EventRecorder) -> None:
         self.reviews.append(replace(review, expired_at=recorder.moment.now))
@@ -169,21 +169,21 @@ class FindingsTurn:
 
     def _note(
         self,
-        step: DreamStep,
+        step: ConsolidationStep,
         before: tuple[str, ...],
         after: tuple[str, ...],
         reasons: tuple[str, ...],
     ) -> None:
-        self.items.append(DreamItem(step=step, before=before, after=after, reasons=reasons))
+        self.items.append(ConsolidationItem(step=step, before=before, after=after, reasons=reasons))
 
-    def _state(self, memory: Memory) -> None:
+    def _state(self, memory: Record) -> None:
         self.states[memory.id] = memory
 
     def _record(
         self,
         type: EventType,
-        one: Memory,
-        other: Memory,
+        one: Record,
+        other: Record,
         reasons: tuple[str, ...],
         recorder: EventRecorder,
         counted: str,

@@ -47,12 +47,12 @@ async def reconcile(
     """
     owner = principal.home.owner
     new = [
-        outcome.memory.id
+        outcome.record.id
         for outcome in outcomes
         if outcome.kind in _NEWCOMERS
-        and outcome.memory is not None
-        and outcome.memory.scope.owner == owner
-        and outcome.memory.key is None
+        and outcome.record is not None
+        and outcome.record.scope.owner == owner
+        and outcome.record.key is None
     ]
     account = model or account_of(runtime, owner)
     if account is None or not new or not policy.lanes.reconcile:

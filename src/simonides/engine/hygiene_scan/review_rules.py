@@ -10,7 +10,7 @@ from typing import TypeAlias
 from simonides.domain.ageing import confidence_at
 from simonides.domain.governance.contradiction import Relation
 from simonides.domain.governance.review import Keep
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.trust import Trust
 from simonides.engine.write.rules.conflict import ROUNDING
@@ -21,13 +21,13 @@ SoftDays: TypeAlias = Callable[[str], float | None]
 
 
 def decided(
-    a: Memory | None,
-    b: Memory | None,
+    a: Record | None,
+    b: Record | None,
     keep: Keep,
     opened_at: datetime,
     moment: Moment,
     soft_days: SoftDays,
-) -> tuple[Memory, ...] | str:
+) -> tuple[Record, ...] | str:
     """Return the states after a person's decision, the kept memory first, or why there are none.
 
     The decision verifies the kept memory. The other is superseded by it, in its own chain. If
@@ -67,8 +67,8 @@ def decided(
 
 
 def settled(
-    older: Memory, newer: Memory, relation: Relation, gap: float, moment: Moment
-) -> tuple[Memory, Memory] | None:
+    older: Record, newer: Record, relation: Relation, gap: float, moment: Moment
+) -> tuple[Record, Record] | None:
     """Return the winner of a conflict and the superseded state of the loser, or None if a person
     must decide.
 
@@ -93,10 +93,10 @@ def settled(
     return wins, gone(loses, wins, moment)
 
 
-def gone(loser: Memory, winner: Memory, moment: Moment) -> Memory:
+def gone(loser: Record, winner: Record, moment: Moment) -> Record:
     """Return the state of a memory superseded by one of another chain."""
     return replace(superseded(loser, winner, moment), versions=loser.versions)
 
 
-def _kept(side: Memory, moment: Moment, soft_days: SoftDays) -> Memory:
+def _kept(side: Record, moment: Moment, soft_days: SoftDays) -> Record:
     return replace(confirmed(side, moment, soft_days(side.category)), status=Status.ACTIVE)

@@ -24,7 +24,7 @@ from simonides.domain.codecs.memory import decode
 from simonides.domain.event import EventType
 from simonides.domain.governance.contradiction import NEITHER, Pair
 from simonides.domain.governance.review import Keep, Review, decode_review
-from simonides.domain.memory import Kind, Memory, Status
+from simonides.domain.memory import Kind, Record, Status
 from simonides.domain.operations.hygiene_scan import HygieneReport
 from simonides.domain.policy.hygiene import Action
 from simonides.domain.scope import Principal, Scope
@@ -326,7 +326,7 @@ def _decisions(counts: Mapping[str, int]) -> Iterator[EventType]:
         yield from repeat(type, counts.get(name, 0))
 
 
-def _acted_on(memory: Memory, policy: Policy) -> set[str]:
+def _acted_on(memory: Record, policy: Policy) -> set[str]:
     """Return the marks that policy would act on if the memory were written today."""
     action_on = policy.hygiene.action_on
     return {f.mark for f in findings_of(memory) if action_on(f) is not Action.ALLOW}
@@ -338,7 +338,7 @@ def _kept_both(reviews: Sequence[Review]) -> KeptBoth:
     return {frozenset((each.a, each.b)): each.decided_at or each.opened_at for each in decided}
 
 
-def _is_kept(older: Memory, newer: Memory, kept: KeptBoth) -> bool:
+def _is_kept(older: Record, newer: Record, kept: KeptBoth) -> bool:
     """Whether a person kept both memories in exactly these versions."""
     at = kept.get(frozenset((older.root, newer.root)))
     return at is not None and max(older.created_at, newer.created_at) <= at

@@ -17,7 +17,7 @@ from functools import partial
 from typing import NamedTuple
 
 from simonides.domain.errors import InvalidInput, SourceUnavailable, StoreUnavailable
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.reading.document import Skipped, SourceReport, check_source_name
 from simonides.domain.scope import Scope
 from simonides.domain.value import from_us, shown
@@ -113,10 +113,10 @@ class _ShownPassages:
     """Passages shown to the readers of one owner, the oldest first."""
 
     def __init__(self) -> None:
-        self.by_id: OrderedDict[str, Memory] = OrderedDict()
+        self.by_id: OrderedDict[str, Record] = OrderedDict()
         self.filed: Passages | None = None
 
-    def add(self, passage: Memory) -> None:
+    def add(self, passage: Record) -> None:
         if passage.id not in self.by_id:
             self.filed = None
         self.by_id[passage.id] = passage
@@ -124,7 +124,7 @@ class _ShownPassages:
         if len(self.by_id) > MAX_RECALLED:
             self.by_id.popitem(last=False)
 
-    def matching(self, text: str) -> Memory | None:
+    def matching(self, text: str) -> Record | None:
         if self.filed is None:
             self.filed = Passages()
             for id, each in self.by_id.items():
@@ -253,7 +253,7 @@ class Library:
                 frozen.append(answer.frozen)
         return SourceAnswers(indexes, frozen, tuple(lost))
 
-    def note(self, owner: Scope, passages: Sequence[Memory]) -> None:
+    def note(self, owner: Scope, passages: Sequence[Record]) -> None:
         """Remember passages shown to an owner's readers.
 
         They can be looked up by id, and are recognised when an agent repeats them.
@@ -268,7 +268,7 @@ class Library:
             if len(self._recalled) > MAX_READERS:
                 self._recalled.popitem(last=False)
 
-    def said(self, owner: Scope, text: str) -> Memory | None:
+    def said(self, owner: Scope, text: str) -> Record | None:
         """Return the passage shown to an owner's readers that a text repeats, or None."""
         with self._lock:
             recalled = self._recalled.get(owner)
@@ -281,7 +281,7 @@ class Library:
 
     def find(
         self, ids: Sequence[str], scopes: Sequence[Scope], reader: Scope
-    ) -> Mapping[str, Memory]:
+    ) -> Mapping[str, Record]:
         """Return passages by id: the current ones of catalogues, and of other sources those shown
         lately.
 
@@ -298,7 +298,7 @@ class Library:
 
     def shown(
         self, ids: Sequence[str], scopes: Sequence[Scope], reader: Scope
-    ) -> Mapping[str, Memory]:
+    ) -> Mapping[str, Record]:
         """Return passages by id as :meth:`find` does, without those of catalogues."""
         not_catalogues = {entry.name for entry in self.of(scopes) if entry.documents is None}
         with self._lock:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.policy.hygiene import Action
 from simonides.domain.reading.document import Passage, as_memory, passage_id
 from simonides.domain.scope import Scope
@@ -33,8 +33,8 @@ def shown_passages(
     passages: Sequence[Passage],
     policy: Policy,
     now: datetime,
-    known: Mapping[str, Memory],
-) -> list[Memory]:
+    known: Mapping[str, Record],
+) -> list[Record]:
     """Return passages as reads show them, each id once.
 
     Args:
@@ -45,7 +45,7 @@ def shown_passages(
         now: The clock; used where the time of a change is unknown.
         known: Passages already screened under the same policy, by id.
     """
-    shown = dict[str, Memory]()
+    shown = dict[str, Record]()
     counted = dict[str, int]()
     for given in passages:
         passage = _readable(given)
@@ -71,7 +71,7 @@ def _readable(passage: Passage) -> Passage:
     return replace(passage, **texts)
 
 
-def _cached_if_unchanged(known: Memory | None, passage: Passage) -> Memory | None:
+def _cached_if_unchanged(known: Record | None, passage: Passage) -> Record | None:
     """Return a passage from the cache if time, title and position are unchanged, else None."""
     if known is None or (passage.changed_at, passage.title) != (
         known.created_at,
@@ -85,7 +85,7 @@ def _cached_if_unchanged(known: Memory | None, passage: Passage) -> Memory | Non
 
 def _screened(
     source: str, scope: Scope, passage: Passage, policy: Policy, now: datetime, nth: int
-) -> Memory:
+) -> Record:
     rules = policy.hygiene
     marks_found = dict[str, None]()
     withheld = False

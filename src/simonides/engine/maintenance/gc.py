@@ -26,7 +26,7 @@ from simonides.domain.writing.change import (
     StoredRow,
     TurnRequest,
 )
-from simonides.engine.consolidation.dream import Dreamer
+from simonides.engine.consolidation.dream import Consolidator
 from simonides.engine.core.counters import Counters
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.hygiene_scan.scan import Cycle
@@ -358,7 +358,7 @@ def schedule_daily_gc(runtime: Runtime) -> None:
     async def collect(owner: Scope, tell: Tell) -> GcReport:
         report = await collector.due_today(owner, tell) or GcReport(owners=1, busy=1)
         await Cycle(runtime, SYSTEM).run(owner, dry_run=False, recent=True)
-        await Dreamer(runtime, SYSTEM, owner).reflect()
+        await Consolidator(runtime, SYSTEM, owner).reflect()
         return report
 
     runtime.part(DailyGc).serve(

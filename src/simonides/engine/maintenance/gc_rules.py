@@ -13,7 +13,7 @@ from simonides.domain.ageing import (
     staleness,
 )
 from simonides.domain.codecs.memory import with_read, with_status
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.operations.gc import GcRules, Rule
 from simonides.domain.trust import Trust
 from simonides.domain.value import to_us
@@ -26,7 +26,7 @@ OLD = {Status.SUPERSEDED: Rule.SUPERSEDED_OLD, Status.EVICTED: Rule.EVICTED_OLD}
 
 
 def due(
-    memory: Memory, now: datetime, access: Access, rules: GcRules, *, endures: bool = False
+    memory: Record, now: datetime, access: Access, rules: GcRules, *, endures: bool = False
 ) -> Rule | None:
     """Return the rule that applies to a memory, or None.
 
@@ -54,7 +54,7 @@ def due(
     return marked or (Rule.READ_NOTED if _is_worth_noting(memory, now, access) else None)
 
 
-def spared(memory: Memory, rules: GcRules) -> bool:
+def spared(memory: Record, rules: GcRules) -> bool:
     """Whether only its hard expiry evicts it: the user stated it, it is pinned, or its category is
     spared.
     """
@@ -63,7 +63,7 @@ def spared(memory: Memory, rules: GcRules) -> bool:
 
 
 def _after_marking(
-    memory: Memory, now: datetime, access: Access, rules: GcRules, *, is_spared: bool
+    memory: Record, now: datetime, access: Access, rules: GcRules, *, is_spared: bool
 ) -> Rule | None:
     was_read = access.last is not None and access.last >= memory.known_from
     if is_spared or was_read or _to_be_marked(memory, now, access, rules) is None:
@@ -72,7 +72,7 @@ def _after_marking(
     return Rule.STALE_EVICTED if has_waited else None
 
 
-def _to_be_marked(memory: Memory, now: datetime, access: Access, rules: GcRules) -> Rule | None:
+def _to_be_marked(memory: Record, now: datetime, access: Access, rules: GcRules) -> Rule | None:
     waits = memory.verified_at is None
     waits = waits and now - memory.created_at >= timedelta(days=rules.unverified_days)
     if waits and confidence_at(memory, now) < rules.doubtful_below:
@@ -80,12 +80,12 @@ def _to_be_marked(memory: Memory, now: datetime, access: Access, rules: GcRules)
     return Rule.QUEUED if staleness(memory, now, access) > rules.queue_above else None
 
 
-def _is_unread(memory: Memory, now: datetime, access: Access, rules: GcRules) -> bool:
+def _is_unread(memory: Record, now: datetime, access: Access, rules: GcRules) -> bool:
     last = memory.updated_at if access.last is None else max(access.last, memory.updated_at)
     return now - last >= timedelta(days=rules.unread_days)
 
 
-def _is_worth_noting(memory: Memory, now: datetime, access: Access) -> bool:
+def _is_worth_noting(memory: Record, now: datetime, access: Access) -> bool:
     """Whether the memory is still read, but ranking is about to treat it as stale."""
     read, since = last_read(access), stale_from(memory)
     if read is None or since is None or to_us(now + FORESEEN) < since:

@@ -142,7 +142,7 @@ class Reindexer:
     async def everything(
         self, owners: Sequence[Scope] | None = None, *, adopt: bool = False, tell: Tell | None
     ) -> ReindexReport:
-        """Rebuild all entries of some owners, or all; see :meth:`simonides.AsyncStrata.reindex`."""
+        """Rebuild all entries of some owners, or all; see :meth:`simonides.AsyncStore.reindex`."""
         report = ReindexReport(self.recipe.name)
         if adopt:
             await self._note(await self.notes(), Noted.ASKED)

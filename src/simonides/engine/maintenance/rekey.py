@@ -15,7 +15,7 @@ from simonides.engine.recall.warm_sessions import WarmSessions
 async def rekey(
     runtime: Runtime, *, scopes: Sequence[str] | None, adopt: bool, accept: bool
 ) -> KeysReport:
-    """See :meth:`simonides.AsyncStrata.rekey`."""
+    """See :meth:`simonides.AsyncStore.rekey`."""
     store = runtime.coded
     if store is None:
         raise ConfigurationError(
@@ -36,7 +36,7 @@ async def rekey(
 
 
 async def sweep(runtime: Runtime) -> int:
-    """See :meth:`simonides.AsyncStrata.sweep`."""
+    """See :meth:`simonides.AsyncStore.sweep`."""
     store = runtime.coded
     if store is None or not store.is_sealed:
         raise ConfigurationError(

@@ -146,7 +146,7 @@ class Recorder:
     async def safety_event(
         self, kind: object, *, severity: object, done: object, note: object, at: object
     ) -> SafetyRecord:
-        """See :meth:`simonides.AsyncMemoryManager.safety_event`."""
+        """See :meth:`simonides.AsyncMemory.safety_event`."""
         said = checked_event(kind, severity, done)
         _refuse_secrets(said, SAFETY_NAMES)
         text, redacted = self._scrubbed("note", note, MAX_NOTE_BYTES)
@@ -166,7 +166,7 @@ class Recorder:
     async def feedback(
         self, label: object, *, source: object, score: object, comment: object, at: object
     ) -> FeedbackRecord:
-        """See :meth:`simonides.AsyncMemoryManager.feedback`."""
+        """See :meth:`simonides.AsyncMemory.feedback`."""
         said = checked_feedback(label, source, score)
         _refuse_secrets(said, FEEDBACK_NAMES)
         text, redacted = self._scrubbed("comment", comment, MAX_COMMENT_BYTES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.scope import Principal
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.outbox import Deliveries
@@ -16,7 +16,7 @@ from simonides.engine.write.quotas import too_many_tasks
 def status_of(
     runtime: Runtime,
     principal: Principal,
-    memories: Sequence[Memory],
+    memories: Sequence[Record],
     floors: Mapping[str, Any],
     sessions: int,
 ) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _crowd(runtime: Runtime, principal: Principal) -> tuple[str, ...]:
     return too_many_tasks(index.live_scopes(owner))
 
 
-def _stale(runtime: Runtime, principal: Principal, memories: Sequence[Memory]) -> int:
+def _stale(runtime: Runtime, principal: Principal, memories: Sequence[Record]) -> int:
     """Return how many memories have an index entry of another model or analyser.
 
     The caller has just updated the indexes, so the store is not read.

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.text import patterns
 from simonides.text.analyser import analyse
 
@@ -76,7 +76,7 @@ AGENT_EFFECTS: Mapping[str, Effect] = {"language": language_shows, **EFFECTS}
 """Those, and the signs that the reference agent has agreed with its model."""
 
 
-def applied(memory: Memory, question: str, answer: str) -> bool | None:
+def applied(memory: Record, question: str, answer: str) -> bool | None:
     """Return whether an answer applies a memory; None where no rule can tell.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.reading.digest import Verification
 from simonides.domain.reading.receipt import Receipt
 from simonides.engine.prompting.application import applied
@@ -38,7 +38,7 @@ def verified(
     ids: Sequence[str],
     unshown: Sequence[str],
     receipt: Receipt,
-    found: Mapping[str, Memory],
+    found: Mapping[str, Record],
     answer: str | None = None,
 ) -> Verification:
     """Compare citations with the receipt, the receipt with the store, and the store with the

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from simonides.domain.memory import Kind, Memory
+from simonides.domain.memory import Kind, Record
 from simonides.domain.policy.budgets import (
     MIN_ITEM_CHARS,
     Budget,
@@ -75,7 +75,7 @@ def compose(
     dropped: list[Dropped] = []
     said: set[tuple[str | None, str | None, str]] = set()
     for hit in hits:
-        memory = hit.memory
+        memory = hit.record
         whose = other_user(memory, reader)
         if memory.sensitivity not in rules.sensitivities:
             reason: str | None = "sensitivity"
@@ -93,12 +93,12 @@ def compose(
     return Composed(draft.text, draft.items, tuple(chosen), tuple(dropped))
 
 
-def _name_of(memory: Memory) -> str | None:
+def _name_of(memory: Record) -> str | None:
     """Return what tells equal texts apart: two keys may both hold "yes", two people may say it."""
     return memory.speaker if is_turn(memory) else memory.key
 
 
-def section_of(memory: Memory) -> Section:
+def section_of(memory: Record) -> Section:
     """Return the part of a digest that a memory belongs to."""
     if memory.is_passage:
         return Section.DOCUMENTS
@@ -130,16 +130,16 @@ class _Draft:
 
     def add(self, hit: Hit, now: datetime) -> str | None:
         """Add a memory, shortened as needed; return the exceeded budget if it does not fit."""
-        section = section_of(hit.memory)
+        section = section_of(hit.record)
         mine, total = self._rules.budget(section), self._rules.total
         if len(self._parts[section]) >= mine.items:
             return f"items:{section}"
         if len(self.items) >= total.items:
             return "items:total"
-        line, refusal = self._longest(written(hit.memory, now, self._reader), section)
+        line, refusal = self._longest(written(hit.record, now, self._reader), section)
         if line is None:
             return refusal
-        item = DigestItem(hit.memory, section, hit.score, line.text, line.truncated)
+        item = DigestItem(hit.record, section, hit.score, line.text, line.truncated)
         self._parts[section].append(item)
         return None
 

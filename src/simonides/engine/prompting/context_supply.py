@@ -78,7 +78,7 @@ class Supplier:
         return self._runtime.policies.policy_for(self._principal.home.org)
 
     async def push(self, about: str) -> Digest:
-        """See :meth:`simonides.api.AsyncMemoryManager.push`."""
+        """See :meth:`simonides.api.AsyncMemory.push`."""
         push = self.policy.push
         rules = self.policy.digest.within(
             Budget(push.items, push.chars, push.tokens),
@@ -108,7 +108,7 @@ class Supplier:
         return await self._digester.digest(cue, rules, Trigger.PULL)
 
     async def search(self, query: str, layer: object, top_k: int | None) -> Digest:
-        """See :meth:`simonides.api.AsyncMemoryManager.search_memory`."""
+        """See :meth:`simonides.api.AsyncMemory.search_memory`."""
         items = self.policy.pull.items if top_k is None else between("top_k", top_k, 1, MAX_LIMIT)
         return await self.pull(query, items, layer=layer)
 
@@ -133,7 +133,7 @@ class Supplier:
         )
 
     def tool(self) -> Tool:
-        """See :meth:`simonides.api.AsyncMemoryManager.search_tool`."""
+        """See :meth:`simonides.api.AsyncMemory.search_tool`."""
         limits = self.policy.proposals
         query = {
             "type": "string",
@@ -163,7 +163,7 @@ class Supplier:
         return Tool(TOOL_NAME, _ABOUT, parameters)
 
     async def call(self, arguments: Mapping[str, Any] | str) -> ToolReply:
-        """See :meth:`simonides.api.AsyncMemoryManager.call_search_tool`."""
+        """See :meth:`simonides.api.AsyncMemory.call_search_tool`."""
         given = _parsed(arguments)
         intent = self._intent(given)
         if isinstance(intent, Violation):

@@ -9,7 +9,7 @@ from functools import partial
 
 from simonides.domain.ageing import SUMMARY_CATEGORY
 from simonides.domain.governance.consent import RECALL_OFF
-from simonides.domain.memory import Kind, Memory
+from simonides.domain.memory import Kind, Record
 from simonides.domain.policy.budgets import MIN_CHARS, MIN_TOKENS, DigestRules
 from simonides.domain.reading.cue import Cue
 from simonides.domain.reading.digest import Digest, Verification
@@ -17,7 +17,7 @@ from simonides.domain.reading.filters import AnyOf, Filter, OneOf
 from simonides.domain.reading.recall import Hit
 from simonides.domain.reading.receipt import (
     Dropped,
-    Page,
+    Rendering,
     Receipt,
     Trigger,
 )
@@ -123,10 +123,10 @@ class DigestBuilder:
         fresh = self._reader.fresh
         view = await fresh.view(asked) if rules.enabled else fresh.nothing()
         made = await fresh.aside(view, partial(self.made, view, asked, rules, trigger))
-        stored = [item for item in made.items if item.memory.version > NOT_STORED]
+        stored = [item for item in made.items if item.record.version > NOT_STORED]
         self._notes.read(stored, made.receipt.at)
         self._notes.add(made.receipt)
-        shown = [item.memory for item in made.items]
+        shown = [item.record for item in made.items]
         # The user's unstored statements of this session are not recorded as shown. When repeated,
         # they would be taken for an echo and never be stored.
         recorded = [m for m in shown if m.version > NOT_STORED or m.trust is not Trust.USER]
@@ -137,7 +137,7 @@ class DigestBuilder:
         return made
 
     async def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
-        """See :meth:`simonides.api.AsyncMemoryManager.verify`."""
+        """See :meth:`simonides.api.AsyncMemory.verify`."""
         text = answer if isinstance(answer, str) else None
         if text is not None:
             names = cited_in(check_text("answer", text, MAX_ANSWER_BYTES)) if text else ()
@@ -153,7 +153,7 @@ class DigestBuilder:
         return verified(ids, unshown, receipt, found, text)
 
     async def _count_use(
-        self, ids: Sequence[str], text: str | None, receipt: Receipt, found: Mapping[str, Memory]
+        self, ids: Sequence[str], text: str | None, receipt: Receipt, found: Mapping[str, Record]
     ) -> None:
         """Report to the floor how an answer used what was shown.
 
@@ -177,7 +177,7 @@ class DigestBuilder:
         count = self._runtime.models.tokens.count
         home = self._principal.home
         composed = compose(hits, rules, view.clock, count, reader=home) if rules.enabled else _OFF
-        looked_at = {hit.memory.id for hit in hits}
+        looked_at = {hit.record.id for hit in hits}
         dropped = [each for each in below if each.id not in looked_at]
         receipt = self._reader.receipt(
             view,
@@ -189,7 +189,7 @@ class DigestBuilder:
             self._reader.grounds(query, fusion, reranked=bool(ranked.reranked)),
         )
         counter = self._runtime.models.tokens.counter_id
-        page = Page(rules, FORMAT, counter, _hash_of(composed.text), trigger)
+        page = Rendering(rules, FORMAT, counter, _hash_of(composed.text), trigger)
         return Digest(composed.text, composed.items, replace(receipt, page=page))
 
     def _query(
@@ -226,26 +226,26 @@ class DigestBuilder:
         caught_up: list[Hit] = []
         if trigger is Trigger.PUSH and Kind.EPISODIC in cue.kinds:
             pushed = self._reader.policy.push.kinds
-            found = [hit for hit in found if hit.memory.kind in pushed]
+            found = [hit for hit in found if hit.record.kind in pushed]
             caught_up = _latest_summary(ranked, cue)
         if trigger is Trigger.PUSH and self._principal.home.task is not None:
-            known = {hit.memory.id for hit in found}
+            known = {hit.record.id for hit in found}
             own = filtered_hits(ranked, cue, OneOf("scope", (self._principal.home,)))
-            found += [hit for hit in own if hit.memory.id not in known]
+            found += [hit for hit in own if hit.record.id not in known]
             found.sort(key=lambda hit: -hit.score)
         always = [
             hit
             for hit in filtered_hits(ranked, cue, _always(rules))
-            if hit.memory.category != GUARD or hit.memory.pinned or warns(hit.memory, cue.query)
+            if hit.record.category != GUARD or hit.record.pinned or warns(hit.record, cue.query)
         ]
-        first = {hit.memory.id: hit for hit in (*always, *caught_up)}
-        return [*first.values(), *(hit for hit in found if hit.memory.id not in first)]
+        first = {hit.record.id: hit for hit in (*always, *caught_up)}
+        return [*first.values(), *(hit for hit in found if hit.record.id not in first)]
 
 
 def _latest_summary(ranked: Ranked, cue: Cue) -> list[Hit]:
     every = replace(cue, limit=MAX_LIMIT)
     summaries = filtered_hits(ranked, every, OneOf("category", (SUMMARY_CATEGORY,)))
-    latest = max(summaries, key=lambda hit: (hit.memory.created_at, hit.memory.id), default=None)
+    latest = max(summaries, key=lambda hit: (hit.record.created_at, hit.record.id), default=None)
     return [] if latest is None else [latest]
 
 

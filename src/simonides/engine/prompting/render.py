@@ -20,7 +20,7 @@ from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
 
-from simonides.domain.memory import Kind, Memory, Triple
+from simonides.domain.memory import Kind, Record, Triple
 from simonides.domain.reading.digest import (
     CLOSE,
     NOTE,
@@ -72,7 +72,7 @@ def page(lines: Sequence[str]) -> str:
     return _FRAME % "\n".join(lines) if lines else EMPTY
 
 
-def written(memory: Memory, now: datetime, reader: Scope | None = None) -> Written:
+def written(memory: Record, now: datetime, reader: Scope | None = None) -> Written:
     """Prepare a memory for rendering at any length.
 
     Args:
@@ -190,7 +190,7 @@ def _short(name: str | None, most: int = MAX_NAME_CHARS) -> str:
     return "".join(pieces).strip()
 
 
-def is_turn(memory: Memory) -> bool:
+def is_turn(memory: Record) -> bool:
     """Whether a memory is a verbatim turn."""
     return memory.kind is Kind.EPISODIC and memory.category == TURN_CATEGORY
 
@@ -201,13 +201,13 @@ def _stated(triple: Triple, name: Callable[[str | None], str]) -> str:
     return f"{subject} {predicate} {name(triple.object)}"
 
 
-def other_user(memory: Memory, reader: Scope | None) -> str | None:
+def other_user(memory: Record, reader: Scope | None) -> str | None:
     """Return the owner of a memory if it is another user than the reader."""
     whose = memory.scope.user
     return whose if reader is not None and whose != reader.user else None
 
 
-def _attribution(memory: Memory, now: datetime, reader: Scope | None) -> str:
+def _attribution(memory: Record, now: datetime, reader: Scope | None) -> str:
     said = memory.valid_from or memory.created_at
     source = f"{memory.source.value} {said.date().isoformat()} {memory.confidence:.2f}"
     # The trust differs from the source's, which alone does not show the origin.

@@ -9,7 +9,7 @@ from functools import partial
 from simonides.domain.ageing import seen_at
 from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import InvalidInput, NotReplayable, ScopeDenied
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.reading.cue import MEMORY, Cue, Layer
 from simonides.domain.reading.digest import Digest
 from simonides.domain.reading.recall import Hit, Recall
@@ -52,7 +52,7 @@ class Replayer:
         self._digester = digester
 
     async def digest(self, receipt: Receipt) -> Digest:
-        """See :meth:`simonides.api.AsyncMemoryManager.replay`."""
+        """See :meth:`simonides.api.AsyncMemory.replay`."""
         page = receipt.page
         if page is None:
             raise InvalidInput("receipt", "is the receipt of a recall; use replay_recall")
@@ -70,7 +70,7 @@ class Replayer:
         return Digest(composed.text, composed.items, receipt, Made.RENDERED)
 
     async def recall(self, receipt: Receipt) -> Recall:
-        """See :meth:`simonides.api.AsyncMemoryManager.replay_recall`.
+        """See :meth:`simonides.api.AsyncMemory.replay_recall`.
 
         The hits are always those of the receipt; ranking again shows whether it would find them.
         """
@@ -155,7 +155,7 @@ class Replayer:
         }
         return [Hit(then[s.id], s.score, s.why, view.clock) for s in receipt.returned]
 
-    def _may_see(self, memory: Memory, cue: Cue) -> bool:
+    def _may_see(self, memory: Record, cue: Cue) -> bool:
         given = memory.purpose is None or memory.purpose == self._principal.purpose
         return given and memory.scope in cue.scopes and self._reader.lookup.hears(memory)
 
@@ -165,7 +165,7 @@ def _is_whole(receipt: Receipt, found: Receipt) -> bool:
     return receipt.cue.layers == MEMORY or found.considered == receipt.considered
 
 
-def _as_of_then(memory: Memory, receipt: Receipt) -> Memory:
+def _as_of_then(memory: Record, receipt: Receipt) -> Record:
     """Return a memory without the end of its state if that came after the read."""
     ended = memory.known_to
     if ended is None or (receipt.known_at is not None and ended <= receipt.at):

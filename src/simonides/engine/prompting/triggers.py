@@ -33,7 +33,7 @@ class TriggerMode(StrEnum):
 class AsyncTriggers:
     """Decides for one conversation or task when memory is read, and keeps the last push.
 
-    Built by :meth:`simonides.AsyncMemoryManager.triggers`; one per conversation. A host calls
+    Built by :meth:`simonides.AsyncMemory.triggers`; one per conversation. A host calls
     :meth:`before_model` before each model call and gets the same digest until it is due again. It
     calls :meth:`turn_end` after each turn, :meth:`state_changed` when the subject of the task
     changes, and :meth:`before_tool` and :meth:`after_failed_tool` around tools. A method that the
@@ -148,7 +148,7 @@ class AsyncTriggers:
         now = self._reader.lookup.now
         if pushed.receipt.policy != self._reader.policy.hash:
             return False
-        if any(item.memory.is_expired(now) for item in pushed.items):
+        if any(item.record.is_expired(now) for item in pushed.items):
             return False
         if self._stated is None or self._stated != await self._said():
             return False  # something was said in this session, or nobody can tell
@@ -159,9 +159,9 @@ class AsyncTriggers:
             return True
         if await self._reader.lookup.is_off() is not (RECALL_OFF in pushed.receipt.degraded):
             return False
-        if any(item.memory.version == NOT_STORED for item in pushed.items):
+        if any(item.record.version == NOT_STORED for item in pushed.items):
             return False  # of what was only said in the session a look alone tells what is refused
-        ids = [item.memory.id for item in pushed.items]
+        ids = [item.record.id for item in pushed.items]
         found = await self._reader.lookup.all_known(ids, pushed.receipt.cue.scopes)
         live = [m for m in found if m.status in (Status.ACTIVE, Status.REVIEW)]
         self._heads = heads

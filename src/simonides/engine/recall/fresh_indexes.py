@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from simonides.domain.codecs.memory import decode_all
 from simonides.domain.errors import StoreUnavailable
 from simonides.domain.governance.consent import RECALL_OFF, Refusals, refusals_of
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.reading.cue import MEMORY, Cue, Layer
 from simonides.domain.scope import Principal, Scope, owners_of
 from simonides.domain.value import from_us, to_us
@@ -320,13 +320,13 @@ class FreshIndexes:
                 raise
             return index.refusals.recall_off
 
-    async def refused(self, owner: Scope, memories: Sequence[Memory]) -> frozenset[str]:
+    async def refused(self, owner: Scope, memories: Sequence[Record]) -> frozenset[str]:
         """Return the ids of those of an owner's memories, live or not, that the owner refuses."""
         refusals = await self._refusals(owner, tellings=any(map(is_telling, memories)))
         return await self._refused(owner, memories, refusals)
 
     async def _refused(
-        self, owner: Scope, memories: Sequence[Memory], refusals: Refusals
+        self, owner: Scope, memories: Sequence[Record], refusals: Refusals
     ) -> frozenset[str]:
         if not refusals:
             return frozenset()
@@ -388,7 +388,7 @@ class FreshIndexes:
         parents = await self._parents(owner, made_of)
         index.heed(await apart(partial(matcher.refused, rows, refusals, parents)), unparsed)
 
-    async def _parents(self, owner: Scope, ids: Sequence[str]) -> tuple[Memory, ...]:
+    async def _parents(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         return decode_all(await self._runtime.store.get(owner, ids)) if ids else ()
 
     async def _query_heads(

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from simonides.domain.ageing import SUMMARY_CATEGORY, seen_at
 from simonides.domain.codecs.memory import decode, decode_all
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.reading.cue import Cue
 from simonides.domain.scope import Principal, Scope, owners_of
 from simonides.domain.value import to_us
@@ -37,7 +37,7 @@ class Lookup:
         """The clock's time."""
         return self.fresh.now
 
-    async def get(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
+    async def get(self, id: str, scopes: Sequence[Scope]) -> Record | None:
         """Return a memory by id, whatever its status.
 
         None unless it is in one of the scopes, has not expired, and this reader may see it.
@@ -47,7 +47,7 @@ class Lookup:
             return None
         return memory if await self.agreed([memory]) else None
 
-    async def list(self, cue: Cue) -> tuple[Memory, ...]:
+    async def list(self, cue: Cue) -> tuple[Record, ...]:
         """Return everything the cue may see, newest first, then by id."""
         view = await self.fresh.stored(cue)
         pool = gather(view.frozen, cue, view.clock)
@@ -55,7 +55,7 @@ class Lookup:
             sorted(pool.everything(view.clock), key=lambda m: (-to_us(m.created_at), m.id))
         )
 
-    async def keyed(self, scope: Scope) -> tuple[Memory, ...]:
+    async def keyed(self, scope: Scope) -> tuple[Record, ...]:
         """Return the keyed memories of one scope, by key."""
         principal = self._principal
         cue = Cue("", 1, (scope,), agent=principal.agent, purpose=principal.purpose)
@@ -65,7 +65,7 @@ class Lookup:
 
     async def history(
         self, which: str, look_in: Sequence[Scope], readable: Sequence[Scope]
-    ) -> tuple[Memory, ...]:
+    ) -> tuple[Record, ...]:
         """Return every version of a memory, oldest first.
 
         Args:
@@ -85,7 +85,7 @@ class Lookup:
         seen = [await self._as_seen(memory) for memory in chain]
         return tuple(sorted(seen, key=lambda m: (to_us(m.created_at), m.version)))
 
-    async def known(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
+    async def known(self, id: str, scopes: Sequence[Scope]) -> Record | None:
         """Return a memory like :meth:`get`, even if expired, refused, or given for another purpose.
 
         So the caller can explain why it is not shown. Statements of the principal's session are
@@ -97,7 +97,7 @@ class Lookup:
             found = tuple(m for m in said if m.id == id and m.scope in scopes)
         return found[0] if found else None
 
-    async def all_known(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:
+    async def all_known(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Record, ...]:
         """Return several memories like :meth:`get`, and passages of documents; each once.
 
         Expired memories are included.
@@ -106,16 +106,16 @@ class Lookup:
         agreed = await self.agreed([memory for memory in heard if self._serves_purpose(memory)])
         return (*agreed, *self.passages(ids, scopes).values())
 
-    async def stored(self, ids: Sequence[str], owner: Scope) -> tuple[Memory, ...]:
+    async def stored(self, ids: Sequence[str], owner: Scope) -> tuple[Record, ...]:
         """Return memories of a readable owner with their stored status."""
         return decode_all(await self._runtime.store.get(owner, ids))
 
-    def passages(self, ids: Sequence[str], scopes: Sequence[Scope]) -> Mapping[str, Memory]:
+    def passages(self, ids: Sequence[str], scopes: Sequence[Scope]) -> Mapping[str, Record]:
         """Return passages of documents by id, as far as they are available."""
         reader = self._principal.home.owner
         return self._runtime.part(Library).find(ids, scopes, reader)
 
-    async def agreed(self, memories: Sequence[Memory]) -> tuple[Memory, ...]:
+    async def agreed(self, memories: Sequence[Record]) -> tuple[Record, ...]:
         """Return the memories that their owners do not refuse, in order."""
         hidden: set[str] = set()
         for owner in {memory.scope.owner for memory in memories}:
@@ -127,21 +127,21 @@ class Lookup:
         """Whether the principal's owner has switched recall off."""
         return await self.fresh.is_off(self._principal.home.owner)
 
-    def admits(self, memory: Memory) -> bool:
+    def admits(self, memory: Record) -> bool:
         """Whether this reader may see a memory of a readable scope."""
         return (
             self._serves_purpose(memory) and self.hears(memory) and not memory.is_expired(self.now)
         )
 
-    def hears(self, said: Memory | Candidate) -> bool:
+    def hears(self, said: Record | Candidate) -> bool:
         """Whether this reader's agent belongs to the audience."""
         return said.audience is None or self._principal.agent in said.audience
 
-    def _serves_purpose(self, memory: Memory) -> bool:
+    def _serves_purpose(self, memory: Record) -> bool:
         return memory.purpose is None or memory.purpose == self._principal.purpose
 
-    async def _heard(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:
-        found: dict[str, Memory] = {}
+    async def _heard(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Record, ...]:
+        found: dict[str, Record] = {}
         for owner in owners_of(scopes) if ids else ():
             for row in await self._runtime.store.get(owner, ids):
                 memory = decode(row)
@@ -149,7 +149,7 @@ class Lookup:
                     found.setdefault(memory.id, await self._as_seen(memory))
         return tuple(found.values())
 
-    async def _as_seen(self, memory: Memory) -> Memory:
+    async def _as_seen(self, memory: Record) -> Record:
         """Return a memory with its present status; only that of a session summary depends on
         others.
         """

@@ -149,7 +149,7 @@ class QueryBuilder:
         preference_bias: bool = False,
         layer: object = Layer.L2,
     ) -> Cue:
-        """Validate a query and return it as a cue; see :meth:`AsyncMemoryManager.recall`.
+        """Validate a query and return it as a cue; see :meth:`AsyncMemory.recall`.
 
         Args:
             query: Text; white space alone is an empty query.

@@ -30,7 +30,7 @@ from simonides.domain.errors import (
     StoreError,
     StoreUnavailable,
 )
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.policy.floors import FeedbackRules, FloorState, Served
 from simonides.domain.reading.digest import DigestItem
 from simonides.domain.reading.recall import Hit
@@ -168,7 +168,7 @@ class OwnerNotes:
         """
         counts = self._counts
         for one in shown:
-            memory = one.memory
+            memory = one.record
             if memory.is_passage:
                 continue  # no store has it
             known = counts.get(memory.id)
@@ -188,7 +188,7 @@ class OwnerNotes:
         elif len(self._waiting) > MAX_RECEIPTS:
             self._drop_oldest()
 
-    def show(self, session: str | None, shown: Iterable[Memory] | str, at: datetime) -> None:
+    def show(self, session: str | None, shown: Iterable[Record] | str, at: datetime) -> None:
         """Queue what was put into a prompt: memories, or a text made of them."""
         self.showing.add(session, shown, self.owner, to_us(at))
         if not self.is_marked and self.showing:
@@ -233,7 +233,7 @@ class _Mute(OwnerNotes):
     def add(self, note: Note) -> None:
         del note
 
-    def show(self, session: str | None, shown: Iterable[Memory] | str, at: datetime) -> None:
+    def show(self, session: str | None, shown: Iterable[Record] | str, at: datetime) -> None:
         del session, shown, at
 
 

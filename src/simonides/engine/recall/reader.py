@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from simonides.domain.errors import ModelError
 from simonides.domain.governance.consent import RECALL_OFF
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.reading.cue import MEMORY, Cue
 from simonides.domain.reading.recall import Explanation, Hit, Recall
 from simonides.domain.reading.receipt import (
@@ -71,10 +71,10 @@ class Reader:
             query, lost = await self.asked(cue.query)
             found = await reading.made(partial(self.recalled, cue=cue, query=query, lost=lost))
         if cue.layers != MEMORY:
-            self.note_passages([hit.memory for hit in found.hits])
+            self.note_passages([hit.record for hit in found.hits])
         return found
 
-    def note_passages(self, shown: Sequence[Memory]) -> None:
+    def note_passages(self, shown: Sequence[Record]) -> None:
         """Remember which passages of documents this reader was shown."""
         passages = [memory for memory in shown if memory.is_passage]
         self._library.note(self._principal.home.owner, passages)
@@ -105,7 +105,7 @@ class Reader:
         ]
         return self.receipt(view, cue, ranked, hits, dropped, lost, grounds)
 
-    async def explain(self, memory: Memory, cue: Cue) -> Explanation:
+    async def explain(self, memory: Record, cue: Cue) -> Explanation:
         """Explain why a memory is or is not recalled for a cue."""
         if not await self.lookup.agreed([memory]):
             return Explanation(memory.id, excluded=(CONSENT_REFUSED,))
@@ -207,5 +207,5 @@ def _degraded(view: ReadView, lost: Sequence[str]) -> tuple[str, ...]:
 
 
 def _shown(hit: Hit) -> Shown:
-    memory = hit.memory
+    memory = hit.record
     return Shown(memory.id, memory.version, memory.key, hit.score, hit.why)

@@ -16,7 +16,7 @@ from operator import is_
 from typing import NamedTuple
 
 from simonides.domain.errors import StoreError
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.reading.cue import Cue
 from simonides.domain.scope import Principal
 from simonides.domain.value import from_us, to_us
@@ -136,7 +136,7 @@ class Overlay:
                 facts[name] = stated
         return Said(facts, forgotten) if facts or forgotten else NOTHING
 
-    async def memories(self, until: int) -> tuple[Memory, ...]:
+    async def memories(self, until: int) -> tuple[Record, ...]:
         """Return the session's statements on keys and slots until some time, in order.
 
         Raises:
@@ -199,7 +199,7 @@ class Overlay:
             [name[1] for name in said.forgotten if name[0] == ""],
         )
         gone = {m.id for m in stored if self._is_forgotten(m, said)}
-        shown: list[Memory] = []
+        shown: list[Record] = []
         for stated in _distinct(said):
             rivals = [m for m in stored if m.id not in gone and self._conflicts(m, stated)]
             if any(self._is_newer(m, stated, session) for m in rivals):
@@ -212,7 +212,7 @@ class Overlay:
             return view
         return await self._with(view, shown, gone)
 
-    async def _with(self, view: ReadView, shown: Sequence[Memory], gone: set[str]) -> ReadView:
+    async def _with(self, view: ReadView, shown: Sequence[Record], gone: set[str]) -> ReadView:
         owner = self._principal.home.owner
         columns = {o: without(f, gone) for o, f in zip(view.owners, view.frozen, strict=True)}
         if shown:
@@ -227,15 +227,15 @@ class Overlay:
     def _above(self, index: Frozen | None, rows: Sequence[StoredRow]) -> Frozen:
         return overlaid(index, rows, self._runtime.indexes.indexer.dimensions)
 
-    def _made(self, stated: Stated) -> Memory:
+    def _made(self, stated: Stated) -> Record:
         return stated_memory(stated.candidate, stated.at, str(self._session), stated.number)
 
-    def _conflicts(self, memory: Memory, stated: Stated) -> bool:
+    def _conflicts(self, memory: Record, stated: Stated) -> bool:
         names = self._names(stated)
         slot = () if memory.triple is None else slot_of(memory.triple)
         return (memory.key,) in names or slot in names
 
-    def _is_newer(self, memory: Memory, stated: Stated, session: str) -> bool:
+    def _is_newer(self, memory: Record, stated: Stated, session: str) -> bool:
         """Whether a stored memory is newer than the statement, or was made from it."""
         own = memory.scope in (self._principal.home, self._reader.home)
         if not own or _says_the_same(memory, stated):
@@ -246,14 +246,14 @@ class Overlay:
         # At the same moment: a correction through the API has no turn.
         return memory.source.is_correction if origin.turn is None else origin.turn > stated.number
 
-    def _is_forgotten(self, memory: Memory, said: Said) -> bool:
+    def _is_forgotten(self, memory: Record, said: Said) -> bool:
         if memory.scope != self._principal.home:
             return False
         name = ("", memory.content_hash) if memory.key is None else (memory.key,)
         at = said.forgotten.get(name)
         return at is not None and memory.updated_at <= from_us(at)
 
-    def _is_refused(self, memory: Memory) -> bool:
+    def _is_refused(self, memory: Record) -> bool:
         index = self._runtime.indexes.warm(self._principal.home.owner)
         return index is not None and bool(index.refusals.against(memory))
 
@@ -267,5 +267,5 @@ def _distinct(said: Said) -> list[Stated]:
     return sorted({id(s): s for s in said.facts.values()}.values(), key=lambda one: one[:2])
 
 
-def _says_the_same(memory: Memory, stated: Stated) -> bool:
+def _says_the_same(memory: Record, stated: Stated) -> bool:
     return memory.content_hash == content_hash(stated.candidate.content)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from simonides.domain.codecs.memory import encode_body, encode_state
 from simonides.domain.conversation.session import EntryKind, Logged
 from simonides.domain.conversation.turn import Turn
-from simonides.domain.memory import Kind, Memory, Origin
+from simonides.domain.memory import Kind, Record, Origin
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.trust import Sensitivity, Source
 from simonides.domain.value import from_us, to_us
@@ -44,13 +44,13 @@ overrides.
 """
 
 
-def entry_memory(logged: Logged, owner: Scope, session: str) -> Memory:
+def entry_memory(logged: Logged, owner: Scope, session: str) -> Record:
     """Return an entry of a session's log as a record."""
     entry = logged.entry
     source = Source.AGENT_INFERRED if entry.kind is EntryKind.DECISION else entry.role.source
     sensitive = any(mark.startswith("poison:") for mark in entry.marks)
     at, id = from_us(logged.at), _id(logged.at, owner.path, session, str(logged.number))
-    return Memory.of(
+    return Record.of(
         id=id,
         root=id,
         version=NOT_STORED,
@@ -75,13 +75,13 @@ def entry_memory(logged: Logged, owner: Scope, session: str) -> Memory:
     )
 
 
-def stated_memory(candidate: Candidate, at: int, session: str, number: int) -> Memory:
+def stated_memory(candidate: Candidate, at: int, session: str, number: int) -> Record:
     """Return a user's statement in a session as a record that is valid in that session only."""
     scope, hash = candidate.scope, content_hash(candidate.content)
     id = _id(at, scope.path, session, str(number), candidate.key or hash)
     said_at = from_us(at)
     source = Source.IN_SESSION_CORRECTION
-    return Memory.of(
+    return Record.of(
         id=id,
         root=id,
         version=NOT_STORED,
@@ -110,7 +110,7 @@ def stated_memory(candidate: Candidate, at: int, session: str, number: int) -> M
     )
 
 
-async def rows_of(runtime: Runtime, memories: Sequence[Memory]) -> list[StoredRow]:
+async def rows_of(runtime: Runtime, memories: Sequence[Record]) -> list[StoredRow]:
     """Return records as rows with entries of the current recipe, in order.
 
     Entries have no vectors if the embedder fails. A slow embedder runs off the event loop.

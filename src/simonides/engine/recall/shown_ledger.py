@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.errors import StoreCorrupt
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Scope
 from simonides.domain.writing.change import JournalEntry
 from simonides.ports import MemoryStore
@@ -142,7 +142,7 @@ class Showing:
         return bool(self._said)
 
     def add(
-        self, session: str | None, shown: Iterable[Memory] | str, owner: Scope, at: int
+        self, session: str | None, shown: Iterable[Record] | str, owner: Scope, at: int
     ) -> None:
         """Queue what was shown; a microsecond for each memory, on any thread.
 

@@ -19,7 +19,7 @@ from simonides.domain.ageing import SUMMARY_CATEGORY
 from simonides.domain.codecs.memory import decode
 from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.governance.consent import About, Refusals
-from simonides.domain.memory import Kind, Memory
+from simonides.domain.memory import Kind, Record
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Source
 from simonides.domain.writing.change import StoredRow
@@ -74,19 +74,19 @@ def speaks_of(said: Said, claims: Iterable[Claim]) -> bool:
     return any(mentions(claim, said) for claim in claims)
 
 
-def parents_of(memories: Iterable[Memory]) -> list[str]:
+def parents_of(memories: Iterable[Record]) -> list[str]:
     """Return the ids of the parents of the summaries among some memories."""
     return sorted({id for each in memories if _is_summary(each) for id in each.parents})
 
 
-def is_telling(statement: Memory | Candidate) -> bool:
+def is_telling(statement: Record | Candidate) -> bool:
     """Whether a memory is a verbatim turn or a session's summary; neither has a key."""
     return _is_summary(statement) or (
         statement.kind is Kind.EPISODIC and statement.category == TURN_CATEGORY
     )
 
 
-def _is_summary(statement: Memory | Candidate) -> bool:
+def _is_summary(statement: Record | Candidate) -> bool:
     return statement.category == SUMMARY_CATEGORY
 
 
@@ -100,7 +100,7 @@ class _ParsedText:
         parents: Ids of the memories that it was derived from.
     """
 
-    def __init__(self, statement: Memory | Candidate) -> None:
+    def __init__(self, statement: Record | Candidate) -> None:
         is_summary = _is_summary(statement)
         session = None if is_summary else statement.origin.session
         # A turn without a session has no known predecessor, so a correction in it has no topic.
@@ -130,7 +130,7 @@ class _ParsedText:
 
 
 class _Statement:
-    def __init__(self, candidate: Candidate | Memory) -> None:
+    def __init__(self, candidate: Candidate | Record) -> None:
         self.candidate = candidate
 
     @cached_property
@@ -144,7 +144,7 @@ class ConsentMatcher:
     A turn is parsed at the first use; that takes about half a millisecond.
     """
 
-    def __init__(self, memories: Sequence[Memory | Candidate], home: Scope) -> None:
+    def __init__(self, memories: Sequence[Record | Candidate], home: Scope) -> None:
         self._texts = [each for each in memories if is_telling(each)]
         self._home = home
 
@@ -204,7 +204,7 @@ class StatementMatcher:
         return sorted(wanted - self._parents.keys())
 
     def refused(
-        self, rows: Sequence[StoredRow], refusals: Refusals, parents: Iterable[Memory] = ()
+        self, rows: Sequence[StoredRow], refusals: Refusals, parents: Iterable[Record] = ()
     ) -> Mapping[str, About]:
         """Return the ids of the rows that mention something refused, each with the refusal that
         applies.
@@ -233,7 +233,7 @@ class StatementMatcher:
         return found
 
     def refused_since(
-        self, memories: Sequence[Memory], refusals: Refusals, parents: Iterable[Memory]
+        self, memories: Sequence[Record], refusals: Refusals, parents: Iterable[Record]
     ) -> frozenset[str]:
         """Return the ids of memories that are not live and mention something refused.
 
@@ -291,5 +291,5 @@ def _matching_refusal(claims: _Claims, said: Said) -> About | None:
     return next((by for by, claim in claims if mentions(claim, said)), None)
 
 
-def _first_refusal(refusals: Iterable[Refusals], stated: Candidate | Memory) -> About | None:
+def _first_refusal(refusals: Iterable[Refusals], stated: Candidate | Record) -> About | None:
     return next((by for each in refusals if (by := each.against(stated)) is not None), None)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simonides.capture.pasted import without_digests
 from simonides.domain.event import Event, EventType
 from simonides.domain.governance.held import HYGIENE_HELD
-from simonides.domain.memory import Memory, Triple
+from simonides.domain.memory import Record, Triple
 from simonides.domain.policy.hygiene import STRUCK_OUT, TEXT_FIELDS, Action
 from simonides.domain.trust import (
     Label,
@@ -171,7 +171,7 @@ def cleaned_for_log(candidate: Candidate, policy: Policy) -> tuple[Candidate, tu
     return _Striker(marked, struck).struck() if struck else marked, reasons
 
 
-def findings_of(said: Candidate | Memory) -> tuple[Finding, ...]:
+def findings_of(said: Candidate | Record) -> tuple[Finding, ...]:
     """Return the hygiene findings in a candidate or memory; positions count per field."""
     trust = said.label.trust
     # Most candidates and memories are a single text.
@@ -192,7 +192,7 @@ def strike(text: str, found: Iterable[Finding]) -> str:
     return "".join((*kept, text[at:]))
 
 
-def blocked_in(said: Candidate | Memory, policy: Policy) -> tuple[str, ...]:
+def blocked_in(said: Candidate | Record, policy: Policy) -> tuple[str, ...]:
     """Return the marks of findings that policy blocks or redacts in an import or a log, each once.
 
     Poison is not among them. An external text keeps its label wherever it is imported. A better
@@ -206,7 +206,7 @@ def blocked_in(said: Candidate | Memory, policy: Policy) -> tuple[str, ...]:
 
 
 def note_flags(
-    candidate: Candidate, memory: Memory, policy: Policy, recorder: EventRecorder
+    candidate: Candidate, memory: Record, policy: Policy, recorder: EventRecorder
 ) -> tuple[Event, ...]:
     """Record the findings in a memory that is stored all the same."""
     reported: list[str] = []
@@ -263,7 +263,7 @@ def _relevant(found: Iterable[Finding], field: str) -> Iterator[Finding]:
             yield replace(finding, field=field)
 
 
-def _parts(said: Candidate | Memory) -> Iterator[_Part]:
+def _parts(said: Candidate | Record) -> Iterator[_Part]:
     """Yield every text that would be kept, except a content without a key."""
     if said.key is not None:
         yield _Part("content", said.content, said.key)
@@ -285,7 +285,7 @@ def _parts(said: Candidate | Memory) -> Iterator[_Part]:
             yield _Part(NAMES, name)
 
 
-def _names(said: Candidate | Memory) -> tuple[str | None, ...]:
+def _names(said: Candidate | Record) -> tuple[str | None, ...]:
     origin = said.origin
     names: tuple[str | None, ...] = (said.purpose, origin.session, origin.tool_call)
     names += (origin.model, origin.name, *said.parents)

@@ -66,7 +66,7 @@ class TaskEnder:
         session: str | None = None,
         left: SessionStep | None = None,
     ) -> TaskEnd:
-        """End a task; see :meth:`simonides.AsyncMemoryManager.end_task`.
+        """End a task; see :meth:`simonides.AsyncMemory.end_task`.
 
         Args:
             task: Its name.
@@ -80,7 +80,7 @@ class TaskEnder:
         acting = replace(self._principal, home=scope)
         promoter = Promoter(self._runtime, acting)
         promoted = tuple([await promoter.promote(id, "user") for id in promote])
-        if any(outcome.memory is None for outcome in promoted):
+        if any(outcome.record is None for outcome in promoted):
             return TaskEnd(promoted, ended=False)
         while (removal := await self._removed(scope, session, left)).has_raced:
             continue

@@ -20,7 +20,7 @@ from simonides.domain.conversation.session import (
 from simonides.domain.conversation.task import left_open
 from simonides.domain.conversation.turn import Turn
 from simonides.domain.event import EventType
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.trust import Trust
 from simonides.domain.writing.decision import (
@@ -29,7 +29,7 @@ from simonides.domain.writing.decision import (
     Outcome,
     Usage,
 )
-from simonides.engine.consolidation.dream import Dreamer
+from simonides.engine.consolidation.dream import Consolidator
 from simonides.engine.consolidation.promote_held import Promotion, SessionPromoter
 from simonides.engine.consolidation.summarise import (
     SUMMARISED_ROLES,
@@ -120,7 +120,7 @@ class SessionEnder:
             state = await turns.state()
         await self._drop(turns, state)
         if done.acted:
-            await Dreamer(self._runtime, self._principal, turns.owner).reflect()
+            await Consolidator(self._runtime, self._principal, turns.owner).reflect()
         return self._report(state.progress, done, ended_by)
 
     async def checkpoint(self, session: str) -> SessionEndReport:
@@ -290,7 +290,7 @@ class SessionEnder:
         found = await self._memories((progress.summary,))
         return found[0].content if found else ""
 
-    async def _memories(self, ids: Sequence[str]) -> list[Memory]:
+    async def _memories(self, ids: Sequence[str]) -> list[Record]:
         if not ids:
             return []
         rows = await self._runtime.store.get(self._principal.home.owner, ids)
@@ -325,7 +325,7 @@ class _SummaryWrite(StepWrite):
 
     def changes(self, decided: Decided) -> ExtraChanges:
         outcome = decided.outcomes[0]
-        memory = outcome.memory if outcome.stored else None
+        memory = outcome.record if outcome.stored else None
         after = replace(self.after, summary=None if memory is None else memory.id)
         return step_to(after, decided)
 

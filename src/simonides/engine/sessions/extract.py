@@ -392,7 +392,7 @@ class _ExtractionWrite(StepWrite):
     support: _Support
 
     def changes(self, decided: Decided) -> ExtraChanges:
-        stored = [one.memory.id for one in decided.outcomes if one.stored and one.memory]
+        stored = [one.record.id for one in decided.outcomes if one.stored and one.record]
         ids = tuple(dict.fromkeys((*self.after.memories, *stored)))
         counts = {"stored": len(stored), "held": len(decided.held)}
         held = (*decided.held_before, *decided.held)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from simonides.domain.policy.working import (
-    Message,
+    ConversationMessage,
     Pressure,
     Talk,
     WorkingRules,
@@ -28,7 +28,7 @@ class Conversation(Value):
         summarised: Number of turns in the summary.
     """
 
-    messages: tuple[Message, ...] = ()
+    messages: tuple[ConversationMessage, ...] = ()
     summary: str = ""
     summary_tokens: int = 0
     summarised: int = 0
@@ -39,11 +39,11 @@ class Conversation(Value):
         return self.summary_tokens + sum(message.tokens for message in self.messages)
 
     @property
-    def older_half(self) -> tuple[Message, ...]:
+    def older_half(self) -> tuple[ConversationMessage, ...]:
         """The turns to summarise next: half of them, including the middle one."""
         return self.messages[: -(-len(self.messages) // 2)]
 
-    def with_message(self, message: Message) -> Conversation:
+    def with_message(self, message: ConversationMessage) -> Conversation:
         """Return the conversation with one more turn."""
         return replace(self, messages=(*self.messages, message))
 

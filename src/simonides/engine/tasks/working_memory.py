@@ -9,7 +9,7 @@ from typing import Any
 from simonides.domain.conversation.session import Entry, EntryKind, Logged
 from simonides.domain.conversation.task import EVENT, TaskEvent
 from simonides.domain.memory import Importance
-from simonides.domain.policy.working import Constraint, Message, WorkingRules
+from simonides.domain.policy.working import Constraint, ConversationMessage, WorkingRules
 from simonides.domain.value import Value
 from simonides.engine.tasks.conversation import Conversation, Count
 from simonides.engine.tasks.slots import (
@@ -109,7 +109,7 @@ class WorkingMemory(Value):
         entry = logged.entry
         match entry.kind:
             case EntryKind.TURN:
-                said = Message(entry.role, entry.text, entry.speaker, count(entry.text))
+                said = ConversationMessage(entry.role, entry.text, entry.speaker, count(entry.text))
                 return replace(self, conversation=self.conversation.with_message(said))
             case EntryKind.TOOL:
                 return self._observed(logged.number, entry)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from simonides.domain.codecs.memory import decode_all, status_of
 from simonides.domain.event import EventType
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import (
@@ -105,8 +105,8 @@ async def _insights(
 
 
 def fallen_among(
-    index: OwnerIndex, insights: Iterable[Memory], least: int, moment: Moment, but: Collection[str]
-) -> list[Memory]:
+    index: OwnerIndex, insights: Iterable[Record], least: int, moment: Moment, but: Collection[str]
+) -> list[Record]:
     """Return the insights that have too little evidence.
 
     Args:
@@ -118,7 +118,7 @@ def fallen_among(
     """
     now, refusals = moment.now, index.refusals
 
-    def parent(id: str) -> Memory | None:
+    def parent(id: str) -> Record | None:
         found = None if id in but else index.at(now).by_id(id)
         return None if found is None or refusals.against(found) else found
 
@@ -129,7 +129,7 @@ def fallen_among(
     ]
 
 
-def withdrawn(insight: Memory, moment: Moment) -> Memory:
+def withdrawn(insight: Record, moment: Moment) -> Record:
     """Return the state of a withdrawn insight."""
     return replace(insight, status=Status.EVICTED, updated_at=moment.now, known_from=moment.now)
 
@@ -145,7 +145,7 @@ class _WithdrawTurn:
     ids: tuple[str, ...]
     count: int = field(default=0)
 
-    def fallen(self, index: OwnerIndex, moment: Moment | None = None) -> list[Memory]:
+    def fallen(self, index: OwnerIndex, moment: Moment | None = None) -> list[Record]:
         at = moment or Moment(self.runtime.clock.now_us(), self.runtime.ids, None)
         least = self.runtime.policies.policy_for(self.owner.org).reflection.evidence
         known = [index.found(id) for id in self.ids]

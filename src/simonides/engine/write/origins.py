@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Principal, Scope, owners_of
 from simonides.domain.value import from_us
 from simonides.domain.writing.decision import Candidate, Drop, Judgement
@@ -24,7 +24,7 @@ from simonides.engine.knowledge.library import Library
 from simonides.engine.write.rules.derivation import REPEATING_TRUST
 from simonides.retrieval.index.owner_index import OwnerIndex
 
-Known: TypeAlias = Callable[[str], Memory | None]
+Known: TypeAlias = Callable[[str], Record | None]
 """Maps a text to the external memory that it repeats, or to None."""
 
 
@@ -85,7 +85,7 @@ def _traced(judgement: Judgement, known: Sequence[Known]) -> Judgement:
     return replace(judgement, candidate=replace(candidate, parents=parents, confidence=confidence))
 
 
-def _source(candidate: Candidate, known: Sequence[Known]) -> Memory | None:
+def _source(candidate: Candidate, known: Sequence[Known]) -> Record | None:
     texts = [text for text in (candidate.content, candidate.quote) if text is not None]
     found = (find(text) for find in known for text in texts)
     return next((memory for memory in found if memory is not None), None)

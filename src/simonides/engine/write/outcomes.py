@@ -10,7 +10,7 @@ from typing import NamedTuple
 from simonides.domain.ageing import seen_at
 from simonides.domain.codecs.candidate import encode_held
 from simonides.domain.event import EventType
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Principal
 from simonides.domain.writing.change import HeldCandidate
 from simonides.domain.writing.decision import (
@@ -70,7 +70,7 @@ def record_release(
     is_known = outcome.kind is OutcomeKind.DROPPED and isinstance(judgement, Commit)
     if not (outcome.stored or is_known or blocked):
         return False
-    memory = () if outcome.memory is None else (outcome.memory.id,)
+    memory = () if outcome.record is None else (outcome.record.id,)
     recorder.record(
         EventType.DECIDED,
         judgement.candidate.scope,
@@ -85,26 +85,26 @@ FORGOTTEN_SINCE = "forgotten_since"
 """Reason: an earlier write with this idempotency key succeeded; its memory was forgotten later."""
 
 
-def repeated_outcome(first: Outcome, memory: Memory | None) -> Outcome:
+def repeated_outcome(first: Outcome, memory: Record | None) -> Outcome:
     """Return the outcome of a repeated write, for the same idempotency key.
 
     It is the first answer with the memory's current state. If the memory was forgotten since, the
     outcome is ``FORGOTTEN``: "created" would claim that it still exists.
     """
     if memory is not None:
-        return replace(first, memory=memory)
+        return replace(first, record=memory)
     reasons = (FORGOTTEN_SINCE, f"was:{first.kind}", *first.reasons)
     return replace(first, kind=OutcomeKind.FORGOTTEN, reasons=reasons)
 
 
-def final_outcome(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Outcome:
+def final_outcome(outcome: Outcome, final: Mapping[str, Record], now: datetime) -> Outcome:
     """Return the outcome with the memory as readers see it after the whole batch."""
-    if outcome.memory is None:
+    if outcome.record is None:
         return outcome
-    memory = final.get(outcome.memory.id, outcome.memory)
+    memory = final.get(outcome.record.id, outcome.record)
     if memory.created_at != now:
         memory = seen_at(memory, now)
-    return outcome if memory is outcome.memory else replace(outcome, memory=memory)
+    return outcome if memory is outcome.record else replace(outcome, record=memory)
 
 
 def with_usage(
@@ -124,5 +124,5 @@ def with_usage(
     if not outcomes or usage == NO_USAGE:
         return outcomes
     first = outcomes[0]
-    paid = Outcome(first.kind, first.memory, first.reasons, first.events, first.usage + usage)
+    paid = Outcome(first.kind, first.record, first.reasons, first.events, first.usage + usage)
     return (paid, *outcomes[1:])

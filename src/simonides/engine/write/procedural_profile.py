@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from simonides.domain.event import EventType
-from simonides.domain.memory import Kind, Memory, Status
+from simonides.domain.memory import Kind, Record, Status
 from simonides.domain.policy.quotas import Eviction
 from simonides.domain.scope import Scope
 from simonides.domain.value import to_us
@@ -56,6 +56,6 @@ def archive_beyond(
         recorder.record(EventType.ARCHIVED, memory.scope, subjects=(memory.id,), reasons=reasons)
 
 
-def _counts(memory: Memory, owner: Scope) -> bool:
+def _counts(memory: Record, owner: Scope) -> bool:
     is_rule = memory.kind is Kind.PROCEDURAL and memory.scope == owner
     return is_rule and memory.status is Status.ACTIVE

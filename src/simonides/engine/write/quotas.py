@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from simonides.domain.errors import QuotaExceeded
 from simonides.domain.event import Event, EventType
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.policy.gates import Shape
 from simonides.domain.policy.quotas import QUOTA_EXCEEDED, Quotas
 from simonides.domain.scope import Scope
@@ -92,7 +92,7 @@ class ScopeQuotas:
         self._add(resolution, pending, shape, grown)
         return tuple(self._evict(each, pending) for each in to_evict)
 
-    def admit_restored(self, states: Sequence[Memory], pending: Pending) -> tuple[Event, ...]:
+    def admit_restored(self, states: Sequence[Record], pending: Pending) -> tuple[Event, ...]:
         """Add the states of an undo to the turn, and evict memories if a scope is over quota.
 
         Args:
@@ -145,7 +145,7 @@ class ScopeQuotas:
     def _standing(self, group: tuple[Scope, bool]) -> int:
         return self.index.count(*group) + self._added.get(group, 0)
 
-    def _to_evict(self, newcomer: Memory, wanted: int, pending: Pending) -> list[Memory] | None:
+    def _to_evict(self, newcomer: Record, wanted: int, pending: Pending) -> list[Record] | None:
         if not wanted:
             return []
         first = self._eviction_candidates(_group(newcomer), wanted, pending)
@@ -180,7 +180,7 @@ class ScopeQuotas:
         index.queues[group, eviction] = queue._replace(candidates=left)
         return left[:wanted]
 
-    def _evict(self, memory: Memory, pending: Pending) -> Event:
+    def _evict(self, memory: Record, pending: Pending) -> Event:
         group = _group(memory)
         pending.restate(evicted(memory, self.recorder.moment))
         self._added[group] = self._added.get(group, 0) - 1
@@ -191,7 +191,7 @@ class ScopeQuotas:
             reasons=(f"quota:{_what(is_turn=group[1])}", f"by:{self.quotas.eviction.value}"),
         )
 
-    def _alert_if_crowded(self, memory: Memory, *, is_first: bool) -> None:
+    def _alert_if_crowded(self, memory: Record, *, is_first: bool) -> None:
         """Record an alert if a new task exceeds the limit.
 
         The outcome does not show it: a task must not learn of other tasks.
@@ -210,7 +210,7 @@ def too_many_tasks(tasks: int) -> tuple[str, ...]:
     return (f"{CROWDED}:{tasks}",) if tasks > LIVE_TASKS else ()
 
 
-def over_quota(memory: Memory, quotas: ScopeQuotas) -> tuple[str, ...]:
+def over_quota(memory: Record, quotas: ScopeQuotas) -> tuple[str, ...]:
     """Return the reasons of a write that its scope's quota blocks."""
     is_turn = turn_of(memory) is not None
     return exceeded(_what(is_turn=is_turn), quotas.limit(is_turn=is_turn))
@@ -246,11 +246,11 @@ def _what(*, is_turn: bool) -> str:
     return "turns" if is_turn else "memories"
 
 
-def _group(memory: Memory) -> tuple[Scope, bool]:
+def _group(memory: Record) -> tuple[Scope, bool]:
     return memory.scope, turn_of(memory) is not None
 
 
-def is_kept(memory: Memory) -> bool:
+def is_kept(memory: Record) -> bool:
     """Whether only a kept memory may evict this one: it is pinned, or a constraint."""
     return memory.pinned or memory.category == KEPT_CATEGORY
 

@@ -18,7 +18,7 @@ from simonides.domain.governance.consent import About
 from simonides.domain.governance.contradiction import Opposed, OppositionLook, Relation
 from simonides.domain.governance.policy_dry_run import how_proposed
 from simonides.domain.governance.review import encode_review
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.policy.gates import Shape
 from simonides.domain.scope import Principal
 from simonides.domain.writing.change import (
@@ -37,7 +37,7 @@ from simonides.domain.writing.decision import (
     Judgement,
     Outcome,
     OutcomeKind,
-    Refused,
+    Rejected,
     Repeat,
 )
 from simonides.engine.core.event_recorder import EventRecorder
@@ -310,7 +310,7 @@ class _Attempt:
             refused=self._refusal(candidate),
             released=batch.release is not None,
         )
-        if isinstance(verdict, Refused):
+        if isinstance(verdict, Rejected):
             return self._refuse(candidate, OutcomeKind.BLOCKED, verdict.reasons)
         if PURPOSES_DIFFER in candidate.marks:
             return self._refuse(candidate, OutcomeKind.BLOCKED, (PURPOSES_DIFFER,))
@@ -355,7 +355,7 @@ class _Attempt:
         shown = memory if is_meant else None
         return Outcome(resolution.kind, shown, reasons, (event, *evictions, *flagged))
 
-    def _refusal(self, said: Candidate | Memory) -> About | None:
+    def _refusal(self, said: Candidate | Record) -> About | None:
         """Return which consent of the owner or the writer refuses a text; None if none does."""
         by = self._index.refusals.against(said) or self._batch.writer_refusals.against(said)
         return self._refused_texts.get(said.content) if by is None and is_telling(said) else by
@@ -419,7 +419,7 @@ class _Attempt:
         scores = scores_of(candidate) if candidate.findings else {}
         return {**named, "policy": self._batch.policy.hash, **how_proposed(candidate), **scores}
 
-    def _first_entry(self, memory: Memory) -> NewVersion:
+    def _first_entry(self, memory: Record) -> NewVersion:
         """Return the entry of a new version, with the model of its vector or None without one."""
         make = self._runtime.indexes.indexer
         new = indexed_version(self._runtime, memory, self._batch.indexed)
@@ -445,7 +445,7 @@ class _Attempt:
 
 
 def indexed_version(
-    runtime: Runtime, memory: Memory, prepared: Mapping[str, Indexed] = NOTHING_PREPARED
+    runtime: Runtime, memory: Record, prepared: Mapping[str, Indexed] = NOTHING_PREPARED
 ) -> NewVersion:
     """Return a memory with its index entry, which is made here unless it was prepared."""
     make, text = runtime.indexes.indexer, index_text(memory)
@@ -457,7 +457,7 @@ def indexed_version(
 
 
 def _opposed(
-    view: Pending, candidate: Candidate, shape: Shape, different: Memory | None
+    view: Pending, candidate: Candidate, shape: Shape, different: Record | None
 ) -> Opposed | None:
     return opposed(candidate, view, shape, different)
 
@@ -479,7 +479,7 @@ def _changes_nothing(
     return None
 
 
-def _ends(candidate: Candidate, standing: Memory) -> bool:
+def _ends(candidate: Candidate, standing: Record) -> bool:
     """Whether a statement that something is over names the stored value, or names nothing."""
     said = candidate.content.casefold()
     names = [word for word in candidate.content.split()[1:] if word[0].isupper()]

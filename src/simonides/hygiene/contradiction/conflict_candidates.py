@@ -18,7 +18,7 @@ from simonides.domain.governance.contradiction import (
     Relation,
     Verdict,
 )
-from simonides.domain.memory import Kind, Memory
+from simonides.domain.memory import Kind, Record
 from simonides.domain.policy.gates import Need, Shape
 from simonides.domain.writing.decision import Candidate
 from simonides.hygiene.contradiction.claims import light, stems
@@ -107,7 +107,7 @@ _STANCES = frozenset(
 
 
 def opposed(
-    candidate: Candidate, view: OwnerView, shape: Shape, same_words: Memory | None
+    candidate: Candidate, view: OwnerView, shape: Shape, same_words: Record | None
 ) -> Opposed | None:
     """Return the memories that a free text contradicts or updates, or None.
 
@@ -130,8 +130,8 @@ def opposed(
 
 
 def earlier_conflicts(
-    memory: Memory, view: OwnerView, shape: Shape
-) -> tuple[tuple[Memory, Verdict], ...]:
+    memory: Record, view: OwnerView, shape: Shape
+) -> tuple[tuple[Record, Verdict], ...]:
     """Return the earlier memories that a stored one contradicts or updates.
 
     Searches wider than a write: any memory with half of its topic words, whatever the wording.
@@ -148,7 +148,7 @@ def earlier_conflicts(
     return tuple(found)
 
 
-def undecided_pairs(memory: Memory, view: OwnerView, shape: Shape) -> tuple[Pair, ...]:
+def undecided_pairs(memory: Record, view: OwnerView, shape: Shape) -> tuple[Pair, ...]:
     """Return the pairs for a model: an earlier memory near in meaning, rules say "neither".
 
     They share a topic word; nearest first, five at most.
@@ -165,8 +165,8 @@ def undecided_pairs(memory: Memory, view: OwnerView, shape: Shape) -> tuple[Pair
 
 
 def _earlier(
-    memory: Memory, view: OwnerView, shape: Shape, needs: Sequence[Need]
-) -> Iterator[Memory]:
+    memory: Record, view: OwnerView, shape: Shape, needs: Sequence[Need]
+) -> Iterator[Record]:
     """Yield memories that meet a need, are older and may be of the same speaker."""
     for other in view.about(memory.place, memory.kind, shape, needs):
         if (other.created_at, other.id) >= (memory.created_at, memory.id):
@@ -239,7 +239,7 @@ def _common_terms() -> frozenset[int]:
 
 
 def _judged(
-    candidate: Candidate, said: Sequence[Reading], found: Sequence[Memory]
+    candidate: Candidate, said: Sequence[Reading], found: Sequence[Record]
 ) -> Opposed | None:
     judged = []
     for memory in found:
@@ -253,7 +253,7 @@ def _judged(
     return Opposed(chosen[0][0], tuple(memory for _, memory in chosen)) if chosen else None
 
 
-def _is_comparable(candidate: Candidate, memory: Memory) -> bool:
+def _is_comparable(candidate: Candidate, memory: Record) -> bool:
     """Whether both may be of one speaker; "I" of two speakers is not one person."""
     both = None not in (candidate.speaker, memory.speaker)
     return memory.kind is not Kind.EPISODIC and not (both and candidate.speaker != memory.speaker)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.governance.contradiction import Pair, Relation
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.numbered_answers import schema_of, words_by_number
 from simonides.domain.trust import Sensitivity, Trust
 from simonides.ports import LanguageModel, ModelAnswer
@@ -43,7 +43,7 @@ Reply with one JSON object that has every pair once:
 JUDGE_SCHEMA: Mapping[str, Any] = schema_of(**_SHAPE, words=Relation)
 
 
-def may_be_shown(memory: Memory, sensitivities: Collection[Sensitivity]) -> bool:
+def may_be_shown(memory: Record, sensitivities: Collection[Sensitivity]) -> bool:
     """Whether a memory may be in a question to the model.
 
     External texts may not: a planted text could answer for the other pairs of the question.
@@ -92,6 +92,6 @@ def verdicts_of(raw: object, count: int) -> tuple[dict[int, Relation], tuple[str
     return said, tuple(f"{_INVALID}:{name}" for name in wrong)
 
 
-def _shown(memory: Memory) -> dict[str, str]:
+def _shown(memory: Record) -> dict[str, str]:
     said = memory.valid_from or memory.created_at
     return {"text": memory.content, "on": said.date().isoformat()}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.hygiene.contradiction.claims import (
     Claim,
     claims,
@@ -196,7 +196,7 @@ def lifts_with(lifted: Stance, older: Stance, newer: Stance) -> bool:
     return mute and general and older.thing <= lifted.kind_of_thing
 
 
-def warns(memory: Memory, query: str) -> bool:
+def warns(memory: Record, query: str) -> bool:
     """Whether a query is about a thing that a memory says not to suggest."""
     about = stems(query)
     if not about:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from simonides.domain.errors import ConfigurationError, ModelGarbled
 from simonides.ports import Capability
-from simonides.providers.http.json_client import JsonEndpoint, Refused
+from simonides.providers.http.json_client import JsonEndpoint, RequestRefused
 from simonides.providers.http.retry_after import DEFAULT_BASE_URL
 
 MAX_DIMENSIONS = 1_024
@@ -151,7 +151,7 @@ class OpenAIEmbedder:
             try:
                 answer = self._http.ask("/embeddings", question | {"dimensions": self.dimensions})
                 return self._unit_rows(answer, len(texts))
-            except Refused as error:
+            except RequestRefused as error:
                 # Only the server's message tells that the model has fixed dimensions.
                 if error.status not in (400, 422) or "dimension" not in error.text:
                     raise

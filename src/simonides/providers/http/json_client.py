@@ -39,7 +39,7 @@ REST_S = 30.0
 full time-out."""
 
 
-class Refused(ModelUnavailable):
+class RequestRefused(ModelUnavailable):
     """The endpoint refused the request.
 
     Attributes:
@@ -120,7 +120,7 @@ class JsonEndpoint:
         Raises:
             ModelTimeout: Time-out, connection failure, 408, 409, 429 or 5xx after the attempts, and
                 at once for :data:`REST_S` seconds after that.
-            Refused: Any other status but 200.
+            RequestRefused: Any other status but 200.
             ModelGarbled: If the answer is not JSON or too long.
         """
         body = json.dumps(question, ensure_ascii=False).encode("utf-8", "replace")
@@ -181,7 +181,7 @@ class JsonEndpoint:
             raise _Transient(f"status {status}", retry_after_s(headers))
         if status != 200:
             words = body[:MAX_ERROR_BYTES].decode("utf-8", "replace").lower()
-            raise Refused(f"{why_refused(status)} ({status}) by {self!r}", status, words)
+            raise RequestRefused(f"{why_refused(status)} ({status}) by {self!r}", status, words)
         return self._parsed(body)
 
     def _read(self, response: httpx2.Response, most: int, ends_at: float) -> bytes:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simonides.domain.codecs.memory import encode_body, encode_state
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.value import to_us
 from simonides.domain.writing.change import Head, StoredRow
 from simonides.retrieval.index.cache import IndexCache
@@ -36,18 +36,18 @@ class DocumentIndex:
         self.revision = ""
         self._indexer = indexes.indexer
         self._lock = threading.Lock()
-        self._passages: Mapping[str, Memory] = MappingProxyType({})
+        self._passages: Mapping[str, Record] = MappingProxyType({})
         self._puts = 0
 
     def __len__(self) -> int:
         return len(self._passages)
 
     @property
-    def passages(self) -> Mapping[str, Memory]:
+    def passages(self) -> Mapping[str, Record]:
         """The current passages by id; a later :meth:`put` does not change the returned mapping."""
         return self._passages
 
-    def put(self, passages: Iterable[Memory], revision: str) -> None:
+    def put(self, passages: Iterable[Record], revision: str) -> None:
         """Replace the passages; only new or changed ones are analysed and embedded.
 
         Args:
@@ -66,7 +66,7 @@ class DocumentIndex:
             self._passages, self.revision = MappingProxyType(wanted), revision
 
 
-def rows_of(passages: Sequence[Memory], indexer: Indexer) -> list[StoredRow]:
+def rows_of(passages: Sequence[Record], indexer: Indexer) -> list[StoredRow]:
     """Return passages as rows with entries, in their order.
 
     A slow embedder is called too, because no write turn is held. If it fails, the entries have no
@@ -81,11 +81,11 @@ def rows_of(passages: Sequence[Memory], indexer: Indexer) -> list[StoredRow]:
     return rows
 
 
-def passage_columns(passages: Sequence[Memory], indexes: IndexCache) -> Frozen:
+def passage_columns(passages: Sequence[Record], indexes: IndexCache) -> Frozen:
     """Return columns of passages for a single question."""
     return indexes.snapshot_of(rows_of(passages, indexes.indexer))
 
 
-def _row(passage: Memory, entry: bytes) -> StoredRow:
+def _row(passage: Record, entry: bytes) -> StoredRow:
     since = to_us(passage.known_from)
     return StoredRow(passage.id, 1, encode_body(passage), encode_state(passage), entry, since, None)

@@ -32,7 +32,7 @@ from simonides.domain.codecs.memory import (
 from simonides.domain.memory import (
     PASSAGE_CATEGORY,
     Kind,
-    Memory,
+    Record,
     Place,
     Triple,
 )
@@ -147,7 +147,7 @@ def optional_tag(name: str | None) -> int:
     return 0 if name is None else tag(name)
 
 
-def index_text(memory: Memory | Candidate) -> str:
+def index_text(memory: Record | Candidate) -> str:
     """Return the text that recall searches: the content with speaker, key and tags.
 
     For a passage, the content with the title and headings of its document.
@@ -174,7 +174,7 @@ def quantise(vector: NDArray[np.float32]) -> tuple[NDArray[np.int8], float]:
     return np.rint(vector.astype(np.float64) / scale).astype(np.int8), scale
 
 
-def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
+def pack(memory: Record, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
     """Return the entry of a memory.
 
     Args:
@@ -235,7 +235,7 @@ def recipe(analyser: str, embedder: str) -> int:
     return tag(_LAYOUT, analyser, embedder)
 
 
-def turn_of(memory: Memory) -> tuple[str, int] | None:
+def turn_of(memory: Record) -> tuple[str, int] | None:
     """Return session and place of a verbatim turn, None for any other memory."""
     origin = memory.origin
     if memory.kind is not Kind.EPISODIC or memory.category != TURN_CATEGORY:

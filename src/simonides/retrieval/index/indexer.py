@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import ModelError
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.writing.change import Renewed, StoredRow
 from simonides.ports import TYPICAL_UNRELATED, Capability, Embedder
 from simonides.retrieval.index.entry import (
@@ -166,7 +166,7 @@ class Indexer:
             for row, entry in zip(rows, made, strict=True)
         ]
 
-    def readable(self, memories: Sequence[Memory]) -> list[bytes]:
+    def readable(self, memories: Sequence[Record]) -> list[bytes]:
         """Return entries that columns of this recipe can hold, in the order of the memories.
 
         They have no vectors if the embedder is slow or fails.
@@ -179,7 +179,7 @@ class Indexer:
             entries += [self._held(self.entry(*pair)) for pair in zip(some, indexed, strict=True)]
         return entries
 
-    def finished(self, memories: Sequence[Memory]) -> list[bytes]:
+    def finished(self, memories: Sequence[Record]) -> list[bytes]:
         """Return entries like :meth:`readable`, but call a slow embedder too."""
         indexed = self.prepare_anyway([index_text(memory) for memory in memories]).entries
         return [self._held(self.entry(*pair)) for pair in zip(memories, indexed, strict=True)]
@@ -187,7 +187,7 @@ class Indexer:
     def _held(self, entry: bytes) -> bytes:
         return entry if self.is_current(entry) else with_zero_vector(entry, self.dimensions)
 
-    def entry(self, memory: Memory, indexed: Indexed) -> bytes:
+    def entry(self, memory: Record, indexed: Indexed) -> bytes:
         """Return the packed entry of a memory from its prepared text."""
         return pack(memory, indexed, [term_id(term) for term in indexed.terms])
 

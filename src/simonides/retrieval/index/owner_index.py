@@ -27,7 +27,7 @@ from simonides.domain.governance.consent import (
 )
 from simonides.domain.memory import (
     Kind,
-    Memory,
+    Record,
     Place,
     Triple,
 )
@@ -53,7 +53,7 @@ BASE_BYTES = 2_000
 """An index without a row; measured, so that owners who never write are let go of too."""
 TAIL_SHARE = 0.125
 
-Remake = Callable[[Sequence[Memory]], Sequence[bytes]]
+Remake = Callable[[Sequence[Record]], Sequence[bytes]]
 """Makes the entries of memories by the current recipe, in their order; one without a vector says so
 by another recipe (:meth:`~simonides.retrieval.index.indexer.Indexer.readable`)."""
 
@@ -335,7 +335,7 @@ class OwnerIndex:
         """Return the revision of the row of a memory that stands."""
         return self._rows[id].revision if id in self._rows else None
 
-    def found(self, id: str) -> Memory | None:
+    def found(self, id: str) -> Record | None:
         """Return a memory that stands, expired or refused though it be."""
         with self._lock:
             return self._open(id, None)
@@ -380,7 +380,7 @@ class OwnerIndex:
             self._following.append(self._outside)
         return self._outside
 
-    def _open(self, id: str | None, now: datetime | None) -> Memory | None:
+    def _open(self, id: str | None, now: datetime | None) -> Record | None:
         row = None if id is None else self._rows.get(id)
         if row is None:
             return None
@@ -399,38 +399,38 @@ class IndexView:
         self._now = now
         self._lock = index._lock
 
-    def by_key(self, place: Place, key: str) -> Memory | None:
+    def by_key(self, place: Place, key: str) -> Record | None:
         """See :class:`~simonides.ports.OwnerView`."""
         with self._lock:
             memory = self._index._open(self._index._filed.by_key(place, key), None)
         return memory if memory and (memory.place, memory.key) == (place, key) else None
 
-    def by_hash(self, place: Place, content_hash: str) -> tuple[Memory, ...]:
+    def by_hash(self, place: Place, content_hash: str) -> tuple[Record, ...]:
         """See :class:`~simonides.ports.OwnerView`."""
         with self._lock:
             found = self._opened(self._index._filed.by_hash(place, content_hash))
         return tuple(m for m in found if (m.place, m.content_hash) == (place, content_hash))
 
-    def by_turn(self, place: Place, session: str, turn: int) -> Memory | None:
+    def by_turn(self, place: Place, session: str, turn: int) -> Record | None:
         """See :class:`~simonides.ports.OwnerView`."""
         with self._lock:
             memory = self._index._open(self._index._filed.by_turn(place, session, turn), self._now)
         same = memory is not None and (memory.place, memory.origin.session) == (place, session)
         return memory if same else None
 
-    def by_id(self, id: str) -> Memory | None:
+    def by_id(self, id: str) -> Record | None:
         """See :class:`~simonides.ports.OwnerView`."""
         with self._lock:
             return self._index._open(id, self._now)
 
-    def by_root(self, root: str) -> Memory | None:
+    def by_root(self, root: str) -> Record | None:
         """See :class:`~simonides.ports.OwnerView`."""
         with self._lock:
             id = root if self._index.holds(root) else self._index._filed.by_root(root)
             memory = self._index._open(id, self._now)
         return memory if memory and memory.root == root else None
 
-    def by_slot(self, place: Place, slot: Triple) -> tuple[Memory, ...]:
+    def by_slot(self, place: Place, slot: Triple) -> tuple[Record, ...]:
         """See :class:`~simonides.ports.OwnerView`."""
         names = slot_of(slot)
         with self._lock:
@@ -439,13 +439,13 @@ class IndexView:
             m for m in found if m.place == place and m.triple and slot_of(m.triple) == names
         )
 
-    def near_text(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
+    def near_text(self, place: Place, kind: Kind, shape: Shape) -> tuple[Record, ...]:
         """See :class:`~simonides.ports.OwnerView`."""
         with self._lock:
             found = self._opened(self._index._shelved.near_text(shape))
         return tuple(m for m in found if (m.place, m.kind) == (place, kind))
 
-    def containing(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
+    def containing(self, place: Place, kind: Kind, shape: Shape) -> tuple[Record, ...]:
         """See :class:`~simonides.ports.OwnerView`."""
         with self._lock:
             found = self._opened(self._index._shelved.containing(shape))
@@ -453,7 +453,7 @@ class IndexView:
 
     def about(
         self, place: Place, kind: Kind, shape: Shape, needs: Sequence[Need]
-    ) -> tuple[Memory, ...]:
+    ) -> tuple[Record, ...]:
         """See :class:`~simonides.ports.OwnerView`."""
         with self._lock:
             found = self._opened(self._index._shelved.about(kind, shape, needs))
@@ -462,7 +462,7 @@ class IndexView:
 
     def nearest(
         self, place: Place, kind: Kind, shape: Shape, above: float
-    ) -> tuple[tuple[Memory, float], ...]:
+    ) -> tuple[tuple[Record, float], ...]:
         """See :class:`~simonides.ports.OwnerView`."""
         with self._lock:
             near = self._index._shelved.nearest(shape, above)
@@ -470,11 +470,11 @@ class IndexView:
         same = ((m, cosine) for m, cosine in found if m and (m.place, m.kind) == (place, kind))
         return tuple(same)
 
-    def from_outside(self, text: str) -> Memory | None:
+    def from_outside(self, text: str) -> Record | None:
         """See :class:`~simonides.ports.OwnerView`."""
         with self._lock:
             return self._index._open(self._index._from_outside.find(text), None)
 
-    def _opened(self, ids: Iterable[str]) -> list[Memory]:
+    def _opened(self, ids: Iterable[str]) -> list[Record]:
         found = (self._index._open(id, self._now) for id in ids)
         return [memory for memory in found if memory is not None]

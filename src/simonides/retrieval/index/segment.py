@@ -23,7 +23,7 @@ from simonides.domain.codecs.memory import (
 )
 from simonides.domain.errors import StoreCorrupt
 from simonides.domain.governance.consent import Refusals
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.trust import Audience
 from simonides.domain.writing.change import StoredRow
 from simonides.retrieval.index import ageing
@@ -160,7 +160,7 @@ class Segment:
             raise ValueError("there is no such importance")
         closed = (self.entry["purpose"] != 0) | (self.entry["restricted"] != 0)
         self.restricted = bool(closed.any())
-        self._opened: dict[int, Memory] = {}
+        self._opened: dict[int, Record] = {}
         self._audiences: dict[int, Audience] = {}
         self._known_from: NDArray[np.int64] | None = None
         self._names: frozenset[int] | None = None
@@ -262,7 +262,7 @@ class Segment:
         audience = self._audiences[place]
         return audience is None or (agent is not None and agent in audience)
 
-    def memory(self, place: int) -> Memory:
+    def memory(self, place: int) -> Record:
         """Return the memory of a row.
 
         Decoded memories are cached, unless their metadata has lists or mappings, which a caller

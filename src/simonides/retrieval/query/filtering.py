@@ -25,7 +25,7 @@ from simonides.domain.codecs.memory import (
     code_of,
     decode,
 )
-from simonides.domain.memory import Importance, Memory
+from simonides.domain.memory import Importance, Record
 from simonides.domain.reading.filters import (
     METADATA,
     AllOf,
@@ -63,7 +63,7 @@ class Columns(NamedTuple):
     now_us: int
     endures: Bools | None = None
 
-    def seen(self, place: int, row: StoredRow) -> Memory:
+    def seen(self, place: int, row: StoredRow) -> Record:
         """Return the memory of one of these rows as readers see it."""
         lasts = self.endures is not None and bool(self.endures[place])
         return seen_at(decode(row), from_us(self.now_us), endures=lasts)
@@ -122,7 +122,7 @@ def decided(filter: Filter, columns: Columns) -> Decided:
             return Decided(_none(columns), ~_none(columns))
 
 
-def holds(filter: Filter | None, memory: Memory) -> bool:
+def holds(filter: Filter | None, memory: Record) -> bool:
     """Return whether a filter holds for a memory; None always holds."""
     match filter:
         case None:
@@ -229,7 +229,7 @@ def _certain(passed: Bools) -> Decided:
     return Decided(passed, passed)
 
 
-def _value(memory: Memory, field: str) -> Any:
+def _value(memory: Record, field: str) -> Any:
     """Return a field's value, None if it is absent."""
     if field.startswith(METADATA):
         return _in_metadata(memory.metadata, field)

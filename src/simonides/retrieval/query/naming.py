@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.retrieval.index.entry import tag
 from simonides.retrieval.query.pool import (
     Bools,
@@ -142,7 +142,7 @@ def _states_relation_to(pool: Pool, name: str) -> bool:
     return any(is_somebody(words_of(pool.memory(slot).content), name) for slot in slots)
 
 
-def _is_of_user(memory: Memory, who: frozenset[str]) -> bool:
+def _is_of_user(memory: Record, who: frozenset[str]) -> bool:
     if not memory.scope.user:
         return False
     said = words_of(" ".join((memory.content, *memory.tags)))

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.writing.change import StoredRow
 from simonides.retrieval.index.entry import slot_of, slot_tag, tag
 from simonides.retrieval.index.segment import RECALLED, Frozen, Segment
@@ -22,7 +22,7 @@ def recallable(
     keys: Collection[str],
     slots: Collection[tuple[str, str]] = (),
     hashes: Collection[str] = (),
-) -> list[Memory]:
+) -> list[Record]:
     """Return the recallable memories that have one of some keys, slots or texts.
 
     Args:

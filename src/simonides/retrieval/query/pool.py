@@ -23,7 +23,7 @@ from simonides.domain.codecs.memory import (
     code_of,
     decode,
 )
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.reading.cue import Cue
 from simonides.domain.scope import Scope
 from simonides.domain.value import to_us
@@ -143,24 +143,24 @@ class Pool:
         part, place = self._at(slot)
         return part.segment.rows[place]
 
-    def memory(self, slot: int) -> Memory:
+    def memory(self, slot: int) -> Record:
         """Return the memory at a place of the pool, in its stored state."""
         part, place = self._at(slot)
         return part.segment.memory(place)
 
-    def opener(self, now: datetime) -> Callable[[int], Memory]:
+    def opener(self, now: datetime) -> Callable[[int], Record]:
         """Return a function from a place of the pool to the memory as readers see it at ``now``."""
         if not self._is_ageing(now):
             return self.memory
         return lambda slot: self._as_seen(slot, self.memory(slot), now)
 
-    def keyed(self, now: datetime) -> list[Memory]:
+    def keyed(self, now: datetime) -> list[Record]:
         """Return the memories with a key as readers see them, in the order of the pool."""
         if not len(self):
             return []
         return list(map(self.opener(now), np.flatnonzero(self.entry["key"]).tolist()))
 
-    def everything(self, now: datetime) -> list[Memory]:
+    def everything(self, now: datetime) -> list[Record]:
         """Return all memories as readers see them, in the order of the pool; none is cached."""
         opened = [decode(self.row(slot)) for slot in range(len(self))]
         if not self._is_ageing(now):
@@ -170,7 +170,7 @@ class Pool:
     def _is_ageing(self, now: datetime) -> bool:
         return self.decays or to_us(now) >= self.ages_at
 
-    def _as_seen(self, slot: int, memory: Memory, now: datetime) -> Memory:
+    def _as_seen(self, slot: int, memory: Record, now: datetime) -> Record:
         return seen_at(memory, now, endures=slot in self.cached(_enduring_slots))
 
     def weak_from(self) -> Ints:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.reading.cue import Cue
 from simonides.domain.reading.filters import Filter
 from simonides.domain.reading.recall import Explanation, Hit
@@ -73,7 +73,7 @@ class Ranked(NamedTuple):
         opened = self.pool.opener(self.now)
         return tuple([self._hit(slot, opened(slot)) for slot in slots.tolist()])
 
-    def _hit(self, slot: int, memory: Memory) -> Hit:
+    def _hit(self, slot: int, memory: Record) -> Hit:
         why = {name: values.item(slot) for name, values in self.parts.items()}
         if slot in self.reranked:
             why["rerank"] = self.reranked[slot]
@@ -153,7 +153,7 @@ def filtered_hits(ranked: Ranked, cue: Cue, wanted: Filter) -> tuple[Hit, ...]:
 
 
 def explain(
-    memory: Memory, frozen: Sequence[Frozen], ranked: Ranked, query: Query, cue: Cue, now: datetime
+    memory: Record, frozen: Sequence[Frozen], ranked: Ranked, query: Query, cue: Cue, now: datetime
 ) -> Explanation:
     """Say why a memory would or would not be recalled.
 
@@ -192,7 +192,7 @@ def explain(
 
 
 def _exclusion(
-    memory: Memory, frozen: Sequence[Frozen], cue: Cue, now: datetime
+    memory: Record, frozen: Sequence[Frozen], cue: Cue, now: datetime
 ) -> tuple[str, ...]:
     for index in frozen:
         for segment, alive in zip(index.segments, index.alive, strict=True):

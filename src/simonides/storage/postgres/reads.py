@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from simonides.domain.codecs.checksums import are_whole
 from simonides.domain.codecs.memory import decode
 from simonides.domain.conversation.session import SessionStep
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.writing.change import (
     Head,
     HeldCandidate,
@@ -216,7 +216,7 @@ def in_order_asked(found: Iterable[Row], ids: Sequence[str]) -> tuple[StoredRow,
     return tuple(rows[id] for id in dict.fromkeys(ids) if id in rows)
 
 
-def states_in(rows: Sequence[Row], states: Sequence[Row]) -> tuple[Memory, ...]:
+def states_in(rows: Sequence[Row], states: Sequence[Row]) -> tuple[Record, ...]:
     """Return every state of the one memory in ``rows``, oldest first."""
     return tuple(
         decode(row._replace(revision=revision, state=state, known_from=begun, known_to=ended))

@@ -12,7 +12,7 @@ from simonides.domain.conversation.session import SessionStep
 from simonides.domain.event import Link
 from simonides.domain.governance.consent import Consent
 from simonides.domain.governance.erasure import Purged
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.policy.ceilings import (
     Spent,
     decode_counts,
@@ -161,7 +161,7 @@ class PostgresStore(PostgresBackups):
         found = await self._ask_of(owner, "rows_page", after=after, limit=max(limit, 0))
         return tuple(stored_rows(found))
 
-    async def states(self, owner: Scope, id: str) -> tuple[Memory, ...]:
+    async def states(self, owner: Scope, id: str) -> tuple[Record, ...]:
         """See the port."""
         name = self._owners.of(owner).name
         self._check_usable()

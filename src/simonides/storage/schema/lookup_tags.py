@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from simonides.domain.governance.consent import Consent
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Grant, Scope
 
 TAG_BYTES = 16
@@ -51,7 +51,7 @@ class MemoryTags(NamedTuple):
     session_tag: bytes | None
 
 
-def memory_tags(tag: Tag, memory: Memory) -> MemoryTags:
+def memory_tags(tag: Tag, memory: Record) -> MemoryTags:
     """Return the tags of a memory."""
     path, triple, session = memory.scope.path, memory.triple, memory.origin.session
     return MemoryTags(

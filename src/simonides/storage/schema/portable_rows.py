@@ -33,7 +33,7 @@ from simonides.domain.codecs.parts import (
 )
 from simonides.domain.codecs.portable import Carried, Standing
 from simonides.domain.event import CHAIN_START, chain
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Grant, Right, Scope
 from simonides.domain.value import to_us
 from simonides.domain.writing.change import StoredRow
@@ -379,7 +379,7 @@ def _status(state: bytes) -> int:
     return code_of(STATUS_CODES, status_of(state))
 
 
-def _due(memory: Memory) -> int | None:
+def _due(memory: Record) -> int | None:
     ends = [end for end in (memory.soft_expires_at, memory.hard_expires_at) if end is not None]
     return to_us(min(ends)) if ends else None
 

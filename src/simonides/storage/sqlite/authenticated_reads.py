@@ -9,7 +9,7 @@ import apsw
 
 from simonides.domain.codecs.memory import by_creation, decode
 from simonides.domain.codecs.parts import Part, Row
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Grant, Scope
 from simonides.domain.writing.change import (
     Head,
@@ -119,7 +119,7 @@ class CodedReads(SqliteStore):
 
         return tuple(await self._of(owner, read))
 
-    async def states(self, owner: Scope, id: str) -> tuple[Memory, ...]:
+    async def states(self, owner: Scope, id: str) -> tuple[Record, ...]:
         """See the port."""
 
         def read(connection: apsw.Connection, reader: Reader, digest: bytes) -> list[StoredRow]:

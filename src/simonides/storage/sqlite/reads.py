@@ -13,7 +13,7 @@ from simonides.domain.conversation.session import SessionStep
 from simonides.domain.errors import StoreCorrupt
 from simonides.domain.event import CHAIN_START, Link
 from simonides.domain.governance.consent import Consent
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Grant, Scope
 from simonides.domain.writing.change import (
     Head,
@@ -178,7 +178,7 @@ def fetch_page(
     return _rows(connection, "rows_page", bound)
 
 
-def fetch_states(connection: apsw.Connection, owner: bytes, id: str) -> tuple[Memory, ...]:
+def fetch_states(connection: apsw.Connection, owner: bytes, id: str) -> tuple[Record, ...]:
     """Return every state of one memory, oldest first."""
     return tuple(
         decode(row._replace(revision=revision, state=state, known_from=begun, known_to=ended))

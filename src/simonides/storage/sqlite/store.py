@@ -9,7 +9,7 @@ from simonides.domain.errors import InvalidScope
 from simonides.domain.event import Link
 from simonides.domain.governance.consent import Consent
 from simonides.domain.governance.erasure import Purged
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.policy.ceilings import (
     Spent,
     decode_counts,
@@ -131,7 +131,7 @@ class SqliteStore(SqliteBackups):
         )
         return tuple(found)
 
-    async def states(self, owner: Scope, id: str) -> tuple[Memory, ...]:
+    async def states(self, owner: Scope, id: str) -> tuple[Record, ...]:
         """See the port."""
         digest = self._owners.of(owner).digest
         with self._reading() as connection:

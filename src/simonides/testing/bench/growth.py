@@ -13,7 +13,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 import simonides
-from simonides.api.sync import MemoryManager
+from simonides.api.sync import Memory
 from simonides.domain.errors import InvalidInput, MissingExtra
 from simonides.domain.memory import Draft
 from simonides.domain.value import Value
@@ -121,7 +121,7 @@ def _grown(
 
 
 @contextmanager
-def _opened(path: Path, settings: Settings) -> Iterator[MemoryManager]:
+def _opened(path: Path, settings: Settings) -> Iterator[Memory]:
     with simonides.open(path, mode="local", settings=settings) as strata:
         yield strata.manager(user="bench")
 

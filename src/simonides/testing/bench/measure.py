@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeAlias
 
 import simonides
-from simonides.api.sync import MemoryManager, Strata
+from simonides.api.sync import Memory, Store
 from simonides.domain.reading.recall import Recall
 from simonides.domain.value import Value
 from simonides.engine.recall.read_journal import ReadJournal
@@ -36,7 +36,7 @@ FIRST_RECALLS = 5
 Timer: TypeAlias = Callable[[], float]
 """Monotonic seconds."""
 
-Enter: TypeAlias = Callable[[Strata], MemoryManager]
+Enter: TypeAlias = Callable[[Store], Memory]
 """Returns the memory manager of the measured owner for an open store."""
 
 
@@ -144,7 +144,7 @@ def judge(name: str, questions: Sequence[Question], found: Sequence[Recall]) -> 
         found: Its hits for each question.
     """
     places = [
-        [place for place, hit in enumerate(hits, start=1) if hit.memory.id in question.evidence]
+        [place for place, hit in enumerate(hits, start=1) if hit.record.id in question.evidence]
         for question, hits in zip(questions, found, strict=True)
     ]
     sizes = [len(question.evidence) for question in questions]

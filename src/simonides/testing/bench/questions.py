@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from simonides.domain.errors import InvalidInput
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.value import shown
 
 LEAST_WORDS = 4
@@ -30,7 +30,7 @@ class Question(NamedTuple):
     evidence: frozenset[str]
 
 
-def known_items(memories: Sequence[Memory], most: int) -> tuple[Question, ...]:
+def known_items(memories: Sequence[Record], most: int) -> tuple[Question, ...]:
     """Make questions from every second word of some memories; each should find its memory again.
 
     Known-item search shows whether recall works on these texts and how rankings compare. It is
@@ -46,7 +46,7 @@ def known_items(memories: Sequence[Memory], most: int) -> tuple[Question, ...]:
     )
 
 
-def read_questions(lines: Iterable[str], memories: Sequence[Memory]) -> tuple[Question, ...]:
+def read_questions(lines: Iterable[str], memories: Sequence[Record]) -> tuple[Question, ...]:
     """Read questions from JSON Lines.
 
     One question a line: ``{"question": "…", "evidence": [{"key": "deploy_region"}, …]}``. A piece
@@ -68,7 +68,7 @@ def read_questions(lines: Iterable[str], memories: Sequence[Memory]) -> tuple[Qu
     return tuple(made)
 
 
-def _question(where: str, line: str, memories: Sequence[Memory]) -> Question:
+def _question(where: str, line: str, memories: Sequence[Record]) -> Question:
     try:
         raw: Any = json.loads(line)
     except ValueError as error:
@@ -82,7 +82,7 @@ def _question(where: str, line: str, memories: Sequence[Memory]) -> Question:
     return Question(raw["question"], frozenset().union(*found))
 
 
-def _named(where: str, piece: object, memories: Sequence[Memory]) -> frozenset[str]:
+def _named(where: str, piece: object, memories: Sequence[Record]) -> frozenset[str]:
     if not isinstance(piece, Mapping) or not piece or not piece.keys() <= set(_NAMES):
         raise InvalidInput(where, f"evidence is named by {', '.join(_NAMES)}, not {shown(piece)}")
     found = frozenset(
@@ -95,7 +95,7 @@ def _named(where: str, piece: object, memories: Sequence[Memory]) -> frozenset[s
     return found
 
 
-def _value(memory: Memory, name: str) -> object:
+def _value(memory: Record, name: str) -> object:
     return getattr(memory.origin if name in ("session", "turn") else memory, name)
 
 

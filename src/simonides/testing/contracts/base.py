@@ -15,7 +15,7 @@ from simonides.domain.event import (
     chain,
     commit_to,
 )
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Scope
 from simonides.domain.writing.change import (
     Change,
@@ -40,7 +40,7 @@ class Shown(NamedTuple):
     head: Head | None
     live: tuple[Any, ...]
     rows: tuple[Any, ...]
-    states: tuple[tuple[Memory, ...], ...]
+    states: tuple[tuple[Record, ...], ...]
     derived: tuple[tuple[Any, ...], ...]
     damaged: tuple[str, ...]
     held: tuple[Any, ...]
@@ -135,11 +135,11 @@ class ContractBase:
         """Commit a change without a check of the snapshot."""
         return drive(store, store.commit(owner, TurnRequest(), unwritten(change)))
 
-    def add(self, store: MemoryStore, *memories: Memory, owner: Scope = ALICE) -> Committed:
+    def add(self, store: MemoryStore, *memories: Record, owner: Scope = ALICE) -> Committed:
         """Commit new memories and their events."""
         return self.write(store, self.make.change(*memories), owner)
 
-    def stored(self, store: MemoryStore, content: str = "A fact", **fields: Any) -> Memory:
+    def stored(self, store: MemoryStore, content: str = "A fact", **fields: Any) -> Record:
         """Commit one new memory and return it."""
         memory = self.make.memory(content, **fields)
         self.add(store, memory, owner=memory.scope.owner)

@@ -8,7 +8,7 @@ import pytest
 
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.codecs.memory import decode
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Grant, Right, Scope
 from simonides.domain.writing.change import IdempotencyRecord, JournalEntry, PolicyRecord
 from simonides.ports import MemoryStore
@@ -270,7 +270,7 @@ class CareContract(ContractBase):
         assert drive(store, store.heads((BOB,))) == (None,)
         assert drive(store, store.owners()) == (ALICE,)
 
-    def everything_of(self, store: MemoryStore, owner: Scope, id: str | None = None) -> Memory:
+    def everything_of(self, store: MemoryStore, owner: Scope, id: str | None = None) -> Record:
         """Write one item of each kind for an owner and return its only memory."""
         memory = self.make.memory(scope=owner, key="k", id=id)
         change = self.make.change(

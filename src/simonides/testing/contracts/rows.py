@@ -11,7 +11,7 @@ from simonides.domain.codecs.memory import decode, encode_state
 from simonides.domain.memory import (
     Importance,
     Kind,
-    Memory,
+    Record,
     Origin,
     Status,
     Triple,
@@ -339,7 +339,7 @@ class RowsContract(ContractBase):
         assert [n for n, call in calls.items() if not is_refused(store, call(), ValueError)] == []
 
 
-def rich_memory(make: Samples) -> Memory:
+def rich_memory(make: Samples) -> Record:
     """Return a memory with every field set."""
     plain = make.memory("Ünïcode, 記憶, \N{ELEPHANT} and a line\nbreak")
     later = plain.created_at + timedelta(days=30)

@@ -15,7 +15,7 @@ import pytest
 
 from simonides.domain.codecs.memory import decode, encode_state
 from simonides.domain.errors import StoreUnavailable
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.writing.change import (
     Change,
     Committed,
@@ -145,7 +145,7 @@ class TurnsContract(ContractBase):
             assert is_refused(store, call, ValueError), reason
             assert self.shown(store) == before, reason
 
-    def _unfit(self, standing: Memory) -> Mapping[str, Change]:
+    def _unfit(self, standing: Record) -> Mapping[str, Change]:
         """Changes that fit except for their last part."""
         make, new = self.make, self.make.memory()
         now_us = make.clock.now_us()

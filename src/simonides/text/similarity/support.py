@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from simonides.domain.conversation.turn import Role, Turn
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.writing.decision import Candidate
 from simonides.text.analyser import analyse
 from simonides.text.similarity.negation import clauses as clauses_of
@@ -92,7 +92,7 @@ class Said:
         ]
 
 
-def claim_of(stated: Candidate | Memory) -> Claim:
+def claim_of(stated: Candidate | Record) -> Claim:
     """Return what is to be looked for."""
     said = f"{stated.content} {stated.quote or ''}"
     named = stated.content if stated.key is not None else ""

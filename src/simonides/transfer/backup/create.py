@@ -133,7 +133,7 @@ class Backups(PeriodicTask):
     async def take(
         self, to: str | os.PathLike[str] | None, keep: int | None, tell: Tell | None
     ) -> BackupReport:
-        """Take a backup; see :meth:`simonides.AsyncStrata.backup`."""
+        """Take a backup; see :meth:`simonides.AsyncStore.backup`."""
         store, at = backup_store(self._store), from_us(self._clock.now_us())
         name = BackupName(await self._name(), at)
         directory, file = self._place(to, name, is_kept=keep is not None)

@@ -22,7 +22,7 @@ from simonides.domain.codecs.memory import decode_all
 from simonides.domain.codecs.parts import PARTS
 from simonides.domain.errors import CarryRefused, StoreCorrupt, StoreError
 from simonides.domain.event import EventType
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.operations.backup import RestoredStore
 from simonides.domain.scope import DEFAULT_ORG, Principal, Scope
 from simonides.domain.writing.change import (
@@ -56,7 +56,7 @@ RESTORED_BY = "system"
 
 
 async def revert(runtime: Runtime, backups: Backups, path: Path) -> RestoredStore:
-    """Go back to a backup; see :meth:`simonides.AsyncStrata.restore_backup`."""
+    """Go back to a backup; see :meth:`simonides.AsyncStore.restore_backup`."""
     if Capability.REVERTIBLE not in runtime.store.capabilities:
         raise CarryRefused(
             "unsupported",
@@ -179,7 +179,7 @@ async def _forget_again(
     # Forgetting raises the epoch.
     if now is None or (then is not None and then[:2] == now[:2]):
         return 0
-    doomed: dict[str, Memory] = {}
+    doomed: dict[str, Record] = {}
     roots: set[str] = set()
     bans: set[bytes] = set()
     async for memories in _pages(copy, owner):
@@ -285,7 +285,7 @@ async def _or_unreadable(
         return otherwise
 
 
-async def _pages(store: MovableStore, owner: Scope) -> AsyncIterator[tuple[Memory, ...]]:
+async def _pages(store: MovableStore, owner: Scope) -> AsyncIterator[tuple[Record, ...]]:
     after = ""
     while rows := await store.rows(owner, after=after):
         yield decode_all(rows)

@@ -51,7 +51,7 @@ def portable(store: MemoryStore) -> PortableStore:
 async def export(
     runtime: Runtime, owner: Scope, path: Path, *, overwrite: bool, tell: Tell | None
 ) -> ExportReport:
-    """Write all of an owner to a file; see :meth:`simonides.AsyncMemoryManager.export`."""
+    """Write all of an owner to a file; see :meth:`simonides.AsyncMemory.export`."""
     store = portable(runtime.store)
     with files_refused(path):
         if not overwrite and os.path.lexists(path):

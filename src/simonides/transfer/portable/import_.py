@@ -42,7 +42,7 @@ from simonides.domain.errors import (
     StoreCorrupt,
 )
 from simonides.domain.event import CHAIN_START, chain, commit_to
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.operations.portable import CarryProgress, RestoreReport
 from simonides.domain.scope import Scope, ScopeLevel
 from simonides.domain.writing.change import ReviewRecord, StoredRow
@@ -81,7 +81,7 @@ _KEYED = {"memory": 1, "derivation": 3, "tombstone": 1, "idempotency": 1, "held"
 async def restore(
     runtime: Runtime, owner: Scope, path: Path, *, tell: Tell | None, reaches_out: bool
 ) -> tuple[RestoreReport, Header]:
-    """Restore an owner from a file; see :meth:`simonides.AsyncMemoryManager.restore`.
+    """Restore an owner from a file; see :meth:`simonides.AsyncMemory.restore`.
 
     Args:
         runtime: The parts of the open simonides.
@@ -195,7 +195,7 @@ class _Checked:
         self._seq, self._mac, self._mac_here = 0, CHAIN_START, CHAIN_START
         self._body: Any = b""
         self._chains = Chains()
-        self._memories: list[tuple[Carried, Memory]] = []
+        self._memories: list[tuple[Carried, Record]] = []
         self._after: list[Carried] = []
         self.waiting = 0
         self.elsewhere: list[Carried] = []
@@ -349,12 +349,12 @@ class _Checked:
         self._memories.append((item, memory))
         self._after.append(item)
 
-    def _check_label(self, memory: Memory) -> None:
+    def _check_label(self, memory: Record) -> None:
         # A file must pass the same guards as a write.
         if memory.trust.rank > memory.source.trust.rank:
             raise ValueError(f"memory {memory.id} claims more trust than its source has")
 
-    def _check_hygiene(self, name: str, said: Memory | Candidate) -> None:
+    def _check_hygiene(self, name: str, said: Record | Candidate) -> None:
         # The audit chain commits to every item, so that none can be left out.
         marks = blocked_in(said, self._policy)
         if marks:

@@ -9,7 +9,7 @@ from typing import Any
 from simonides.capture.drafts import DEFAULT_RULES
 from simonides.domain.event import EventType
 from simonides.domain.governance.review import decode_review
-from simonides.domain.memory import Kind, Memory
+from simonides.domain.memory import Kind, Record
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Trust
 from simonides.domain.writing.change import ReviewRecord
@@ -36,7 +36,7 @@ def check_review(record: ReviewRecord, owner: Scope) -> None:
         raise ValueError(f"review {review.id} does not stand as its line says")
 
 
-def check_memory(memory: Memory) -> None:
+def check_memory(memory: Record) -> None:
     """Check the types of fields that later reads rely on.
 
     Args:
@@ -62,7 +62,7 @@ def check_memory(memory: Memory) -> None:
         raise ValueError(f"metadata or timeless of memory {memory.id} is of another kind")
 
 
-def _check_label(memory: Memory) -> None:
+def _check_label(memory: Record) -> None:
     """Check that a memory has no more trust than its source allows, as for writes."""
     if memory.trust.rank > memory.source.trust.rank:
         raise ValueError(f"memory {memory.id} claims more trust than its source has")
@@ -77,7 +77,7 @@ class Chains:
         self._versions: dict[str, set[int]] = {}
         self._claimed: dict[str, int] = {}
 
-    def take(self, memory: Memory) -> None:
+    def take(self, memory: Record) -> None:
         """Add a memory.
 
         Raises:
@@ -105,7 +105,7 @@ class Chains:
                 raise ValueError(f"chain {root} has other versions than its live one tells")
 
 
-def _check_origin(memory: Memory) -> None:
+def _check_origin(memory: Record) -> None:
     named = memory.origin
     texts = (named.session, named.tool_call, named.model, named.memory, named.name)
     if not all(text is None or isinstance(text, str) for text in texts):

@@ -24,7 +24,7 @@ from simonides.domain.codecs.checksums import is_whole
 from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import StoreUnavailable
 from simonides.domain.event import EventType
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import SYNC_ACTOR, Principal, Scope
 from simonides.domain.writing.change import (
     Change,
@@ -161,7 +161,7 @@ class _Preread:
     """
 
     known: dict[str, StoredRow] = field(default_factory=dict)
-    chains: dict[str, list[Memory]] = field(default_factory=dict)
+    chains: dict[str, list[Record]] = field(default_factory=dict)
     roots: dict[str, str] = field(default_factory=dict)
 
 
@@ -185,7 +185,7 @@ class _Absorption:
     preread: _Preread = field(default_factory=_Preread)
 
     @cached_property
-    def coming(self) -> dict[str, Memory]:
+    def coming(self) -> dict[str, Record]:
         """The received memories by id; each chain in version order."""
         memories = sorted(map(decode, self.rows), key=lambda m: (m.root, m.version, m.id))
         return {memory.id: memory for memory in memories}
@@ -257,8 +257,8 @@ class _Merge:
         self._tops = {root: max(m.version for m in c) for root, c in of.preread.chains.items()}
         self._roots = dict(of.preread.roots) | {root: root for root in of.preread.chains}
         self._supersedes: dict[str, str | None] = {}
-        self.before: dict[str, Memory] = {}
-        self.after: dict[str, Memory] = {}
+        self.before: dict[str, Record] = {}
+        self.after: dict[str, Record] = {}
         self._revived: set[bytes] = set()
         self._barred: set[str] = set()
         self._refused: Counter[str] = Counter()
@@ -267,13 +267,13 @@ class _Merge:
         for chain in of.preread.chains.values():
             self._load(chain)
 
-    def _load(self, memories: Iterable[Memory]) -> None:
+    def _load(self, memories: Iterable[Record]) -> None:
         for memory in memories:
             self._supersedes.setdefault(memory.id, memory.supersedes)
             self.before.setdefault(memory.id, memory)
             self.after.setdefault(memory.id, memory)
 
-    def take(self, memory: Memory) -> None:
+    def take(self, memory: Record) -> None:
         """Merge one memory, or count the reason of its refusal."""
         self._supersedes[memory.id] = memory.supersedes
         row = self._of.preread.known.get(memory.id)
@@ -288,7 +288,7 @@ class _Merge:
         else:
             self._add(memory)
 
-    def _is_barred(self, memory: Memory) -> bool:
+    def _is_barred(self, memory: Record) -> bool:
         """Whether the memory, its chain, its predecessor or its content was forgotten here."""
         names = {memory.id, memory.root, memory.supersedes, self._roots.get(memory.root)}
         if not names.isdisjoint(self._of.trail.forgotten):
@@ -299,7 +299,7 @@ class _Merge:
             return False
         return bool(marks)
 
-    def _refusal(self, memory: Memory) -> str | None:
+    def _refusal(self, memory: Record) -> str | None:
         try:
             check_memory(memory)
         except ValueError:
@@ -312,7 +312,7 @@ class _Merge:
         marks = blocked_in(memory, self._policy)
         return f"hygiene:{marks[0]}" if marks else None
 
-    def _add(self, memory: Memory) -> None:
+    def _add(self, memory: Record) -> None:
         """Give a memory the next version number of its chain here.
 
         The beginning of its chain may have been deleted in the other store; the chain then starts
@@ -338,7 +338,7 @@ class _Merge:
             if memory.status.is_live and memory.versions != top:
                 self.after[id] = replace(memory, versions=top)
 
-    def _conflict_candidates(self, memory: Memory) -> Iterable[Memory]:
+    def _conflict_candidates(self, memory: Record) -> Iterable[Record]:
         """Yield the stored memories that may conflict with a memory."""
         view, place = self._of.index.at(self._recorder.moment.now), memory.place
         if memory.key is not None and (keyed := view.by_key(place, memory.key)):
@@ -354,11 +354,11 @@ class _Merge:
                 yield turn
 
     @cached_property
-    def _added(self) -> list[Memory]:
+    def _added(self) -> list[Record]:
         return [memory for id, memory in self.after.items() if id not in self.before]
 
     @cached_property
-    def _restated(self) -> list[Memory]:
+    def _restated(self) -> list[Record]:
         return [
             memory
             for id, memory in self.after.items()
@@ -389,7 +389,7 @@ class _Merge:
             events=self._recorder.events,
         )
 
-    def _record(self, added: Sequence[Memory], restated: Sequence[Memory]) -> None:
+    def _record(self, added: Sequence[Record], restated: Sequence[Record]) -> None:
         for memory in added:
             anew = (SAID_ANEW,) if memory.id in self._of.anew else ()
             self._recorder.record(
@@ -418,7 +418,7 @@ class _Merge:
                 reasons=("gave_way", f"same_{conflict.about}"),
             )
 
-    def _entered(self, memory: Memory) -> NewVersion:
+    def _entered(self, memory: Record) -> NewVersion:
         """Return a memory with its index entry: the received entry if it fits, else a new one."""
         make = self._of.runtime.indexes.indexer
         came = {row.id: row for row in self._of.rows}.get(memory.id)

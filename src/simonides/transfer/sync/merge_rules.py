@@ -21,7 +21,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from simonides.domain.codecs.memory import encode_state
-from simonides.domain.memory import Kind, Memory, Status
+from simonides.domain.memory import Kind, Record, Status
 from simonides.domain.trust import Trust
 from simonides.domain.value import EPOCH
 from simonides.domain.writing.decision import TURN_CATEGORY
@@ -45,8 +45,8 @@ _PLACE = {status: place for place, status in enumerate(_COURSE)}
 
 
 def joined(
-    here: Memory, there: Memory, *, changed_here: bool = True, changed_there: bool = True
-) -> Memory:
+    here: Record, there: Record, *, changed_here: bool = True, changed_there: bool = True
+) -> Record:
     """Return a memory of this side with the state that both sides agree on.
 
     Its version number stays: each store numbers versions in the order of arrival.
@@ -66,7 +66,7 @@ def joined(
     return replace(chosen, last_accessed_at=max(reads, default=None))
 
 
-def in_state_of(here: Memory, there: Memory) -> Memory:
+def in_state_of(here: Record, there: Record) -> Record:
     """Return a memory of this side with every mutable attribute of the other side's.
 
     Its transaction times and its number of known versions stay.
@@ -90,16 +90,16 @@ def in_state_of(here: Memory, there: Memory) -> Memory:
     )
 
 
-def is_same_state(one: Memory, other: Memory) -> bool:
+def is_same_state(one: Record, other: Record) -> bool:
     """Whether two sides have a memory in the same state."""
     return _packed(one) == _packed(other)
 
 
-def _packed(memory: Memory) -> bytes:
+def _packed(memory: Record) -> bytes:
     return encode_state(replace(memory, versions=1))
 
 
-def _lateness(memory: Memory) -> tuple[datetime, int, datetime, bytes]:
+def _lateness(memory: Record) -> tuple[datetime, int, datetime, bytes]:
     verified = memory.verified_at or EPOCH
     # The encoded state breaks ties, so that both sides choose the same.
     read_or_not = replace(memory, last_accessed_at=None)
@@ -116,8 +116,8 @@ class Conflict(NamedTuple):
     """
 
     about: str
-    winner: Memory
-    losers: tuple[Memory, ...]
+    winner: Record
+    losers: tuple[Record, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class Lineage:
 
 
 def settled(
-    memories: Iterable[Memory], lineage: Lineage, functional: frozenset[str] = frozenset()
+    memories: Iterable[Record], lineage: Lineage, functional: frozenset[str] = frozenset()
 ) -> tuple[Conflict, ...]:
     """Return the conflicts among memories of one owner.
 
@@ -156,7 +156,7 @@ def settled(
     live = {memory.id: memory for memory in memories if memory.status.is_live}
     conflicts: list[Conflict] = []
     for about, name_of in _names(functional).items():
-        groups: dict[Hashable, list[Memory]] = {}
+        groups: dict[Hashable, list[Record]] = {}
         for memory in live.values():
             if (name := name_of(memory)) is not None:
                 groups.setdefault(name, []).append(memory)
@@ -169,14 +169,14 @@ def settled(
     return tuple(conflicts)
 
 
-def _conflict(about: str, group: Sequence[Memory], lineage: Lineage) -> Conflict:
+def _conflict(about: str, group: Sequence[Record], lineage: Lineage) -> Conflict:
     replaced = {id for memory in group for id in lineage.ancestors(memory.id)}
     winner = max((m for m in group if m.id not in replaced), key=strength)
     losers = sorted((m for m in group if m.id != winner.id), key=lambda memory: memory.id)
     return Conflict(about, winner, tuple(gave_way(loser, winner) for loser in losers))
 
 
-def strength(memory: Memory) -> tuple[bool, bool, float, datetime, str]:
+def strength(memory: Record) -> tuple[bool, bool, float, datetime, str]:
     """Return the sort key that decides a conflict; greater is stronger."""
     return (
         memory.source.is_correction,
@@ -187,7 +187,7 @@ def strength(memory: Memory) -> tuple[bool, bool, float, datetime, str]:
     )
 
 
-def gave_way(loser: Memory, winner: Memory) -> Memory:
+def gave_way(loser: Record, winner: Record) -> Record:
     """Return the superseded state of a memory that lost a conflict.
 
     ``updated_at`` stays, so that a repeated merge has the same result.
@@ -201,10 +201,10 @@ def gave_way(loser: Memory, winner: Memory) -> Memory:
     )
 
 
-def _names(functional: frozenset[str]) -> Mapping[str, Callable[[Memory], Hashable | None]]:
+def _names(functional: frozenset[str]) -> Mapping[str, Callable[[Record], Hashable | None]]:
     """Return the functions that compute what memories conflict about, in the order of checking."""
 
-    def slot(memory: Memory) -> Hashable | None:
+    def slot(memory: Record) -> Hashable | None:
         if memory.triple is None or _turn(memory) is not None:
             return None
         predicate = normalise(memory.triple.predicate)
@@ -221,7 +221,7 @@ def _names(functional: frozenset[str]) -> Mapping[str, Callable[[Memory], Hashab
     }
 
 
-def _turn(memory: Memory) -> Hashable | None:
+def _turn(memory: Record) -> Hashable | None:
     origin = memory.origin
     is_turn = memory.kind is Kind.EPISODIC and memory.category == TURN_CATEGORY
     if not is_turn or origin.session is None or origin.turn is None:
@@ -229,7 +229,7 @@ def _turn(memory: Memory) -> Hashable | None:
     return memory.place, origin.session, origin.turn
 
 
-def _text(memory: Memory) -> Hashable | None:
+def _text(memory: Record) -> Hashable | None:
     if memory.key is not None or _turn(memory) is not None:
         return None
     return memory.place, memory.kind, memory.content_hash

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from simonides.domain.ageing import confidence_at
 from simonides.domain.governance.contradiction import Opposed, Relation
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.trust import Trust
 from simonides.domain.writing.decision import Approved, OutcomeKind
@@ -30,7 +30,7 @@ ROUNDING = 1e-9
 """Tolerance for floating-point errors in confidences: 0.9 - 0.7 is not quite 0.2."""
 
 
-def contend(approved: Approved, standing: Memory, moment: Moment) -> Resolution:
+def contend(approved: Approved, standing: Record, moment: Moment) -> Resolution:
     """Decide between a candidate and the memory under its key or in its functional slot."""
     candidate = approved.candidate
     if candidate.source.is_correction:
@@ -42,7 +42,7 @@ def contend(approved: Approved, standing: Memory, moment: Moment) -> Resolution:
     return touch(approved, standing, moment, "less_confident")
 
 
-def contend_with_all(approved: Approved, values: Sequence[Memory], moment: Moment) -> Resolution:
+def contend_with_all(approved: Approved, values: Sequence[Record], moment: Moment) -> Resolution:
     """Decide between a candidate and all values of its functional slot, the strongest first.
 
     Several values may date from before the predicate was declared functional; all are superseded
@@ -58,7 +58,7 @@ def contend_with_all(approved: Approved, values: Sequence[Memory], moment: Momen
 
 def weigh(
     approved: Approved,
-    standing: Memory,
+    standing: Record,
     moment: Moment,
     gap: float,
     *,
@@ -118,6 +118,6 @@ def oppose(approved: Approved, opposed: Opposed, moment: Moment, gap: float) -> 
     return replace(resolution, reasons=(*resolution.reasons, verdict.reason))
 
 
-def _is_external(approved: Approved, standing: Memory) -> bool:
+def _is_external(approved: Approved, standing: Record) -> bool:
     outside = approved.candidate.label.trust is Trust.EXTERNAL
     return outside and standing.trust is not Trust.EXTERNAL

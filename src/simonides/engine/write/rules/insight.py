@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.text.grounding import told_by, unsupported
 
 INSIGHT = "insight"
 """Category of insights."""
 
 
-def is_standing(memory: Memory | None, now: datetime) -> bool:
+def is_standing(memory: Record | None, now: datetime) -> bool:
     """Whether a memory still counts as evidence: not contradicted, superseded or expired."""
     if memory is None or memory.is_expired(now):
         return False
@@ -20,7 +20,7 @@ def is_standing(memory: Memory | None, now: datetime) -> bool:
 
 
 def is_borne_out(
-    insight: Memory, evidence: Iterable[Memory | None], least: int, now: datetime
+    insight: Record, evidence: Iterable[Record | None], least: int, now: datetime
 ) -> bool:
     """Whether enough evidence is left, and it contains every number, date and name of the insight.
 

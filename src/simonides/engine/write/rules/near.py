@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.policy.gates import GateRules, Shape
 from simonides.domain.trust import Trust
 from simonides.domain.writing.decision import Candidate
@@ -36,9 +36,9 @@ class Near(NamedTuple):
         different: A memory with similar terms that makes another statement, or None.
     """
 
-    same: Memory | None = None
+    same: Record | None = None
     gate: str = ""
-    different: Memory | None = None
+    different: Record | None = None
 
 
 NOTHING_NEAR = Near()
@@ -72,7 +72,7 @@ def find_near(candidate: Candidate, view: OwnerView, shape: Shape, gates: GateRu
     return Near(different=found[0])
 
 
-def repeated(memory: Memory, view: OwnerView, shape: Shape) -> Memory | None:
+def repeated(memory: Record, view: OwnerView, shape: Shape) -> Record | None:
     """Return an earlier memory that makes the same statement as a stored one, or None.
 
     The two must be equal in normal form, or in all significant words.
@@ -87,7 +87,7 @@ def repeated(memory: Memory, view: OwnerView, shape: Shape) -> Memory | None:
     return None
 
 
-def no_news(candidate: Candidate, view: OwnerView, shape: Shape, least: float) -> Memory | None:
+def no_news(candidate: Candidate, view: OwnerView, shape: Shape, least: float) -> Record | None:
     """Return a memory that contains all information of an inferred text, or None.
 
     It is always None for statements of a user or a tool.

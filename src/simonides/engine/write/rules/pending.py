@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from simonides.domain.governance.review import Review
 from simonides.domain.memory import (
     Kind,
-    Memory,
+    Record,
     Place,
     Triple,
 )
@@ -42,28 +42,28 @@ class Pending:
         self._own_texts = own_texts
         self._reviews: list[Review] = []
         self.shapes: dict[str, Shape] = {}
-        self._added: dict[str, Memory] = {}
-        self._restated: dict[str, Memory] = {}
+        self._added: dict[str, Record] = {}
+        self._restated: dict[str, Record] = {}
         self._keys: dict[tuple[Place, str], str] = {}
         self._hashes: dict[tuple[Place, str], dict[str, None]] = {}
         self._turns: dict[tuple[Place, str, int], str] = {}
         self._slots: dict[tuple[Place, str, str], dict[str, None]] = {}
         self._roots: dict[str, str] = {}
-        self._from_outside: list[Memory] = []
+        self._from_outside: list[Record] = []
         self._passages = Passages()
 
     @property
-    def added(self) -> tuple[Memory, ...]:
+    def added(self) -> tuple[Record, ...]:
         """New versions in order, each with the last state that the turn gave it."""
         return tuple(self._added.values())
 
     @property
-    def restated(self) -> tuple[Memory, ...]:
+    def restated(self) -> tuple[Record, ...]:
         """Stored memories, each with the last state that the turn gave it."""
         return tuple(self._restated.values())
 
     @property
-    def retagged(self) -> tuple[Memory, ...]:
+    def retagged(self) -> tuple[Record, ...]:
         """The restated memories with changed tags, whose index entries change with them."""
         before = ((memory, self._standing.by_id(memory.id)) for memory in self.restated)
         return tuple(now for now, old in before if old is not None and old.tags != now.tags)
@@ -91,7 +91,7 @@ class Pending:
             known = self._added if memory.id in self._added else self._restated
             known[memory.id] = memory
 
-    def restate(self, memory: Memory) -> None:
+    def restate(self, memory: Record) -> None:
         """Add a state change that is not the resolution of a candidate."""
         known = self._added if memory.id in self._added else self._restated
         known[memory.id] = memory
@@ -105,11 +105,11 @@ class Pending:
         added = self._added.get(id)
         return added is not None and added.status.is_live
 
-    def final(self, memory: Memory) -> Memory:
+    def final(self, memory: Record) -> Record:
         """Return a memory with the last state that the turn gave it."""
         return self._added.get(memory.id) or self._restated.get(memory.id) or memory
 
-    def _file(self, memory: Memory) -> None:
+    def _file(self, memory: Record) -> None:
         if not memory.status.is_live:
             return
         self._roots[memory.root] = memory.id
@@ -126,44 +126,44 @@ class Pending:
             alike = self._hashes.setdefault((memory.place, memory.content_hash), {})
             alike[memory.id] = None
 
-    def by_key(self, place: Place, key: str) -> Memory | None:
+    def by_key(self, place: Place, key: str) -> Record | None:
         """See :class:`~simonides.ports.OwnerView`."""
         own = self._keys.get((place, key))
         return self._live(self._added[own] if own else self._standing.by_key(place, key))
 
-    def by_hash(self, place: Place, content_hash: str) -> tuple[Memory, ...]:
+    def by_hash(self, place: Place, content_hash: str) -> tuple[Record, ...]:
         """See :class:`~simonides.ports.OwnerView`."""
         own = self._hashes.get((place, content_hash), ())
         return self._both(self._standing.by_hash(place, content_hash), own)
 
-    def by_turn(self, place: Place, session: str, turn: int) -> Memory | None:
+    def by_turn(self, place: Place, session: str, turn: int) -> Record | None:
         """See :class:`~simonides.ports.OwnerView`."""
         own = self._turns.get((place, session, turn))
         if own:
             return self._added[own]
         return self._live(self._standing.by_turn(place, session, turn))
 
-    def by_id(self, id: str) -> Memory | None:
+    def by_id(self, id: str) -> Record | None:
         """See :class:`~simonides.ports.OwnerView`."""
         return self._live(self._added.get(id) or self._standing.by_id(id))
 
-    def by_root(self, root: str) -> Memory | None:
+    def by_root(self, root: str) -> Record | None:
         """See :class:`~simonides.ports.OwnerView`."""
         own = self._roots.get(root)
         return self._live(self._added[own] if own else self._standing.by_root(root))
 
-    def by_slot(self, place: Place, slot: Triple) -> tuple[Memory, ...]:
+    def by_slot(self, place: Place, slot: Triple) -> tuple[Record, ...]:
         """See :class:`~simonides.ports.OwnerView`."""
         own = self._slots.get(_slot(place, slot), ())
         return self._both(self._standing.by_slot(place, slot), own)
 
-    def near_text(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
+    def near_text(self, place: Place, kind: Kind, shape: Shape) -> tuple[Record, ...]:
         """See :class:`~simonides.ports.OwnerView`."""
         found = self._standing.near_text(place, kind, shape)
         own = () if self._own_texts is None else self._own_texts.near_text(shape)
         return self._both(found, own) if found or own else ()
 
-    def containing(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
+    def containing(self, place: Place, kind: Kind, shape: Shape) -> tuple[Record, ...]:
         """See :class:`~simonides.ports.OwnerView`."""
         found = self._standing.containing(place, kind, shape)
         own = () if self._own_texts is None else self._own_texts.containing(shape)
@@ -171,7 +171,7 @@ class Pending:
 
     def about(
         self, place: Place, kind: Kind, shape: Shape, needs: Sequence[Need]
-    ) -> tuple[Memory, ...]:
+    ) -> tuple[Record, ...]:
         """See :class:`~simonides.ports.OwnerView`."""
         found = self._standing.about(place, kind, shape, needs)
         own = () if self._own_texts is None else self._own_texts.about(kind, shape, needs)
@@ -179,7 +179,7 @@ class Pending:
 
     def nearest(
         self, place: Place, kind: Kind, shape: Shape, above: float
-    ) -> tuple[tuple[Memory, float], ...]:
+    ) -> tuple[tuple[Record, float], ...]:
         """See :class:`~simonides.ports.OwnerView`."""
         found = list(self._standing.nearest(place, kind, shape, above))
         if self._own_texts is not None:
@@ -188,7 +188,7 @@ class Pending:
         latest = ((self._live(memory), cosine) for memory, cosine in found)
         return tuple((memory, cosine) for memory, cosine in latest if memory is not None)
 
-    def from_outside(self, text: str) -> Memory | None:
+    def from_outside(self, text: str) -> Record | None:
         """See :class:`~simonides.ports.OwnerView`."""
         standing = self._standing.from_outside(text)
         if standing is not None:
@@ -199,12 +199,12 @@ class Pending:
         own = self._passages.find(text) if len(self._passages) else None
         return None if own is None else self._live(self._added[own])
 
-    def _both(self, standing: Iterable[Memory], own: Iterable[str]) -> tuple[Memory, ...]:
+    def _both(self, standing: Iterable[Record], own: Iterable[str]) -> tuple[Record, ...]:
         stood = map(self._live, standing)
         added = (self._added[id] for id in own)
         return tuple(memory for memory in (*stood, *added) if memory and memory.status.is_live)
 
-    def _live(self, memory: Memory | None) -> Memory | None:
+    def _live(self, memory: Record | None) -> Record | None:
         if memory is None:
             return None
         latest = self.final(memory)

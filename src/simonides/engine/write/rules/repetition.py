@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from simonides.domain.canonical_json import canonical_json
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.moment import Moment
 from simonides.domain.trust import Trust, join
 from simonides.domain.writing.decision import Approved, Candidate, Proposer
@@ -22,7 +22,7 @@ MAX_METADATA_BYTES = 16 * 1024
 """Most bytes of metadata as canonical JSON; merged metadata keeps to it too."""
 
 
-def is_trusted(candidate: Candidate, standing: Memory) -> bool:
+def is_trusted(candidate: Candidate, standing: Record) -> bool:
     """Whether a repetition is trusted enough to change confidence, importance or evidence.
 
     It must be at least as trusted as the stored memory. External text needs the user's own
@@ -32,7 +32,7 @@ def is_trusted(candidate: Candidate, standing: Memory) -> bool:
     return candidate.label.trust.rank >= least.rank
 
 
-def said_again(approved: Approved, standing: Memory, moment: Moment) -> Memory:
+def said_again(approved: Approved, standing: Record, moment: Moment) -> Record:
     """Return the state of a memory after its text was repeated.
 
     The higher confidence is kept, with its source; if equal, the more trusted. The memory counts
@@ -55,7 +55,7 @@ def said_again(approved: Approved, standing: Memory, moment: Moment) -> Memory:
     return again
 
 
-def independent(candidate: Candidate, standing: Memory) -> bool:
+def independent(candidate: Candidate, standing: Record) -> bool:
     """Whether a repetition confirms the memory: it comes from another source or speaker.
 
     A user who repeats a statement does not confirm it, whether by stating or correcting. Nor does
@@ -70,7 +70,7 @@ def independent(candidate: Candidate, standing: Memory) -> bool:
     return candidate.source is not standing.source
 
 
-def news(candidate: Candidate, standing: Memory) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+def news(candidate: Candidate, standing: Record) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     """Return the fields that a repetition adds to the stored version.
 
     Any writer may make the label stricter. Only an equally trusted writer may add evidence, or a
@@ -119,7 +119,7 @@ def _own_words(candidate: Candidate) -> dict[str, Any]:
     }
 
 
-def _evidence(candidate: Candidate, standing: Memory) -> dict[str, Any]:
+def _evidence(candidate: Candidate, standing: Record) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if standing.quote is None and candidate.quote is not None:
         # The quote is from the turn that the origin names.

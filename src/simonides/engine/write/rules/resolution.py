@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from simonides.domain.ageing import confidence_at
 from simonides.domain.governance.contradiction import OppositionLook
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.moment import Moment
 from simonides.domain.policy.gates import LongTermRules, Shape
 from simonides.domain.writing.decision import Approved, Candidate, OutcomeKind
@@ -90,7 +90,7 @@ def resolve(
     return _free_text(approved, view, moment, rules, shape, look)
 
 
-def _named(candidate: Candidate, view: OwnerView) -> Memory | None:
+def _named(candidate: Candidate, view: OwnerView) -> Record | None:
     """Return the memory that a correction names, or the live version that replaced it."""
     named = None if candidate.replaces is None else view.by_id(candidate.replaces)
     if named is None and candidate.replaces_root is not None:
@@ -136,7 +136,7 @@ def _predicate(candidate: Candidate) -> str | None:
     return None if candidate.triple is None else normalise(candidate.triple.predicate)
 
 
-def _slot_values(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[Memory]:
+def _slot_values(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[Record]:
     """Return the memories in the slot of a candidate, the most confident and newest first."""
     if candidate.triple is None:
         return ()
@@ -146,7 +146,7 @@ def _slot_values(candidate: Candidate, view: OwnerView, moment: Moment) -> Seque
     return sorted(values, key=lambda m: (confidence_at(m, now), m.known_from), reverse=True)
 
 
-def _functional_value(approved: Approved, values: Sequence[Memory], moment: Moment) -> Resolution:
+def _functional_value(approved: Approved, values: Sequence[Record], moment: Moment) -> Resolution:
     """Repeat the value of a functional slot, or contend with it."""
     candidate = approved.candidate
     text_hash = content_hash(candidate.content)
@@ -196,7 +196,7 @@ def _free_text(
     return create(approved, moment, "new_text")
 
 
-def _other_values(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[Memory]:
+def _other_values(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequence[Record]:
     if candidate.triple is None:
         return ()
     value = normalise(candidate.triple.object)
@@ -208,7 +208,7 @@ def _other_values(candidate: Candidate, view: OwnerView, moment: Moment) -> Sequ
 
 
 def _another_value(
-    approved: Approved, others: Sequence[Memory], moment: Moment, rules: LongTermRules
+    approved: Approved, others: Sequence[Record], moment: Moment, rules: LongTermRules
 ) -> Resolution:
     """Decide on one more value of a slot that is not declared functional.
 
@@ -222,6 +222,6 @@ def _another_value(
     return weigh(approved, others[0], moment, rules.gates.confidence_gap)
 
 
-def _same_text(candidate: Candidate, view: OwnerView) -> Sequence[Memory]:
+def _same_text(candidate: Candidate, view: OwnerView) -> Sequence[Record]:
     equal = view.by_hash(candidate.place, content_hash(candidate.content))
     return [memory for memory in equal if memory.kind is candidate.kind]

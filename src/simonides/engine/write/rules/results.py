@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from simonides.domain.governance.review import Review
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.value import EPOCH
 from simonides.domain.writing.decision import Approved, OutcomeKind
@@ -34,9 +34,9 @@ class Resolution:
     """
 
     kind: OutcomeKind
-    memory: Memory
-    added: tuple[Memory, ...] = ()
-    restated: tuple[Memory, ...] = ()
+    memory: Record
+    added: tuple[Record, ...] = ()
+    restated: tuple[Record, ...] = ()
     reasons: tuple[str, ...] = ()
     review: Review | None = None
 
@@ -49,14 +49,14 @@ def create(
     return Resolution(kind, memory, (memory,), reasons=(reason,))
 
 
-def supersede(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
+def supersede(approved: Approved, standing: Record, moment: Moment, reason: str) -> Resolution:
     """Replace the stored memory with a new version."""
     successor = next_version(approved, standing, moment)
     predecessor = superseded(standing, successor, moment)
     return Resolution(OutcomeKind.SUPERSEDED, successor, (successor,), (predecessor,), (reason,))
 
 
-def touch(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
+def touch(approved: Approved, standing: Record, moment: Moment, reason: str) -> Resolution:
     """Keep the stored memory, and add the weaker candidate to its history."""
     weaker = next_version(approved, standing, moment)
     newcomer = replace(
@@ -70,7 +70,7 @@ def touch(approved: Approved, standing: Memory, moment: Moment, reason: str) -> 
     return Resolution(OutcomeKind.TOUCHED, kept, (newcomer,), (kept,), (reason,))
 
 
-def repeat(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
+def repeat(approved: Approved, standing: Record, moment: Moment, reason: str) -> Resolution:
     """Renew or confirm the stored memory, or give it a version with more fields."""
     candidate = approved.candidate
     confirms = independent(candidate, standing)
@@ -87,7 +87,7 @@ def repeat(approved: Approved, standing: Memory, moment: Moment, reason: str) ->
     return Resolution(kind, again, restated=(again,), reasons=(reason, why))
 
 
-def ask(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
+def ask(approved: Approved, standing: Record, moment: Moment, reason: str) -> Resolution:
     """Keep both sides of a conflict, marked for review, until a person decides."""
     one = under_review(standing, moment)
     other = replace(first_version(approved, moment), status=Status.REVIEW)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simonides.domain.memory import Memory, Status
+from simonides.domain.memory import Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.policy.quotas import Eviction, Numbers, Uses
 
@@ -43,11 +43,11 @@ def worth(uses: Uses, eviction: Eviction) -> Numbers:
             return uses.left_days
 
 
-def evicted(standing: Memory, moment: Moment) -> Memory:
+def evicted(standing: Record, moment: Moment) -> Record:
     """Return the state of an evicted memory; ``updated_at`` does not change."""
     return replace(standing, status=Status.EVICTED, known_from=moment.now)
 
 
-def archived(standing: Memory, moment: Moment) -> Memory:
+def archived(standing: Record, moment: Moment) -> Record:
     """Return the state of an archived memory, which is kept but excluded from prompts."""
     return replace(standing, status=Status.ARCHIVED, known_from=moment.now)

@@ -7,20 +7,20 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from simonides.domain.memory import Importance, Memory, Status
+from simonides.domain.memory import Importance, Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.value import EPOCH
 from simonides.domain.writing.decision import Approved
 from simonides.text.normalise import content_hash
 
 
-def first_version(approved: Approved, moment: Moment) -> Memory:
+def first_version(approved: Approved, moment: Moment) -> Record:
     """Return a new memory that starts a new version chain."""
     id = moment.new_id()
     return _version(approved, moment, id=id, root=id, version=1, supersedes=None)
 
 
-def next_version(approved: Approved, standing: Memory, moment: Moment) -> Memory:
+def next_version(approved: Approved, standing: Record, moment: Moment) -> Record:
     """Return the version after the last known one of the stored memory's chain.
 
     Key, pin and timelessness belong to the chain: a correction by id of a keyed memory keeps its
@@ -43,7 +43,7 @@ def next_version(approved: Approved, standing: Memory, moment: Moment) -> Memory
     )
 
 
-def reissued(again: Memory, changes: Mapping[str, Any], moment: Moment) -> Memory:
+def reissued(again: Record, changes: Mapping[str, Any], moment: Moment) -> Record:
     """Return a version with the same content as its predecessor and other changed fields.
 
     Args:
@@ -64,7 +64,7 @@ def reissued(again: Memory, changes: Mapping[str, Any], moment: Moment) -> Memor
     )
 
 
-def superseded(standing: Memory, by: Memory, moment: Moment) -> Memory:
+def superseded(standing: Record, by: Record, moment: Moment) -> Record:
     """Return the state of a memory that a newer version replaced.
 
     It was valid until the newer version's start. A memory that was wrong from the start was never
@@ -82,7 +82,7 @@ def superseded(standing: Memory, by: Memory, moment: Moment) -> Memory:
     )
 
 
-def untrue(standing: Memory, moment: Moment) -> Memory:
+def untrue(standing: Record, moment: Moment) -> Record:
     """Return the state of a memory that was never true and has no replacement."""
     return replace(
         standing,
@@ -93,14 +93,14 @@ def untrue(standing: Memory, moment: Moment) -> Memory:
     )
 
 
-def _begins(approved: Approved, standing: Memory, moment: Moment) -> datetime | None:
+def _begins(approved: Approved, standing: Record, moment: Moment) -> datetime | None:
     """Return the default start of validity: a correction's is its predecessor's, news start now."""
     if approved.candidate.source.is_correction:
         return standing.valid_from
     return moment.now
 
 
-def renewed(standing: Memory, approved: Approved, moment: Moment) -> Memory:
+def renewed(standing: Record, approved: Approved, moment: Moment) -> Record:
     """Return the state of a repeated memory: new times, expiry, tags, importance."""
     candidate = approved.candidate
     levels = list(Importance)
@@ -117,7 +117,7 @@ def renewed(standing: Memory, approved: Approved, moment: Moment) -> Memory:
     )
 
 
-def echoed(standing: Memory, approved: Approved, moment: Moment) -> Memory:
+def echoed(standing: Record, approved: Approved, moment: Moment) -> Record:
     """Return the state of a memory that a less trusted writer repeated.
 
     Times and expiry are renewed, but never to an earlier end. Otherwise a document that quotes a
@@ -133,17 +133,17 @@ def echoed(standing: Memory, approved: Approved, moment: Moment) -> Memory:
     )
 
 
-def touched(standing: Memory, by: Memory, moment: Moment) -> Memory:
+def touched(standing: Record, by: Record, moment: Moment) -> Record:
     """Return the state of a memory that was kept against a weaker candidate."""
     return replace(standing, versions=by.version, updated_at=moment.now, known_from=moment.now)
 
 
-def under_review(standing: Memory, moment: Moment) -> Memory:
+def under_review(standing: Record, moment: Moment) -> Record:
     """Return the state of a contradicted memory: kept, and marked for review."""
     return replace(standing, status=Status.REVIEW, updated_at=moment.now, known_from=moment.now)
 
 
-def confirmed(standing: Memory, moment: Moment, soft_days: float | None) -> Memory:
+def confirmed(standing: Record, moment: Moment, soft_days: float | None) -> Record:
     """Return the state of a confirmed memory: verified now.
 
     Its soft expiry starts again; its hard expiry does not change.
@@ -164,7 +164,7 @@ def confirmed(standing: Memory, moment: Moment, soft_days: float | None) -> Memo
     )
 
 
-def _awake(standing: Memory) -> Status:
+def _awake(standing: Record) -> Status:
     """Return the status of a renewed or confirmed memory: a stale one becomes active."""
     return Status.ACTIVE if standing.status is Status.STALE else standing.status
 
@@ -177,10 +177,10 @@ def _version(
     root: str,
     version: int,
     supersedes: str | None,
-) -> Memory:
+) -> Record:
     candidate = approved.candidate
     soft, hard = approved.category_ttl
-    return Memory.of(
+    return Record.of(
         id=id,
         root=root,
         version=version,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from simonides.domain.codecs.memory import by_creation, decode
 from simonides.domain.codecs.parts import Part
-from simonides.domain.memory import Memory
+from simonides.domain.memory import Record
 from simonides.domain.scope import Grant, Scope
 from simonides.domain.writing.change import (
     Head,
@@ -137,7 +137,7 @@ class CodedReads(PostgresStore):
         stood, found = await self._coded(owner, "coded_rows_page", **bound)
         return () if stood is None else tuple(self._reader(owner, stood).current(found)[0])
 
-    async def states(self, owner: Scope, id: str) -> tuple[Memory, ...]:
+    async def states(self, owner: Scope, id: str) -> tuple[Record, ...]:
         """See the port."""
         known = self._owners.of(owner)
         self._check_usable()
