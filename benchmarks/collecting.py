@@ -66,10 +66,10 @@ def opened(target: str, clock: ManualClock) -> Store:
     return Store(assemble(target, inline=True, settings=Settings(), clock=clock))
 
 
-def fill(strata: Store, user: str, rows: int, ends: Callable[[int], float | None]) -> None:
-    rng, manager = random.Random(7), strata.manager(user=user)
+def fill(store: Store, user: str, rows: int, ends: Callable[[int], float | None]) -> None:
+    rng, memory = random.Random(7), store.memory(user=user)
     for first in range(0, rows, BATCH):
-        manager.remember_many(
+        memory.remember_many(
             [
                 Draft(f"{sentence(rng)} {n}", category="entity_fact", ttl_days=ends(n))
                 for n in range(first, min(first + BATCH, rows))
@@ -77,11 +77,11 @@ def fill(strata: Store, user: str, rows: int, ends: Callable[[int], float | None
         )
 
 
-def read(strata: Store, user: str) -> int:
-    store, after, count = strata.runtime.store, "", 0
+def read(opened: Store, user: str) -> int:
+    store, after, count = opened.runtime.store, "", 0
     while True:
         owner = Scope.of_user("default", user)
-        rows = strata._driver.run(store.rows(owner, after=after, limit=PAGE_ROWS))
+        rows = opened._driver.run(store.rows(owner, after=after, limit=PAGE_ROWS))
         count += len(rows)
         if len(rows) < PAGE_ROWS:
             return count
@@ -93,11 +93,11 @@ def told(name: str, reading: list[float], collecting: list[float], extra: str = 
     print(f"  {name:<18} read {one:7.1f} ms   gc {other:7.1f} ms   × {other / one:5.2f}{extra}")
 
 
-def all_due(strata: Store, user: str, rows: int, name: str) -> None:
+def all_due(store: Store, user: str, rows: int, name: str) -> None:
     """Time both, once: every memory is due."""
-    manager, reading = strata.manager(user=user), [spent(lambda: read(strata, user))]
+    own, reading = store.memory(user=user), [spent(lambda: read(store, user))]
     busy = time.process_time()
-    collecting = spent(lambda: check(manager.gc(), rows))
+    collecting = spent(lambda: check(own.gc(), rows))
     busy = 1e6 * (time.process_time() - busy) / rows
     told(name, reading, [collecting], f"   {1000 * collecting / rows:.0f} µs a memory ({busy:.0f})")
 
@@ -136,10 +136,10 @@ def floor(path: Path, owner: bytes) -> float:
     return taken
 
 
-def copied(strata: Store, user: str, place: str) -> tuple[Path, bytes]:
+def copied(opened: Store, user: str, place: str) -> tuple[Path, bytes]:
     """Copy the file of a store, and return the copy and what the owner is called there."""
-    store, copy = strata.runtime.store, Path(f"{place}.copy")
-    head = strata._driver.run(store.chain_head(Scope.of_user("default", user)))
+    store, copy = opened.runtime.store, Path(f"{place}.copy")
+    head = opened._driver.run(store.chain_head(Scope.of_user("default", user)))
     with apsw.Connection(place) as connection:
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     shutil.copy(place, copy)
@@ -151,14 +151,14 @@ def check(report: GcReport, wanted: int) -> None:
         sys.exit(f"{report.counts} were due instead of {wanted}: nothing is measured")
 
 
-def some_due(strata: Store, clock: ManualClock, user: str, rounds: int, wanted: int) -> None:
+def some_due(store: Store, clock: ManualClock, user: str, rounds: int, wanted: int) -> None:
     """Time both in turns, a day apart; so many memories are due in each."""
     reading, collecting = [], []
-    manager = strata.manager(user=user)
+    memory = store.memory(user=user)
     for _ in range(rounds):
         clock.advance(days=1)
-        reading.append(spent(lambda: read(strata, user)))
-        collecting.append(spent(lambda: check(manager.gc(), wanted)))
+        reading.append(spent(lambda: read(store, user)))
+        collecting.append(spent(lambda: check(memory.gc(), wanted)))
     name = "nothing due" if wanted == 0 else "one in a hundred"
     told(name, reading, collecting)
 
@@ -171,23 +171,23 @@ def main() -> None:
     given = asked.parse_args()
     with target(postgres=given.postgres) as place:
         clock = ManualClock()
-        with opened(place, clock) as strata:
-            print(f"{given.rows:,} memories in {strata.runtime.store.location}")
-            fill(strata, "ana", given.rows, lambda n: None)
-            some_due(strata, clock, "ana", given.rounds, 0)
+        with opened(place, clock) as opened_store:
+            print(f"{given.rows:,} memories in {opened_store.runtime.store.location}")
+            fill(opened_store, "ana", given.rows, lambda n: None)
+            some_due(opened_store, clock, "ana", given.rounds, 0)
             share = given.rows // 100
             # Those of a round expire within its day.
             ends = {n: (n // share) + 0.5 for n in range(share * given.rounds)}
-            fill(strata, "ben", given.rows, ends.get)
-            some_due(strata, clock, "ben", given.rounds, share)
-            fill(strata, "cem", given.rows, lambda n: 0.5)
+            fill(opened_store, "ben", given.rows, ends.get)
+            some_due(opened_store, clock, "ben", given.rounds, share)
+            fill(opened_store, "cem", given.rows, lambda n: 0.5)
             clock.advance(days=1)
-            bare = None if given.postgres else floor(*copied(strata, "cem", place))
-            all_due(strata, "cem", given.rows, "all evicted")
+            bare = None if given.postgres else floor(*copied(opened_store, "cem", place))
+            all_due(opened_store, "cem", given.rows, "all evicted")
             if bare is not None:
                 print(f"  {'floor':<18} bare {bare:7.1f} ms")
             clock.advance(days=91)
-            all_due(strata, "cem", given.rows, "all purged")
+            all_due(opened_store, "cem", given.rows, "all purged")
 
 
 if __name__ == "__main__":

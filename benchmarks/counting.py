@@ -43,9 +43,9 @@ class Mute(Counters):
         pass
 
 
-def muted(strata: Store) -> Store:
+def muted(store: Store) -> Store:
     """Return the same store and caches with counters that count nothing."""
-    runtime = strata.runtime
+    runtime = store.runtime
     parts = runtime.parts.replacing(Counters, Mute(runtime.clock))
     return Store(AsyncStore(replace(runtime, parts=parts)))
 
@@ -57,18 +57,18 @@ def main() -> None:
     given = asked.parse_args()
     with (
         tempfile.TemporaryDirectory() as place,
-        simonides.open(Path(place) / "m.db", settings=Settings()) as strata,
+        simonides.open(Path(place) / "m.db", settings=Settings()) as store,
     ):
         said = [f"Ana visited the harbour of town {n} in {n % 70}" for n in range(given.memories)]
-        strata.manager(user="ana").remember_many([Draft(text) for text in said])
+        store.memory(user="ana").remember_many([Draft(text) for text in said])
         numbers = iter(range(10**9))
         verbs: dict[str, Callable[[Store], Callable[[], object]]] = {
-            "recall": lambda opened: partial(opened.manager(user="ana").recall, QUESTION),
+            "recall": lambda opened: partial(opened.memory(user="ana").recall, QUESTION),
             "remember": lambda opened: (
-                lambda: opened.manager(user=f"u{next(numbers)}").remember(said[0])
+                lambda: opened.memory(user=f"u{next(numbers)}").remember(said[0])
             ),
         }
-        kinds = {"mute": muted(strata), "counting": strata}
+        kinds = {"mute": muted(store), "counting": store}
         for verb, of in verbs.items():
             taken: dict[str, list[float]] = {name: [] for name in kinds}
             for _ in range(given.rounds):

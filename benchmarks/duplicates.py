@@ -23,8 +23,8 @@ from simonides.text.similarity.same_statement import overlap, read
 def merged(sentences: list[str]) -> dict[str, list[tuple[str, str]]]:
     """Return, by gate, each sentence that is held to be a repetition, and of which."""
     found: dict[str, list[tuple[str, str]]] = {"near_text": [], "near_meaning": []}
-    with simonides.open(":memory:") as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(":memory:") as store:
+        ana = store.memory(user="ana")
         for sentence in sentences:
             outcome = ana.remember(sentence, kind="semantic")
             for gate, pairs in found.items():

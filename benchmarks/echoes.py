@@ -125,12 +125,12 @@ def main() -> None:
     chance = random.Random(7)
     for rows in conversations(given.data):
         speaker, heard = rows[0]["speaker"], ""
-        with simonides.open(":memory:") as strata:
+        with simonides.open(":memory:") as store:
             for row in rows:
                 if row["speaker"] != speaker:
                     heard = row["text"]
                     continue
-                ana = strata.manager(user="ana", session=row["session_id"].replace("/", "."))
+                ana = store.memory(user="ana", session=row["session_id"].replace("/", "."))
                 digest = ana.digest(heard or row["text"])
                 if digest.items and pasted < given.turns and chance.random() < 0.3:
                     pasted += 1

@@ -85,7 +85,7 @@ class SimonidesAdapter:
         if self._strata is None:
             self.reset()
         assert self._strata is not None
-        return self._strata.manager(user=conv_id.replace("/", "_"))
+        return self._strata.memory(user=conv_id.replace("/", "_"))
 
 
 MAX_BYTES = 65_536

@@ -182,8 +182,8 @@ def of_worst() -> None:
 def of_writing() -> None:
     """What screening takes of a write; writes with it and without differ by less than the noise."""
     looks, writes = [], []
-    with tempfile.TemporaryDirectory() as place, simonides.open(Path(place) / "m.db") as strata:
-        memory = strata.manager(user="ana")
+    with tempfile.TemporaryDirectory() as place, simonides.open(Path(place) / "m.db") as store:
+        memory = store.memory(user="ana")
         for number in range(1_500):
             text = f"Ana deploys service {number} to us-east-1 on Mondays"
             candidate = writing_of(memory, text)

@@ -225,7 +225,7 @@ class Asked:
         self, name: str, keys: Sequence[str], notes: Sequence[str], *, talks: bool = False
     ) -> Memory:
         if name not in self._made:
-            memory = self._made[name] = self._strata.manager(user=name)
+            memory = self._made[name] = self._strata.memory(user=name)
             drafts = [simonides.Draft(FACTS[key][0], key=key) for key in keys]
             drafts += map(simonides.Draft, notes)
             if talks:

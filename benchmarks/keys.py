@@ -46,7 +46,7 @@ class Subject:
 
     @property
     def _ana(self):
-        return self._strata.manager(user="ana")
+        return self._strata.memory(user="ana")
 
     @staticmethod
     def _fact(n: int) -> str:
@@ -54,7 +54,7 @@ class Subject:
 
     def round(self, user: str) -> None:
         ana = self._ana
-        other = self._strata.manager(user=user)
+        other = self._strata.memory(user=user)
         ana.recall(QUESTION)
         self._note("warm recall", spent(lambda: ana.recall(QUESTION), RECALLS))
         other.remember("A first fact")
@@ -67,7 +67,7 @@ class Subject:
         self._note("cold index", spent(lambda: ana.recall(QUESTION)))
         self._strata.close()
         self._strata = self._open()
-        self._strata.manager(user="nobody").recall(QUESTION)
+        self._strata.memory(user="nobody").recall(QUESTION)
         self._note("cold process", spent(lambda: self._ana.recall(QUESTION)))
 
     def _note(self, what: str, us: float) -> None:

@@ -46,12 +46,12 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=2_000)
     files = parser.parse_args().files
     rng = random.Random(7)
-    with tempfile.TemporaryDirectory() as folder, simonides.open(":memory:") as strata:
+    with tempfile.TemporaryDirectory() as folder, simonides.open(":memory:") as store:
         for number in range(files):
             (Path(folder) / f"{number:05}.md").write_text(page(rng, number))
         time.sleep(2.1)  # until the files have come to rest, as those of a wiki have
-        strata.add_source(simonides.FolderSource(folder, name="docs", fresh_s=0))
-        memory = strata.manager(user="ana")
+        store.add_source(simonides.FolderSource(folder, name="docs", fresh_s=0))
+        memory = store.memory(user="ana")
         first = timed(lambda: memory.knowledge(within_s=3_600))
         (source,) = memory.knowledge()
         same = timed(lambda: memory.knowledge(within_s=3_600))

@@ -106,10 +106,10 @@ def sessions(path: Path) -> list[list[Turn]]:
 
 async def main(path: Path) -> None:
     model, talks = Diligent(), sessions(path)
-    strata = assemble(IN_MEMORY, settings=Settings(), inline=True, model=model, clock=SystemClock())
-    runtime = strata.runtime
-    principal = strata.manager(user="reader").principal
-    manager, writer = AsyncMemory(runtime, principal), Writer(runtime, principal)
+    store = assemble(IN_MEMORY, settings=Settings(), inline=True, model=model, clock=SystemClock())
+    runtime = store.runtime
+    principal = store.memory(user="reader").principal
+    memory, writer = AsyncMemory(runtime, principal), Writer(runtime, principal)
     policy = runtime.policies.policy_for(principal.home.org)
     for turns in talks:
         proposed = await propose_lanes(runtime, principal, policy, turns)
@@ -119,9 +119,9 @@ async def main(path: Path) -> None:
         await reconcile(runtime, principal, policy, outcomes)
         await summarise(runtime, policy, turns, max_chars=600, owner=principal.home.owner)
     ends = dict(model.calls)
-    await manager.dream()
+    await memory.dream()
     total = sum(map(len, talks))
-    per_turn = await _captured(manager, talks[0])
+    per_turn = await _captured(memory, talks[0])
     print(f"{len(talks)} sessions, {total:,} turns, {total / len(talks):.0f} a session")
     print("question              calls/100 turns  tokens/100 turns  calls/session end")
     for name in sorted(model.calls):
@@ -134,14 +134,14 @@ async def main(path: Path) -> None:
     tokens = sum(n for name, n in model.tokens.items() if name in ends)
     print(f"all of a session's end{100 * calls / total:>14.2f}{100 * tokens / total:>18,.0f}")
     print(f"capture of each turn  {per_turn[0]:>14.2f}{per_turn[1]:>18,.0f}")
-    usage = await manager.usage()
+    usage = await memory.usage()
     print(f"booked: {usage.today.calls} calls, {usage.today.tokens:,} tokens")
-    await strata.close()
+    await store.close()
 
 
-async def _captured(manager: AsyncMemory, turns: list[Turn]) -> tuple[float, float]:
+async def _captured(memory: AsyncMemory, turns: list[Turn]) -> tuple[float, float]:
     """Return calls and tokens per 100 turns if every turn is captured as it is said."""
-    reports = [await manager.capture(each.text, role=each.role.value) for each in turns]
+    reports = [await memory.capture(each.text, role=each.role.value) for each in turns]
     calls = sum(report.usage.model_calls for report in reports)
     tokens = sum(r.usage.input_tokens + r.usage.output_tokens for r in reports)
     return 100 * calls / len(turns), 100 * tokens / len(turns)

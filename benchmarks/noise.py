@@ -82,8 +82,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         policy = Path(folder) / "policy.yaml"
         policy.write_text(POLICY)
-        with simonides.open(":memory:", settings=Settings(policy=policy)) as strata:
-            rows = [row for name in given.sets for row in _imported(strata, given.data, name)]
+        with simonides.open(":memory:", settings=Settings(policy=policy)) as store:
+            rows = [row for name in given.sets for row in _imported(store, given.data, name)]
     drawn = random.Random(given.seed).sample(rows, min(given.sample, len(rows)))
     print(f"{len(rows)} facts in all; {len(drawn)} drawn with seed {given.seed}")
     if given.rows is not None:
@@ -91,18 +91,18 @@ def main() -> None:
         given.rows.write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
-def _imported(strata: Store, data: Path, name: str) -> list[tuple[str, ...]]:
+def _imported(store: Store, data: Path, name: str) -> list[tuple[str, ...]]:
     turns, users, held, rows, kinds = 0, 0, 0, list[tuple[str, ...]](), Counter[str]()
     for conversation, drafts in conversations(data, name):
-        manager = strata.manager(user=conversation.replace(" ", "-"))
-        reports = manager.end_transcript(drafts)
-        stored = manager.list(limit=EVERYTHING)
-        again = manager.end_transcript(drafts)
-        if manager.list(limit=EVERYTHING) != stored or not all(one.already for one in again):
+        own = store.memory(user=conversation.replace(" ", "-"))
+        reports = own.end_transcript(drafts)
+        stored = own.list(limit=EVERYTHING)
+        again = own.end_transcript(drafts)
+        if own.list(limit=EVERYTHING) != stored or not all(one.already for one in again):
             sys.exit(f"{conversation}: a replay has changed what is stored")
         turns += len(drafts)
         users += sum(report.counts.get("user_turns", 0) for report in reports)
-        held += len(manager.held())
+        held += len(own.held())
         kinds.update(memory.category for memory in stored)
         rows += [
             (name, " ".join(m.content.split()), m.key or "", m.category, " ".join(m.quote.split()))

@@ -273,28 +273,28 @@ OPTIONS: dict[str, Any] = {"prepare_threshold": None, "autocommit": True}
 INSERT = "INSERT INTO bare (owner, body) VALUES (%s, %b)"
 
 
-def put_away(strata: Any) -> None:
+def put_away(store: Any) -> None:
     """Forget the indexes, as if the process had just been started."""
     for owner in (Scope("default", USER), Scope("default")):
-        strata.runtime.indexes.renew(owner)
+        store.runtime.indexes.renew(owner)
 
 
-def asking(strata: Any, query: str, *, cold: bool) -> Callable[[], Call]:
+def asking(store: Any, query: str, *, cold: bool) -> Callable[[], Call]:
     """Return what prepares a recall."""
-    manager = strata.manager(user=USER)
+    memory = store.memory(user=USER)
 
     def prepared() -> Call:
         if cold:
-            put_away(strata)
-        return lambda: manager.recall(query, limit=5)
+            put_away(store)
+        return lambda: memory.recall(query, limit=5)
 
     return prepared
 
 
-def writing(strata: Any, text: str) -> Callable[[], Call]:
+def writing(store: Any, text: str) -> Callable[[], Call]:
     """Return what prepares a write."""
-    manager = strata.manager(user=USER)
-    return lambda: lambda: manager.remember(text)
+    memory = store.memory(user=USER)
+    return lambda: lambda: memory.remember(text)
 
 
 def rounds(
@@ -366,8 +366,8 @@ def fill(server: Server, database: str, targets: dict[str, str], memories: int) 
     rng = random.Random(7)
     drafts = [simonides.Draft(sentence(rng)) for _ in range(memories)]
     for target in targets.values():
-        with simonides.open(target) as strata:
-            strata.manager(user=USER).remember_many(drafts)
+        with simonides.open(target) as store:
+            store.memory(user=USER).remember_many(drafts)
     with server.connect("postgres", database) as connection:
         connection.autocommit = True
         connection.execute("VACUUM ANALYZE")

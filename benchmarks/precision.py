@@ -78,19 +78,19 @@ class Application:
             last = row
             while last["superseded_by"]:
                 last = rows[last["superseded_by"]]
-            manager = self._manager(row["speaker"], row["scope"][0])
-            manager.remember_many([_draft(row, key=last["title"])])
+            memory = self._manager(row["speaker"], row["scope"][0])
+            memory.remember_many([_draft(row, key=last["title"])])
             if row["why_it_matters"].startswith(SETTLED) and not row["superseded_by"]:
-                manager.forget(key=row["title"])
+                memory.forget(key=row["title"])
 
     def ask(self, user: str, domains: Sequence[str], question: str) -> Answer:
         facts, above, questions = [], [], []
         for domain in domains:
-            manager = self._manager(user, domain)
-            here = {"scopes": [manager.principal.home.path], "limit": EVERYTHING}
-            facts += manager.recall(question, filter=FACTS, **here)
-            above += manager.recall(question, filter=FACTS, floor=FLOOR, **here)
-            questions += manager.list(filter=QUESTIONS, scopes=here["scopes"])
+            own = self._manager(user, domain)
+            here = {"scopes": [own.principal.home.path], "limit": EVERYTHING}
+            facts += own.recall(question, filter=FACTS, **here)
+            above += own.recall(question, filter=FACTS, floor=FLOOR, **here)
+            questions += own.list(filter=QUESTIONS, scopes=here["scopes"])
         facts.sort(key=lambda hit: -hit.score)
         prelude = self._manager(user, UNIVERSAL).list()
         return Answer(
@@ -105,7 +105,7 @@ class Application:
 
     def _manager(self, user: str, domain: str) -> Memory:
         task = None if domain == UNIVERSAL else domain.replace(":", "-")
-        return self._strata.manager(user=user, task=task)
+        return self._strata.memory(user=user, task=task)
 
 
 def _id(memory: simonides.Record) -> str:

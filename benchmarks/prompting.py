@@ -41,8 +41,8 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=300)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place, simonides.open(Path(place) / "m.db") as strata:
-        ana = strata.manager(user="ana")
+    with tempfile.TemporaryDirectory() as place, simonides.open(Path(place) / "m.db") as store:
+        ana = store.memory(user="ana")
         for start in range(0, given.memories, 1_000):
             drafts = [
                 simonides.Draft(sentence(n), category="entity_fact")

@@ -29,9 +29,9 @@ def main() -> None:
     given = asked.parse_args()
     with (
         tempfile.TemporaryDirectory() as place,
-        simonides.open(Path(place) / "m.db", settings=Settings()) as strata,
+        simonides.open(Path(place) / "m.db", settings=Settings()) as store,
     ):
-        ana = strata.manager(user="ana")
+        ana = store.memory(user="ana")
         ana.remember_many(
             [
                 Draft(f"Ana visited the harbour of town {n} in {n % 70}")
@@ -40,7 +40,7 @@ def main() -> None:
         )
         inner = ana._manager
         journaled = inner._notes
-        unheard = ReadJournal(strata.runtime.store)
+        unheard = ReadJournal(store.runtime.store)
         unheard.mute()
         mute = unheard.of(journaled.owner)
         taken: dict[str, list[float]] = {"mute": [], "journaled": []}

@@ -7,7 +7,7 @@ every entry is stale and each text is embedded anew. Cold is the first recall of
 index is not loaded (the page cache is warm), warm are 200 recalls after it.
 
 before      all entries stale: a cold recall makes them anew in memory
-command     ``strata.reindex()``
+command     ``opened_store.reindex()``
 after       no entry is stale
 background  another owner with stale entries, left to itself from a first recall on: how long until
             none is stale (the five seconds before it begins included), and what recalls and single
@@ -55,45 +55,45 @@ def told(name: str, times: list[float]) -> None:
 
 def fill(target: str, user: str, rows: int) -> None:
     rng = random.Random(7)
-    with simonides.open(target, settings=Settings(embedder="none")) as strata:
-        manager = strata.manager(user=user)
+    with simonides.open(target, settings=Settings(embedder="none")) as store:
+        memory = store.memory(user=user)
         for start in range(0, rows, BATCH):
             count = min(BATCH, rows - start)
-            manager.remember_many([simonides.Draft(sentence(rng)) for _ in range(count)])
+            memory.remember_many([simonides.Draft(sentence(rng)) for _ in range(count)])
 
 
 def cold_and_warm(target: str, user: str, name: str) -> None:
     print(name)
     cold, warm = [], []
     for _ in range(5):
-        with simonides.open(target, settings=Settings(reindex="manual")) as strata:
-            manager = strata.manager(user=user)
-            manager.recall("a word")  # the model's own loading is no part of it
-            manager = strata.manager(user=user)
-            strata.runtime.indexes.clear()
-            cold.append(spent(lambda m=manager: m.recall(QUERY)))
-            warm += [spent(lambda m=manager: m.recall(QUERY)) for _ in range(RECALLS // 5)]
+        with simonides.open(target, settings=Settings(reindex="manual")) as store:
+            memory = store.memory(user=user)
+            memory.recall("a word")  # the model's own loading is no part of it
+            memory = store.memory(user=user)
+            store.runtime.indexes.clear()
+            cold.append(spent(lambda m=memory: m.recall(QUERY)))
+            warm += [spent(lambda m=memory: m.recall(QUERY)) for _ in range(RECALLS // 5)]
     told("cold recall", cold)
     told("warm recall", warm)
 
 
 def by_command(target: str, path: str) -> None:
     print("command")
-    with simonides.open(target, settings=Settings(reindex="manual")) as strata:
+    with simonides.open(target, settings=Settings(reindex="manual")) as store:
         begin = time.perf_counter()
-        report = strata.reindex(scopes=[path])
+        report = store.reindex(scopes=[path])
         took = time.perf_counter() - begin
     print(f"  {report.remade:,} entries in {took:.1f} s: {report.remade / took:,.0f} a second")
 
 
-def beside(strata: Store, user: str, *, until: Callable[[int], bool]) -> None:
-    manager, rng = strata.manager(user=user), random.Random(8)
+def beside(store: Store, user: str, *, until: Callable[[int], bool]) -> None:
+    memory, rng = store.memory(user=user), random.Random(8)
     recalls, writes = [], []
     while not until(len(recalls)):
-        recalls.append(spent(lambda: manager.recall(QUERY)))
+        recalls.append(spent(lambda: memory.recall(QUERY)))
         if len(writes) < WRITES:
             text = sentence(rng)
-            writes.append(spent(lambda t=text: manager.remember(t)))
+            writes.append(spent(lambda t=text: memory.remember(t)))
         time.sleep(RESTS_S)
     told("warm recall", recalls)
     told("single write", writes)
@@ -101,13 +101,13 @@ def beside(strata: Store, user: str, *, until: Callable[[int], bool]) -> None:
 
 def left_to_itself(target: str, user: str, name: str) -> None:
     print(name)
-    with simonides.open(target) as strata:
+    with simonides.open(target) as store:
         begin = time.perf_counter()
-        strata.manager(user=user).recall(QUERY)
-        index = strata.runtime.indexes.of(Scope.of_user("default", user))
+        store.memory(user=user).recall(QUERY)
+        index = store.runtime.indexes.of(Scope.of_user("default", user))
         had = len(index.stale)
         time.sleep(START_S)
-        beside(strata, user, until=lambda done: done >= RECALLS and not index.stale)
+        beside(store, user, until=lambda done: done >= RECALLS and not index.stale)
         took = time.perf_counter() - begin
         print(f"  {had:,} were stale; none is after {took:.1f} s" if had else "  none was stale")
 

@@ -68,21 +68,21 @@ def _lines(file: Path) -> Iterable[Mapping[str, Any]]:
 def answers(target: str, told: list[Conversation]) -> list[tuple[str, str, str]]:
     """Write everything, open the store anew and ask; user, question and digest of each answer."""
     clock = ManualClock()
-    strata = _open(target, clock)
+    store = _open(target, clock)
     for user, drafts, _ in told:
         for start in range(0, len(drafts), BATCH):
-            strata.manager(user=user).remember_many(drafts[start : start + BATCH])
+            store.memory(user=user).remember_many(drafts[start : start + BATCH])
         clock.advance(seconds=1)
     if target != IN_MEMORY:
-        strata.close()
-        strata = _open(target, clock)
+        store.close()
+        store = _open(target, clock)
     said = []
     for user, _, questions in told:
         for question in questions:
-            found = strata.manager(user=user).recall(question, limit=20)
+            found = store.memory(user=user).recall(question, limit=20)
             digest = hashlib.sha256(canonical_json(found.to_dict())).hexdigest()
             said.append((user, question, digest))
-    strata.close()
+    store.close()
     return said
 
 

@@ -46,10 +46,10 @@ COLUMNS = (
 )
 
 
-def fill(manager: simonides.Memory, count: int, rng: random.Random) -> None:
+def fill(memory: simonides.Memory, count: int, rng: random.Random) -> None:
     for start in range(0, count, BATCH):
         drafts = [simonides.Draft(sentence(rng)) for _ in range(min(BATCH, count - start))]
-        manager.remember_many(drafts)
+        memory.remember_many(drafts)
 
 
 def spent(call: Callable[[], object]) -> float:
@@ -70,16 +70,16 @@ def large(sizes: list[int], rounds: int) -> None:
         policy.write_text("quotas: {memories: null}")
         settings = Settings(policy=policy)
         for size in sizes:
-            with simonides.open(Path(folder) / f"{size}.db", settings=settings) as strata:
-                manager = strata.manager(user="ana")
-                fill(manager, size, rng)
-                indexer = strata.runtime.indexes.indexer
+            with simonides.open(Path(folder) / f"{size}.db", settings=settings) as store:
+                memory = store.memory(user="ana")
+                fill(memory, size, rng)
+                indexer = store.runtime.indexes.indexer
                 vectors = np.ones((size, indexer.dimensions), np.float32)
                 query = np.ones(indexer.dimensions, np.float32)
-                manager.recall(sentence(rng))
+                memory.recall(sentence(rng))
                 ours, scan = [], []
                 for _ in range(rounds):
-                    ours.append(spent(partial(manager.recall, sentence(rng))))
+                    ours.append(spent(partial(memory.recall, sentence(rng))))
                     scan.append(spent(partial(np.vecdot, vectors, query)))
             print(
                 f"{size:>7} memories  recall p50 {p50(ours):8.3f} ms  "
@@ -94,25 +94,25 @@ def foreign(others: int, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         paths = {"own": Path(folder) / "own.db", "shared": Path(folder) / "shared.db"}
         for name, path in paths.items():
-            with simonides.open(path) as strata:
+            with simonides.open(path) as store:
                 for number in range(others if name == "shared" else 0):
-                    fill(strata.manager(user=f"other{number}"), OWN, rng)
-                fill(strata.manager(user="ana"), OWN, random.Random(1))
+                    fill(store.memory(user=f"other{number}"), OWN, rng)
+                fill(store.memory(user="ana"), OWN, random.Random(1))
         owner = _owner(paths["own"])
         first, bare = {name: [] for name in paths}, []
         for _ in range(rounds):
             for name in rng.sample(sorted(paths), len(paths)):
-                with simonides.open(paths[name]) as strata:
-                    manager = strata.manager(user="ana")
+                with simonides.open(paths[name]) as store:
+                    memory = store.memory(user="ana")
                     # Another user's recall first: what a process loads once is no part of this.
-                    strata.manager(user="nobody").recall("tea")
-                    first[name].append(spent(partial(manager.recall, sentence(rng))))
+                    store.memory(user="nobody").recall("tea")
+                    first[name].append(spent(partial(memory.recall, sentence(rng))))
             reader = apsw.Connection(str(paths["own"]), flags=apsw.SQLITE_OPEN_READONLY)
             reader.execute("SELECT count(*) FROM owners").fetchall()
             bare.append(spent(lambda r=reader: r.execute(COLUMNS, (owner,)).fetchall()))
             reader.close()
         open_ = {n: stack.enter_context(simonides.open(path)) for n, path in paths.items()}
-        managers = {name: strata.manager(user="ana") for name, strata in open_.items()}
+        managers = {name: store.memory(user="ana") for name, store in open_.items()}
         writes = {name: [] for name in paths}
         for _ in range(10 * rounds):
             for name in rng.sample(sorted(paths), len(paths)):
@@ -141,10 +141,10 @@ def held(what):
         kib = next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
     print(f"{what:<28} {kib / 1024:7.1f} MiB", flush=True)
 held("import simonides")
-with simonides.open(sys.argv[1]) as strata:
+with simonides.open(sys.argv[1]) as opened_store:
     held("opened")
     for number in range(10):
-        manager = strata.manager(user=f"u{number}")
+        manager = opened_store.memory(user=f"u{number}")
         for _ in range(20):
             manager.recall("who ordered green tea near the lake?")
     held("ten owners warm")
@@ -155,9 +155,9 @@ def rss() -> None:
     rng = random.Random(7)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "many.db"
-        with simonides.open(path) as strata:
+        with simonides.open(path) as store:
             for number in range(100):
-                fill(strata.manager(user=f"u{number}"), OWN, rng)
+                fill(store.memory(user=f"u{number}"), OWN, rng)
         subprocess.run([sys.executable, "-c", WATCHED, str(path)], check=True)
 
 

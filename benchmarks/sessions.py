@@ -74,8 +74,8 @@ def interleaved(*ways: Callable[[], object], times: int) -> list[float]:
 def add() -> None:
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as place:
         directory = Path(place)
-        with simonides.open(directory / "m.db") as strata:
-            session = strata.manager(user="ana").session("s")
+        with simonides.open(directory / "m.db") as store:
+            session = store.memory(user="ana").session("s")
             commit = bare(directory / "bare.db")
             print("| text | bare commit, ms | session.add, ms | ratio (rounds) |")
             print("| --- | --- | --- | --- |")
@@ -91,8 +91,8 @@ def add() -> None:
 
 
 def read() -> None:
-    with simonides.open(":memory:") as strata:
-        memory = strata.manager(user="ana")
+    with simonides.open(":memory:") as store:
+        memory = store.memory(user="ana")
         memory.remember_many(
             [simonides.Draft(f"Item {n}: {SENTENCE}", key=f"item_{n}") for n in range(MEMORIES)]
         )
@@ -166,10 +166,10 @@ def found(
 ) -> list[float]:
     """Return which share of the evidence is among the first hits, for each way of asking."""
     totals = [0.0] * 4
-    with simonides.open(":memory:", settings=Settings(**settings)) as strata:
+    with simonides.open(":memory:", settings=Settings(**settings)) as store:
         opened = {}
         for place, items in sessions.items():
-            opened[place] = session = strata.manager(user=place[0]).session(place[1])
+            opened[place] = session = store.memory(user=place[0]).session(place[1])
             for item in items:
                 session.add("user", item["text"], speaker=item["speaker"], at=item["timestamp"])
         for question, place, evidence in asked:

@@ -49,7 +49,7 @@ def turns(count: int, round_: int) -> list[tuple[Role, str]]:
     return said
 
 
-def imported(strata: Store, said: list[tuple[Role, str]], round_: int) -> float:
+def imported(store: Store, said: list[tuple[Role, str]], round_: int) -> float:
     """Return the seconds that one batch takes."""
     drafts = [
         Draft(
@@ -63,19 +63,19 @@ def imported(strata: Store, said: list[tuple[Role, str]], round_: int) -> float:
         )
         for place, (role, text) in enumerate(said)
     ]
-    manager = strata.manager(user=f"batch-{round_}")
+    memory = store.memory(user=f"batch-{round_}")
     begun = time.perf_counter()
-    manager.remember_many(drafts)
+    memory.remember_many(drafts)
     return time.perf_counter() - begun
 
 
-def ended(strata: Store, said: list[tuple[Role, str]], round_: int) -> float:
+def ended(store: Store, said: list[tuple[Role, str]], round_: int) -> float:
     """Return the seconds that the end of a session takes, its log written before."""
     owner = Scope.of_user("default", f"session-{round_}")
-    run = strata._driver.run
+    run = store._driver.run
     entries = [Entry(kind=EntryKind.TURN, text=text, role=role) for role, text in said]
-    run(SessionLog(strata.runtime, owner, "s").append(entries))
-    ender = SessionEnder(strata.runtime, Principal(owner, session="s"))
+    run(SessionLog(store.runtime, owner, "s").append(entries))
+    ender = SessionEnder(store.runtime, Principal(owner, session="s"))
     begun = time.perf_counter()
     report = run(ender.end("s"))
     took = time.perf_counter() - begun
@@ -95,10 +95,10 @@ def main() -> None:
     batches, ends = [], []
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings()
-        with simonides.open(Path(folder) / "m.db", settings=settings) as strata:
+        with simonides.open(Path(folder) / "m.db", settings=settings) as store:
             for round_ in range(given.rounds + 1):
                 said = turns(given.turns, round_)
-                batch, end = imported(strata, said, round_), ended(strata, said, round_)
+                batch, end = imported(store, said, round_), ended(store, said, round_)
                 if round_:  # the first warms up
                     batches.append(batch)
                     ends.append(end)

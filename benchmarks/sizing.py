@@ -52,9 +52,9 @@ async def rate(call: Callable[[int], Awaitable[object]], at_once: int = AT_ONCE)
     return done / (time.monotonic() - began)
 
 
-async def measure(strata: AsyncStore, url: str) -> None:
+async def measure(store: AsyncStore, url: str) -> None:
     """Load, then ask and write."""
-    people = [strata.manager(user=f"u{n}") for n in range(OWNERS)]
+    people = [store.memory(user=f"u{n}") for n in range(OWNERS)]
     began = time.monotonic()
     for person in people:
         drafts = [simonides.Draft(text(n)) for n in range(MEMORIES)]
@@ -70,7 +70,7 @@ async def measure(strata: AsyncStore, url: str) -> None:
     print(f"on disk: {sum(size for _, size in sizes) / loaded:.0f} bytes a memory")
     print("  " + ", ".join(f"{name} {size / loaded:.0f}" for name, size in sizes[:7]))
     began = time.monotonic()
-    await strata.manager(user="u0").recall("who visits the harbour?")
+    await store.memory(user="u0").recall("who visits the harbour?")
     print(f"first recall (just written): {(time.monotonic() - began) * 1000:.1f} ms")
     for person in people:
         await person.recall("who visits the harbour?")
@@ -79,7 +79,7 @@ async def measure(strata: AsyncStore, url: str) -> None:
     print(f"warm recalls, {OWNERS} owners: {spread:.0f}/s")
     alone = await rate(lambda n: people[0].recall(text(n)), 1)
     print(f"warm recalls, one at a time: {alone:.0f}/s")
-    writers = [strata.manager(user=f"w{n}") for n in range(AT_ONCE)]
+    writers = [store.memory(user=f"w{n}") for n in range(AT_ONCE)]
     one = await rate(lambda n: writers[0].remember(f"{text(n)} once"))
     print(f"writes, one owner: {one:.0f}/s")
     many = await rate(lambda n: writers[n % AT_ONCE].remember(f"{text(n)} twice"))
@@ -88,23 +88,23 @@ async def measure(strata: AsyncStore, url: str) -> None:
 
 async def cold(url: str) -> None:
     """First recalls of another process."""
-    async with assemble(url, settings=Settings(), inline=False) as strata:
-        await strata.manager(user="nobody").recall("anything")
+    async with assemble(url, settings=Settings(), inline=False) as store:
+        await store.memory(user="nobody").recall("anything")
         took = []
         for n in range(OWNERS):
             began = time.monotonic()
-            await strata.manager(user=f"u{n}").recall("who visits the harbour?")
+            await store.memory(user=f"u{n}").recall("who visits the harbour?")
             took.append(time.monotonic() - began)
         print(f"cold first recall of {MEMORIES}: {sorted(took)[len(took) // 2] * 1000:.1f} ms")
-        indexes = strata.runtime.indexes
+        indexes = store.runtime.indexes
         sizes = [indexes.of(Scope.of_user("default", f"u{n}")).nbytes for n in range(OWNERS)]
         print(f"warm index: {sum(sizes) / OWNERS / MEMORIES:.0f} bytes a memory")
 
 
 async def main(url: str) -> None:
     """Measure everything."""
-    async with assemble(url, settings=Settings(), inline=False) as strata:
-        await measure(strata, url)
+    async with assemble(url, settings=Settings(), inline=False) as store:
+        await measure(store, url)
     await cold(url)
 
 

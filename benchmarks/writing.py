@@ -28,18 +28,18 @@ def worker(place: str) -> None:
     """Write the blocks that come in as lines of JSON; tell the seconds of each write."""
     import simonides
 
-    with simonides.open(place) as strata:
+    with simonides.open(place) as store:
         for line in sys.stdin:
             block = json.loads(line)
-            manager = strata.manager(user=block["user"])
+            memory = store.memory(user=block["user"])
             if block["fill"]:
-                manager.remember_many([simonides.Draft(text) for text in block["texts"]])
+                memory.remember_many([simonides.Draft(text) for text in block["texts"]])
                 print("[]", flush=True)
                 continue
             spent = []
             for text in block["texts"]:
                 begin, busy = time.perf_counter(), time.process_time()
-                manager.remember(text)
+                memory.remember(text)
                 spent.append((time.perf_counter() - begin, time.process_time() - busy))
             print(json.dumps(spent), flush=True)
 

@@ -65,12 +65,12 @@ FACES = (
     Face("simonides.engine.prompting.triggers:AsyncTriggers", "Triggers", "_triggers"),
     Face("simonides.api.task:AsyncTask", "Task", "_task"),
     Face("simonides.api.session:AsyncSession", "Session", "_session"),
-    Face("simonides.api.manager:AsyncMemory", "Memory", "_manager"),
+    Face("simonides.api.manager:AsyncMemory", "Memory", "_memory"),
     Face("simonides.api.admin:AsyncAdmin", "Admin", "_admin"),
     Face(
         "simonides.api.store:AsyncStore",
         "Store",
-        "_strata",
+        "_store",
         base="simonides.api.sync.contexts:StoreContext",
     ),
 )

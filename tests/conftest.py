@@ -77,7 +77,7 @@ class World:
     Attributes:
         target: ``:memory:``, a path, or a URL.
         clock: Stands still until it is moved.
-        strata: The open simonides.
+        opened_store: The open simonides.
     """
 
     def __init__(self, target: str, settings: Settings) -> None:
@@ -85,12 +85,12 @@ class World:
         self.clock = ManualClock()
         self._ids = CountingIds()
         self._settings = settings
-        self.strata = self._open()
+        self.store = self._open()
 
     @property
     def location(self) -> str:
         """What the store says of where it is."""
-        return self.strata.runtime.store.location
+        return self.store.runtime.store.location
 
     @property
     def is_durable(self) -> bool:
@@ -99,9 +99,9 @@ class World:
     def reopen(self) -> Store:
         """Close and open again, with cold indexes; a store in memory stays open."""
         if self.is_durable:
-            self.strata.close()
-            self.strata = self._open()
-        return self.strata
+            self.store.close()
+            self.store = self._open()
+        return self.store
 
     def _open(self) -> Store:
         made = assemble(
@@ -201,7 +201,7 @@ def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callab
 
     yield make
     for world in made:
-        world.strata.close()
+        world.store.close()
     for name in databases:
         request.getfixturevalue("postgres").give_back(name)
 

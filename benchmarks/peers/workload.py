@@ -111,15 +111,15 @@ def compare(
     said = conversations(chosen.users, chosen.memories, rng)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "simonides.db"
-        with simonides.open(path) as strata:
+        with simonides.open(path) as store:
             for user, lines in said.items():
                 drafts = [simonides.Draft(line) for line in lines]
-                strata.manager(user=user).remember_many(drafts)
+                store.memory(user=user).remember_many(drafts)
         for user, lines in said.items():
             put_many(user, lines)
         # Opened anew: nothing of ours is warm.
-        with simonides.open(path) as strata:
-            managers = {user: strata.manager(user=user) for user in said}
+        with simonides.open(path) as store:
+            managers = {user: store.memory(user=user) for user in said}
             ours = lambda user, text: managers[user].recall(text, limit=5)  # noqa: E731
             first = [(user, sentence(rng)) for user in said]
             report("first recall of an owner", peer, *interleaved(first, ours, search))

@@ -3,8 +3,8 @@
 ```python
 import simonides
 
-with simonides.open("memory.db") as strata:
-    memory = strata.manager(user="alice")
+with simonides.open("memory.db") as store:
+    memory = store.memory(user="alice")
     memory.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
     print(memory.recall("where do I deploy?")[0].memory.content)
 ```
@@ -298,7 +298,7 @@ def aopen(
     key_vault: KeyVault | None = None,
     tokens: TokenCounter | Callable[[str], int] | None = None,
 ) -> AsyncStore:
-    """Open a simonides for an event loop: ``async with simonides.aopen("memory.db") as strata``.
+    """Open a simonides for an event loop: ``async with simonides.aopen("memory.db") as store``.
 
     The arguments and errors are those of :func:`open`.
     """

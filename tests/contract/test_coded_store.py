@@ -102,8 +102,8 @@ def test_whose_codes_another_process_made_anew_is_not_taken_for_edited(tmp_path,
 
 def test_under_a_ring_nobody_counts_what_the_set_sum_tells(tmp_path):
     path = tmp_path / "m.db"
-    with simonides.open(path, key_ring=RING) as strata:
-        memory = strata.manager(user="ana")
+    with simonides.open(path, key_ring=RING) as store:
+        memory = store.memory(user="ana")
         memory.remember("Ana likes tea.")
         memory.erase()
         memory.remember("Ana is back.")

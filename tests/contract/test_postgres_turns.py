@@ -302,7 +302,7 @@ def shared(postgres):
 
 def test_the_verbs_answer_the_same_though_another_process_wrote_between(url):
     with simonides.open(url) as one, simonides.open(url) as two:
-        here, there = one.manager(user="ana"), two.manager(user="ana")
+        here, there = one.memory(user="ana"), two.memory(user="ana")
         for text in ("I like tea", "I like jazz"):
             here.remember(text)
         there.remember("I live in Lisbon", key="home")

@@ -30,11 +30,11 @@ class Life:
     def padding(self):
         return " and so on" * self._random.choice((0, 1, 20, 300))
 
-    def lead(self, manager, org=True):
+    def lead(self, own, org=True):
         """Say, correct, promote, capture, ask; returns what was stored."""
         stored = []
         for _ in range(self._random.randint(2, 8)):
-            outcome = manager.remember(
+            outcome = own.remember(
                 f"The {self.word('text')} is blue{self.padding()}",
                 key=self.word("key") if self._random.random() < 0.7 else None,
                 tags=[self.word("tag"), self.word("tag")],
@@ -45,29 +45,29 @@ class Life:
             stored.append(outcome.record)
         keyed = [memory for memory in stored if memory.key]
         for memory in keyed[:2]:
-            manager.correct(memory.key, f"It is {self.word('text')}{self.padding()}")
-            manager.confirm(memory.id)
+            own.correct(memory.key, f"It is {self.word('text')}{self.padding()}")
+            own.confirm(memory.id)
         insight = Draft(f"All is {self.word('text')}", parents=(stored[0].id,))
-        manager.remember_many([insight])
+        own.remember_many([insight])
         if org:
-            shared = manager.remember(f"Known to all: {self.word('text')}").record
-            manager.promote(shared.id, "org")
+            shared = own.remember(f"Known to all: {self.word('text')}").record
+            own.promote(shared.id, "org")
         for said in (f"I live in {self.word('talk').capitalize()}.", "Be concise."):
             self.turns.append(said)
         self.turns.append(f"Call me {self.word('talk').capitalize()}.")
-        self.replay(manager)
-        manager.digest(f"What of {self.word('query')}?")
-        manager.recall(self.canaries[0])
+        self.replay(own)
+        own.digest(f"What of {self.word('query')}?")
+        own.recall(self.canaries[0])
         return stored
 
-    def replay(self, manager):
+    def replay(self, memory):
         """Hear the transcript, turn by turn and as a file."""
-        outcomes = [o for turn in self.turns for o in manager.capture(turn).outcomes]
+        outcomes = [o for turn in self.turns for o in memory.capture(turn).outcomes]
         drafts = [
             Draft(turn, kind="episodic", session="s", turn=place, speaker="Ana")
             for place, turn in enumerate(self.turns)
         ]
-        return [*outcomes, *manager.remember_many(drafts)]
+        return [*outcomes, *memory.remember_many(drafts)]
 
 
 def bytes_of(directory):
@@ -86,9 +86,9 @@ def found_in(directory, canaries):
     ]
 
 
-def rows_of(strata, *scopes):
+def rows_of(opened, *scopes):
     """Everything that a store has of some owners, the journal of their reads included."""
-    store, run = strata.runtime.store, strata._driver.run
+    store, run = opened.runtime.store, opened._driver.run
     digests = [run(store.chain_head(scope))[0] for scope in scopes]
     return [
         (run(store.facts(digest)), [run(store.page(digest, p, limit=10**6)) for p in PARTS])

@@ -74,10 +74,10 @@ def violations(ops, order):
     return found
 
 
-def work(strata, number, operations):
+def work(store, number, operations):
     """Read and write for a while; return what was seen."""
     choose, ops = random.Random(number), []
-    people = {user: strata.manager(user=user) for user in USERS}
+    people = {user: store.memory(user=user) for user in USERS}
     while len(ops) < operations:
         user, key = choose.choice(USERS), choose.choice(KEYS)
         began = time.monotonic()
@@ -93,11 +93,11 @@ def work(strata, number, operations):
 
 
 def main(url, number, operations):
-    with simonides.open(url) as strata:
+    with simonides.open(url) as store:
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         sys.stdin.readline()
-        json.dump(work(strata, int(number), int(operations)), sys.stdout)
+        json.dump(work(store, int(number), int(operations)), sys.stdout)
 
 
 if __name__ == "__main__":

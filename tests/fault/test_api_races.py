@@ -15,8 +15,8 @@ WRITER = """
 import sys
 import simonides
 path, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
-with simonides.open(path) as strata:
-    memory = strata.manager(user="ana")
+with simonides.open(path) as opened_store:
+    memory = opened_store.memory(user="ana")
     for n in range(count):
         outcome = memory.remember(f"{name} says {n}", key="color", category="preference")
         print(outcome.record.id, flush=True)
@@ -24,8 +24,8 @@ with simonides.open(path) as strata:
 
 
 def check_chain(path: Path, acknowledged: list[str]) -> None:
-    with simonides.open(path) as strata:
-        memory = strata.manager(user="ana")
+    with simonides.open(path) as store:
+        memory = store.memory(user="ana")
         chain = memory.history("color")
         active = [m for m in memory.list() if m.key == "color"]
 
@@ -33,17 +33,17 @@ def check_chain(path: Path, acknowledged: list[str]) -> None:
         assert Counter(m.status for m in chain)["active"] == 1
         assert [m.version for m in chain] == list(range(1, len(chain) + 1))
         assert {m.id for m in chain} == set(acknowledged)
-        assert strata.verify_audit().ok
+        assert store.verify_audit().ok
 
 
 def test_a_hundred_threads_writing_one_key_leave_one_active_memory(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     acknowledged: list[str] = []
     failures: list[simonides.SimonidesError] = []
-    with simonides.open(path) as strata:
+    with simonides.open(path) as store:
 
         def write(name: int) -> None:
-            memory = strata.manager(user="ana")
+            memory = store.memory(user="ana")
             try:
                 for n in range(EACH):
                     outcome = memory.remember(f"{name} says {n}", key="color")
@@ -83,10 +83,10 @@ def test_eight_processes_writing_one_key_leave_one_active_memory(tmp_path: Path)
 
 
 def test_threads_of_different_users_do_not_wait_for_each_others_versions(tmp_path: Path) -> None:
-    with simonides.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as store:
 
         def write(user: str) -> None:
-            memory = strata.manager(user=user)
+            memory = store.memory(user=user)
             for n in range(20):
                 memory.remember(f"note {n}", key="color")
 
@@ -97,5 +97,5 @@ def test_threads_of_different_users_do_not_wait_for_each_others_versions(tmp_pat
             thread.join()
 
         for n in range(8):
-            versions = [m.version for m in strata.manager(user=f"user-{n}").history("color")]
+            versions = [m.version for m in store.memory(user=f"user-{n}").history("color")]
             assert versions == list(range(1, 21))

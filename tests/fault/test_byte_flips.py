@@ -23,8 +23,8 @@ QUERY = "Who likes tea in Lima?"
 
 def looked_at(path, ring):
     """Return all that a user is shown."""
-    with simonides.open(path, key_ring=ring) as strata:
-        memory = strata.manager(user="ana")
+    with simonides.open(path, key_ring=ring) as store:
+        memory = store.memory(user="ana")
         listed = {one.id: one.to_dict() for one in memory.list()}
         hits = [(hit.record.to_dict(), hit.score) for hit in memory.recall(QUERY, limit=8)]
         past = [one.to_dict() for one in memory.history("region")]
@@ -33,8 +33,8 @@ def looked_at(path, ring):
 
 def lived(path, ring):
     rng = random.Random(4)
-    with simonides.open(path, key_ring=ring) as strata:
-        memory = strata.manager(user="ana")
+    with simonides.open(path, key_ring=ring) as store:
+        memory = store.memory(user="ana")
         for number in range(30):
             drink, city = rng.choice(("tea", "coffee")), rng.choice(("Oslo", "Rome", "Lima"))
             memory.remember(f"Guest {number} likes {drink} in {city}.")

@@ -40,11 +40,11 @@ def opened(target):
 def lived(tmp_path_factory):
     """A store with some life in it, its export, its backup, and what came after both."""
     place = tmp_path_factory.mktemp("lived")
-    with opened(place / "m.db") as strata:
-        memory = strata.manager(user="alice")
+    with opened(place / "m.db") as store:
+        memory = store.memory(user="alice")
         memory.remember_many([Draft(f"Memory number {n}") for n in range(MEMORIES)])
         memory.export(place / "alice.jsonl")
-        strata.backup(place / "b.db")
+        store.backup(place / "b.db")
         memory.remember("Newer")
     return place
 
@@ -78,9 +78,9 @@ def killed_along(work, prepare, check):
 
 
 def contents(path):
-    with opened(path) as strata:
-        assert strata.verify_audit().ok
-        return {memory.content for memory in strata.manager(user="alice").list(limit=1000)}
+    with opened(path) as store:
+        assert store.verify_audit().ok
+        return {memory.content for memory in store.memory(user="alice").list(limit=1000)}
 
 
 NUMBERED = {f"Memory number {n}" for n in range(MEMORIES)}
@@ -91,8 +91,8 @@ def test_a_backup_that_is_killed_leaves_none_under_its_name(lived, tmp_path, mon
     path, target = copied(lived, tmp_path), tmp_path / "copy.db"
 
     def work(say):
-        with opened(path) as strata:
-            strata.backup(target, progress=lambda *far: say(far[0]))
+        with opened(path) as store:
+            store.backup(target, progress=lambda *far: say(far[0]))
             say("done")
 
     def check():
@@ -101,9 +101,9 @@ def test_a_backup_that_is_killed_leaves_none_under_its_name(lived, tmp_path, mon
         assert contents(path) == NUMBERED | {"Newer"}
 
     killed_along(work, lambda: target.unlink(missing_ok=True), check)
-    with opened(path) as strata:
+    with opened(path) as store:
         target.unlink(missing_ok=True)
-        strata.backup(target)
+        store.backup(target)
     assert contents(target) == NUMBERED | {"Newer"}
 
 
@@ -116,8 +116,8 @@ def test_a_store_that_is_killed_on_its_way_back_is_what_it_was(lived, tmp_path, 
             real(target, source, lambda *far: say(far[0]))
 
         sqlite_backups.copy_pages = copy
-        with opened(path) as strata:
-            strata.restore_backup(lived / "b.db")
+        with opened(path) as store:
+            store.restore_backup(lived / "b.db")
 
     def check():
         found = contents(path)
@@ -127,8 +127,8 @@ def test_a_store_that_is_killed_on_its_way_back_is_what_it_was(lived, tmp_path, 
     seen = set()
     killed_along(work, lambda: copied(lived, tmp_path), check)
     assert MEMORIES + 1 in seen
-    with opened(path) as strata:
-        strata.restore_backup(lived / "b.db")
+    with opened(path) as store:
+        store.restore_backup(lived / "b.db")
     assert contents(path) == NUMBERED
 
 
@@ -137,8 +137,8 @@ def test_an_owner_that_is_killed_on_the_way_in_is_not_there(lived, tmp_path, mon
     path = tmp_path / "new.db"
 
     def work(say):
-        with opened(path) as strata:
-            strata.manager(user="alice").restore(
+        with opened(path) as store:
+            store.memory(user="alice").restore(
                 lived / "alice.jsonl", progress=lambda far: say(f"{far.step}{far.lines}")
             )
 
@@ -151,8 +151,8 @@ def test_an_owner_that_is_killed_on_the_way_in_is_not_there(lived, tmp_path, mon
             file.unlink()
 
     killed_along(work, prepare, check)
-    with opened(path) as strata:
-        strata.manager(user="alice").restore(lived / "alice.jsonl")
+    with opened(path) as store:
+        store.memory(user="alice").restore(lived / "alice.jsonl")
     assert contents(path) == NUMBERED
 
 
@@ -161,19 +161,19 @@ def test_an_export_that_is_killed_leaves_what_was_there(lived, tmp_path, monkeyp
     monkeypatch.setattr("simonides.storage.schema.portable_rows.PAGE", 20)
 
     def work(say):
-        with opened(path) as strata:
-            strata.manager(user="alice").export(
+        with opened(path) as store:
+            store.memory(user="alice").export(
                 target, overwrite=True, progress=lambda far: say(far.lines)
             )
 
     def check():
         raw = target.read_bytes()
-        with opened(tmp_path / "other.db") as strata:
+        with opened(tmp_path / "other.db") as store:
             if raw == b"before":
                 with pytest.raises(CarryRefused):
-                    strata.manager(user="alice").restore(target)
+                    store.memory(user="alice").restore(target)
             else:
-                assert strata.manager(user="alice").restore(target).counts["memory"] > MEMORIES
+                assert store.memory(user="alice").restore(target).counts["memory"] > MEMORIES
         for file in tmp_path.glob("other.db*"):
             file.unlink()
 
@@ -186,8 +186,8 @@ def test_another_process_notices_that_the_store_went_back(lived, tmp_path):
 
     def work(say):
         store = SqliteStore.open(path)
-        with Store(assemble(path, settings=PLAIN, inline=True)) as strata:
-            memory = strata.manager(user="alice")
+        with Store(assemble(path, settings=PLAIN, inline=True)) as opened:
+            memory = opened.memory(user="alice")
             say(len(memory.list(limit=1000)))
             os.read(waiting, 1)
             say(len(memory.list(limit=1000)))
@@ -197,12 +197,12 @@ def test_another_process_notices_that_the_store_went_back(lived, tmp_path):
 
     child = Child(work)
     assert child.hear(1) == [str(MEMORIES + 1)]
-    with Store(assemble(path, settings=PLAIN, inline=True)) as strata:
-        strata.restore_backup(lived / "b.db")
+    with Store(assemble(path, settings=PLAIN, inline=True)) as opened:
+        opened.restore_backup(lived / "b.db")
         os.write(go, b"x")
 
         assert child.hear(2) == [str(MEMORIES), "ok"]
-        found = {memory.content for memory in strata.manager(user="alice").list(limit=1000)}
+        found = {memory.content for memory in opened.memory(user="alice").list(limit=1000)}
     child.kill()
 
     assert found == NUMBERED | {"Said by the other"}

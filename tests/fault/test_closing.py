@@ -32,10 +32,10 @@ def opened(target):
 
 
 def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(target):
-    strata = opened(target)
-    strata.manager(user="ana").session("s", ends_on_close=True).add("user", "I live in Zorbville.")
+    store = opened(target)
+    store.memory(user="ana").session("s", ends_on_close=True).add("user", "I live in Zorbville.")
     begun, go_on, told = threading.Event(), threading.Event(), []
-    close = strata.runtime.part(ReadJournal).close
+    close = store.runtime.part(ReadJournal).close
 
     async def slowly():
         begun.set()
@@ -45,11 +45,11 @@ def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(targe
     async def at_once():
         go_on.wait(WAIT_S)
 
-    strata.runtime.part(ReadJournal).close = slowly
+    store.runtime.part(ReadJournal).close = slowly
 
     def closing():
         try:
-            strata.close()
+            store.close()
             told.append(go_on.is_set())
         except StoreUnavailable as error:
             told.append(error)
@@ -66,15 +66,15 @@ def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(targe
         assert not thread.is_alive()
     assert told == [True] * 3
     with opened(target) as again:
-        memory = again.manager(user="ana")
+        memory = again.memory(user="ana")
         assert memory.sessions() == ()
         assert any("Zorbville" in each.content for each in memory.list())
 
 
 def test_of_several_tasks_that_close_one_does_and_the_others_wait_for_it(target):
     async def main():
-        strata = simonides.aopen(target)
-        memory, store = strata.manager(user="ana"), strata.runtime.store
+        opened_store = simonides.aopen(target)
+        memory, store = opened_store.memory(user="ana"), opened_store.runtime.store
         await memory.remember("Lives in Zorbville.")
         await memory.digest("Zorbville")
         write, writing, go_on = store.journal, asyncio.Event(), asyncio.Event()
@@ -85,22 +85,22 @@ def test_of_several_tasks_that_close_one_does_and_the_others_wait_for_it(target)
             await write(found)
 
         store.journal = slowly
-        closing = [asyncio.create_task(strata.close())]
+        closing = [asyncio.create_task(opened_store.close())]
         await writing.wait()
-        closing += [asyncio.create_task(strata.close()) for _ in range(2)]
+        closing += [asyncio.create_task(opened_store.close()) for _ in range(2)]
         assert (await asyncio.wait(closing[1:], timeout=0.2))[0] == set()
         go_on.set()
         assert await asyncio.gather(*closing) == [None] * 3
 
     asyncio.run(main())
     with opened(target) as again:
-        assert len(again.manager(user="ana").receipts()) == 1
+        assert len(again.memory(user="ana").receipts()) == 1
 
 
 def test_a_signals_handler_that_closes_what_is_being_closed_waits_for_nothing(target):
-    strata = opened(target)
-    strata.manager(user="ana").remember("Lives in Zorbville.")
-    close, told = strata.runtime.part(ReadJournal).close, []
+    store = opened(target)
+    store.memory(user="ana").remember("Lives in Zorbville.")
+    close, told = store.runtime.part(ReadJournal).close, []
 
     async def interrupted():
         signal.raise_signal(signal.SIGUSR1)
@@ -108,24 +108,24 @@ def test_a_signals_handler_that_closes_what_is_being_closed_waits_for_nothing(ta
         await close()
 
     def handler(*_):
-        strata.close()
+        store.close()
         told.append("handled")
 
-    strata.runtime.part(ReadJournal).close = interrupted
+    store.runtime.part(ReadJournal).close = interrupted
     before = signal.signal(signal.SIGUSR1, handler)
     try:
-        strata.close()
+        store.close()
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert told == ["handled", "gone on with"]
     with pytest.raises(StoreUnavailable, match="closed"):
-        strata.manager(user="ana").recall("Zorbville")
+        store.memory(user="ana").recall("Zorbville")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_child_forked_while_others_call_waits_for_none_of_its_parents_threads(database, postgres):
-    strata = opened(postgres.url("simonides_app", database))
-    memory = strata.manager(user="ana")
+    store = opened(postgres.url("simonides_app", database))
+    memory = store.memory(user="ana")
     memory.remember("Prefers tea", key="drink")
     begun, go_on = threading.Event(), threading.Event()
 
@@ -134,7 +134,7 @@ def test_a_child_forked_while_others_call_waits_for_none_of_its_parents_threads(
         while not go_on.is_set():
             await asyncio.sleep(0.01)
 
-    turning = threading.Thread(target=lambda: strata._driver.run(long()))
+    turning = threading.Thread(target=lambda: store._driver.run(long()))
     turning.start()
     assert begun.wait(WAIT_S)
 
@@ -143,7 +143,7 @@ def test_a_child_forked_while_others_call_waits_for_none_of_its_parents_threads(
             memory.remember("Prefers coffee", key="drink")
         except StoreUnavailable as error:
             say(str(error).rpartition(": ")[2].replace(" ", "_"))
-        strata.close()
+        store.close()
         say("closed")
 
     child = Child(work)
@@ -157,5 +157,5 @@ def test_a_child_forked_while_others_call_waits_for_none_of_its_parents_threads(
     assert [hit.record.content for hit in memory.recall("drink")] == ["Prefers tea"]
     go_on.set()
     turning.join(WAIT_S)
-    strata.close()
+    store.close()
     assert said == ["opened_before_a_fork;_open_it_in_this_process", "closed"]

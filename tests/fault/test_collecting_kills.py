@@ -34,20 +34,20 @@ def opened(target, days, leases=0) -> Store:
 
 
 def fill(target) -> None:
-    with opened(target, 0) as strata:
-        ana = strata.manager(user="ana")
+    with opened(target, 0) as store:
+        ana = store.memory(user="ana")
         said = [Draft(f"Build {n} is green", **TOOL) for n in range(COUNT)]
         said += [Draft(f"Room {n} has a desk", **FACT) for n in range(COUNT)]
         said += [Draft(f"us-east-{n}", key=f"region_{n}", **FACT) for n in range(COUNT)]
         ana.remember_many(said)
-    with opened(target, 1) as strata:
-        ana = strata.manager(user="ana")
+    with opened(target, 1) as store:
+        ana = store.memory(user="ana")
         ana.remember_many([Draft(f"eu-west-{n}", key=f"region_{n}") for n in range(COUNT)])
         ana.recall("Room 7 has a desk", limit=20)
 
 
-def standing(strata) -> dict[str, str]:
-    store = strata.runtime.store
+def standing(opened) -> dict[str, str]:
+    store = opened.runtime.store
     rows = drive(store, store.rows(ANA, limit=10 * COUNT))
     return {row.id: status_of(row.state).value for row in rows}
 
@@ -58,17 +58,17 @@ def test_killed_at_any_point_collecting_is_gone_on_with(tmp_path, monkeypatch):
     monkeypatch.setattr(collecting, "PURGED_ROWS", 2 * TURN)
     target = str(tmp_path / "m.db")
     fill(target)
-    with opened(target, 350) as strata:
-        before = standing(strata)
-        wanted = strata.gc(dry_run=True)
+    with opened(target, 350) as store:
+        before = standing(store)
+        wanted = store.gc(dry_run=True)
     wanted = {rule: count for rule, count in wanted.counts.items() if rule != "in_review"}
     assert set(wanted) == {"hard_expired", "queued", "superseded_old"}
 
     for turn in range(KILLS):
 
         def work(say, turn=turn):
-            with opened(target, 350, leases=turn) as strata:
-                strata.gc(progress=lambda report: say(sum(report.counts.values())))
+            with opened(target, 350, leases=turn) as store:
+                store.gc(progress=lambda report: say(sum(report.counts.values())))
                 say("end")
                 threading.Event().wait()
 
@@ -77,21 +77,21 @@ def test_killed_at_any_point_collecting_is_gone_on_with(tmp_path, monkeypatch):
         threading.Event().wait(turn * STEP_S)
         child.kill()
 
-        with opened(target, 350, leases=turn) as strata:
-            now = standing(strata)
+        with opened(target, 350, leases=turn) as store:
+            now = standing(store)
             assert set(now) <= set(before)
             assert {now[id] for id in now} <= {"active", "superseded", "stale", "evicted"}
             assert all(before[id] == "superseded" for id in set(before) - set(now))
-            assert len(strata.manager(user="ana").list(limit=1_000)) == 2 * COUNT
-            assert drive(strata.runtime.store, strata.runtime.store.damaged(ANA)) == ()
-            assert strata.verify_audit().ok
-    with opened(target, 350, leases=KILLS) as strata:
-        strata.gc()
-        done = list(standing(strata).values())
+            assert len(store.memory(user="ana").list(limit=1_000)) == 2 * COUNT
+            assert drive(store.runtime.store, store.runtime.store.damaged(ANA)) == ()
+            assert store.verify_audit().ok
+    with opened(target, 350, leases=KILLS) as store:
+        store.gc()
+        done = list(standing(store).values())
         assert done.count("evicted") == wanted["hard_expired"]
         assert done.count("stale") == wanted["queued"]
         assert len(before) - len(done) == wanted["superseded_old"]
-        assert set(strata.gc().counts) <= {"in_review"}
+        assert set(store.gc().counts) <= {"in_review"}
 
 
 def test_of_two_at_once_one_collects(tmp_path, monkeypatch):
@@ -101,9 +101,9 @@ def test_of_two_at_once_one_collects(tmp_path, monkeypatch):
     reports, begun = [], threading.Barrier(2)
 
     def work():
-        with opened(target, 350) as strata:
+        with opened(target, 350) as store:
             begun.wait()
-            reports.append(strata.manager(user="ana").gc())
+            reports.append(store.memory(user="ana").gc())
 
     threads = [threading.Thread(target=work) for _ in range(2)]
     for thread in threads:
@@ -113,6 +113,6 @@ def test_of_two_at_once_one_collects(tmp_path, monkeypatch):
 
     assert sum(report["hard_expired"] for report in reports) == COUNT
     assert sum(report["superseded_old"] for report in reports) == COUNT
-    with opened(target, 350) as strata:
-        assert list(standing(strata).values()).count("evicted") == COUNT
-        assert strata.verify_audit().ok
+    with opened(target, 350) as store:
+        assert list(standing(store).values()).count("evicted") == COUNT
+        assert store.verify_audit().ok

@@ -38,7 +38,7 @@ def opened(tmp_path, clock):
 
     def make():
         settings = Settings(reindex="manual", synchronous="normal")
-        strata = assemble(
+        store = assemble(
             tmp_path / "m.db",
             inline=True,
             settings=settings,
@@ -46,28 +46,28 @@ def opened(tmp_path, clock):
             ids=CountingIds(),
             alarm=clock,
         )
-        made.append(Store(strata))
+        made.append(Store(store))
         return made[-1]
 
     yield make
-    for strata in made:
-        strata.close()
+    for store in made:
+        store.close()
 
 
 def test_cycles_of_lives_and_erasures_leave_no_canary_and_no_others_changed(
     opened, tmp_path, clock
 ):
-    strata = opened()
+    store = opened()
     for user in ("ana", "bob"):
-        strata.admin(by="root").grant(user, "org_write")
-    bob = strata.manager(user="bob")
+        store.admin(by="root").grant(user, "org_write")
+    bob = store.memory(user="bob")
     Life("bob").lead(bob)
-    strata._driver.run(strata.runtime.part(ReadJournal).flush())
-    before = rows_of(strata, bob.principal.home)
+    store._driver.run(store.runtime.part(ReadJournal).flush())
+    before = rows_of(store, bob.principal.home)
     org = {memory.id for memory in bob.list() if memory.scope.user is None}
 
     for cycle in range(CYCLES):
-        ana, life = strata.manager(user="ana"), Life(cycle)
+        ana, life = store.memory(user="ana"), Life(cycle)
         life.lead(ana)
         clock.advance(seconds=6)
         assert found_in(tmp_path, life.canaries)
@@ -81,14 +81,14 @@ def test_cycles_of_lives_and_erasures_leave_no_canary_and_no_others_changed(
         assert found_in(tmp_path, life.canaries) == []
         clock.advance(seconds=6)
 
-    assert rows_of(strata, bob.principal.home) == before
+    assert rows_of(store, bob.principal.home) == before
     assert {memory.id for memory in bob.list() if memory.scope.user is None} == org
-    assert strata.verify_audit().ok
+    assert store.verify_audit().ok
 
 
 def test_forgetting_leaves_no_canary_either(opened, tmp_path, clock):
-    strata = opened()
-    ana = strata.manager(user="ana")
+    store = opened()
+    ana = store.memory(user="ana")
     for cycle in range(CYCLES // 2):
         life = Life(cycle)
         stored = life.lead(ana, org=False)
@@ -105,7 +105,7 @@ def test_forgetting_leaves_no_canary_either(opened, tmp_path, clock):
 
 
 def test_while_a_reader_needs_the_log_the_receipt_is_pending(opened, tmp_path):
-    ana = opened().manager(user="ana")
+    ana = opened().memory(user="ana")
     life = Life("pending")
     life.lead(ana, org=False)
     reader = apsw.Connection(str(tmp_path / "m.db"))
@@ -127,7 +127,7 @@ def test_while_a_reader_needs_the_log_the_receipt_is_pending(opened, tmp_path):
 
 
 def test_another_process_completes_what_it_cannot_look_for(opened, tmp_path):
-    ana = opened().manager(user="ana")
+    ana = opened().memory(user="ana")
     ana.remember("The door code is 4711")
     reader = apsw.Connection(str(tmp_path / "m.db"))
     reader.execute("BEGIN")
@@ -135,23 +135,23 @@ def test_another_process_completes_what_it_cannot_look_for(opened, tmp_path):
     assert ana.erase().state is ErasureState.PENDING
     reader.close()
 
-    done = opened().manager(user="ana").erasure()
+    done = opened().memory(user="ana").erasure()
 
     assert done.state is ErasureState.COMPLETE
     assert {file.result for file in done.files} == {Look.EMPTIED}
 
 
 def test_what_was_said_in_sessions_goes_with_its_owner(opened, tmp_path):
-    strata = opened()
+    store = opened()
     ana, sessions = (
-        strata.manager(user="ana").principal.home,
+        store.memory(user="ana").principal.home,
         SqliteSessionStore.open(tmp_path / "m.db"),
     )
-    for owner in (ana, strata.manager(user="bob").principal.home):
+    for owner in (ana, store.memory(user="bob").principal.home):
         said = [Observation(1, canonical_json({"said": f"canary of {owner.user}"}))]
         drive(sessions, sessions.append(owner, "thread-7", said, now=1))
 
-    receipt = strata.manager(user="ana").erase()
+    receipt = store.memory(user="ana").erase()
 
     assert (receipt.removed["sessions"], receipt.removed["turns"]) == (1, 1)
     assert drive(sessions, sessions.sessions(ana)) == ()
@@ -161,21 +161,21 @@ def test_what_was_said_in_sessions_goes_with_its_owner(opened, tmp_path):
 
 
 def test_bytes_that_another_row_holds_rightly_are_no_residue(opened, tmp_path):
-    strata = opened()
+    store = opened()
     for user in ("ana", "bob"):
-        manager = strata.manager(user=user)
-        manager.remember("The door code of the office is 4711", key="door_code", tags=["office-1"])
+        memory = store.memory(user=user)
+        memory.remember("The door code of the office is 4711", key="door_code", tags=["office-1"])
 
-    receipt = strata.manager(user="ana").erase()
+    receipt = store.memory(user="ana").erase()
 
     assert receipt.state is ErasureState.COMPLETE
     assert {file.result for file in receipt.files} == {Look.CLEAN}
-    assert len(strata.manager(user="bob").list()) == 1
+    assert len(store.memory(user="bob").list()) == 1
 
 
 def test_what_lies_in_free_space_is_found_and_written_over(opened, tmp_path):
-    strata = opened()
-    ana = strata.manager(user="ana")
+    store = opened()
+    ana = store.memory(user="ana")
     ana.remember("The canary of the free space")
     # A page with the words, given back without being overwritten: as if SQLite had shifted rows.
     careless = apsw.Connection(str(tmp_path / "m.db"))
@@ -196,8 +196,8 @@ def test_what_lies_in_free_space_is_found_and_written_over(opened, tmp_path):
 
 
 def test_reading_the_files_drops_no_lock_that_others_rely_on(opened, tmp_path):
-    strata = opened()
-    ana = strata.manager(user="ana")
+    store = opened()
+    ana = store.memory(user="ana")
     ana.remember("The door code is 4711")
     ana.erase()
     ana.remember("Hello again")
@@ -210,14 +210,14 @@ def test_reading_the_files_drops_no_lock_that_others_rely_on(opened, tmp_path):
     )
 
     assert "locked" in done.stderr or done.stdout.strip() == "wal"
-    assert strata.manager(user="ana").list()[0].content == "Hello again"
+    assert store.memory(user="ana").list()[0].content == "Hello again"
 
 
 def test_a_known_backup_that_holds_the_subject_keeps_the_receipt_pending(
     opened, tmp_path, monkeypatch
 ):
-    strata = opened()
-    ana = strata.manager(user="ana")
+    store = opened()
+    ana = store.memory(user="ana")
     ana.remember("The door code of the office is 4711")
     kept = tmp_path.parent / f"{tmp_path.name}-backup.db"
     source, target = apsw.Connection(str(tmp_path / "m.db")), apsw.Connection(str(kept))
@@ -229,7 +229,7 @@ def test_a_known_backup_that_holds_the_subject_keeps_the_receipt_pending(
     monkeypatch.setattr(sqlite_erasure, "known_backups", lambda _: [f for f in there if f.exists()])
 
     pending = ana.erase()
-    elsewhere = opened().manager(user="ana").erasure()
+    elsewhere = opened().memory(user="ana").erasure()
 
     assert pending.waits == elsewhere.waits == (f"backup:{kept}",)
     assert pending.files[-1].result is Look.RESIDUE

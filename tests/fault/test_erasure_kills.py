@@ -71,17 +71,17 @@ POINTS = (
 def prepared(path):
     """A user with copies in the org, and somebody beside; returns the user's life and the other."""
     life = Life("killed")
-    with opened(path) as strata:
-        strata.admin(by="root").grant("ana", "org_write")
-        strata.manager(user="bob").remember("Bob was here")
-        life.lead(strata.manager(user="ana"))
+    with opened(path) as store:
+        store.admin(by="root").grant("ana", "org_write")
+        store.memory(user="bob").remember("Bob was here")
+        life.lead(store.memory(user="ana"))
     return life
 
 
 def finished(path, life):
     """Go on after the kill, and look."""
-    with opened(path) as strata:
-        ana, bob = strata.manager(user="ana"), strata.manager(user="bob")
+    with opened(path) as store:
+        ana, bob = store.memory(user="ana"), store.memory(user="bob")
         before = ana.erasure()
         assert bool(before) != bool(ana.list(scopes=["user"])), "all of it or nothing"
         done = before if before is not None else ana.erase()
@@ -89,8 +89,8 @@ def finished(path, life):
         assert ana.list() == ()
         assert [memory.content for memory in bob.list()] == ["Bob was here"]
         assert {o.kind for o in life.replay(ana)} == {"blocked"}
-        assert strata.verify_audit().ok
-        assert strata.admin(by="root").check_erasure(done).ok
+        assert store.verify_audit().ok
+        assert store.admin(by="root").check_erasure(done).ok
     directory = path.parent
     assert found_in(directory, life.canaries) == []
 
@@ -102,7 +102,7 @@ def test_killed_at_a_point_it_is_gone_on_with(tmp_path, monkeypatch, point):
 
     def work(say):
         point(monkeypatch)
-        opened(path).manager(user="ana").erase()
+        opened(path).memory(user="ana").erase()
         say("done")
 
     child = Child(work)
@@ -120,9 +120,9 @@ def test_killed_at_any_time_it_is_gone_on_with(tmp_path, step):
     life = prepared(path)
 
     def work(say):
-        strata = opened(path)
+        store = opened(path)
         say("ready")
-        strata.manager(user="ana").erase()
+        store.memory(user="ana").erase()
         time.sleep(60)
 
     child = Child(work)

@@ -12,7 +12,7 @@ from simonides.settings import Settings
 
 
 @pytest.fixture
-def strata(postgres, database):
+def store(postgres, database):
     url = postgres.url("simonides_app", database)
     with Store(assemble(url, inline=True, settings=Settings(reindex="manual"))) as opened:
         yield opened
@@ -25,12 +25,12 @@ def owner(postgres, database):
         yield connection
 
 
-def test_a_life_is_erased_and_others_stay_as_they_were(strata):
-    strata.admin(by="root").grant("ana", "org_write")
-    ana, bob, life = strata.manager(user="ana"), strata.manager(user="bob"), Life("postgres")
+def test_a_life_is_erased_and_others_stay_as_they_were(store):
+    store.admin(by="root").grant("ana", "org_write")
+    ana, bob, life = store.memory(user="ana"), store.memory(user="bob"), Life("postgres")
     Life("bob").lead(bob, org=False)
-    strata._driver.run(strata.runtime.part(ReadJournal).flush())
-    before = rows_of(strata, bob.principal.home)
+    store._driver.run(store.runtime.part(ReadJournal).flush())
+    before = rows_of(store, bob.principal.home)
     life.lead(ana)
     assert len(bob.list(scopes=["org"])) == 1
 
@@ -40,13 +40,13 @@ def test_a_life_is_erased_and_others_stay_as_they_were(strata):
     assert receipt.copies == 1
     assert ana.list() == ()
     assert {outcome.kind for outcome in life.replay(ana)} == {"blocked"}
-    assert rows_of(strata, bob.principal.home) == before
-    assert strata.verify_audit().ok
-    assert strata.admin(by="root").check_erasure(receipt).ok
+    assert rows_of(store, bob.principal.home) == before
+    assert store.verify_audit().ok
+    assert store.admin(by="root").check_erasure(receipt).ok
 
 
-def test_the_receipt_waits_for_who_may_still_see_the_rows(strata, owner):
-    ana = strata.manager(user="ana")
+def test_the_receipt_waits_for_who_may_still_see_the_rows(store, owner):
+    ana = store.memory(user="ana")
     ana.remember("The door code is 4711", key="door")
     owner.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     owner.execute("SELECT count(*) FROM simonides.migrations")
@@ -60,12 +60,12 @@ def test_the_receipt_waits_for_who_may_still_see_the_rows(strata, owner):
     codes = {each.code for each in done.remains}
     assert {"free_space", "write_ahead_log", "log_archive", "replicas", "server_backups"} <= codes
     assert done.files == ()
-    assert strata.admin(by="root").check_erasure(done).ok
+    assert store.admin(by="root").check_erasure(done).ok
 
 
-def test_where_the_application_may_not_vacuum_its_owner_does(strata, owner):
+def test_where_the_application_may_not_vacuum_its_owner_does(store, owner):
     owner.execute("REVOKE MAINTAIN ON ALL TABLES IN SCHEMA simonides FROM simonides_app")
-    ana = strata.manager(user="ana")
+    ana = store.memory(user="ana")
     ana.remember("The door code is 4711", key="door")
 
     pending = ana.erase()

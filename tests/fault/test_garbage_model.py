@@ -151,7 +151,7 @@ class Raving(ScriptedModel):
 
 def opened(model: Any, policy: Path, target: str | Path = IN_MEMORY) -> tuple[Store, ManualClock]:
     clock = ManualClock()
-    strata = Store(
+    store = Store(
         assemble(
             target,
             settings=Settings(policy=policy),
@@ -162,16 +162,16 @@ def opened(model: Any, policy: Path, target: str | Path = IN_MEMORY) -> tuple[St
             alarm=clock,
         )
     )
-    return strata, clock
+    return store, clock
 
 
 class Life:
     """A user whose sessions a model reads, judges, reconciles, sums up and dreams about."""
 
-    def __init__(self, strata: Store, clock: ManualClock, run: Callable[..., Any]) -> None:
-        self.strata, self.clock, self.run = strata, clock, run
-        self.runtime = strata.runtime
-        self.principal = strata.manager(user="ana", session="s").principal
+    def __init__(self, store: Store, clock: ManualClock, run: Callable[..., Any]) -> None:
+        self.store, self.clock, self.run = store, clock, run
+        self.runtime = store.runtime
+        self.principal = store.memory(user="ana", session="s").principal
         self.ana = AsyncMemory(self.runtime, self.principal)
         self.policy = self.runtime.policies.policy_for(self.principal.home.org)
         self.log = SessionLog(self.runtime, self.principal.home.owner, "s")
@@ -214,7 +214,7 @@ class Life:
 
     def check(self) -> None:
         """Assert that nothing is corrupt, nothing planted, and nothing that was said lost."""
-        assert self.strata.verify_audit().ok
+        assert self.store.verify_audit().ok
         kept = self.run(self.log.entries())
         assert [logged.entry.text for logged in kept] == self.said
         store, owner = self.runtime.store, self.principal.home.owner
@@ -247,8 +247,8 @@ def policy(tmp_path: Path) -> Path:
 
 def test_a_thousand_garbage_answers_corrupt_nothing_and_the_ceiling_holds(policy: Path) -> None:
     model = Raving(seed=7)
-    strata, clock = opened(model, policy)
-    life = Life(strata, clock, partial(drive, strata.runtime.store))
+    store, clock = opened(model, policy)
+    life = Life(store, clock, partial(drive, store.runtime.store))
     number = 0
 
     while not any(name.endswith("ceiling:calls_per_owner_day") for name in life.diagnostics):
@@ -257,11 +257,11 @@ def test_a_thousand_garbage_answers_corrupt_nothing_and_the_ceiling_holds(policy
         assert number < 1_000
     life.round(number)
 
-    asked = strata.manager(user="ana").usage().today.calls
+    asked = store.memory(user="ana").usage().today.calls
     # None is asked past the ceiling.
     assert ANSWERS <= len(model.asked) <= asked <= CEILING + 1
     life.check()
-    strata.close()
+    store.close()
 
 
 def raw(babel: Babel) -> Reply:
@@ -288,9 +288,9 @@ def test_garbage_over_http_corrupts_nothing(policy: Path, tmp_path: Path) -> Non
         model = OpenAIModel(
             model="m", api_key="k", base_url=server.base_url, max_retries=0, timeout_s=5
         )
-        strata, clock = opened(model, policy, tmp_path / "m.db")
+        store, clock = opened(model, policy, tmp_path / "m.db")
         loop = asyncio.new_event_loop()
-        life = Life(strata, clock, loop.run_until_complete)
+        life = Life(store, clock, loop.run_until_complete)
 
         for number in range(8):
             life.round(number)
@@ -300,4 +300,4 @@ def test_garbage_over_http_corrupts_nothing(policy: Path, tmp_path: Path) -> Non
         life.check()
         loop.run_until_complete(model.close())
         loop.close()
-        strata.close()
+        store.close()

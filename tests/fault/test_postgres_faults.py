@@ -282,28 +282,28 @@ def test_a_store_belongs_to_one_event_loop(store):
 
 
 def test_a_blocking_call_from_within_another_is_refused(url, monkeypatch):
-    with simonides.open(url) as strata:
-        manager, inner = strata.manager(user="ana"), strata.runtime.store
+    with simonides.open(url) as store:
+        memory, inner = store.memory(user="ana"), store.runtime.store
 
         async def asks_again(_):
-            manager.list()
+            memory.list()
 
         monkeypatch.setattr(inner, "snapshots", asks_again)
         with pytest.raises(RuntimeError, match="wait for itself"):
-            manager.recall("anything")
+            memory.recall("anything")
         monkeypatch.undo()
 
 
 def test_who_calls_after_closing_leaves_nothing_open(url):
-    strata = simonides.open(url)
-    manager = strata.manager(user="ana")
-    manager.remember("The deploy region is eu-west-1")
-    strata.close()
+    store = simonides.open(url)
+    memory = store.memory(user="ana")
+    memory.remember("The deploy region is eu-west-1")
+    store.close()
     gc.collect()
 
     before = len([*OPEN.iterdir()])
     with pytest.raises(StoreUnavailable, match="closed"):
-        manager.recall("region")
+        memory.recall("region")
 
     assert len([*OPEN.iterdir()]) == before
 

@@ -86,12 +86,12 @@ def test_a_wrong_password_is_refused(postgres, database):
 def test_the_password_is_shown_nowhere(postgres, database, caplog):
     caplog.set_level("DEBUG")
     url = postgres.url(GUARDED, database).replace("@", f":{PASSWORD}@")
-    with simonides.open(url) as strata:
-        manager = strata.manager(user="ana")
-        manager.remember("A fact")
-        store = strata.runtime.store
+    with simonides.open(url) as opened:
+        memory = opened.memory(user="ana")
+        memory.remember("A fact")
+        store = opened.runtime.store
         shown = f"{store!r} {store.location} {vars(store)!r} {vars(store._pool)!r}"
-        shown += f"{manager.status()} {vars(store._pool._pool)['name']}"
+        shown += f"{memory.status()} {vars(store._pool._pool)['name']}"
 
     assert PASSWORD not in shown
     assert PASSWORD not in caplog.text
@@ -192,11 +192,11 @@ class TestInit:
         for ran in (MIGRATIONS, 0):
             done = self.init(postgres, bare)
             assert (done.exit_code, done.output.split()[-1]) == (0, str(ran)), done.output
-        with simonides.open(postgres.url(APP, bare)) as strata:
-            strata.manager(user="ana").remember("A fact")
+        with simonides.open(postgres.url(APP, bare)) as store:
+            store.memory(user="ana").remember("A fact")
         assert self.init(postgres, bare).exit_code == 0
-        with simonides.open(postgres.url(APP, bare)) as strata:
-            assert strata.manager(user="ana").list()[0].content == "A fact"
+        with simonides.open(postgres.url(APP, bare)) as store:
+            assert store.memory(user="ana").list()[0].content == "A fact"
 
     def test_a_later_migration_runs_once_and_keeps_what_is_stored(
         self, postgres, bare, tmp_path, monkeypatch
@@ -204,8 +204,8 @@ class TestInit:
         from simonides.storage.postgres import schema as postgres_schema
 
         assert self.init(postgres, bare).exit_code == 0
-        with simonides.open(postgres.url(APP, bare)) as strata:
-            strata.manager(user="ana").remember("A fact")
+        with simonides.open(postgres.url(APP, bare)) as store:
+            store.memory(user="ana").remember("A fact")
         schema = shutil.copytree(postgres_schema.SQL_DIRECTORY, tmp_path / "sql")
         monkeypatch.setattr(postgres_schema, "SQL_DIRECTORY", schema)
         later = schema / "0002_colours.sql"
@@ -217,8 +217,8 @@ class TestInit:
         for ran in (1, 0):
             done = self.init(postgres, bare)
             assert (done.exit_code, done.output.split()[-1]) == (0, str(ran)), done.output
-        with simonides.open(postgres.url(APP, bare)) as strata:
-            assert strata.manager(user="ana").list()[0].content == "A fact"
+        with simonides.open(postgres.url(APP, bare)) as store:
+            assert store.memory(user="ana").list()[0].content == "A fact"
         later.write_text("CREATE TABLE simonides.colours (name text, code text);")
         refused(postgres.url(APP, bare), StoreCorrupt, "not those of this program")
 

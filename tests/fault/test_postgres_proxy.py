@@ -102,15 +102,15 @@ def test_every_call_of_the_store_ends_in_time_and_works_again(proxy, url, fault)
     asyncio.run(story())
 
 
-def verbs_of(strata):
+def verbs_of(store):
     """What people call, readers first."""
-    ana, org = strata.manager(user="ana", org="acme"), strata.admin(by="root")
+    ana, org = store.memory(user="ana", org="acme"), store.admin(by="root")
     reads = {
         "recall": lambda: ana.recall("which seat?"),
         "list": ana.list,
         "history": lambda: ana.history("seat"),
         "explain": lambda: ana.explain("unknown", "which seat?"),
-        "verify": strata.verify_audit,
+        "verify": store.verify_audit,
     }
     writes = {
         "remember": lambda: ana.remember("I prefer aisle seats", key="seat"),
@@ -125,8 +125,8 @@ def verbs_of(strata):
 def test_every_verb_ends_in_time_and_works_again(proxy, url, fault):
     async def story():
         settings = Settings(call_timeout_s=DEADLINE_S, busy_timeout_s=DEADLINE_S, pool_size=12)
-        async with assemble(url, settings=settings, inline=False) as strata:
-            reads, writes = verbs_of(strata)
+        async with assemble(url, settings=settings, inline=False) as store:
+            reads, writes = verbs_of(store)
             await recovered(writes["remember"])
             await in_time(
                 proxy,
@@ -163,9 +163,9 @@ def test_a_long_answer_that_never_stops_coming_ends_in_time(proxy, url):
 def test_what_is_only_slow_is_waited_for(proxy, url, fault):
     async def story():
         settings = Settings(call_timeout_s=5, busy_timeout_s=5)
-        async with assemble(url, settings=settings, inline=False) as strata:
+        async with assemble(url, settings=settings, inline=False) as store:
             proxy.inject(BEARABLE[fault])
-            reads, writes = verbs_of(strata)
+            reads, writes = verbs_of(store)
             for verb in (*writes.values(), *reads.values()):
                 await verb()
 
@@ -175,8 +175,8 @@ def test_what_is_only_slow_is_waited_for(proxy, url, fault):
 def test_nothing_acknowledged_is_lost_whatever_happens_to_the_network(proxy, url):
     acknowledged, refused = [], []
 
-    async def writer(strata, number, go_on):
-        ana = strata.manager(user=f"ana{number}")
+    async def writer(store, number, go_on):
+        ana = store.memory(user=f"ana{number}")
         written = 0
         while go_on():
             written += 1
@@ -188,26 +188,26 @@ def test_nothing_acknowledged_is_lost_whatever_happens_to_the_network(proxy, url
             except StoreUnavailable:
                 refused.append((number, content))
 
-    async def trouble(strata):
+    async def trouble(store):
         for fault in [*BAD.values()] * 2:
             await asyncio.sleep(0.15)
             proxy.inject(fault)
             await asyncio.sleep(0.15)
             proxy.drop_connections()
             proxy.heal()
-            await recovered(strata.manager(user="ana0").list)
+            await recovered(store.memory(user="ana0").list)
 
     async def story():
         settings = Settings(call_timeout_s=DEADLINE_S, busy_timeout_s=DEADLINE_S)
-        async with assemble(url, settings=settings, inline=False) as strata:
-            making = asyncio.create_task(trouble(strata))
-            writers = [writer(strata, n, lambda: not making.done()) for n in range(4)]
+        async with assemble(url, settings=settings, inline=False) as store:
+            making = asyncio.create_task(trouble(store))
+            writers = [writer(store, n, lambda: not making.done()) for n in range(4)]
             await asyncio.gather(making, *writers)
-            assert (await strata.verify_audit()).ok
+            assert (await store.verify_audit()).ok
             return {
                 (n, memory.content)
                 for n in range(4)
-                for memory in await strata.manager(user=f"ana{n}").list(limit=10_000)
+                for memory in await store.memory(user=f"ana{n}").list(limit=10_000)
             }
 
     there = asyncio.run(story())

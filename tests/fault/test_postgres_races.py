@@ -47,28 +47,28 @@ def test_four_processes_share_one_database(url):
 
 
 def test_a_hundred_identical_writes_at_once_leave_one_active_memory(url):
-    with simonides.open(url) as strata:
+    with simonides.open(url) as store:
         kinds = []
         in_threads_of_api(
             [
                 lambda: kinds.append(
-                    strata.manager(user="ana").remember("The sky is blue", key="sky").kind
+                    store.memory(user="ana").remember("The sky is blue", key="sky").kind
                 )
             ]
             * 100
         )
 
-        manager = strata.manager(user="ana")
+        memory = store.memory(user="ana")
         assert sorted(map(str, kinds)).count("created") == 1
         assert len(kinds) == 100
-        assert [m.content for m in manager.list()] == ["The sky is blue"]
-        assert len(manager.history("sky")) == 1
-        assert strata.verify_audit().ok
+        assert [m.content for m in memory.list()] == ["The sky is blue"]
+        assert len(memory.history("sky")) == 1
+        assert store.verify_audit().ok
 
 
 def test_owners_of_two_processes_see_each_others_writes_at_once(url):
     with simonides.open(url) as one, simonides.open(url) as other:
         for number in range(20):
-            one.manager(user="ana").remember(f"Number {number}", key="number")
-            (hit,) = other.manager(user="ana").recall("number", limit=5)
+            one.memory(user="ana").remember(f"Number {number}", key="number")
+            (hit,) = other.memory(user="ana").recall("number", limit=5)
             assert hit.record.content == f"Number {number}"

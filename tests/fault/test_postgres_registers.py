@@ -72,11 +72,11 @@ def test_four_processes_on_shared_keys_lose_nothing_and_read_nothing_stale(postg
             ops[each[0]].append(Op(*each))
 
     assert sum(map(len, ops.values())) == PROCESSES * OPERATIONS
-    with simonides.open(url) as strata:
+    with simonides.open(url) as store:
         for user in USERS:
             for key in KEYS:
-                chain = strata.manager(user=user).history(key)
+                chain = store.memory(user=user).history(key)
                 assert [memory.version for memory in chain] == [*range(1, len(chain) + 1)]
                 order = [memory.content for memory in chain]
                 assert violations(ops[f"{user} {key}"], order) == []
-        assert strata.verify_audit().ok
+        assert store.verify_audit().ok

@@ -56,9 +56,9 @@ def scope_of(org, user=None, session=None, task=None):
 class Person:
     """Somebody with a secret that nobody else may see."""
 
-    def __init__(self, strata, number, named):
-        self.manager = strata.manager(**named)
-        self.store = strata.runtime.store
+    def __init__(self, store, number, named):
+        self.own = store.memory(**named)
+        self.store = store.runtime.store
         self.home = scope_of(**named)
         self.above = {"user": named.get("user"), "org": named.get("org")} if "task" in named else {}
         self.is_named = named
@@ -67,9 +67,9 @@ class Person:
 
     async def settle_in(self):
         for key, text in (("colour", "My zebra is"), (None, "In my drawer a zebra of")):
-            told = await self.manager.remember(f"{text} {self.mark}", key=key, tags=["zebra"])
+            told = await self.own.remember(f"{text} {self.mark}", key=key, tags=["zebra"])
             self.ids.append(told.record.id)
-        self.before = plain([await self.manager.get(id) for id in self.ids])
+        self.before = plain([await self.own.get(id) for id in self.ids])
 
 
 def reads_of(me, wanted):
@@ -129,9 +129,9 @@ async def asked(number, people, foreign, told):
     wanted = others[number // len(people) % len(others)]
     is_beneath = number % WRITES_EVERY and number % READS_EVERY
     if number % WRITES_EVERY == 0:
-        verbs, number = writes_of(person.manager, wanted), number // WRITES_EVERY
+        verbs, number = writes_of(person.own, wanted), number // WRITES_EVERY
     elif number % READS_EVERY == 0:
-        verbs, number = reads_of(person.manager, wanted), number // READS_EVERY
+        verbs, number = reads_of(person.own, wanted), number // READS_EVERY
     else:
         verbs = calls_of(person.store, person.home, wanted)
     try:
@@ -157,8 +157,8 @@ def test_twenty_thousand_questions_about_others_leak_nothing(postgres, database)
         made = assemble(
             url, settings=settings, inline=False, clock=ManualClock(), ids=CountingIds()
         )
-        async with made as strata:
-            people = [Person(strata, n, named) for n, named in enumerate(PEOPLE)]
+        async with made as store:
+            people = [Person(store, n, named) for n, named in enumerate(PEOPLE)]
             for person in people:
                 await person.settle_in()
             foreign = {
@@ -173,10 +173,10 @@ def test_twenty_thousand_questions_about_others_leak_nothing(postgres, database)
 
             await asyncio.gather(*(one_of_many() for _ in range(AT_ONCE)))
             for person in people:
-                after = [await person.manager.get(id) for id in person.ids]
+                after = [await person.own.get(id) for id in person.ids]
                 assert plain(after) == person.before
-            assert (await strata.verify_audit()).ok
-            return told, strata.runtime.store._pool._pool.get_stats()
+            assert (await store.verify_audit()).ok
+            return told, store.runtime.store._pool._pool.get_stats()
 
     told, stats = asyncio.run(story())
     assert told["leaked"] == 0

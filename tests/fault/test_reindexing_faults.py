@@ -38,19 +38,19 @@ def new() -> HashedEmbedder:
 
 
 def fill(target: str | Path) -> None:
-    with Store(make(target, old())) as strata:
+    with Store(make(target, old())) as store:
         drafts = [Draft(f"boat {n} lies in the harbour", key=f"boat_{n}") for n in range(COUNT)]
-        strata.manager(user="ana").remember_many(drafts)
+        store.memory(user="ana").remember_many(drafts)
 
 
-def all_rows(strata: Store):
-    store = strata.runtime.store
-    (owner,) = strata._driver.run(store.owners())
-    return strata._driver.run(store.rows(owner, limit=COUNT + 1))
+def all_rows(opened: Store):
+    store = opened.runtime.store
+    (owner,) = opened._driver.run(store.owners())
+    return opened._driver.run(store.rows(owner, limit=COUNT + 1))
 
 
-def answers(strata: Store):
-    found = strata.manager(user="ana").recall("boat 17 in the harbour", limit=20)
+def answers(store: Store):
+    found = store.memory(user="ana").recall("boat 17 in the harbour", limit=20)
     return [(hit.record.content, hit.score) for hit in found]
 
 
@@ -69,16 +69,16 @@ def target(request, tmp_path):
 def test_killed_at_any_point_it_is_gone_on_with(target, monkeypatch):
     monkeypatch.setattr(reindexing, "PAGE_ROWS", BATCH)
     fill(target)
-    with Store(make(target, old())) as strata:
-        before = {row.id: row.entry for row in all_rows(strata)}
+    with Store(make(target, old())) as store:
+        before = {row.id: row.entry for row in all_rows(store)}
     with Store(make(":memory:", new())) as reference:
         drafts = [Draft(f"boat {n} lies in the harbour", key=f"boat_{n}") for n in range(COUNT)]
-        reference.manager(user="ana").remember_many(drafts)
+        reference.memory(user="ana").remember_many(drafts)
         right = answers(reference)
 
     def work(say):
-        with Store(make(target, new())) as strata:
-            strata.reindex(progress=lambda report: say(report.rows))
+        with Store(make(target, new())) as store:
+            store.reindex(progress=lambda report: say(report.rows))
 
     done = 0
     for turn in range(KILLS):
@@ -87,21 +87,21 @@ def test_killed_at_any_point_it_is_gone_on_with(target, monkeypatch):
         threading.Event().wait(turn * STEP_S)
         child.kill()
 
-        with Store(make(target, new())) as strata:
-            made = strata.runtime.indexes.indexer.is_current
-            rows = all_rows(strata)
+        with Store(make(target, new())) as store:
+            made = store.runtime.indexes.indexer.is_current
+            rows = all_rows(store)
             assert [row.id for row in rows] == [*before]
             assert all(made(row.entry) or row.entry == before[row.id] for row in rows)
             # What was written is not made a second time.
             now = sum(made(row.entry) for row in rows)
             assert now >= done
             done = now
-            assert answers(strata) == right
-    with Store(make(target, new())) as strata:
-        report = strata.reindex()
+            assert answers(store) == right
+    with Store(make(target, new())) as store:
+        report = store.reindex()
         assert report.ok
         assert report.remade == COUNT - done
-        assert strata.verify_audit().ok
+        assert store.verify_audit().ok
 
 
 def test_two_at_once_do_no_harm(target, monkeypatch):
@@ -110,8 +110,8 @@ def test_two_at_once_do_no_harm(target, monkeypatch):
     reports = []
 
     def work():
-        with Store(make(target, new())) as strata:
-            reports.append(strata.reindex())
+        with Store(make(target, new())) as store:
+            reports.append(store.reindex())
 
     threads = [threading.Thread(target=work) for _ in range(2)]
     for thread in threads:
@@ -121,8 +121,8 @@ def test_two_at_once_do_no_harm(target, monkeypatch):
 
     assert sum(report.remade for report in reports) == COUNT
     assert all(report.ok for report in reports)
-    with Store(make(target, new())) as strata:
-        assert strata.reindex().remade == 0
+    with Store(make(target, new())) as store:
+        assert store.reindex().remade == 0
 
 
 class Gated(HashedEmbedder):
@@ -150,9 +150,9 @@ def test_on_an_event_loop_it_goes_on_beside_others_and_ends_with_the_store(targe
 
     async def live() -> int:
         clock, embedder = ManualClock(), Gated()
-        strata = patient(target, embedder, clock, inline=False)
-        async with strata:
-            ana = strata.manager(user="ana")
+        store = patient(target, embedder, clock, inline=False)
+        async with store:
+            ana = store.memory(user="ana")
             before = await ana.recall("boat 17")
             embedder.is_gated = True
             clock.advance(seconds=START_S)
@@ -161,11 +161,11 @@ def test_on_an_event_loop_it_goes_on_beside_others_and_ends_with_the_store(targe
             during = await ana.recall("boat 17")
             assert [h.to_dict() for h in during] == [h.to_dict() for h in before]
         embedder.gate.set()
-        return strata.runtime.part(ReindexWorker).problems
+        return store.runtime.part(ReindexWorker).problems
 
     assert asyncio.run(live()) == ()
-    with Store(make(target, new())) as strata:
-        assert not any(map(strata.runtime.indexes.indexer.is_current, entries(strata)))
+    with Store(make(target, new())) as store:
+        assert not any(map(store.runtime.indexes.indexer.is_current, entries(store)))
 
 
 def test_on_an_event_loop_all_is_made_anew(target):
@@ -173,11 +173,11 @@ def test_on_an_event_loop_all_is_made_anew(target):
 
     async def live() -> None:
         clock = ManualClock()
-        async with patient(target, new(), clock, inline=False) as strata:
-            ana = strata.manager(user="ana")
+        async with patient(target, new(), clock, inline=False) as store:
+            ana = store.memory(user="ana")
             await ana.recall("boat 17")
-            (owner,) = await strata.runtime.store.owners()
-            index = strata.runtime.indexes.of(owner)
+            (owner,) = await store.runtime.store.owners()
+            index = store.runtime.indexes.of(owner)
             assert len(index.stale) == COUNT
             clock.advance(seconds=START_S)
 
@@ -189,21 +189,21 @@ def test_on_an_event_loop_all_is_made_anew(target):
             assert (await ana.status())["stale_entries"] == 0
 
     asyncio.run(live())
-    with Store(make(target, new())) as strata:
-        assert all(map(strata.runtime.indexes.indexer.is_current, entries(strata)))
+    with Store(make(target, new())) as store:
+        assert all(map(store.runtime.indexes.indexer.is_current, entries(store)))
 
 
 def test_without_an_event_loop_closing_waits_for_the_batch_under_way(target):
     fill(target)
     clock, embedder = ManualClock(), Gated()
-    strata = Store(patient(target, embedder, clock, inline=True))
-    answers(strata)
+    store = Store(patient(target, embedder, clock, inline=True))
+    answers(store)
     embedder.is_gated = True
     alarm = threading.Thread(target=lambda: clock.advance(seconds=START_S))
     alarm.start()
     embedder.begun.wait()
 
-    closing = threading.Thread(target=strata.close)
+    closing = threading.Thread(target=store.close)
     closing.start()
     embedder.gate.set()
     closing.join()
@@ -212,12 +212,12 @@ def test_without_an_event_loop_closing_waits_for_the_batch_under_way(target):
     with Store(make(target, new())) as again:
         made = sum(map(again.runtime.indexes.indexer.is_current, entries(again)))
         assert made in (0, 64), "all of a batch or none"
-    problems = strata.runtime.part(ReindexWorker).problems
+    problems = store.runtime.part(ReindexWorker).problems
     assert problems in ((), ("reindexing:StoreUnavailable",))
 
 
-def entries(strata: Store):
-    return [row.entry for row in all_rows(strata)]
+def entries(store: Store):
+    return [row.entry for row in all_rows(store)]
 
 
 async def until(is_so) -> None:

@@ -36,22 +36,22 @@ def opened(target):
 
 
 def talk(target, owner=ANA):
-    with opened(target) as strata:
-        log = SessionLog(strata.runtime, owner, "s")
+    with opened(target) as store:
+        log = SessionLog(store.runtime, owner, "s")
         said = [Entry(kind=EntryKind.TURN, text=text, role=Role.USER) for text in SAID]
-        strata._driver.run(log.append(said))
+        store._driver.run(log.append(said))
 
 
-def end(strata, owner=ANA):
+def end(store, owner=ANA):
     principal = Principal(owner, session="s")
-    return strata._driver.run(SessionEnder(strata.runtime, principal).end("s"))
+    return store._driver.run(SessionEnder(store.runtime, principal).end("s"))
 
 
 def killed_at(target, place, *, before, owner=ANA):
     """End the session in a process that dies before, or right after, its so-many-th write."""
 
     def work(say):
-        strata, left = opened(target), [place]
+        opened_store, left = opened(target), [place]
 
         def dying(store, name):
             call = getattr(store, name)
@@ -67,11 +67,11 @@ def killed_at(target, place, *, before, owner=ANA):
 
             setattr(store, name, at_last)
 
-        dying(strata.runtime.store, "commit")
-        dying(strata.runtime.sessions, "drop")
-        end(strata, owner)
+        dying(opened_store.runtime.store, "commit")
+        dying(opened_store.runtime.sessions, "drop")
+        end(opened_store, owner)
         say("ended")
-        strata.close()
+        opened_store.close()
 
     child = Child(work)
     said = child.said.read().split()
@@ -80,11 +80,11 @@ def killed_at(target, place, *, before, owner=ANA):
     return said == ["ended"]
 
 
-def left_of(strata, owner=ANA):
+def left_of(store, owner=ANA):
     """What the session left behind, without ids and times."""
-    runtime = strata.runtime
-    drive = strata._driver.run
-    memories = strata.manager(user=owner.user).list(limit=100)
+    runtime = store.runtime
+    drive = store._driver.run
+    memories = store.memory(user=owner.user).list(limit=100)
     links = drive(runtime.store.links(owner, limit=10_000))
     payloads = [json.loads(link.payload) for link in links if link.payload is not None]
     (step,) = drive(runtime.store.session_steps(owner))
@@ -110,9 +110,9 @@ def test_killed_at_any_write_it_is_never_lost_and_never_done_twice(tmp_path, bef
         target = str(tmp_path / f"{place}.db")
         talk(target)
         survived = killed_at(target, place, before=before)
-        with opened(target) as strata:
-            end(strata)
-            assert left_of(strata) == wanted, place
+        with opened(target) as store:
+            end(store)
+            assert left_of(store) == wanted, place
         if survived:
             break
     assert 6 < place < MOST - 1
@@ -127,9 +127,9 @@ def test_on_postgresql_too(database, postgres):
         owner = Scope.of_user("default", f"ana{place}")
         talk(target, owner)
         survived = killed_at(target, place, before=place % 2 == 0, owner=owner)
-        with opened(target) as strata:
-            end(strata, owner)
-            assert left_of(strata, owner) == wanted, place
+        with opened(target) as store:
+            end(store, owner)
+            assert left_of(store, owner) == wanted, place
         if survived:
             break
     assert 6 < place < MOST - 1
@@ -137,6 +137,6 @@ def test_on_postgresql_too(database, postgres):
 
 def undisturbed(target):
     talk(target)
-    with opened(target) as strata:
-        end(strata)
-        return left_of(strata)
+    with opened(target) as store:
+        end(store)
+        return left_of(store)

@@ -15,8 +15,8 @@ import sys
 import simonides
 
 who, place = sys.argv[1:]
-with simonides.open(place) as strata:
-    session = strata.manager(user="ana").session("s")
+with simonides.open(place) as opened_store:
+    session = opened_store.memory(user="ana").session("s")
     for turn in range(10_000):
         print(session.add("user", f"{who} says {turn}").number, flush=True)
 """
@@ -27,8 +27,8 @@ import sys
 import simonides
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-with simonides.open(sys.argv[1]) as strata:
-    ana = strata.manager(user="ana")
+with simonides.open(sys.argv[1]) as opened_store:
+    ana = opened_store.memory(user="ana")
     ana.session("leaving", ends_on_close=True).add("user", "I live in Lisbon.")
     ana.session("staying").add("user", "My favorite color is green.")
     print("ready", flush=True)
@@ -64,8 +64,8 @@ def test_what_was_acknowledged_outlives_a_kill_and_others_go_on(tmp_path: Path) 
     told["one"] += rest_of(talkers["one"])
     told["two"] += heard(talkers["two"], 40) + rest_of(talkers["two"])
 
-    with simonides.open(store) as strata:
-        session = strata.manager(user="ana").session("s")
+    with simonides.open(store) as opened:
+        session = opened.memory(user="ana").session("s")
         entries = session.entries()
         gone_on = session.add("user", "And I go on.")
 
@@ -92,9 +92,9 @@ def test_a_signal_that_is_turned_into_an_exit_ends_what_is_to_end_with_the_proce
         service.terminate()
     assert service.returncode == 0
 
-    with simonides.open(store) as strata:
-        ana = strata.manager(user="ana")
-        links = drive(strata.runtime.store, strata.runtime.store.links(ana.principal.home.owner))
+    with simonides.open(store) as opened:
+        ana = opened.memory(user="ana")
+        links = drive(opened.runtime.store, opened.runtime.store.links(ana.principal.home.owner))
         left = [open_session.name for open_session in ana.sessions()]
         kept = [memory.content for memory in ana.list(filter={"key": "location"})]
 

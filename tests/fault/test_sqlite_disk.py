@@ -92,8 +92,8 @@ class Life:
 
 def lived(path, disk, fault, at):
     """Live on a disk with one fault and check what is there, in the same process and the next."""
-    with simonides.open(path) as strata:
-        life = Life(strata.manager(user="ana"))
+    with simonides.open(path) as store:
+        life = Life(store.memory(user="ana"))
         life.begin()
         disk.fail(fault, at)
         life.go_on()
@@ -103,9 +103,9 @@ def lived(path, disk, fault, at):
         life.write(["It goes on."], lambda: life.memory.remember("It goes on."))
         assert "It goes on." in life.acknowledged
         life.check(life.memory)
-    with simonides.open(path) as strata:
-        life.check(strata.manager(user="ana"))
-        assert strata.verify_audit().ok
+    with simonides.open(path) as store:
+        life.check(store.memory(user="ana"))
+        assert store.verify_audit().ok
     left = b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
     assert SECRET not in life.gone or SECRET.encode() not in left
     return life, calls

@@ -24,8 +24,8 @@ ANA, BOB = Scope.of_user("acme", "ana"), Scope.of_user("acme", "bob")
 
 WRITER = """
 import sys, simonides
-with simonides.open(sys.argv[1]) as strata:
-    strata.manager(user="ana", org="acme").remember("Tea, please.")
+with simonides.open(sys.argv[1]) as opened_store:
+    opened_store.memory(user="ana", org="acme").remember("Tea, please.")
 """
 
 # A shared lock on this byte of the index says that somebody has the database open; who comes
@@ -166,12 +166,12 @@ def test_a_store_that_closes_leaves_the_locks_of_another_in_its_process(database
 
 
 def test_a_recall_asks_the_file_nothing_while_nobody_writes(database):
-    with simonides.open(database) as strata:
-        memory = strata.manager(user="ana")
+    with simonides.open(database) as store:
+        memory = store.memory(user="ana")
         memory.remember("Ana drinks green tea.")
         for _ in range(2):  # the first loads the owner
             memory.recall("tea")
-        (reader,) = strata.runtime.store._place._idle_readers
+        (reader,) = store.runtime.store._place._idle_readers
         asked = []
         reader.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: asked.append(event["sql"]))
 

@@ -321,8 +321,8 @@ def test_a_file_that_may_not_be_written_is_read_only(public_directory):
 
 def test_records_that_may_not_be_written_say_which_file_and_what_to_do(public_directory):
     database, records = public_directory / "m.db", public_directory / "m.db.records"
-    with simonides.open(database) as strata:
-        strata.manager(user="ana").safety_event("threat")
+    with simonides.open(database) as store:
+        store.memory(user="ana").safety_event("threat")
     for path in public_directory.iterdir():
         path.chmod(0o666)
     public_directory.chmod(0o777)
@@ -330,9 +330,9 @@ def test_records_that_may_not_be_written_say_which_file_and_what_to_do(public_di
     before = records.read_bytes()
 
     def told():
-        with simonides.open(database) as strata:
+        with simonides.open(database) as store:
             try:
-                strata.manager(user="ana").safety_event("again")
+                store.memory(user="ana").safety_event("again")
             except StoreReadOnly as error:
                 is_told = "let the user of this program" in str(error)
                 return is_told and str(error).startswith(str(records))

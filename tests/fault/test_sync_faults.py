@@ -37,20 +37,20 @@ def replica(path: Path, url: str) -> Store:
     return simonides.open(path, mode="synced", remote=url, settings=settings)
 
 
-def contents(strata: Store) -> set[str]:
-    return {memory.content for memory in strata.manager(user="alice").list(limit=1000)}
+def contents(store: Store) -> set[str]:
+    return {memory.content for memory in store.memory(user="alice").list(limit=1000)}
 
 
 def test_a_laptop_and_a_phone_meet_on_a_server(tmp_path: Path, url: str) -> None:
     with replica(tmp_path / "laptop.db", url) as laptop, replica(tmp_path / "b.db", url) as phone:
-        laptop.manager(user="alice").remember("Prefers tea", key="drink")
-        phone.manager(user="alice").remember("Works at Acme")
+        laptop.memory(user="alice").remember("Prefers tea", key="drink")
+        phone.memory(user="alice").remember("Works at Acme")
         laptop.sync()
         phone.sync()
         laptop.sync()
 
         assert contents(laptop) == contents(phone) == {"Prefers tea", "Works at Acme"}
-        assert laptop.manager(user="alice").erase().state in ("complete", "pending")
+        assert laptop.memory(user="alice").erase().state in ("complete", "pending")
         phone.sync()
         assert contents(phone) == set()
     with simonides.open(url) as server:
@@ -72,7 +72,7 @@ def test_a_remote_that_goes_away_in_the_middle_costs_nothing_but_time(
 ) -> None:
     drafts = [Draft(item(n), kind="episodic") for n in range(DRAFTS)]
     with replica(tmp_path / "laptop.db", url) as laptop:
-        memory = laptop.manager(user="alice")
+        memory = laptop.memory(user="alice")
         memory.remember("Prefers tea", key="drink")
         laptop.sync()
         memory.remember_many(drafts)
@@ -97,11 +97,11 @@ def test_a_remote_that_goes_away_in_the_middle_costs_nothing_but_time(
 def test_an_event_loop_exchanges_too(tmp_path: Path, url: str) -> None:
     async def day() -> None:
         opened = simonides.aopen(tmp_path / "a.db", mode="synced", remote=url)
-        async with opened as strata:
-            await strata.manager(user="alice").remember("Prefers tea")
-            (owner,) = (await strata.sync()).owners
+        async with opened as store:
+            await store.memory(user="alice").remember("Prefers tea")
+            (owner,) = (await store.sync()).owners
             assert owner.pushed == 1
-            assert (await strata.sync_status()).problem is None
+            assert (await store.sync_status()).problem is None
 
     asyncio.run(day())
 
@@ -111,13 +111,13 @@ VICTIM = dedent(
     import sys, simonides
     from simonides import Draft
     path, remote = sys.argv[1:]
-    with simonides.open(path, mode="synced", remote=remote) as strata:
-        memory = strata.manager(user="alice")
+    with simonides.open(path, mode="synced", remote=remote) as opened_store:
+        memory = opened_store.memory(user="alice")
         print("begun", flush=True)
         for n in range(1000):
             memory.remember(f"Item {n} of the list is {n * 7}", kind="episodic")
             print("said", n, flush=True)
-            strata.sync()
+            opened_store.sync()
             print("synced", n, flush=True)
     """
 )

@@ -52,11 +52,11 @@ class Breaking:
         return called
 
 
-def begun(strata: Store) -> Memory:
-    ana = strata.manager(user="ana")
+def begun(store: Store) -> Memory:
+    ana = store.memory(user="ana")
     task = ana.task("Upgrade", ["a"], name="up")
     task.start()
-    strata.manager(user="ana", task="up").remember("Inside the task")
+    store.memory(user="ana", task="up").remember("Inside the task")
     task.observe("psql", "PostgreSQL 16.4", importance="high", key="version", verified=True)
     task.observe("df", "40 GB are free", importance="critical", verified=True)
     task.note("We go blue-green", importance="high", key="rollout")
@@ -81,8 +81,8 @@ def test_an_end_that_breaks_anywhere_is_done_once(
         ":memory:", settings=Settings(embedder="none"), inline=True, clock=clock,
         ids=CountingIds(),
     )  # fmt: skip
-    with Store(made) as strata:
-        ana, runtime = begun(strata), strata.runtime
+    with Store(made) as store:
+        ana, runtime = begun(store), store.runtime
         how = Gone if error == "process" else (lambda: StoreUnavailable("here", "gone"))
         breaking = Breaking(place, after=after, error=how)
         with monkeypatch.context() as broken:
@@ -104,10 +104,10 @@ def test_an_end_that_breaks_anywhere_is_done_once(
             assert len(ana.history(memory.id)) == 1
             # Nothing was said twice, so nothing was renewed.
             assert memory.updated_at == memory.created_at
-        assert strata.manager(user="ana", task="up").list(scopes=["task"]) == ()
+        assert store.memory(user="ana", task="up").list(scopes=["task"]) == ()
         with pytest.raises(InvalidInput, match="no task of this name"):
             ended(ana)
-        assert strata.verify_audit().ok
+        assert store.verify_audit().ok
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -115,12 +115,12 @@ def test_an_end_that_breaks_anywhere_is_done_once(
 def test_giving_up_that_breaks_anywhere_leaves_nothing_behind(
     place: int, monkeypatch: pytest.MonkeyPatch, *, after: bool
 ) -> None:
-    with memory_only() as strata:
-        ana, runtime = begun(strata).session("one").record, strata.runtime
-        strata.manager(user="ana").task(name="up", resume=True).__enter__().abandon()
+    with memory_only() as store:
+        ana, runtime = begun(store).session("one").record, store.runtime
+        store.memory(user="ana").task(name="up", resume=True).__enter__().abandon()
         task = ana.task("Upgrade", name="up")
         task.start()
-        strata.manager(user="ana", task="up").remember("Inside the task")
+        store.memory(user="ana", task="up").remember("Inside the task")
         breaking = Breaking(place, after=after, error=Gone)
         with monkeypatch.context() as broken, suppress(Gone):
             broken.setattr(runtime.store, "commit", breaking.around(runtime.store.commit))
@@ -130,18 +130,18 @@ def test_giving_up_that_breaks_anywhere_leaves_nothing_behind(
 
         ana.session().end()
 
-        assert strata.manager(user="ana", task="up").list(scopes=["task"]) == ()
-        strata.manager(user="ana").task("Upgrade", name="up").start()
+        assert store.memory(user="ana", task="up").list(scopes=["task"]) == ()
+        store.memory(user="ana").task("Upgrade", name="up").start()
 
 
-def broken_off(strata: Store, monkeypatch: pytest.MonkeyPatch) -> Task:
+def broken_off(opened: Store, monkeypatch: pytest.MonkeyPatch) -> Task:
     """Return a task whose end wrote what it leaves and came no further."""
-    begun(strata)
-    task = strata.manager(user="ana").task(name="up", resume=True)
+    begun(opened)
+    task = opened.memory(user="ana").task(name="up", resume=True)
     task.start()
     breaking = Breaking(0, after=True, error=lambda: StoreUnavailable("here", "gone"))
     with monkeypatch.context() as broken:
-        store = strata.runtime.store
+        store = opened.runtime.store
         broken.setattr(store, "commit", breaking.around(store.commit))
         with pytest.raises(StoreUnavailable):
             task.complete("A dump takes three minutes")
@@ -149,9 +149,9 @@ def broken_off(strata: Store, monkeypatch: pytest.MonkeyPatch) -> Task:
 
 
 def test_whoever_resumes_it_completes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    with memory_only() as strata:
-        broken_off(strata, monkeypatch)
-        task = strata.manager(user="ana").task(name="up", resume=True)
+    with memory_only() as store:
+        broken_off(store, monkeypatch)
+        task = store.memory(user="ana").task(name="up", resume=True)
 
         task.start()
 
@@ -162,9 +162,9 @@ def test_whoever_resumes_it_completes_it(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_was_corrected_meanwhile_stays_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
-    with memory_only() as strata:
-        broken_off(strata, monkeypatch)
-        ana = strata.manager(user="ana")
+    with memory_only() as store:
+        broken_off(store, monkeypatch)
+        ana = store.memory(user="ana")
         ana.correct("version", "PostgreSQL 17.1")
 
         ended(ana)
@@ -174,15 +174,15 @@ def test_what_was_corrected_meanwhile_stays_corrected(monkeypatch: pytest.Monkey
 
 
 def test_what_is_told_after_the_learning_is_not_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    with memory_only() as strata:
-        ana = begun(strata)
+    with memory_only() as opened:
+        ana = begun(opened)
         late = ana.task(name="up", resume=True)
         late.start()
         task = ana.task(name="up", resume=True)
         task.start()
         breaking = Breaking(0, after=False, error=lambda: StoreUnavailable("here", "gone"))
         with monkeypatch.context() as broken:
-            store = strata.runtime.store
+            store = opened.runtime.store
             broken.setattr(store, "commit", breaking.around(store.commit))
             with pytest.raises(StoreUnavailable):
                 task.complete()
@@ -205,14 +205,14 @@ def test_a_broken_end_is_called_again_on_the_same_task(monkeypatch: pytest.Monke
     made = assemble(
         ":memory:", settings=Settings(embedder="none"), inline=True, clock=ManualClock()
     )
-    with Store(made) as strata:
-        ana = strata.manager(user="ana")
+    with Store(made) as store:
+        ana = store.memory(user="ana")
         task = ana.task("Upgrade", name="up")
         task.start()
         breaking = Breaking(0, after=True, error=lambda: StoreUnavailable("here", "gone"))
         with monkeypatch.context() as broken:
-            broken.setattr(strata.runtime.store, "commit",
-                           breaking.around(strata.runtime.store.commit))  # fmt: skip
+            broken.setattr(store.runtime.store, "commit",
+                           breaking.around(store.runtime.store.commit))  # fmt: skip
             with pytest.raises(StoreUnavailable):
                 task.complete("A dump takes three minutes")
 

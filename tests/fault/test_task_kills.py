@@ -27,8 +27,8 @@ def opened(target) -> Store:
 
 def work(target, say) -> None:
     """Observe hosts and complete, saying what was acknowledged."""
-    with opened(target) as strata:
-        task = strata.manager(user="ana").task("Count the hosts", ["a", "b"], name="count")
+    with opened(target) as store:
+        task = store.memory(user="ana").task("Count the hosts", ["a", "b"], name="count")
         task.start()
         say("started")
         for n in range(HOSTS):
@@ -50,8 +50,8 @@ def test_killed_at_any_point_a_task_is_gone_on_with(tmp_path):
         said = " ".join([said, *child.kill()])
         told = [f"host {n} answers" for n in range(HOSTS) if f"host {n} answers" in said]
 
-        with opened(target) as strata:
-            ana = strata.manager(user="ana")
+        with opened(target) as store:
+            ana = store.memory(user="ana")
             try:
                 with ana.task(name="count", resume=True) as task:
                     if task.report is None:
@@ -69,5 +69,5 @@ def test_killed_at_any_point_a_task_is_gone_on_with(tmp_path):
             assert len(set(kept)) == len(kept)
             assert set(told) <= set(kept)
             assert all(len(ana.history(memory.id)) == 1 for memory in ana.list())
-            assert strata.verify_audit().ok
+            assert store.verify_audit().ok
     assert "executing" in stages

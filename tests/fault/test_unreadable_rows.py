@@ -21,13 +21,13 @@ def path(tmp_path):
 
 def lived(path, edit):
     """Damage the last version of a memory; return its id and that of its first version."""
-    with simonides.open(path) as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(path) as store:
+        ana = store.memory(user="ana")
         first = ana.remember("The door code is 4711", key="door").record.id
         ana.remember("Tea is green", key="tea")
         last = ana.correct("door", "The door code is 0815").record.id
-        strata.manager(user="bob").remember("Bob rows")
-        strata.admin(by="root").grant("boss", "admin")
+        store.memory(user="bob").remember("Bob rows")
+        store.admin(by="root").grant("boss", "admin")
     edited(path, f"{edit} WHERE id = '{last}'")
     return last, first
 
@@ -43,34 +43,34 @@ def edited(path, edit):
 @pytest.mark.parametrize(("edit", "unreadable"), [(BODY, 1), (NO_JSON, 1), (STATE, 0)])
 def test_who_has_a_damaged_memory_is_erased(path, edit, unreadable, by):
     lived(path, edit)
-    with simonides.open(path) as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(path) as store:
+        ana = store.memory(user="ana")
         with pytest.raises(StoreCorrupt, match=r"restore it from a backup, or forget it by this"):
             ana.list()
 
-        receipt = ana.erase() if by is None else strata.admin(by=by).erase("ana")
+        receipt = ana.erase() if by is None else store.admin(by=by).erase("ana")
 
         assert (receipt.state, receipt.waits) == (ErasureState.COMPLETE, ())
         assert receipt.unreadable == unreadable
         assert receipt.removed["memories"] == 3
         assert check_alone(receipt) == ()
-        assert strata.admin(by="boss").check_erasure(receipt).ok
+        assert store.admin(by="boss").check_erasure(receipt).ok
         assert ana.list() == ()
-        assert [one.content for one in strata.manager(user="bob").list()] == ["Bob rows"]
-        assert strata.verify_audit().ok
+        assert [one.content for one in store.memory(user="bob").list()] == ["Bob rows"]
+        assert store.verify_audit().ok
     assert b"code is 0816" not in path.read_bytes()
 
 
 def test_what_waits_and_what_was_asked_does_not_keep_an_erasure_either(path):
-    with simonides.open(path) as strata:
-        ana = strata.manager(user="ana", session="s1")
+    with simonides.open(path) as store:
+        ana = store.memory(user="ana", session="s1")
         ana.capture("Be concise.")
         ana.remember("Tea is green")
         ana.digest("tea")
     edited(path, "held SET body = x'00ff'")
     edited(path, "read_journal SET body = x'00ff' WHERE kind = 'digest'")
-    with simonides.open(path) as strata:
-        receipt = strata.manager(user="ana").erase()
+    with simonides.open(path) as store:
+        receipt = store.memory(user="ana").erase()
 
         assert (receipt.state, receipt.unreadable) == (ErasureState.COMPLETE, 1)
 
@@ -82,34 +82,34 @@ def test_a_damaged_memory_is_forgotten_with_its_chain(path, edit, unreadable, by
     last, _ = lived(path, edit)
     if entry == "damaged":
         edited(path, f"index_rows SET entry = x'00' WHERE id = '{last}'")
-    with simonides.open(path) as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(path) as store:
+        ana = store.memory(user="ana")
         outcome = ana.forget(id=last) if by == "id" else ana.forget(key="door")
 
         assert outcome.kind == "forgotten"
         expected = ("count:2", "unreadable:1") if unreadable else ("count:2",)
         assert outcome.reasons == expected
         assert [one.content for one in ana.list()] == ["Tea is green"]
-        assert strata.verify_audit().ok
+        assert store.verify_audit().ok
         assert ana.remember("The door code is 1234", key="door").record
 
 
 def test_what_is_not_named_keeps_what_is_damaged(path):
     last, _ = lived(path, STATE)
-    with simonides.open(path) as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(path) as store:
+        ana = store.memory(user="ana")
         assert ana.forget(key="tea").reasons == ("count:1",)
         with pytest.raises(StoreCorrupt):
             ana.list()
-        assert strata.manager(user="bob").forget(id=last).reasons == ("not_found",)
-        assert strata.manager(user="ana", task="t1").forget(id=last).reasons == ("not_found",)
+        assert store.memory(user="bob").forget(id=last).reasons == ("not_found",)
+        assert store.memory(user="ana", task="t1").forget(id=last).reasons == ("not_found",)
 
 
 @pytest.mark.parametrize(("edit", "unreadable"), [(BODY, 1), (NO_JSON, 1), (STATE, 0)])
 def test_a_scope_is_forgotten_with_what_is_damaged_in_it(path, edit, unreadable):
     lived(path, edit)
-    with simonides.open(path) as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(path) as store:
+        ana = store.memory(user="ana")
         counted = ana.forget(scope="user", dry_run=True)
         outcome = ana.forget(scope="user")
 
@@ -117,16 +117,16 @@ def test_a_scope_is_forgotten_with_what_is_damaged_in_it(path, edit, unreadable)
         assert (outcome.kind, outcome.reasons) == ("forgotten", expected)
         assert counted.reasons == ("dry_run", *expected)
         assert ana.list() == ()
-        assert [one.content for one in strata.manager(user="bob").list()] == ["Bob rows"]
-        assert strata.verify_audit().ok
+        assert [one.content for one in store.memory(user="bob").list()] == ["Bob rows"]
+        assert store.verify_audit().ok
 
 
 @pytest.mark.parametrize("edit", [BODY, NO_JSON, STATE])
 @pytest.mark.parametrize("by", [{"filter": {"key": "tea"}}, {"source": "user_stated"}])
 def test_forgetting_by_what_is_said_goes_on_beside_what_is_damaged_and_says_so(path, edit, by):
     last, first = lived(path, edit)
-    with simonides.open(path) as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(path) as store:
+        ana = store.memory(user="ana")
         outcome = ana.forget(**by)
 
         assert outcome.kind == "forgotten"
@@ -136,25 +136,25 @@ def test_forgetting_by_what_is_said_goes_on_beside_what_is_damaged_and_says_so(p
         assert ana.forget(id=last).kind == "forgotten"
         assert ana.get(first) is None
         assert ana.list() == ()
-        assert strata.verify_audit().ok
+        assert store.verify_audit().ok
 
 
 def test_nothing_was_meant_but_for_what_cannot_be_read(path):
     lived(path, BODY)
-    with simonides.open(path) as strata:
-        outcome = strata.manager(user="ana").forget(filter={"key": "nothing"})
+    with simonides.open(path) as store:
+        outcome = store.memory(user="ana").forget(filter={"key": "nothing"})
 
         assert (outcome.kind, outcome.reasons) == ("dropped", ("not_found", "unreadable_left:1"))
 
 
 def test_what_was_tampered_with_refuses_a_forgetting_whole(path):
     settings = Settings(keys=new_key("one"))
-    with simonides.open(path, settings=settings) as strata:
-        last = strata.manager(user="ana").remember("The door code is 0815", key="door").record.id
-        tea = strata.manager(user="ana").remember("Tea is green", key="tea").record.id
+    with simonides.open(path, settings=settings) as store:
+        last = store.memory(user="ana").remember("The door code is 0815", key="door").record.id
+        tea = store.memory(user="ana").remember("Tea is green", key="tea").record.id
     edited(path, f"{BODY} WHERE id = '{last}'")
-    with simonides.open(path, settings=settings) as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(path, settings=settings) as store:
+        ana = store.memory(user="ana")
         for by in ({"filter": {"key": "tea"}}, {"scope": "user"}, {"source": "user_stated"}):
             with pytest.raises(Tampered):
                 ana.forget(**by)
@@ -163,7 +163,7 @@ def test_what_was_tampered_with_refuses_a_forgetting_whole(path):
 
 def test_a_task_does_not_remove_what_is_damaged_at_home(path):
     last, _ = lived(path, BODY)
-    with simonides.open(path) as strata:
-        task = strata.manager(user="ana", task="t1")
+    with simonides.open(path) as store:
+        task = store.memory(user="ana", task="t1")
         assert task.forget(id=last).reasons == ("not_found",)
-        assert strata.manager(user="ana").forget(id=last).kind == "forgotten"
+        assert store.memory(user="ana").forget(id=last).kind == "forgotten"

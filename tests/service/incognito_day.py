@@ -71,8 +71,8 @@ def day(simonides: Any, export_to: str) -> dict[str, Any]:
     """Live through a day; returns what is worth looking at of it."""
     global asked_for
     found: dict[str, Any] = {}
-    with simonides.open(mode="incognito") as strata:
-        memory = strata.manager(user=word("user"), org="acme", session=word("thread"))
+    with simonides.open(mode="incognito") as store:
+        memory = store.memory(user=word("user"), org="acme", session=word("thread"))
         colour, city, name = word("colour"), word("city"), word("name")
         first = memory.remember(f"Prefers {colour} above all", key="colour", category="preference")
         memory.remember_many([simonides.Draft(f"{word('note')} is the password hint owner")])
@@ -107,21 +107,21 @@ def day(simonides: Any, export_to: str) -> dict[str, Any]:
         memory.note_shown(f"shown {city}")
         memory.gc()
         memory.hygiene()
-        strata.agent(memory).run(
+        store.agent(memory).run(
             f"For future updates, write in English and call me {word('nick')}.",
             f"Draft an update about {word('incident')}.",
         )
-        admin = strata.admin(by="root")
+        admin = store.admin(by="root")
         admin.grant("bob", "org_write", org="acme")
         admin.remember(simonides.Draft(word("global")))
-        strata.gc()
-        strata.reindex()
-        strata.deliver_outbox()
+        store.gc()
+        store.reindex()
+        store.deliver_outbox()
         status = memory.status()
         found["status"] = {name: status[name] for name in ("mode", "backend", "embedder", "model")}
-        found["audit"] = strata.verify_audit().ok
+        found["audit"] = store.verify_audit().ok
         try:
-            strata.backup()
+            store.backup()
         except simonides.CarryRefused as error:
             found["backup"] = error.reason
         found["before_export"] = list(broken)

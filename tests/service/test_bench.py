@@ -29,10 +29,10 @@ TEXTS = [f"{one} was {how} near lakes" for one in WORDS for how in ("blue", "tal
 @pytest.fixture
 def store(tmp_path):
     path = tmp_path / "m.db"
-    with simonides.open(path) as strata:
-        manager = strata.manager(user="ana")
-        manager.remember_many([simonides.Draft(text) for text in TEXTS])
-        manager.remember("Always deploy to us-east-1", key="deploy_region")
+    with simonides.open(path) as opened:
+        memory = opened.memory(user="ana")
+        memory.remember_many([simonides.Draft(text) for text in TEXTS])
+        memory.remember("Always deploy to us-east-1", key="deploy_region")
     return path
 
 
@@ -48,8 +48,8 @@ def run_cli(*words):
 
 
 def of_ana(path):
-    with simonides.open(path) as strata:
-        return strata.manager(user="ana").list(limit=1000)
+    with simonides.open(path) as store:
+        return store.memory(user="ana").list(limit=1000)
 
 
 class Found(list):
@@ -193,8 +193,8 @@ def test_a_plot_without_sizes_is_bad_usage(store, tmp_path):
 
 def test_measuring_is_no_reading(store):
     def reads():
-        with simonides.open(store) as strata:
-            owner, kept = simonides.Scope.of_user("default", "ana"), strata.runtime.store
+        with simonides.open(store) as opened:
+            owner, kept = simonides.Scope.of_user("default", "ana"), opened.runtime.store
             return drive(kept, kept.journaled(owner))
 
     before = reads()

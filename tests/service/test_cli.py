@@ -379,8 +379,8 @@ def test_what_is_refused_is_blocked_and_hidden_until_it_is_allowed(cli: Run) -> 
 
 
 def test_what_is_for_a_purpose_is_read_for_it_only(cli: Run, tmp_path: Path) -> None:
-    with simonides.open(tmp_path / "m.db") as strata:
-        strata.manager(user="ana").remember_many([Draft("Allergic to nuts", purpose="care")])
+    with simonides.open(tmp_path / "m.db") as store:
+        store.memory(user="ana").remember_many([Draft("Allergic to nuts", purpose="care")])
 
     assert cli("list").stdout == cli("--purpose", "sales", "list").stdout == "nothing found\n"
     assert "Allergic to nuts" in cli("--purpose", "care", "list").stdout

@@ -25,8 +25,8 @@ def test_a_correction_is_undone_once(cli: Run) -> None:
 
 
 def test_a_conflict_is_listed_and_decided(cli: Run, tmp_path: Path) -> None:
-    with simonides.open(tmp_path / "m.db") as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(tmp_path / "m.db") as store:
+        ana = store.memory(user="ana")
         for where, source in (("Oslo", "user_stated"), ("Rome", "tool_verified")):
             fact: dict[str, Any] = {"source": source, "triple": ("Ana", "lives_in", where)}
             ana.remember_many([simonides.Draft(f"Ana lives in {where}", **fact)])
@@ -56,8 +56,8 @@ def test_a_memory_of_a_task_is_handed_up(cli: Run) -> None:
 
 
 def test_what_is_stored_is_looked_through(cli: Run, tmp_path: Path) -> None:
-    with simonides.open(tmp_path / "m.db") as strata:
-        strata.manager(user="ana").remember("I live in Oslo")
+    with simonides.open(tmp_path / "m.db") as store:
+        store.memory(user="ana").remember("I live in Oslo")
 
     shown = cli("hygiene", "--dry-run")
     counted = json.loads(cli("--json", "hygiene").stdout)
@@ -68,8 +68,8 @@ def test_what_is_stored_is_looked_through(cli: Run, tmp_path: Path) -> None:
 
 
 def test_an_agent_is_refused_a_decision_about_its_own(cli: Run, tmp_path: Path) -> None:
-    with simonides.open(tmp_path / "m.db") as strata:
-        helper = strata.manager(user="ana", agent="helper")
+    with simonides.open(tmp_path / "m.db") as store:
+        helper = store.memory(user="ana", agent="helper")
         for text in ("The staging gate is enabled", "The staging gate is disabled"):
             helper.remember(text)
     review = json.loads(cli("--json", "review", "list").stdout)[0]
@@ -97,8 +97,8 @@ def test_what_a_write_displaced_is_shown_with_the_way_back(cli: Run) -> None:
 def test_a_decision_shows_what_gave_way_and_neither_displaces_nothing(
     cli: Run, tmp_path: Path
 ) -> None:
-    with simonides.open(tmp_path / "m.db") as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(tmp_path / "m.db") as store:
+        ana = store.memory(user="ana")
         for where, source in (("Oslo", "user_stated"), ("Rome", "tool_verified")):
             fact: dict[str, Any] = {"source": source, "triple": ("Ana", "lives_in", where)}
             ana.remember_many([simonides.Draft(f"Ana lives in {where}", **fact)])

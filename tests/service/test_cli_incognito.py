@@ -90,8 +90,8 @@ Invoke = Callable[..., Any]
 def on_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     """A store with a memory in it, and what files a command may want; runs a command over it."""
     store = tmp_path / "m.db"
-    with simonides.open(store, mode="local") as strata:
-        memory = strata.manager(user="ana")
+    with simonides.open(store, mode="local") as opened:
+        memory = opened.memory(user="ana")
         memory.remember("Prefers tea", key="drink")
         memory.export(tmp_path / "given.jsonl")
         receipt = memory.digest("tea").receipt

@@ -38,8 +38,8 @@ def test_a_wrong_line_of_a_later_batch_stores_nothing(
     file = tmp_path / "turns.jsonl"
     file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
 
-    with Store(assemble(":memory:", settings=Settings(), inline=True)) as strata:
-        ana = strata.manager(user="ana")
+    with Store(assemble(":memory:", settings=Settings(), inline=True)) as store:
+        ana = store.memory(user="ana")
         with pytest.raises(InvalidInput) as caught:
             import_file(ana, file)
 
@@ -55,18 +55,18 @@ def test_the_policy_of_the_principal_says_how_long_a_text_may_be(tmp_path: Path)
     file.write_text(json.dumps({"session_id": "s", "text": "x" * 11}), encoding="utf-8")
 
     with (
-        Store(assemble(":memory:", settings=Settings(policy=policy), inline=True)) as strata,
+        Store(assemble(":memory:", settings=Settings(policy=policy), inline=True)) as store,
         pytest.raises(InvalidInput, match=r"^line 1: text: "),
     ):
-        import_file(strata.manager(user="ana"), file)
+        import_file(store.memory(user="ana"), file)
 
 
 def test_the_error_of_a_batch_names_its_field_once() -> None:
     with (
-        Store(assemble(":memory:", settings=Settings(), inline=True)) as strata,
+        Store(assemble(":memory:", settings=Settings(), inline=True)) as store,
         pytest.raises(InvalidInput) as caught,
     ):
-        strata.manager(user="ana").remember_many([Draft("Fine"), Draft("")])
+        store.memory(user="ana").remember_many([Draft("Fine"), Draft("")])
 
     assert caught.value.field == "drafts[1].content"
     assert str(caught.value).count("content:") == 1

@@ -145,8 +145,8 @@ def test_a_backup_directory_of_the_settings_is_not_written_to(tmp_path: Path) ->
     clock = ManualClock()
     settings = Settings(backup_dir=tmp_path / "backups", backup_every_minutes=1)
     hidden = assemble(mode="guest", settings=settings, inline=True, clock=clock, alarm=clock)
-    with Store(hidden) as strata:
-        strata.manager(user="alice").remember("Prefers teal")
+    with Store(hidden) as store:
+        store.memory(user="alice").remember("Prefers teal")
         clock.advance(days=1)
 
     assert list(tmp_path.iterdir()) == []
@@ -170,20 +170,20 @@ def test_the_mode_is_a_setting_and_whoever_names_one_goes_before(
 ) -> None:
     store = tmp_path / "m.db"
     monkeypatch.setenv("SIMONIDES_MODE", "incognito")
-    with simonides.open() as strata:
-        assert strata.manager(user="ana").status()["mode"] == "incognito"
-    with simonides.open(store, mode="local") as strata:
-        assert strata.manager(user="ana").status()["mode"] == "local"
+    with simonides.open() as opened:
+        assert opened.memory(user="ana").status()["mode"] == "incognito"
+    with simonides.open(store, mode="local") as opened:
+        assert opened.memory(user="ana").status()["mode"] == "local"
     assert store.exists()
 
     monkeypatch.setenv("SIMONIDES_MODE", "synced")
     monkeypatch.setenv("SIMONIDES_REMOTE", str(tmp_path / "remote.db"))
     with simonides.open(store) as replica:
-        replica.manager(user="ana").remember("Ana likes tea")
+        replica.memory(user="ana").remember("Ana likes tea")
         # The remote is a store like any other, and no replica of itself.
         assert replica.sync().owners[0].pushed
     with simonides.open(tmp_path / "remote.db", mode="local") as remote:
-        assert remote.manager(user="ana").list()
+        assert remote.memory(user="ana").list()
 
     monkeypatch.setenv("SIMONIDES_MODE", "secret")
     with pytest.raises(simonides.ConfigurationError, match="mode"):
@@ -205,8 +205,8 @@ def test_who_names_a_store_is_told_that_the_setting_would_leave_it_alone(
         simonides.open(store, settings=Settings(mode="incognito"))
     # What is said of these is true: they are in memory, or whoever opened it said so.
     for target, mode in ((":memory:", None), ("sqlite:///:memory:", None), (store, "incognito")):
-        with simonides.open(target, mode=mode) as strata:
-            assert strata.manager(user="ana").status()["mode"] == "incognito"
+        with simonides.open(target, mode=mode) as opened:
+            assert opened.memory(user="ana").status()["mode"] == "incognito"
     assert not store.exists()
 
 

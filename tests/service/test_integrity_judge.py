@@ -73,15 +73,15 @@ class SimonidesAdapter(MemoryAdapter):
 
     def append_genuine(self):
         self.reload()
-        self._strata.manager(user="ana").remember("One more fact that is not there yet")
+        self._strata.memory(user="ana").remember("One more fact that is not there yet")
         self._strata.close()
 
     def verify(self):
         try:
-            manager = self._strata.manager(user="ana")
-            manager.recall("what is the limit?", limit=10)
-            for memory in manager.list():
-                manager.history(memory.id)
+            own = self._strata.memory(user="ana")
+            own.recall("what is the limit?", limit=10)
+            for memory in own.list():
+                own.history(memory.id)
         except simonides.SimonidesError as error:
             self.verify_detail = f"{type(error).__name__}: {error}"
             return False
@@ -151,9 +151,9 @@ class SimonidesAdapter(MemoryAdapter):
         self._restore_store(token, self._path)
 
     def _seed(self, user, what, n):
-        manager = self._strata.manager(user=user)
+        memory = self._strata.memory(user=user)
         for i in range(n):
-            manager.remember(f"The {what} number {i} is {50 + i}")
+            memory.remember(f"The {what} number {i} is {50 + i}")
 
     def _read(self, user):
         with self._file(user) as (connection, owner):

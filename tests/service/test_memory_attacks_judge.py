@@ -46,8 +46,8 @@ class Everything(SemanticMemoryAdapter):
     name = "simonides"
     wanted: dict | None = None
 
-    def __init__(self, strata):
-        self._strata = strata
+    def __init__(self, store):
+        self._strata = store
 
     def reset(self):
         """Begin anew, in an org that nobody has written to."""
@@ -71,7 +71,7 @@ class Everything(SemanticMemoryAdapter):
         return [Retrieved(hit.record.content, user_id, hit.score) for hit in hits]
 
     def _manager(self, user):
-        return self._strata.manager(user=user, org=self._org)
+        return self._strata.memory(user=user, org=self._org)
 
 
 class Trusted(Everything):
@@ -81,12 +81,12 @@ class Trusted(Everything):
 
 
 @pytest.fixture(scope="module")
-def strata(tmp_path_factory):
+def store(tmp_path_factory):
     """A store in which nothing is kept out by what it says: labels alone are judged here."""
     policy = tmp_path_factory.mktemp("judged") / "policy.yaml"
     policy.write_text("hygiene: {high: allow, suspicious: allow}", "utf-8")
-    with simonides.open(":memory:", settings=simonides.Settings(policy=policy)) as strata:
-        yield strata
+    with simonides.open(":memory:", settings=simonides.Settings(policy=policy)) as store:
+        yield store
 
 
 def judged(attack, adapter):
@@ -106,8 +106,8 @@ PLANTING = [
 @pytest.mark.parametrize(
     "attack", [*PLANTING, MetadataPoisoningAttack], ids=lambda attack: attack.name
 )
-def test_nothing_planted_is_taken_for_knowledge(attack, strata):
-    channels = judged(attack, Trusted(strata))
+def test_nothing_planted_is_taken_for_knowledge(attack, store):
+    channels = judged(attack, Trusted(store))
 
     assert channels["external"] == KEPT_OUT
     assert channels["laundered"] == KEPT_OUT
@@ -115,8 +115,8 @@ def test_nothing_planted_is_taken_for_knowledge(attack, strata):
     assert channels["agent-laundered"] == SURFACED
 
 
-def test_no_user_sees_anothers(strata):
-    assert judged(CrossSessionBleedAttack, Everything(strata)) == {"cross-user": KEPT_OUT}
+def test_no_user_sees_anothers(store):
+    assert judged(CrossSessionBleedAttack, Everything(store)) == {"cross-user": KEPT_OUT}
 
 
 PLANTED = {
@@ -136,20 +136,20 @@ class ReadFirst(Trusted):
         if item.text not in PLANTED:
             super().add_memory(item)
             return
-        manager = self._manager(item.user_id)
-        manager.remember(f"From the page. {item.text} End of the page.", source="external")
-        manager.remember(item.text, source="agent_inferred", confidence=0.9)
+        memory = self._manager(item.user_id)
+        memory.remember(f"From the page. {item.text} End of the page.", source="external")
+        memory.remember(item.text, source="agent_inferred", confidence=0.9)
 
 
 @pytest.mark.parametrize("attack", PLANTING, ids=lambda attack: attack.name)
-def test_what_the_agent_has_read_is_not_the_agents_own(attack, strata):
-    channels = judged(attack, ReadFirst(strata))
+def test_what_the_agent_has_read_is_not_the_agents_own(attack, store):
+    channels = judged(attack, ReadFirst(store))
 
     assert set(map(tuple, channels.values())) == {tuple(KEPT_OUT)}
 
 
-def test_a_reader_who_looks_at_no_label_is_served_what_was_planted(strata):
-    served = {attack.name: judged(attack, Everything(strata))["external"] for attack in PLANTING}
+def test_a_reader_who_looks_at_no_label_is_served_what_was_planted(store):
+    served = {attack.name: judged(attack, Everything(store))["external"] for attack in PLANTING}
 
     assert served == {
         "memory_injection": SURFACED,

@@ -63,20 +63,20 @@ WORK = """
 import simonides
 said = ("For future incident updates, write in English, keep replies concise, use email as the "
         "primary channel, and remember that I am enterprise tier.")
-with simonides.open(store) as strata:
-    memory = strata.manager(user="ana", session="s1")
-    strata.agent(memory).capture(said)
+with simonides.open(store) as opened_store:
+    memory = opened_store.memory(user="ana", session="s1")
+    opened_store.agent(memory).capture(said)
     memory.remember("Deploy to us-east-1", key="deploy_region")
     memory.correct("deploy_region", "eu-west-1")
-    strata.admin(by="root").grant("ana", "org_write")
+    opened_store.admin(by="root").grant("ana", "org_write")
     memory.promote(memory.history("deploy_region")[-1].id, "org")
-with simonides.open(store) as strata:
-    memory = strata.manager(user="ana", session="s2")
-    answer = strata.agent(memory).answer("Draft an update on the payment incident")
+with simonides.open(store) as opened_store:
+    memory = opened_store.memory(user="ana", session="s2")
+    answer = opened_store.agent(memory).answer("Draft an update on the payment incident")
     assert answer.status == "ok", answer
     assert len(memory.recall("where do I deploy?"))
     memory.forget(key="deploy_region")
-    assert strata.verify_audit().ok
+    assert opened_store.verify_audit().ok
 """
 
 
@@ -158,9 +158,9 @@ def test_incognito_writes_nothing_at_all(tmp_path: Path) -> None:
     code = (
         GUARD
         + "sys.addaudithook(watch)\nimport simonides\n"
-        + "with simonides.open(sys.argv[2], mode='incognito') as strata:\n"
-        + "    strata.manager(user='ana').remember('Secret')\n"
-        + "    assert len(strata.manager(user='ana').recall('secret')) == 1\n"
+        + "with simonides.open(sys.argv[2], mode='incognito') as opened_store:\n"
+        + "    opened_store.memory(user='ana').remember('Secret')\n"
+        + "    assert len(opened_store.memory(user='ana').recall('secret')) == 1\n"
         + "print(broken)"
     )
     printed = python(
@@ -182,8 +182,8 @@ def test_the_async_face_opens_no_socket_but_the_loops_own(tmp_path: Path) -> Non
         import asyncio, simonides
         sys.addaudithook(watch)
         async def life():
-            async with simonides.aopen(sys.argv[2]) as strata:
-                memory = strata.manager(user="ana")
+            async with simonides.aopen(sys.argv[2]) as opened_store:
+                memory = opened_store.memory(user="ana")
                 await memory.remember("Use email", key="channel")
                 return len(await memory.recall("email"))
         assert asyncio.run(life()) == 1

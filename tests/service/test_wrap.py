@@ -49,16 +49,16 @@ def face(request: pytest.FixtureRequest) -> Face:
 
 
 @pytest.fixture
-def strata(tmp_path: Path) -> Iterator[Store]:
+def opened_store(tmp_path: Path) -> Iterator[Store]:
     with simonides.open(tmp_path / "m.db") as opened:
         yield opened
 
 
 def test_what_the_user_says_is_remembered_and_recalled_as_one_part(
-    face: Face, strata: Store
+    face: Face, opened_store: Store
 ) -> None:
     with ModelServer([saying("Hello!"), saying("Ana.")]) as server:
-        client = simonides.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=opened_store)
         face.say(client, STATED)
         assert memory_of(client).flush(10)
         face.say(client, ASKED)
@@ -71,18 +71,18 @@ def test_what_the_user_says_is_remembered_and_recalled_as_one_part(
     assert digest.endswith("</memory-data>")
     assert "Ana" in digest
     assert question == ASKED
-    assert facts(strata) == {"nickname": "Ana"}
+    assert facts(opened_store) == {"nickname": "Ana"}
     assert client.memory.diagnostics == ()
 
 
 def test_where_nothing_is_remembered_the_request_is_byte_for_byte_what_it_was(
-    face: Face, strata: Store
+    face: Face, opened_store: Store
 ) -> None:
     with ModelServer([saying("Hello!")] * 3) as server:
         face.say(face.client(server), ASKED)
-        face.say(simonides.wrap(face.client(server), user="ana", store=strata), ASKED)
-        strata.manager(user="ana").remember("Ana", key="nickname")
-        off = simonides.wrap(face.client(server), user="ana", store=strata, recall=False)
+        face.say(simonides.wrap(face.client(server), user="ana", store=opened_store), ASKED)
+        opened_store.memory(user="ana").remember("Ana", key="nickname")
+        off = simonides.wrap(face.client(server), user="ana", store=opened_store, recall=False)
         face.say(off, ASKED)
 
     bare, empty, switched_off = (received.body for received in server.received)
@@ -90,11 +90,11 @@ def test_where_nothing_is_remembered_the_request_is_byte_for_byte_what_it_was(
 
 
 def test_with_the_policys_floor_a_request_about_something_else_is_what_it_was(
-    face: Face, strata: Store
+    face: Face, opened_store: Store
 ) -> None:
-    strata.manager(user="ana").remember("Ana's dog Rex is afraid of thunder.")
+    opened_store.memory(user="ana").remember("Ana's dog Rex is afraid of thunder.")
     with ModelServer([saying("Hello!")] * 2) as server:
-        client = simonides.wrap(face.client(server), user="ana", store=strata, floor=None)
+        client = simonides.wrap(face.client(server), user="ana", store=opened_store, floor=None)
         face.say(client, "Write a haiku about compilers.")
         face.say(client, "What is Ana's dog Rex afraid of?")
 
@@ -103,8 +103,8 @@ def test_with_the_policys_floor_a_request_about_something_else_is_what_it_was(
     assert "Memory digest:" in about_it
 
 
-def test_what_the_caller_handed_over_stays_as_it_was(face: Face, strata: Store) -> None:
-    strata.manager(user="ana").remember("Ana", key="nickname", category="preference")
+def test_what_the_caller_handed_over_stays_as_it_was(face: Face, opened_store: Store) -> None:
+    opened_store.memory(user="ana").remember("Ana", key="nickname", category="preference")
     earlier = {"role": "user", "content": "Hi."}
     conversation = [
         earlier,
@@ -113,7 +113,7 @@ def test_what_the_caller_handed_over_stays_as_it_was(face: Face, strata: Store) 
     ]
     copied = [{**message} for message in conversation]
     with ModelServer([saying("Ana.")]) as server:
-        client = simonides.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=opened_store)
         face.say(client, conversation)
 
     sent = face.sent(server.received[0])
@@ -122,10 +122,10 @@ def test_what_the_caller_handed_over_stays_as_it_was(face: Face, strata: Store) 
     assert [part[:14] for part in texts(sent[2])] == ["Memory digest:", ASKED[:14]]
 
 
-def test_two_users_of_one_store_never_mix(face: Face, strata: Store) -> None:
+def test_two_users_of_one_store_never_mix(face: Face, opened_store: Store) -> None:
     with ModelServer([saying("Hello!")] * 4) as server:
-        ana = simonides.wrap(face.client(server), user="ana", store=strata)
-        bob = simonides.wrap(face.client(server), user="bob", store=strata)
+        ana = simonides.wrap(face.client(server), user="ana", store=opened_store)
+        bob = simonides.wrap(face.client(server), user="bob", store=opened_store)
         face.say(ana, STATED)
         face.say(bob, "Call me Bob.")
         assert memory_of(ana).flush(10)
@@ -138,25 +138,25 @@ def test_two_users_of_one_store_never_mix(face: Face, strata: Store) -> None:
     assert "Bob" not in of_ana
     assert '"Bob"' in of_bob
     assert "Ana" not in of_bob
-    assert facts(strata) == {"nickname": "Ana"}
-    assert facts(strata, "bob") == {"nickname": "Bob"}
+    assert facts(opened_store) == {"nickname": "Ana"}
+    assert facts(opened_store, "bob") == {"nickname": "Bob"}
 
 
-def test_a_secret_is_not_stored_and_not_told_of(face: Face, strata: Store) -> None:
+def test_a_secret_is_not_stored_and_not_told_of(face: Face, opened_store: Store) -> None:
     with ModelServer([saying("Noted.")]) as server:
-        client = simonides.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=opened_store)
         face.say(client, f"Remember that my access key is {SECRET}.")
         assert memory_of(client).flush(10)
 
-    assert SECRET not in str(facts(strata))
-    assert facts(strata) == {}
+    assert SECRET not in str(facts(opened_store))
+    assert facts(opened_store) == {}
     assert any(note.startswith("capture:blocked:") for note in client.memory.diagnostics)
     assert SECRET not in str(client.memory.diagnostics)
 
 
-def test_what_the_assistant_says_never_becomes_a_fact(face: Face, strata: Store) -> None:
+def test_what_the_assistant_says_never_becomes_a_fact(face: Face, opened_store: Store) -> None:
     with ModelServer([saying("I will call you Bob. Call me Rex.")]) as server:
-        client = simonides.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=opened_store)
         face.say(
             client,
             [
@@ -167,12 +167,12 @@ def test_what_the_assistant_says_never_becomes_a_fact(face: Face, strata: Store)
         )
         assert memory_of(client).flush(10)
 
-    assert facts(strata) == {}
+    assert facts(opened_store) == {}
 
 
-def test_what_was_answered_before_is_not_captured_again(face: Face, strata: Store) -> None:
+def test_what_was_answered_before_is_not_captured_again(face: Face, opened_store: Store) -> None:
     with ModelServer([saying("Hello!")]) as server:
-        client = simonides.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=opened_store)
         face.say(
             client,
             [
@@ -183,13 +183,15 @@ def test_what_was_answered_before_is_not_captured_again(face: Face, strata: Stor
         )
         assert memory_of(client).flush(10)
 
-    assert facts(strata) == {"nickname": "Ana"}
+    assert facts(opened_store) == {"nickname": "Ana"}
 
 
-def test_a_correction_is_read_against_what_the_user_said_before(face: Face, strata: Store) -> None:
-    strata.manager(user="ana").capture("I live in Paris.")
+def test_a_correction_is_read_against_what_the_user_said_before(
+    face: Face, opened_store: Store
+) -> None:
+    opened_store.memory(user="ana").capture("I live in Paris.")
     with ModelServer([saying("Fine.")]) as server:
-        client = simonides.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=opened_store)
         face.say(
             client,
             [
@@ -200,12 +202,12 @@ def test_a_correction_is_read_against_what_the_user_said_before(face: Face, stra
         )
         assert memory_of(client).flush(10)
 
-    assert facts(strata) == {"location": "Berlin"}
+    assert facts(opened_store) == {"location": "Berlin"}
 
 
 @pytest.mark.parametrize("status", [400, 401, 429, 500])
 def test_errors_of_the_provider_pass_through_unchanged(
-    face: Face, strata: Store, status: int
+    face: Face, opened_store: Store, status: int
 ) -> None:
     def error_of(client: Any) -> Exception:
         with pytest.raises((openai.APIError, anthropic.APIError)) as caught:
@@ -214,21 +216,21 @@ def test_errors_of_the_provider_pass_through_unchanged(
 
     with ModelServer([failing(status, "no")] * 2) as server:
         bare = error_of(face.client(server))
-        client = simonides.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=opened_store)
         wrapped = error_of(client)
         assert memory_of(client).flush(10)
 
     assert type(wrapped) is type(bare)
     assert str(wrapped) == str(bare)
     assert wrapped.__cause__ is bare.__cause__ is None
-    assert facts(strata) == {}
+    assert facts(opened_store) == {}
 
 
 def test_a_memory_that_fails_never_makes_a_call_fail(face: Face, tmp_path: Path) -> None:
-    strata = simonides.open(tmp_path / "m.db")
+    opened_store = simonides.open(tmp_path / "m.db")
     with ModelServer([saying("Hello!")]) as server:
-        client = simonides.wrap(face.client(server), user="ana", store=strata)
-        strata.close()
+        client = simonides.wrap(face.client(server), user="ana", store=opened_store)
+        opened_store.close()
         face.say(client, STATED)
         assert memory_of(client).flush(10)
 
@@ -254,9 +256,9 @@ class Slow(ScriptedModel):
 
 def test_the_caller_never_waits_for_capture(face: Face, tmp_path: Path) -> None:
     model = Slow()
-    with Store(assemble(str(tmp_path / "m.db"), inline=True, model=model)) as strata:
+    with Store(assemble(str(tmp_path / "m.db"), inline=True, model=model)) as opened_store:
         with ModelServer([saying("Hello!")]) as server:
-            client = simonides.wrap(face.client(server), user="ana", store=strata)
+            client = simonides.wrap(face.client(server), user="ana", store=opened_store)
             face.say(client, STATED)
             # The answer is here, capture is still under way.
             assert client.memory.pending == 1
@@ -266,18 +268,18 @@ def test_the_caller_never_waits_for_capture(face: Face, tmp_path: Path) -> None:
 
         assert client.memory.diagnostics == ("capture:llm_timeout",)
         assert client.memory.usage.model_calls == 1
-        assert facts(strata) == {"nickname": "Ana"}
+        assert facts(opened_store) == {"nickname": "Ana"}
 
 
 # -- Tools ---------------------------------------------------------------------------------------
 
 
-def test_a_tool_loop_keeps_the_digest_and_captures_once(strata: Store) -> None:
-    strata.manager(user="ana").remember("Ana", key="nickname", category="preference")
+def test_a_tool_loop_keeps_the_digest_and_captures_once(opened_store: Store) -> None:
+    opened_store.memory(user="ana").remember("Ana", key="nickname", category="preference")
     tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
     said: list[Any] = [{"role": "user", "content": "I live in Berlin. What is my name?"}]
     with ModelServer([calling("look", city="Berlin"), saying("Sunny.")]) as server:
-        client = simonides.wrap(openai_client(server), user="ana", store=strata)
+        client = simonides.wrap(openai_client(server), user="ana", store=opened_store)
         answer = client.chat.completions.create(model="m", messages=said, tools=[tool])
         message = answer.choices[0].message
         result = {
@@ -293,11 +295,11 @@ def test_a_tool_loop_keeps_the_digest_and_captures_once(strata: Store) -> None:
     # Byte for byte what was sent before, so that the provider's cache serves it.
     assert second[0] == first[0]
     assert second[2] == result
-    assert facts(strata) == {"nickname": "Ana", "location": "Berlin"}
+    assert facts(opened_store) == {"nickname": "Ana", "location": "Berlin"}
 
 
-def test_results_of_tools_stay_first_in_claudes_turn(strata: Store) -> None:
-    strata.manager(user="ana").remember("Ana", key="nickname", category="preference")
+def test_results_of_tools_stay_first_in_claudes_turn(opened_store: Store) -> None:
+    opened_store.memory(user="ana").remember("Ana", key="nickname", category="preference")
     result = {"type": "tool_result", "tool_use_id": "t", "content": "Call me Rex."}
     conversation = [
         {"role": "user", "content": "Look."},
@@ -308,16 +310,16 @@ def test_results_of_tools_stay_first_in_claudes_turn(strata: Store) -> None:
         {"role": "user", "content": [result, {"type": "text", "text": ASKED}]},
     ]
     with ModelServer([saying("Ana.")]) as server:
-        client = simonides.wrap(anthropic_client(server), user="ana", store=strata)
+        client = simonides.wrap(anthropic_client(server), user="ana", store=opened_store)
         client.messages.create(model="m", max_tokens=9, messages=conversation)
         assert memory_of(client).flush(10)
 
     kinds = [part["type"] for part in server.received[0].body["messages"][2]["content"]]
     assert kinds == ["tool_result", "text", "text"]
-    assert facts(strata) == {"nickname": "Ana"}
+    assert facts(opened_store) == {"nickname": "Ana"}
 
 
-def test_structured_answers_go_by_the_memory_too(strata: Store) -> None:
+def test_structured_answers_go_by_the_memory_too(opened_store: Store) -> None:
     from pydantic import BaseModel
 
     class Name(BaseModel):
@@ -325,16 +327,16 @@ def test_structured_answers_go_by_the_memory_too(strata: Store) -> None:
 
     said = [{"role": "user", "content": STATED}]
     with ModelServer([saying('{"name": "Ana"}')] * 3) as server:
-        first = simonides.wrap(openai_client(server), user="ana", store=strata)
+        first = simonides.wrap(openai_client(server), user="ana", store=opened_store)
         parsed = first.chat.completions.parse(model="m", messages=said, response_format=Name)
         first.responses.parse(model="m", input=STATED, text_format=Name)
-        second = simonides.wrap(anthropic_client(server), user="bob", store=strata)
+        second = simonides.wrap(anthropic_client(server), user="bob", store=opened_store)
         second.messages.parse(model="m", max_tokens=9, messages=said, output_format=Name)
         assert memory_of(first).flush(10)
         assert memory_of(second).flush(10)
 
     assert parsed.choices[0].message.parsed == Name(name="Ana")
-    assert facts(strata) == facts(strata, "bob") == {"nickname": "Ana"}
+    assert facts(opened_store) == facts(opened_store, "bob") == {"nickname": "Ana"}
 
 
 # -- The rest of the client ------------------------------------------------------------------------
@@ -342,11 +344,11 @@ def test_structured_answers_go_by_the_memory_too(strata: Store) -> None:
 
 @pytest.mark.parametrize("make", [openai_client, anthropic_client])
 def test_everything_else_is_the_sdks_own(
-    make: Callable[[ModelServer], Any], strata: Store
+    make: Callable[[ModelServer], Any], opened_store: Store
 ) -> None:
     with ModelServer([saying("Hello!")] * 6) as server:
         bare = make(server)
-        client = simonides.wrap(bare, user="ana", store=strata)
+        client = simonides.wrap(bare, user="ana", store=opened_store)
         call = chat_of if make is openai_client else message_of
         said = [{"role": "user", "content": STATED}]
 
@@ -366,16 +368,16 @@ def test_everything_else_is_the_sdks_own(
         assert raw.create(model="m", messages=said, **limit).status_code == 200
         assert memory_of(client).flush(10)
 
-    assert facts(strata) == {"nickname": "Ana"}
+    assert facts(opened_store) == {"nickname": "Ana"}
     assert client.memory.diagnostics == ()
 
 
-def test_a_client_of_a_derived_class_stays_one(strata: Store) -> None:
+def test_a_client_of_a_derived_class_stays_one(opened_store: Store) -> None:
     with ModelServer([saying("Hello!")] * 2) as server:
         bare = openai.AzureOpenAI(
             api_key="k", azure_endpoint=server.root_url, api_version="2026-10-01"
         )
-        client = simonides.wrap(bare, user="ana", store=strata)
+        client = simonides.wrap(bare, user="ana", store=opened_store)
         for text in (STATED, ASKED):
             said: Any = [{"role": "user", "content": text}]
             client.chat.completions.create(model="deployed", messages=said)
@@ -386,7 +388,7 @@ def test_a_client_of_a_derived_class_stays_one(strata: Store) -> None:
     assert "Memory digest:" in str(server.received[1].body)
 
 
-def test_the_sdks_own_tool_loop_remembers_what_the_user_said_once(strata: Store) -> None:
+def test_the_sdks_own_tool_loop_remembers_what_the_user_said_once(opened_store: Store) -> None:
     @anthropic.beta_tool
     def look(city: str) -> str:
         """Look at the weather.
@@ -398,7 +400,7 @@ def test_the_sdks_own_tool_loop_remembers_what_the_user_said_once(strata: Store)
 
     said: Any = [{"role": "user", "content": "I live in Berlin."}]
     with ModelServer([calling("look", city="Berlin"), saying("Sunny.")]) as server:
-        client = simonides.wrap(anthropic_client(server), user="ana", store=strata)
+        client = simonides.wrap(anthropic_client(server), user="ana", store=opened_store)
         runner = client.beta.messages.tool_runner(
             model="m", max_tokens=9, messages=said, tools=[look]
         )
@@ -407,20 +409,20 @@ def test_the_sdks_own_tool_loop_remembers_what_the_user_said_once(strata: Store)
 
     assert last.content[0].text == "Sunny."
     assert len(server.received) == 2
-    assert facts(strata) == {"location": "Berlin"}
-    assert len(strata.manager(user="ana").history("location")) == 1
+    assert facts(opened_store) == {"location": "Berlin"}
+    assert len(opened_store.memory(user="ana").history("location")) == 1
 
 
 def test_a_policy_without_digests_leaves_requests_as_they_are(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("version: no digests\ndigest: {enabled: false}\n")
     settings = simonides.Settings(policy=policy)
-    with simonides.open(tmp_path / "m.db", settings=settings) as strata:
-        strata.manager(user="ana").remember("Ana", key="nickname", category="preference")
+    with simonides.open(tmp_path / "m.db", settings=settings) as opened_store:
+        opened_store.memory(user="ana").remember("Ana", key="nickname", category="preference")
         with ModelServer([saying("Hello!")] * 2) as server:
             said: Any = [{"role": "user", "content": ASKED}]
             openai_client(server).chat.completions.create(model="m", messages=said)
-            client = simonides.wrap(openai_client(server), user="ana", store=strata)
+            client = simonides.wrap(openai_client(server), user="ana", store=opened_store)
             client.chat.completions.create(model="m", messages=said)
 
     assert server.received[0].body == server.received[1].body
@@ -430,11 +432,11 @@ def test_a_policy_without_digests_leaves_requests_as_they_are(tmp_path: Path) ->
     "make", [openai_client, anthropic_client, async_openai_client, async_anthropic_client]
 )
 def test_a_client_with_other_options_remembers_too(
-    make: Callable[[ModelServer], Any], strata: Store
+    make: Callable[[ModelServer], Any], opened_store: Store
 ) -> None:
     face = next(face for face in FACES if face.client is make)
     with ModelServer([saying("Hello!")] * 2) as server:
-        client = simonides.wrap(make(server), user="ana", store=strata)
+        client = simonides.wrap(make(server), user="ana", store=opened_store)
         other = client.with_options(timeout=7, default_headers={"x-mine": "1"})
         face.say(other.copy(), STATED)
         assert memory_of(other).flush(10)
@@ -446,10 +448,12 @@ def test_a_client_with_other_options_remembers_too(
     assert other.record is client.memory
 
 
-def test_a_message_of_its_own_serves_servers_that_take_texts_only(strata: Store) -> None:
-    strata.manager(user="ana").remember("Ana", key="nickname", category="preference")
+def test_a_message_of_its_own_serves_servers_that_take_texts_only(opened_store: Store) -> None:
+    opened_store.memory(user="ana").remember("Ana", key="nickname", category="preference")
     with ModelServer([saying("Ana.")]) as server:
-        client = simonides.wrap(openai_client(server), user="ana", store=strata, place="message")
+        client = simonides.wrap(
+            openai_client(server), user="ana", store=opened_store, place="message"
+        )
         client.chat.completions.create(model="m", messages=[{"role": "user", "content": ASKED}])
 
     digest, question = server.received[0].body["messages"]
@@ -458,9 +462,9 @@ def test_a_message_of_its_own_serves_servers_that_take_texts_only(strata: Store)
     assert question == {"role": "user", "content": ASKED}
 
 
-def test_a_text_as_input_and_an_iterator_of_messages_are_read_too(strata: Store) -> None:
+def test_a_text_as_input_and_an_iterator_of_messages_are_read_too(opened_store: Store) -> None:
     with ModelServer([saying("Hello!")] * 2) as server:
-        client = simonides.wrap(openai_client(server), user="ana", store=strata)
+        client = simonides.wrap(openai_client(server), user="ana", store=opened_store)
         client.responses.create(model="m", input=STATED)
         assert memory_of(client).flush(10)
         once = iter([{"role": "user", "content": ASKED}])
@@ -470,16 +474,16 @@ def test_a_text_as_input_and_an_iterator_of_messages_are_read_too(strata: Store)
     assert texts(server.received[1].body["messages"][0])[-1] == ASKED
 
 
-def test_a_closed_memory_leaves_a_client_that_works(strata: Store) -> None:
+def test_a_closed_memory_leaves_a_client_that_works(opened_store: Store) -> None:
     with ModelServer([saying("Hello!")]) as server:
-        client = simonides.wrap(openai_client(server), user="ana", store=strata)
+        client = simonides.wrap(openai_client(server), user="ana", store=opened_store)
         with client.memory:
             pass
         client.memory.close()
         client.chat.completions.create(model="m", messages=[{"role": "user", "content": STATED}])
 
     assert client.memory.diagnostics == ("recall:closed", "capture:closed")
-    assert facts(strata) == {}
+    assert facts(opened_store) == {}
 
 
 def test_a_store_that_is_closed_by_its_owner_waits_for_what_was_said(
@@ -496,9 +500,9 @@ def test_a_store_that_is_closed_by_its_owner_waits_for_what_was_said(
     try:
         with (
             ModelServer([saying("Noted.")]) as server,
-            simonides.open(tmp_path / "m.db") as strata,
+            simonides.open(tmp_path / "m.db") as opened_store,
         ):
-            client = simonides.wrap(openai_client(server), user="ana", store=strata)
+            client = simonides.wrap(openai_client(server), user="ana", store=opened_store)
             # Nothing is captured before somebody waits for it.
             client.memory._worker.put(lambda: [gate.wait(30)].clear())
             client.chat.completions.create(model="m", messages=said)
@@ -506,8 +510,8 @@ def test_a_store_that_is_closed_by_its_owner_waits_for_what_was_said(
         gate.set()
 
     assert client.memory.diagnostics == ()
-    with simonides.open(tmp_path / "m.db") as strata:
-        assert facts(strata) == {"nickname": "Ana"}
+    with simonides.open(tmp_path / "m.db") as opened_store:
+        assert facts(opened_store) == {"nickname": "Ana"}
 
 
 def test_closing_the_client_closes_a_store_that_was_opened_for_it(tmp_path: Path) -> None:
@@ -519,8 +523,8 @@ def test_closing_the_client_closes_a_store_that_was_opened_for_it(tmp_path: Path
         with pytest.raises(simonides.StoreError):
             memory_of(client).manager.list()
 
-    with simonides.open(tmp_path / "m.db") as strata:
-        assert facts(strata) == {"nickname": "Ana"}
+    with simonides.open(tmp_path / "m.db") as opened_store:
+        assert facts(opened_store) == {"nickname": "Ana"}
 
 
 def test_wrap_refuses_what_it_cannot_wrap(tmp_path: Path) -> None:
@@ -551,26 +555,26 @@ def test_wrap_imports_no_sdk() -> None:
 
 @pytest.mark.parametrize("by", ["user", "admin"])
 def test_what_waits_to_be_captured_does_not_outlive_an_erasure(
-    strata: Store, monkeypatch: pytest.MonkeyPatch, by: str
+    opened_store: Store, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     may_go_on, capture = threading.Event(), simonides.Memory.capture
 
-    def late(manager: Any, *said: Any, **named: Any) -> Any:
+    def late(memory: Any, *said: Any, **named: Any) -> Any:
         assert may_go_on.wait(10)
-        return capture(manager, *said, **named)
+        return capture(memory, *said, **named)
 
     monkeypatch.setattr(simonides.Memory, "capture", late)
     with ModelServer([saying("Hello!")]) as server:
-        client = simonides.wrap(openai_client(server), user="ana", store=strata)
+        client = simonides.wrap(openai_client(server), user="ana", store=opened_store)
         chat_of(client, messages=[{"role": "user", "content": STATED}])
         assert client.memory.pending == 1
         threading.Timer(0.2, may_go_on.set).start()
 
         if by == "user":
-            strata.manager(user="ana").erase()
+            opened_store.memory(user="ana").erase()
         else:
-            strata.admin(by="root").erase("ana")
+            opened_store.admin(by="root").erase("ana")
 
         assert client.memory.flush(10)
         client.memory.close()
-    assert facts(strata) == {}
+    assert facts(opened_store) == {}

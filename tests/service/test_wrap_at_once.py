@@ -23,7 +23,7 @@ FRUIT = ["apple", "banana", "cherry", "damson", "elder", "fig", "grape", "hazel"
 
 
 @pytest.fixture
-def strata(tmp_path: Path) -> Iterator[Store]:
+def opened_store(tmp_path: Path) -> Iterator[Store]:
     with simonides.open(tmp_path / "m.db") as opened:
         yield opened
 
@@ -32,9 +32,9 @@ def stated(fruit: str) -> list[Any]:
     return [{"role": "user", "content": f"Remember that locker {fruit} is mine."}]
 
 
-def test_one_client_may_be_used_by_many_threads(strata: Store) -> None:
+def test_one_client_may_be_used_by_many_threads(opened_store: Store) -> None:
     with ModelServer(answers=lambda _: saying("Noted.")) as server:
-        client = simonides.wrap(openai_client(server), user="ana", store=strata)
+        client = simonides.wrap(openai_client(server), user="ana", store=opened_store)
         with ThreadPoolExecutor(5) as pool:
             list(
                 pool.map(
@@ -44,14 +44,16 @@ def test_one_client_may_be_used_by_many_threads(strata: Store) -> None:
             )
         assert client.memory.flush(20)
 
-    kept = " ".join(memory.content for memory in strata.manager(user="ana").list())
+    kept = " ".join(memory.content for memory in opened_store.memory(user="ana").list())
     assert [fruit for fruit in FRUIT if fruit not in kept] == []
     assert client.memory.diagnostics == ()
 
 
-def test_one_client_may_be_used_by_many_tasks(strata: Store) -> None:
+def test_one_client_may_be_used_by_many_tasks(opened_store: Store) -> None:
     async def story(server: ModelServer) -> None:
-        async with simonides.wrap(async_openai_client(server), user="ana", store=strata) as client:
+        async with simonides.wrap(
+            async_openai_client(server), user="ana", store=opened_store
+        ) as client:
             await asyncio.gather(
                 *(
                     client.chat.completions.create(model="m", messages=stated(fruit))
@@ -62,7 +64,7 @@ def test_one_client_may_be_used_by_many_tasks(strata: Store) -> None:
     with ModelServer(answers=lambda _: saying("Noted.")) as server:
         asyncio.run(story(server))
 
-    kept = " ".join(memory.content for memory in strata.manager(user="ana").list())
+    kept = " ".join(memory.content for memory in opened_store.memory(user="ana").list())
     assert [fruit for fruit in FRUIT if fruit not in kept] == []
 
 
@@ -89,8 +91,8 @@ class Patient:
 def test_a_recall_that_takes_its_time_holds_up_no_event_loop() -> None:
     embedder = Patient()
 
-    async def story(server: ModelServer, strata: Store) -> None:
-        client = simonides.wrap(async_openai_client(server), user="ana", store=strata)
+    async def story(server: ModelServer, opened_store: Store) -> None:
+        client = simonides.wrap(async_openai_client(server), user="ana", store=opened_store)
         embedder.gate.clear()
         embedder.asked.clear()
         said: Any = [{"role": "user", "content": "Where in the harbour lies the boat?"}]
@@ -105,39 +107,39 @@ def test_a_recall_that_takes_its_time_holds_up_no_event_loop() -> None:
 
     with (
         ModelServer([saying("There.")]) as server,
-        simonides.open(":memory:", embedder=embedder) as strata,  # type: ignore[arg-type]
+        simonides.open(":memory:", embedder=embedder) as opened_store,  # type: ignore[arg-type]
     ):
-        strata.manager(user="ana").remember("The boat lies in the harbour of Porto.")
-        asyncio.run(story(server, strata))
+        opened_store.memory(user="ana").remember("The boat lies in the harbour of Porto.")
+        asyncio.run(story(server, opened_store))
 
     assert "Porto" in str(server.received[0].body)
 
 
 def test_what_a_method_of_the_sdk_calls_by_itself_is_the_same_turn(
-    strata: Store, monkeypatch: pytest.MonkeyPatch
+    opened_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from openai.resources.chat.completions import Completions
 
     monkeypatch.setattr(Completions, "parse", lambda self, **asked: self.create(**asked))
-    strata.manager(user="ana").remember("Ana", key="nickname", category="preference")
+    opened_store.memory(user="ana").remember("Ana", key="nickname", category="preference")
     with ModelServer([saying("Hello!")]) as server:
-        client: Any = simonides.wrap(openai_client(server), user="ana", store=strata)
+        client: Any = simonides.wrap(openai_client(server), user="ana", store=opened_store)
         client.chat.completions.parse(model="m", messages=stated("apple"))
         assert client.memory.flush(10)
 
     assert str(server.received[0].body).count("Memory digest:") == 1
-    assert len(strata.manager(user="ana").receipts()) == 1
+    assert len(opened_store.memory(user="ana").receipts()) == 1
 
 
-def test_two_vendors_may_share_one_users_memory(strata: Store) -> None:
+def test_two_vendors_may_share_one_users_memory(opened_store: Store) -> None:
     said: Any = [{"role": "user", "content": "Call me Ana."}]
     asked: Any = [{"role": "user", "content": "What is my name?"}]
     with ModelServer([saying("Hello!"), saying("Ana.")]) as server:
-        one: openai.OpenAI = simonides.wrap(openai_client(server), user="ana", store=strata)
-        other = simonides.wrap(anthropic_client(server), user="ana", store=strata)
+        one: openai.OpenAI = simonides.wrap(openai_client(server), user="ana", store=opened_store)
+        other = simonides.wrap(anthropic_client(server), user="ana", store=opened_store)
         one.chat.completions.create(model="m", messages=said)
         assert memory_of(one).flush(10)
         other.messages.create(model="m", max_tokens=9, messages=asked)
 
     assert '"Ana"' in str(server.received[1].body)
-    assert facts(strata) == {"nickname": "Ana"}
+    assert facts(opened_store) == {"nickname": "Ana"}

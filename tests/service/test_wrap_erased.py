@@ -28,13 +28,13 @@ LATE = "capture:blocked:erased_since"
 
 
 @pytest.fixture
-def strata(tmp_path: Path) -> Iterator[Store]:
+def opened_store(tmp_path: Path) -> Iterator[Store]:
     with simonides.open(tmp_path / "m.db") as opened:
         yield opened
 
 
 @pytest.fixture
-def elsewhere(strata: Store, tmp_path: Path) -> Iterator[Store]:
+def elsewhere(opened_store: Store, tmp_path: Path) -> Iterator[Store]:
     """The same store, as another process has it open."""
     with simonides.open(tmp_path / "m.db") as opened:
         yield opened
@@ -44,9 +44,9 @@ def held_up(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Have captures wait; returns what lets them go on."""
     may_go_on, capture = threading.Event(), simonides.Memory.capture
 
-    def late(manager: Any, *said: Any, **named: Any) -> Any:
+    def late(memory: Any, *said: Any, **named: Any) -> Any:
         assert may_go_on.wait(10)
-        return capture(manager, *said, **named)
+        return capture(memory, *said, **named)
 
     monkeypatch.setattr(simonides.Memory, "capture", late)
     return may_go_on
@@ -56,26 +56,26 @@ def held_up(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 @pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
 def test_only_what_is_said_after_an_erasure_elsewhere_is_captured(
     face: Face,
-    strata: Store,
+    opened_store: Store,
     elsewhere: Store,
     monkeypatch: pytest.MonkeyPatch,
     *,
     is_known: bool,
 ) -> None:
     if is_known:
-        strata.manager(user="ana").remember("Ana reads on a phone")
+        opened_store.memory(user="ana").remember("Ana reads on a phone")
     may_go_on = held_up(monkeypatch)
     with ModelServer([saying("Hello!"), saying("Again!")]) as server:
-        client = simonides.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=opened_store)
         face.say(client, STATED)
 
-        elsewhere.manager(user="ana").erase()
+        elsewhere.memory(user="ana").erase()
         face.say(client, "I live in Lisbon.")
         may_go_on.set()
         assert memory_of(client).flush(10)
 
         assert memory_of(client).diagnostics == (LATE,)
-    assert facts(strata) == {"location": "Lisbon"}
+    assert facts(opened_store) == {"location": "Lisbon"}
 
 
 @pytest.mark.parametrize(
@@ -91,15 +91,15 @@ def test_only_what_is_said_after_an_erasure_elsewhere_is_captured(
     ids=["openai", "anthropic", "anthropic-helper"],
 )
 def test_what_a_stream_was_asked_before_an_erasure_is_not_captured_at_its_end(
-    strata: Store, elsewhere: Store, make: Any, begin: Callable[[Any, Any], Any]
+    opened_store: Store, elsewhere: Store, make: Any, begin: Callable[[Any, Any], Any]
 ) -> None:
     with ModelServer([saying("one two three")]) as server:
-        client = simonides.wrap(make(server), user="ana", store=strata)
+        client = simonides.wrap(make(server), user="ana", store=opened_store)
         with begin(client, [{"role": "user", "content": STATED}]) as stream:
-            elsewhere.manager(user="ana").erase()
+            elsewhere.memory(user="ana").erase()
             for _ in stream:
                 pass
 
         assert client.memory.flush(10)
         assert client.memory.diagnostics == (LATE,)
-    assert facts(strata) == {}
+    assert facts(opened_store) == {}

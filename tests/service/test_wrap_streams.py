@@ -45,7 +45,7 @@ def face(request: pytest.FixtureRequest) -> Face:
 
 
 @pytest.fixture
-def strata(tmp_path: Path) -> Iterator[Store]:
+def opened_store(tmp_path: Path) -> Iterator[Store]:
     with simonides.open(tmp_path / "m.db") as opened:
         yield opened
 
@@ -59,17 +59,19 @@ def gated(text: str = "one two three four") -> tuple[Reply, threading.Event]:
 
 
 @pytest.mark.parametrize("face", SYNC, ids=lambda face: face.name)
-def test_pieces_pass_as_they_come_and_capture_waits_for_the_end(face: Face, strata: Store) -> None:
+def test_pieces_pass_as_they_come_and_capture_waits_for_the_end(
+    face: Face, opened_store: Store
+) -> None:
     reply, gate = gated()
     with ModelServer([reply, reply]) as server:
         gate.set()
         bare = [piece.to_dict() for piece in face.say(face.client(server), STATED, stream=True)]
         gate.clear()
-        client = simonides.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=opened_store)
         stream = face.say(client, STATED, stream=True)
         pieces = [next(stream).to_dict()]
         # The server holds back the rest: what is here was not waited for.
-        assert facts(strata) == {}
+        assert facts(opened_store) == {}
         assert client.memory.pending == 1
         gate.set()
         pieces += [piece.to_dict() for piece in stream]
@@ -77,13 +79,15 @@ def test_pieces_pass_as_they_come_and_capture_waits_for_the_end(face: Face, stra
 
     assert pieces == bare
     assert isinstance(stream, (openai.Stream, anthropic.Stream))
-    assert facts(strata) == {"nickname": "Ana"}
+    assert facts(opened_store) == {"nickname": "Ana"}
 
 
 @pytest.mark.parametrize("face", FACES, ids=lambda face: face.name)
-def test_a_stream_that_was_read_to_its_end_is_captured_once(face: Face, strata: Store) -> None:
+def test_a_stream_that_was_read_to_its_end_is_captured_once(
+    face: Face, opened_store: Store
+) -> None:
     with ModelServer([saying("Hello there!")]) as server:
-        client = simonides.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=opened_store)
         stream = face.say(client, STATED, stream=True)
         if not face.name.startswith("async"):
             list(stream)
@@ -92,17 +96,17 @@ def test_a_stream_that_was_read_to_its_end_is_captured_once(face: Face, strata: 
         gc.collect()
         assert memory_of(client).flush(10)
 
-    history = strata.manager(user="ana").history("nickname")
+    history = opened_store.memory(user="ana").history("nickname")
     assert [version.content for version in history] == ["Ana"]
     assert len(history[0].metadata) <= 1
 
 
 @pytest.mark.parametrize("how", ["closed", "left", "dropped", "flushed"])
 @pytest.mark.parametrize("face", SYNC, ids=lambda face: face.name)
-def test_an_abandoned_stream_is_captured_too(face: Face, strata: Store, how: str) -> None:
+def test_an_abandoned_stream_is_captured_too(face: Face, opened_store: Store, how: str) -> None:
     reply, gate = gated()
     with ModelServer([reply]) as server:
-        client = simonides.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=opened_store)
         stream = face.say(client, STATED, stream=True)
         next(stream)
         if how == "closed":
@@ -117,18 +121,18 @@ def test_an_abandoned_stream_is_captured_too(face: Face, strata: Store, how: str
         assert memory_of(client).flush(10)
         gate.set()
 
-    assert facts(strata) == {"nickname": "Ana"}
+    assert facts(opened_store) == {"nickname": "Ana"}
 
 
 @pytest.mark.parametrize("make", [async_openai_client, async_anthropic_client])
 def test_an_async_stream_passes_unbuffered_and_may_be_abandoned(
-    make: Callable[[ModelServer], Any], strata: Store
+    make: Callable[[ModelServer], Any], opened_store: Store
 ) -> None:
     call = chat_of if make is async_openai_client else message_of
     reply, gate = gated()
 
     async def story(server: ModelServer) -> int:
-        client = simonides.wrap(make(server), user="ana", store=strata)
+        client = simonides.wrap(make(server), user="ana", store=opened_store)
         said = [{"role": "user", "content": STATED}]
         seen = 0
         async with await call(client, messages=said, stream=True) as stream:
@@ -143,7 +147,7 @@ def test_an_async_stream_passes_unbuffered_and_may_be_abandoned(
         assert asyncio.run(story(server)) == 1
         gate.set()
 
-    assert facts(strata) == {"nickname": "Ana"}
+    assert facts(opened_store) == {"nickname": "Ana"}
 
 
 HELPERS = {
@@ -161,23 +165,23 @@ HELPERS = {
 
 
 @pytest.mark.parametrize("helper", HELPERS)
-def test_the_sdks_stream_helpers_remember_once(helper: str, strata: Store) -> None:
+def test_the_sdks_stream_helpers_remember_once(helper: str, opened_store: Store) -> None:
     make, stream = HELPERS[helper]
     with ModelServer([saying("Hello there!")] * 2) as server:
-        client = simonides.wrap(make(server), user="ana", store=strata)
+        client = simonides.wrap(make(server), user="ana", store=opened_store)
         for text in (STATED, ASKED):
             with stream(client, [{"role": "user", "content": text}]) as events:
                 assert list(events)
             assert memory_of(client).flush(10)
 
-    assert facts(strata) == {"nickname": "Ana"}
+    assert facts(opened_store) == {"nickname": "Ana"}
     assert str(server.received[1].body).count("Memory digest:") == 1
-    assert len(strata.manager(user="ana").receipts()) == 2
+    assert len(opened_store.memory(user="ana").receipts()) == 2
 
 
-def test_the_async_stream_helper_remembers(strata: Store) -> None:
+def test_the_async_stream_helper_remembers(opened_store: Store) -> None:
     async def story(server: ModelServer) -> None:
-        client = simonides.wrap(async_anthropic_client(server), user="ana", store=strata)
+        client = simonides.wrap(async_anthropic_client(server), user="ana", store=opened_store)
         said = [{"role": "user", "content": STATED}]
         async with client.messages.stream(model="m", max_tokens=9, messages=said) as events:
             assert "".join([text async for text in events.text_stream]) == "Hello there!"
@@ -186,7 +190,7 @@ def test_the_async_stream_helper_remembers(strata: Store) -> None:
     with ModelServer([saying("Hello there!")]) as server:
         asyncio.run(story(server))
 
-    assert facts(strata) == {"nickname": "Ana"}
+    assert facts(opened_store) == {"nickname": "Ana"}
 
 
 LIFE = dedent(
@@ -220,5 +224,5 @@ def test_the_end_of_the_process_leaves_nothing_lost(tmp_path: Path, how: str) ->
         )
 
     assert done.stderr == ""
-    with simonides.open(tmp_path / "m.db") as strata:
-        assert facts(strata) == {"nickname": "Ana"}
+    with simonides.open(tmp_path / "m.db") as opened_store:
+        assert facts(opened_store) == {"nickname": "Ana"}

@@ -92,8 +92,8 @@ FACES = [
 SYNC = [face for face in FACES if not face.name.startswith("async")]
 
 
-def facts(strata: Store, user: str = "ana") -> dict[str | None, str]:
-    return {each.key: each.content for each in strata.manager(user=user).list()}
+def facts(store: Store, user: str = "ana") -> dict[str | None, str]:
+    return {each.key: each.content for each in store.memory(user=user).list()}
 
 
 def texts(parts: Any) -> list[str]:

@@ -83,9 +83,9 @@ class Living(RuleBasedStateMachine):
         self.buried: set[str] = set()
         self.ticks = 0
         self.abandoned: list[Store] = []
-        self.strata = self.opened()
+        self.store = self.opened()
         for user in ("ana", "bob"):
-            self.strata.admin(by="root").grant(user, "org_write", org=self.org)
+            self.store.admin(by="root").grant(user, "org_write", org=self.org)
 
     def new_target(self, on_disk: bool) -> str:
         return str(Path(self.place.name) / "m.db") if on_disk else IN_MEMORY
@@ -93,30 +93,30 @@ class Living(RuleBasedStateMachine):
     def opened(self) -> Store:
         """Open the store as a process does that begins, and carry out what another one left."""
         given: dict[str, Any] = {"settings": Living.settings, "clock": self.clock, "ids": self.ids}
-        strata = Store(assemble(self.target, inline=True, **given))
-        strata.deliver_outbox()
-        self.managers = {
-            "ana": strata.manager(user="ana", org=self.org),
-            "bob": strata.manager(user="bob", org=self.org),
-            "ana/task": strata.manager(user="ana", org=self.org, task="t1"),
+        store = Store(assemble(self.target, inline=True, **given))
+        store.deliver_outbox()
+        self.memories = {
+            "ana": store.memory(user="ana", org=self.org),
+            "bob": store.memory(user="bob", org=self.org),
+            "ana/task": store.memory(user="ana", org=self.org, task="t1"),
         }
-        return strata
+        return store
 
     def run(self, call: Coroutine[Any, Any, Any]) -> Any:
         """Do what goes past the verbs as they do it."""
-        return self.strata._driver.run(call)
+        return self.store._driver.run(call)
 
     def teardown(self) -> None:
-        if hasattr(self, "strata"):
+        if hasattr(self, "opened_store"):
             try:
                 self.the_trail_holds()
             finally:
-                for strata in (*self.abandoned, self.strata):
-                    strata.close()
+                for store in (*self.abandoned, self.store):
+                    store.close()
                 self.place.cleanup()
 
     def the_trail_holds(self) -> None:
-        report = self.strata.verify_audit()
+        report = self.store.verify_audit()
         assert report.ok, report.problems
 
     @property
@@ -135,12 +135,12 @@ class Living(RuleBasedStateMachine):
     def remember(self, who: str, key: str, value: str, source: str, days: int | None) -> None:
         if self.is_refused(who, key):
             self.tick()
-            outcome = self.managers[who].remember(value, key=key, source=source, ttl_days=days)
+            outcome = self.memories[who].remember(value, key=key, source=source, ttl_days=days)
             assert (outcome.kind, outcome.record) == ("blocked", None)
             return
         before = self.copied(who, key)
         expected = self.shelves[who].told(key, value, source, self.tick(), days)
-        outcome = self.managers[who].remember(value, key=key, source=source, ttl_days=days)
+        outcome = self.memories[who].remember(value, key=key, source=source, ttl_days=days)
         self.noted(who, key, outcome, before)
 
         assert outcome.kind == expected
@@ -158,11 +158,11 @@ class Living(RuleBasedStateMachine):
     def correct(self, who: str, key: str, value: str) -> None:
         if self.is_refused(who, key):
             self.tick()
-            assert self.managers[who].correct(key, value).kind == "blocked"
+            assert self.memories[who].correct(key, value).kind == "blocked"
             return
         before = self.copied(who, key)
         expected = self.shelves[who].corrected(key, value, self.tick())
-        outcome = self.managers[who].correct(key, value)
+        outcome = self.memories[who].correct(key, value)
         self.noted(who, key, outcome, before)
 
         assert outcome.kind == expected
@@ -191,9 +191,9 @@ class Living(RuleBasedStateMachine):
         now, shelf = self.tick(), self.shelves[who]
         if now >= before.expires:
             with pytest.raises(UndoRefused, match="expired"):
-                self.managers[who].undo(event)
+                self.memories[who].undo(event)
             return
-        outcome = self.managers[who].undo(event)
+        outcome = self.memories[who].undo(event)
         stood = shelf.facts[key]
         marked = None if before.marked is None else now
         shelf.facts[key] = replace(
@@ -202,7 +202,7 @@ class Living(RuleBasedStateMachine):
 
         assert (outcome.kind, outcome.events[0].details["undoes"]) == ("undone", event)
         with pytest.raises(UndoRefused, match="already_undone"):
-            self.managers[who].undo(event)
+            self.memories[who].undo(event)
 
     @precondition(lambda self: self.to_choose_from())
     @rule(pick=PICK)
@@ -212,14 +212,14 @@ class Living(RuleBasedStateMachine):
         self.tick()
         self.done.pop((who, key), None)
 
-        assert self.managers[who].confirm(id).kind == "bumped"
+        assert self.memories[who].confirm(id).kind == "bumped"
         self.shelves[who].confirmed(key, self.now)
 
     @rule(who=WHO, key=KEYS)
     def forget(self, who: str, key: str) -> None:
         self.tick()
         gone = self.shelves[who].removed(key)
-        outcome = self.managers[who].forget(key=key)
+        outcome = self.memories[who].forget(key=key)
 
         assert outcome.kind == ("forgotten" if gone else "dropped")
         self._forgotten(who, [key])
@@ -228,7 +228,7 @@ class Living(RuleBasedStateMachine):
     def forget_all_of_a_scope(self, who: str) -> None:
         self.tick()
         gone = [key for key in NAMES if self.shelves[who].removed(key)]
-        outcome = self.managers[who].forget(scope="task" if "/" in who else "user")
+        outcome = self.memories[who].forget(scope="task" if "/" in who else "user")
 
         assert outcome.kind == ("forgotten" if gone else "dropped")
         self._forgotten(who, gone)
@@ -247,7 +247,7 @@ class Living(RuleBasedStateMachine):
     def erase(self, who: str) -> None:
         self.tick()
         self.ticks = 0
-        receipt = self.managers[who].erase()
+        receipt = self.memories[who].erase()
 
         assert receipt.state == "complete"
         for place in (each for each in PLACES if each.split("/")[0] == who):
@@ -267,7 +267,7 @@ class Living(RuleBasedStateMachine):
     @rule(who=st.sampled_from(("ana", "bob")), key=KEYS)
     def refuse(self, who: str, key: str) -> None:
         self.tick()
-        change = self.managers[who].refuse(key=key)
+        change = self.memories[who].refuse(key=key)
 
         assert change.changed is (key not in self.refused[who])
         self.refused[who].add(key)
@@ -275,7 +275,7 @@ class Living(RuleBasedStateMachine):
     @rule(who=st.sampled_from(("ana", "bob")), key=KEYS)
     def allow(self, who: str, key: str) -> None:
         self.tick()
-        self.managers[who].allow(key=key)
+        self.memories[who].allow(key=key)
         self.refused[who].discard(key)
 
     def is_refused(self, who: str, key: str) -> bool:
@@ -297,11 +297,11 @@ class Living(RuleBasedStateMachine):
     @rule()
     def the_past_stays_as_it_was_believed(self) -> None:
         for believed in self.past:
-            manager, level = self.managers[believed.place], believed.place.count("/")
+            memory, level = self.memories[believed.place], believed.place.count("/")
             found: dict[Any, str] = {}
             for key in NAMES:
                 scopes = ["task" if level else "user"]
-                hits = manager.recall(key, known_at=believed.at, filter={"key": key}, scopes=scopes)
+                hits = memory.recall(key, known_at=believed.at, filter={"key": key}, scopes=scopes)
                 found |= {hit.record.key: hit.record.content for hit in hits}
                 self.were_read(believed.place, hits)
             assert found == {
@@ -315,7 +315,7 @@ class Living(RuleBasedStateMachine):
         read = {hit.record.id for hit in hits}
         for fact in self.shelves[place].facts.values():
             fact.read = self.now if fact.id in read else fact.read
-        self.run(self.strata.runtime.part(ReadJournal).flush())
+        self.run(self.store.runtime.part(ReadJournal).flush())
 
     def standing(self, who: str) -> dict[str, Any]:
         """Return what is to be seen."""
@@ -325,8 +325,8 @@ class Living(RuleBasedStateMachine):
     def listed(self, place: str) -> tuple[Record, ...]:
         """Return what a scope shows; of the org's, what both users see alike."""
         if place != ORG:
-            return self.managers[place].list(scopes=["task" if "/" in place else "user"])
-        ours, theirs = (self.managers[who].list(scopes=["org"]) for who in ("ana", "bob"))
+            return self.memories[place].list(scopes=["task" if "/" in place else "user"])
+        ours, theirs = (self.memories[who].list(scopes=["org"]) for who in ("ana", "bob"))
         assert ours == theirs
         return ours
 
@@ -341,7 +341,7 @@ class Living(RuleBasedStateMachine):
     def id_of(self, who: str, key: str) -> str:
         """Return the id of what is to be seen under a key."""
         scope = "task" if "/" in who else "user"
-        (found,) = self.managers[who].list(filter={"key": key}, scopes=[scope])
+        (found,) = self.memories[who].list(filter={"key": key}, scopes=[scope])
         return found.id
 
     @invariant()
@@ -368,8 +368,8 @@ class Living(RuleBasedStateMachine):
     def a_chain_has_its_versions_in_order(self, pick: int) -> None:
         who, key = self.chosen(pick)
         memory = self.id_of(who, key)
-        chain = [m.version for m in self.managers[who].history(memory)]
+        chain = [m.version for m in self.memories[who].history(memory)]
         assert chain == sorted(set(chain))
         assert chain[-1] <= self.standing(who)[key].versions
         for other in {"ana", "bob"} - {who.split("/")[0]}:
-            assert self.managers[other].get(memory) is None
+            assert self.memories[other].get(memory) is None

@@ -40,8 +40,8 @@ class Shared:
         return self.opened[-1]
 
     def close(self) -> None:
-        for strata in self.opened:
-            strata.close()
+        for store in self.opened:
+            store.close()
 
     def run_background(self, batches: int = 1) -> None:
         """Let the time pass in which a process begins, and then makes so many batches anew."""
@@ -50,7 +50,7 @@ class Shared:
             self.clock.advance(seconds=PAUSE_S)
 
 
-def fill(strata: Store, count: int = BATCH_ROWS * 2 + 10) -> None:
+def fill(store: Store, count: int = BATCH_ROWS * 2 + 10) -> None:
     colours = ("red", "green", "blue")
     drafts = [
         Draft(
@@ -60,35 +60,35 @@ def fill(strata: Store, count: int = BATCH_ROWS * 2 + 10) -> None:
         )
         for n in range(count)
     ]
-    strata.manager(user="ana", org="acme").remember_many(drafts)
+    store.memory(user="ana", org="acme").remember_many(drafts)
 
 
 def fresh(embedder, *, then=None, count: int = BATCH_ROWS * 2 + 10) -> Store:
     """A store in memory that has never known another recipe."""
-    strata = Shared(IN_MEMORY).open(embedder)
-    fill(strata, count)
+    store = Shared(IN_MEMORY).open(embedder)
+    fill(store, count)
     if then is not None:
-        then(strata)
-    return strata
+        then(store)
+    return store
 
 
-def answers(strata: Store, user: str = "ana", **asked):
+def answers(store: Store, user: str = "ana", **asked):
     """What is recalled, with scores and reasons; ids are a store's own."""
-    memory = strata.manager(user=user, org="acme")
+    memory = store.memory(user=user, org="acme")
     return [
         [(h.record.content, h.record.version, h.score, dict(h.why)) for h in found]
         for found in (memory.recall(query, limit=8, **asked) for query in QUERIES)
     ]
 
 
-def rows_of(strata: Store, owner: Scope = ANA) -> tuple[StoredRow, ...]:
-    store = strata.runtime.store
-    return strata._driver.run(store.rows(owner, limit=10_000))
+def rows_of(opened: Store, owner: Scope = ANA) -> tuple[StoredRow, ...]:
+    store = opened.runtime.store
+    return opened._driver.run(store.rows(owner, limit=10_000))
 
 
-def made_by(strata: Store, by: Store) -> int:
+def made_by(store: Store, by: Store) -> int:
     """How many stored entries are of a process's recipe."""
-    return sum(by.runtime.indexes.indexer.is_current(row.entry) for row in rows_of(strata))
+    return sum(by.runtime.indexes.indexer.is_current(row.entry) for row in rows_of(store))
 
 
 def hashed(dimensions: int = 32) -> HashedEmbedder:

@@ -43,10 +43,10 @@ class Talk:
 
     @property
     def runtime(self):
-        return self.world.strata.runtime
+        return self.world.store.runtime
 
     def drive(self, call):
-        return self.world.strata._driver.run(call)
+        return self.world.store._driver.run(call)
 
     def say(self, *texts, role=Role.USER, speaker=None, task=None):
         entries = [
@@ -83,7 +83,7 @@ class Talk:
         return [decode_held(row) for row in rows]
 
     def memories(self, **only):
-        found = self.world.strata.manager(user=self.owner.user).list(limit=1000)
+        found = self.world.store.memory(user=self.owner.user).list(limit=1000)
         return [m for m in found if all(getattr(m, name) == value for name, value in only.items())]
 
     def contents(self, **only):

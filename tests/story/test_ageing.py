@@ -13,8 +13,8 @@ QUERY = "which database is in use?"
 
 
 def guess(world: World, user: str = "ana") -> str:
-    manager = world.strata.manager(user=user)
-    outcome = manager.remember(
+    memory = world.store.memory(user=user)
+    outcome = memory.remember(
         "The database in use is Postgres", source="agent_inferred", category="entity_fact"
     )
     assert outcome.record is not None
@@ -22,7 +22,7 @@ def guess(world: World, user: str = "ana") -> str:
 
 
 def test_every_face_shows_what_is_left_of_an_inference(world: World) -> None:
-    ana, id = world.strata.manager(user="ana"), guess(world)
+    ana, id = world.store.memory(user="ana"), guess(world)
     fresh = ana.recall(QUERY)[0]
     world.clock.advance(days=60)
 
@@ -39,7 +39,7 @@ def test_every_face_shows_what_is_left_of_an_inference(world: World) -> None:
 
 
 def test_confirming_restores_and_ends_the_decay(world: World) -> None:
-    ana, id = world.strata.manager(user="ana"), guess(world)
+    ana, id = world.store.memory(user="ana"), guess(world)
     world.clock.advance(days=60)
 
     outcome = ana.confirm(id)
@@ -52,13 +52,13 @@ def test_confirming_restores_and_ends_the_decay(world: World) -> None:
 
 
 def test_the_past_shows_what_was_left_then_and_receipts_give_it_again(world: World) -> None:
-    ana, id = world.strata.manager(user="ana"), guess(world)
+    ana, id = world.store.memory(user="ana"), guess(world)
     world.clock.advance(days=30)
     then, found = from_us(world.clock.now_us()), ana.recall(QUERY)
     text = ana.digest(QUERY, floor=0)
     world.clock.advance(days=200)
     ana.confirm(id)
-    ana = world.reopen().manager(user="ana")
+    ana = world.reopen().memory(user="ana")
 
     assert ana.recall(QUERY, known_at=then)[0].record.confidence == pytest.approx(0.55)
     again = ana.replay_recall(found.receipt)
@@ -70,7 +70,7 @@ def test_the_past_shows_what_was_left_then_and_receipts_give_it_again(world: Wor
 
 
 def test_a_decayed_guess_gives_way_to_a_fresh_one(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     said = {"key": "database", "source": "agent_inferred", "category": "entity_fact"}
     ana.remember("Postgres", confidence=0.8, **said)
     assert ana.remember("MySQL", confidence=0.75, **said).kind == "touched"
@@ -80,7 +80,7 @@ def test_a_decayed_guess_gives_way_to_a_fresh_one(world: World) -> None:
 
 
 def test_a_derivation_is_no_surer_than_its_parent_is_by_then(world: World) -> None:
-    ana, id = world.strata.manager(user="ana"), guess(world)
+    ana, id = world.store.memory(user="ana"), guess(world)
     world.clock.advance(days=60)
 
     (outcome,) = ana.remember_many(
@@ -92,7 +92,7 @@ def test_a_derivation_is_no_surer_than_its_parent_is_by_then(world: World) -> No
 
 
 def test_past_its_soft_expiry_a_preference_counts_half_and_is_up_for_review(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     outcome = ana.remember("Prefers tabs over spaces", key="tabs", category="preference")
     assert outcome.record is not None
     world.clock.advance(days=90, us=-1)
@@ -112,7 +112,7 @@ def test_past_its_soft_expiry_a_preference_counts_half_and_is_up_for_review(worl
 
 
 def test_confirming_does_not_move_a_hard_end(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     outcome = ana.remember("The build is green", category="tool_result", source="tool_verified")
     assert outcome.record is not None
     world.clock.advance(days=6)
@@ -125,7 +125,7 @@ def test_confirming_does_not_move_a_hard_end(world: World) -> None:
 
 
 def test_what_nobody_reads_is_stale_after_half_a_year(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("Ana lives in Berlin", category="entity_fact")
     days = 0.475 * 365
     world.clock.advance(days=days, seconds=-1)
@@ -140,7 +140,7 @@ def test_what_nobody_reads_is_stale_after_half_a_year(world: World) -> None:
 
 
 def test_what_is_timeless_does_not_age_nor_do_its_corrections(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     said = {"key": "birthday", "category": "entity_fact", "timeless": True}
     ana.remember_many([Draft("Ana was born on 3 May", **said)])
     world.clock.advance(days=1_000)
@@ -149,7 +149,7 @@ def test_what_is_timeless_does_not_age_nor_do_its_corrections(world: World) -> N
     ana.correct("birthday", "Ana was born on 4 May")
     world.clock.advance(days=1_000)
 
-    (hit,) = world.reopen().manager(user="ana").recall("born")
+    (hit,) = world.reopen().memory(user="ana").recall("born")
     assert (hit.record.timeless, hit.why["freshness"]) == (True, 1.0)
 
 
@@ -157,11 +157,11 @@ def test_timeless_is_yes_or_no(world: World) -> None:
     drafts = [Draft("Fine"), Draft("Ana was born on 3 May", timeless="yes")]  # type: ignore[arg-type]
 
     with pytest.raises(InvalidInput, match=r"drafts\[1\]\.timeless"):
-        world.strata.manager(user="ana").remember_many(drafts)
+        world.store.memory(user="ana").remember_many(drafts)
 
 
 def test_the_latest_session_summary_of_a_user_does_not_expire(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     summary = {"kind": "episodic", "category": "session_summary"}
     first = ana.remember("Session about the harbour", **summary).record
     world.clock.advance(days=1)
@@ -188,7 +188,7 @@ def test_another_readers_summary_makes_none_the_older_one(world: World) -> None:
     private = Draft(
         "Session of the other agent", kind="episodic", category="session_summary", audience=("b",)
     )
-    a, b = (world.strata.manager(user="ana", agent=agent) for agent in "ab")
+    a, b = (world.store.memory(user="ana", agent=agent) for agent in "ab")
     a.remember("Session about the harbour", kind="episodic", category="session_summary")
     world.clock.advance(days=1)
     b.remember_many([private])
@@ -198,8 +198,8 @@ def test_another_readers_summary_makes_none_the_older_one(world: World) -> None:
 
 
 def test_recall_over_several_owners_ages_each_row_by_itself(world: World) -> None:
-    admin = world.strata.admin(by="root")
-    ana = world.strata.manager(user="ana")
+    admin = world.store.admin(by="root")
+    ana = world.store.memory(user="ana")
     old = Draft("The office is in Berlin", category="entity_fact", source="agent_inferred")
     admin.remember(old, scope="/global/")
     world.clock.advance(days=180)
@@ -217,7 +217,7 @@ def test_recall_of_what_does_not_age_is_the_same_a_day_later(
     new_world: Callable[..., World],
 ) -> None:
     world = new_world()
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("Ana lives in Berlin", category="entity_fact")
     first = ana.recall("Berlin")
     world.clock.advance(seconds=timedelta(hours=12).total_seconds())
@@ -246,7 +246,7 @@ def test_each_category_has_its_lives(
     world: World, category: str, soft: int | None, hard: int | None
 ) -> None:
     kinds = {"rule": "procedural", "turn": "episodic", "session_summary": "episodic"}
-    ana = world.strata.manager(user="ana", session="s")
+    ana = world.store.memory(user="ana", session="s")
     draft = Draft(
         "The harbour", category=category, kind=kinds.get(category, "semantic"), at="2020-01-01"
     )

@@ -62,13 +62,13 @@ class AgeingMachine(RuleBasedStateMachine):
 
     def _open(self) -> None:
         given = {"settings": AgeingMachine.settings, "clock": self.clock, "ids": self.ids}
-        self.strata = Store(assemble(self.target, inline=True, **given))
-        self.manager = self.strata.manager(user="ana")
+        self.store = Store(assemble(self.target, inline=True, **given))
+        self.own = self.store.memory(user="ana")
 
     def teardown(self) -> None:
-        if hasattr(self, "strata"):
-            assert self.strata.verify_audit().ok
-            self.strata.close()
+        if hasattr(self, "opened_store"):
+            assert self.store.verify_audit().ok
+            self.store.close()
             self.place.cleanup()
 
     @property
@@ -103,7 +103,7 @@ class AgeingMachine(RuleBasedStateMachine):
         self.tick()
         self.count += 1
         said = {"source": source, "category": category, "pinned": pinned, "ttl_days": days}
-        outcome = self.manager.remember(f"The {word} {self.count}", confidence=confidence, **said)
+        outcome = self.own.remember(f"The {word} {self.count}", confidence=confidence, **said)
         if outcome.record is not None:
             memory = outcome.record
             protected = pinned or source == "user_stated" or category == "constraint"
@@ -114,13 +114,13 @@ class AgeingMachine(RuleBasedStateMachine):
         self.tick()
         if self.kept:
             id = list(self.kept)[place % len(self.kept)]
-            outcome = self.manager.confirm(id)
+            outcome = self.own.confirm(id)
             kept = self.kept[id]
             assert (outcome.record is not None) == (not kept.evicted and not self._ended(kept))
 
     @rule(word=st.sampled_from(WORDS))
     def read(self, word: str) -> None:
-        for hit in self.manager.recall(f"the {word}", limit=3):
+        for hit in self.own.recall(f"the {word}", limit=3):
             assert not self._ended(self.kept[hit.record.id])
 
     @rule(days=DAYS)
@@ -136,9 +136,9 @@ class AgeingMachine(RuleBasedStateMachine):
     @rule()
     def collect(self) -> None:
         self.tick()
-        dry = self.manager.gc(dry_run=True)
-        run = self.manager.gc()
-        again = self.manager.gc()
+        dry = self.own.gc(dry_run=True)
+        run = self.own.gc()
+        again = self.own.gc()
 
         told = (dry.counts, dry.rows, dry.reads_folded, dry.receipts_old)
         assert told == (run.counts, run.rows, run.reads_folded, run.receipts_old)
@@ -148,8 +148,8 @@ class AgeingMachine(RuleBasedStateMachine):
         self._look()
 
     def _look(self) -> None:
-        rows = drive(self.strata.runtime.store, self.strata.runtime.store.rows(ANA))
-        standing = {memory.id for memory in self.manager.list(limit=1_000)}
+        rows = drive(self.store.runtime.store, self.store.runtime.store.rows(ANA))
+        standing = {memory.id for memory in self.own.list(limit=1_000)}
         there = {row.id for row in rows}
         for id, kept in self.kept.items():
             kept.evicted = id not in standing
@@ -161,18 +161,18 @@ class AgeingMachine(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         if self.target != IN_MEMORY:
-            self.strata.close()
+            self.store.close()
             self._open()
 
     @invariant()
     def nothing_is_shown_past_its_end(self) -> None:
-        if not hasattr(self, "strata"):
+        if not hasattr(self, "opened_store"):
             return
-        listed = {memory.id for memory in self.manager.list(limit=1_000)}
+        listed = {memory.id for memory in self.own.list(limit=1_000)}
         ended = {id for id, kept in self.kept.items() if kept.evicted or self._ended(kept)}
         assert listed == set(self.kept) - ended
         for id in sorted(self.kept)[-3:]:
-            memory = self.manager.get(id)
+            memory = self.own.get(id)
             assert memory is None or not self._ended(self.kept[id])
 
     def _ended(self, kept: Kept) -> bool:

@@ -55,9 +55,9 @@ class Run:
             clock=self.clock,
             ids=CountingIds(),
         )
-        self.strata = Store(core)
-        self.manager = self.strata.manager(user="ana", session="s1")
-        self.agent: Agent = self.strata.agent(self.manager, needs_model=needs_model)
+        self.store = Store(core)
+        self.own = self.store.memory(user="ana", session="s1")
+        self.agent: Agent = self.store.agent(self.own, needs_model=needs_model)
 
 
 def learned(run: Run) -> Run:
@@ -72,10 +72,10 @@ def test_rules_play_the_reference_scenario_over_two_openings_of_one_file(tmp_pat
     def opened() -> Store:
         return Store(assemble(tmp_path / "m.db", settings=Settings(), inline=True))
 
-    with opened() as strata:
-        first = strata.agent(strata.manager(user="ana", session="s1")).capture(FIRST)
-    with opened() as strata:
-        second = strata.agent(strata.manager(user="ana", session="s2")).answer(SECOND)
+    with opened() as store:
+        first = store.agent(store.memory(user="ana", session="s1")).capture(FIRST)
+    with opened() as store:
+        second = store.agent(store.memory(user="ana", session="s2")).answer(SECOND)
 
     assert (first.status, first.stop_reason) == ("ok", "success")
     assert first.trace[0].written == ("language", "response_style", "update_channel")
@@ -379,15 +379,15 @@ def _out_of_time_at_once(run: Run) -> AgentResult:
 
 
 def _slow_recall(run: Run) -> AgentResult:
-    manager = run.agent._agent._manager
-    recall = manager.recall
+    memory = run.agent._agent._manager
+    recall = memory.recall
 
     async def slow(*args: Any, **named: Any) -> Any:
         found = await recall(*args, **named)
         run.clock.advance(seconds=26)
         return found
 
-    manager.recall = slow  # type: ignore[method-assign]
+    memory.recall = slow  # type: ignore[method-assign]
     return run.agent.run(FIRST, SECOND)
 
 
@@ -426,7 +426,7 @@ def test_checks_for_more_keys_can_be_added() -> None:
     shown = {"answer": "Hello Ana.", "used_memory_keys": ["name"]}
     run = Run(ScriptedModel(intent, hidden, intent, shown))
     run.manager.remember("Ana", key="name", category="entity_fact")
-    agent = run.strata.agent(run.manager, checks={"name": lambda value, text: value in text})
+    agent = run.store.agent(run.manager, checks={"name": lambda value, text: value in text})
 
     first, second = agent.answer("Greet me"), agent.answer("Greet me")
 
@@ -436,11 +436,11 @@ def test_checks_for_more_keys_can_be_added() -> None:
 
 def test_retrieval_reads_no_more_than_execution_allows() -> None:
     run = Run(None)
-    run.strata.admin(by="root").remember(
+    run.store.admin(by="root").remember(
         Draft("Updates go by fax", key="update_channel", category="preference"),
         scope="/org/default/",
     )
-    alone = run.strata.agent(run.strata.manager(session="s9"))
+    alone = run.store.agent(run.store.memory(session="s9"))
 
     result = alone.answer("Which channel do updates use?")
 

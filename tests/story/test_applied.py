@@ -10,7 +10,7 @@ from simonides.engine.prompting.application import applied
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    return world.strata.manager(user="ana", org="acme")
+    return world.store.memory(user="ana", org="acme")
 
 
 def kept(ana: Memory, content: str, key: str | None = None) -> Record:

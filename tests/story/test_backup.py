@@ -46,32 +46,32 @@ def opened(target, clock=None, ids=None, settings=PLAIN):
     return Store(made)
 
 
-def contents(strata, user="alice"):
-    return {memory.content for memory in strata.manager(user=user).list(limit=1_000_000)}
+def contents(store, user="alice"):
+    return {memory.content for memory in store.memory(user=user).list(limit=1_000_000)}
 
 
-def live(strata):
-    memory = strata.manager(user="alice")
+def live(store):
+    memory = store.memory(user="alice")
     memory.remember("I live in Lisbon", key="city")
     memory.correct("city", "Berlin")
     memory.remember("The boat lies at 4711", key="pin")
-    strata.manager(user="bob").remember("I am Bob")
+    store.memory(user="bob").remember("I am Bob")
     return memory
 
 
 def test_a_backup_is_a_store_with_all_that_there_was(tmp_path, world):
-    memory = live(world.strata)
+    memory = live(world.store)
     told = []
 
-    report = world.strata.backup(tmp_path / "b.db", progress=lambda *far: told.append(far))
+    report = world.store.backup(tmp_path / "b.db", progress=lambda *far: told.append(far))
 
     assert told[-1][0] == told[-1][1]
-    assert (report.owners, report.events) == (2, world.strata.verify_audit().events)
+    assert (report.owners, report.events) == (2, world.store.verify_audit().events)
     assert report.size_bytes == (tmp_path / "b.db").stat().st_size
     assert (tmp_path / "b.db").stat().st_mode & 0o077 == 0
     with opened(tmp_path / "b.db", world.clock) as copy:
-        assert contents(copy) == contents(world.strata) == {"Berlin", "The boat lies at 4711"}
-        there = copy.manager(user="alice")
+        assert contents(copy) == contents(world.store) == {"Berlin", "The boat lies at 4711"}
+        there = copy.memory(user="alice")
         assert there.history("city") == memory.history("city")
         assert copy.verify_audit().ok
 
@@ -79,10 +79,10 @@ def test_a_backup_is_a_store_with_all_that_there_was(tmp_path, world):
 def test_a_place_of_which_so_many_are_kept_is_a_directory_though_it_is_not_there_yet(
     tmp_path, world
 ):
-    live(world.strata)
+    live(world.store)
 
     for _ in range(3):
-        report = world.strata.backup(tmp_path / "daily", keep=2)
+        report = world.store.backup(tmp_path / "daily", keep=2)
         world.clock.advance(seconds=1)
 
     assert (tmp_path / "daily").is_dir()
@@ -91,25 +91,25 @@ def test_a_place_of_which_so_many_are_kept_is_a_directory_though_it_is_not_there
 
 
 def test_of_a_file_no_number_is_kept(tmp_path, world):
-    live(world.strata)
+    live(world.store)
     (tmp_path / "taken").write_text("mine")
     for place in ("taken", "b.db"):
         with pytest.raises(InvalidInput, match="keep"):
-            world.strata.backup(tmp_path / place, keep=2)
+            world.store.backup(tmp_path / place, keep=2)
 
     assert (tmp_path / "taken").read_text() == "mine"
     assert not (tmp_path / "b.db").exists()
-    assert Path(world.strata.backup(tmp_path / "b").path) == tmp_path / "b"
+    assert Path(world.store.backup(tmp_path / "b").path) == tmp_path / "b"
 
 
 def test_backups_are_named_by_time_and_the_newest_are_kept(tmp_path, world):
-    live(world.strata)
+    live(world.store)
     (tmp_path / "backups").mkdir()
     (tmp_path / "backups" / "notes-20260101T000000.000000Z.db").write_text("mine")
 
     taken = []
     for _ in range(4):
-        taken.append(world.strata.backup(f"{tmp_path}/backups/", keep=2))
+        taken.append(world.store.backup(f"{tmp_path}/backups/", keep=2))
         world.clock.advance(days=1)
 
     names = sorted(path.name for path in (tmp_path / "backups").iterdir())
@@ -122,24 +122,24 @@ def test_backups_are_named_by_time_and_the_newest_are_kept(tmp_path, world):
 
 def test_without_a_place_a_store_in_a_file_has_one_beside_it(tmp_path, new_world):
     world = new_world()
-    live(world.strata)
+    live(world.store)
 
     if not world.is_durable:
         with pytest.raises(CarryRefused, match="backup_dir"):
-            world.strata.backup()
+            world.store.backup()
         return
-    report = world.strata.backup()
+    report = world.store.backup()
     assert Path(report.path).parent == Path(f"{world.target}.backups")
 
 
 def test_a_store_knows_where_its_backups_are(tmp_path, world):
-    live(world.strata)
-    store = world.strata.runtime.store
+    live(world.store)
+    store = world.store.runtime.store
     assert drive(store, store.backups()) == ()
 
-    taken = [world.strata.backup(tmp_path / "one.db"), world.strata.backup(f"{tmp_path}/many/")]
+    taken = [world.store.backup(tmp_path / "one.db"), world.store.backup(f"{tmp_path}/many/")]
     world.clock.advance(days=1)
-    taken.append(world.strata.backup(f"{tmp_path}/many/"))
+    taken.append(world.store.backup(f"{tmp_path}/many/"))
     left = tmp_path / ".one.db.cafe.part" / "memory.db"
     left.parent.mkdir()
     left.write_text("of who was killed")
@@ -151,7 +151,7 @@ def test_a_store_knows_where_its_backups_are(tmp_path, world):
     assert str(tmp_path / "one.db") not in drive(store, store.backups())
     if world.is_durable:
         world.reopen()
-        assert drive(store, world.strata.runtime.store.backups())[1:] == tuple(sorted(paths[1:]))
+        assert drive(store, world.store.runtime.store.backups())[1:] == tuple(sorted(paths[1:]))
 
 
 def test_a_place_that_cannot_be_is_refused(tmp_path, world):
@@ -160,10 +160,10 @@ def test_a_place_that_cannot_be_is_refused(tmp_path, world):
 
     for place, reason in ((tmp_path / "taken.db", "exists"), (tmp_path / "file" / "b.db", "file")):
         with pytest.raises(CarryRefused) as refused:
-            world.strata.backup(place)
+            world.store.backup(place)
         assert refused.value.reason == reason
     with pytest.raises(InvalidInput, match="keep"):
-        world.strata.backup(tmp_path, keep=0)
+        world.store.backup(tmp_path, keep=0)
     assert (tmp_path / "taken.db").read_text() == "mine"
 
 
@@ -175,8 +175,8 @@ def prefix_of_what_each_wrote(target, place, users):
 
     def write(user):
         try:
-            with opened(target, clock, ids) as strata:
-                memory = strata.manager(user=user)
+            with opened(target, clock, ids) as store:
+                memory = store.memory(user=user)
                 ready.wait()
                 while not stop.is_set():
                     memory.remember(f"number {acknowledged[user]}")
@@ -185,7 +185,7 @@ def prefix_of_what_each_wrote(target, place, users):
             failures.append(error)
             raise
 
-    with opened(target, clock, ids) as strata:
+    with opened(target, clock, ids) as store:
         threads = [threading.Thread(target=write, args=(user,)) for user in users]
         for thread in threads:
             thread.start()
@@ -193,7 +193,7 @@ def prefix_of_what_each_wrote(target, place, users):
         backups = []
         for number in range(4):
             before = dict(acknowledged)
-            strata.backup(place / f"{number}.db")
+            store.backup(place / f"{number}.db")
             backups.append((place / f"{number}.db", before, dict(acknowledged)))
         stop.set()
         for thread in threads:
@@ -223,21 +223,21 @@ def test_a_store_goes_back_and_who_has_it_open_goes_on(tmp_path):
     clock, ids = ManualClock(), CountingIds()
     with opened(tmp_path / "m.db", clock, ids) as one, opened(tmp_path / "m.db", clock, ids) as two:
         memory = live(one)
-        two.manager(user="alice").recall("where do I live?")
+        two.memory(user="alice").recall("where do I live?")
         one.backup(tmp_path / "b.db")
         clock.advance(days=1)
         memory.correct("city", "Porto")
         memory.remember("Newer")
-        two.manager(user="carol").remember("I came later")
+        two.memory(user="carol").remember("I came later")
         assert "Newer" in contents(two)
 
         report = one.restore_backup(tmp_path / "b.db")
 
         assert (report.owners, report.forgotten) == (2, 0)
-        for strata in (one, two):
-            assert contents(strata) == {"Berlin", "The boat lies at 4711"}
-            assert contents(strata, "carol") == set()
-        assert two.manager(user="alice").correct("city", "Rome").record.version == 3
+        for store in (one, two):
+            assert contents(store) == {"Berlin", "The boat lies at 4711"}
+            assert contents(store, "carol") == set()
+        assert two.memory(user="alice").correct("city", "Rome").record.version == 3
         assert "Rome" in contents(one)
         assert one.verify_audit().ok
         one.admin(by="root").export(tmp_path / "org.jsonl")
@@ -245,19 +245,19 @@ def test_a_store_goes_back_and_who_has_it_open_goes_on(tmp_path):
 
 
 def test_what_was_forgotten_since_stays_forgotten(tmp_path):
-    with opened(tmp_path / "m.db") as strata:
-        memory = live(strata)
-        strata.backup(tmp_path / "b.db")
+    with opened(tmp_path / "m.db") as store:
+        memory = live(store)
+        store.backup(tmp_path / "b.db")
         memory.forget(key="pin")
         gone = memory.list()[0]
         memory.forget(gone.id)
 
-        report = strata.restore_backup(tmp_path / "b.db")
+        report = store.restore_backup(tmp_path / "b.db")
 
         assert report.forgotten == 3
-        assert contents(strata) == set()
-        assert strata.verify_audit().ok
-        assert contents(strata, "bob") == {"I am Bob"}
+        assert contents(store) == set()
+        assert store.verify_audit().ok
+        assert contents(store, "bob") == {"I am Bob"}
         again = memory.remember("The boat lies at 4711", key="pin", source="agent_inferred")
         assert "4711" in again.record.content
     assert b"Berlin" not in (tmp_path / "m.db").read_bytes()
@@ -265,61 +265,61 @@ def test_what_was_forgotten_since_stays_forgotten(tmp_path):
 
 def test_who_was_erased_since_stays_erased(tmp_path):
     clock = ManualClock()
-    with opened(tmp_path / "m.db", clock) as strata:
-        live(strata)
-        strata.backup(tmp_path / "b.db")
+    with opened(tmp_path / "m.db", clock) as store:
+        live(store)
+        store.backup(tmp_path / "b.db")
         clock.advance(days=1)
-        strata.manager(user="alice").erase()
+        store.memory(user="alice").erase()
 
-        report = strata.restore_backup(tmp_path / "b.db")
+        report = store.restore_backup(tmp_path / "b.db")
 
         assert report.forgotten == 3
-        assert contents(strata) == set()
-        assert contents(strata, "bob") == {"I am Bob"}
-        assert strata.verify_audit().ok
+        assert contents(store) == set()
+        assert contents(store, "bob") == {"I am Bob"}
+        assert store.verify_audit().ok
     assert b"Berlin" not in (tmp_path / "m.db").read_bytes()
 
 
 def test_what_was_refused_switched_off_or_taken_since_stays_so(tmp_path):
-    with opened(tmp_path / "m.db") as strata:
-        alice, bob = live(strata), strata.manager(user="bob")
+    with opened(tmp_path / "m.db") as store:
+        alice, bob = live(store), store.memory(user="bob")
         bob.refuse("salary")
         alice.refuse("pin")
         for name in ("bob", "carol"):
-            strata.admin(by="root").grant(name, "read_user:alice")
-        strata.backup(tmp_path / "b.db")
+            store.admin(by="root").grant(name, "read_user:alice")
+        store.backup(tmp_path / "b.db")
         alice.refuse("city")
         alice.allow("pin")
         bob.set_recall(False)
-        strata.admin(by="root").revoke("bob", "read_user:alice")
+        store.admin(by="root").revoke("bob", "read_user:alice")
 
-        strata.restore_backup(tmp_path / "b.db")
+        store.restore_backup(tmp_path / "b.db")
 
-        assert contents(strata) == set()
+        assert contents(store) == set()
         assert {each.name for each in alice.consents() if not each.allowed} == {"city", "pin"}
         assert bob.recall("who am I?").degraded == ("recall_off",)
         assert {each.name for each in bob.consents() if not each.allowed} == {"salary", "recall"}
         assert bob.grants() == ()
-        assert [grant.grantee for grant in strata.manager(user="carol").grants()] == ["carol"]
-        assert strata.verify_audit().ok
+        assert [grant.grantee for grant in store.memory(user="carol").grants()] == ["carol"]
+        assert store.verify_audit().ok
         alice.allow("city")
-        assert contents(strata) == {"Berlin"}
+        assert contents(store) == {"Berlin"}
 
 
 def test_who_came_since_is_forgotten_but_for_what_was_refused(tmp_path):
-    with opened(tmp_path / "m.db") as strata:
-        live(strata)
-        strata.backup(tmp_path / "b.db")
-        zoe = strata.manager(user="zoe")
+    with opened(tmp_path / "m.db") as store:
+        live(store)
+        store.backup(tmp_path / "b.db")
+        zoe = store.memory(user="zoe")
         zoe.remember("Sails")
         zoe.refuse("city")
         zoe.set_recall(False)
 
-        strata.restore_backup(tmp_path / "b.db")
+        store.restore_backup(tmp_path / "b.db")
 
         assert {each.name for each in zoe.consents() if not each.allowed} == {"city", "recall"}
         assert zoe.list() == ()
-        assert strata.verify_audit().ok
+        assert store.verify_audit().ok
 
 
 EDITED = "UPDATE grants SET body = CAST(replace(CAST(body AS TEXT), 'bob', 'eve') AS BLOB)"
@@ -337,61 +337,61 @@ def test_a_store_in_which_rights_or_refusals_are_damaged_goes_back_to_those_of_t
     tmp_path, is_ringed, statement
 ):
     ringed = Settings(embedder="none", keys=new_key("k") if is_ringed else None)
-    with opened(tmp_path / "m.db", settings=ringed) as strata:
-        alice, bob = strata.manager(user="alice"), strata.manager(user="bob")
+    with opened(tmp_path / "m.db", settings=ringed) as store:
+        alice, bob = store.memory(user="alice"), store.memory(user="bob")
         alice.refuse("pin")
-        strata.admin(by="root").grant("bob", "read_user:alice")
-        strata.backup(tmp_path / "b.db")
+        store.admin(by="root").grant("bob", "read_user:alice")
+        store.backup(tmp_path / "b.db")
         with closing(apsw.Connection(str(tmp_path / "m.db"))) as connection:
             connection.execute(statement)
         with pytest.raises(StoreCorrupt):
             _ = bob.grants(), alice.consents()
 
-        strata.restore_backup(tmp_path / "b.db")
+        store.restore_backup(tmp_path / "b.db")
 
         assert [grant.grantee for grant in bob.grants()] == ["bob"]
         assert [each.name for each in alice.consents()] == ["pin"]
 
 
 def test_a_backup_from_after_an_erasure_holds_nothing_of_whom_it_was(tmp_path):
-    with opened(tmp_path / "m.db") as strata:
-        strata.manager(user="bob").remember("I am Bob")
-        strata.manager(user="eve").remember("Call me Eve")
-        before = strata.backup(f"{tmp_path}/before/")
-        assert strata.manager(user="eve").erase().waits == (f"backup:{before.path}",)
+    with opened(tmp_path / "m.db") as store:
+        store.memory(user="bob").remember("I am Bob")
+        store.memory(user="eve").remember("Call me Eve")
+        before = store.backup(f"{tmp_path}/before/")
+        assert store.memory(user="eve").erase().waits == (f"backup:{before.path}",)
         Path(before.path).unlink()
 
-        after = strata.backup(f"{tmp_path}/after/")
+        after = store.backup(f"{tmp_path}/after/")
 
-        assert strata.manager(user="eve").erasure().state is ErasureState.COMPLETE
-        strata.restore_backup(after.path)
-        assert strata.manager(user="eve").erasure().state is ErasureState.COMPLETE
+        assert store.memory(user="eve").erasure().state is ErasureState.COMPLETE
+        store.restore_backup(after.path)
+        assert store.memory(user="eve").erasure().state is ErasureState.COMPLETE
 
 
 def test_a_backup_comes_to_a_new_machine(tmp_path):
-    with opened(tmp_path / "m.db") as strata:
-        live(strata)
-        strata.backup(tmp_path / "b.db")
-    with opened(tmp_path / "new.db") as strata:
-        strata.restore_backup(tmp_path / "b.db")
-        assert contents(strata) == {"Berlin", "The boat lies at 4711"}
-        assert strata.verify_audit().ok
-    with opened(tmp_path / "other.db") as strata:
-        strata.manager(user="zoe").remember("Mine")
+    with opened(tmp_path / "m.db") as store:
+        live(store)
+        store.backup(tmp_path / "b.db")
+    with opened(tmp_path / "new.db") as store:
+        store.restore_backup(tmp_path / "b.db")
+        assert contents(store) == {"Berlin", "The boat lies at 4711"}
+        assert store.verify_audit().ok
+    with opened(tmp_path / "other.db") as store:
+        store.memory(user="zoe").remember("Mine")
         with pytest.raises(MoveRefused) as refused:
-            strata.restore_backup(tmp_path / "b.db")
+            store.restore_backup(tmp_path / "b.db")
         assert refused.value.reason == "other_store"
-        assert contents(strata, "zoe") == {"Mine"}
+        assert contents(store, "zoe") == {"Mine"}
 
 
 @pytest.fixture(scope="module")
 def backed_up(tmp_path_factory):
     """A backup, as bytes, and the file of the store that it is of."""
     place = tmp_path_factory.mktemp("backed-up")
-    with opened(place / "m.db") as strata:
-        live(strata)
-        strata.backup(place / "b.db")
-        strata.manager(user="alice").remember("Newer")
+    with opened(place / "m.db") as store:
+        live(store)
+        store.backup(place / "b.db")
+        store.memory(user="alice").remember("Newer")
     return (place / "b.db").read_bytes(), place / "m.db"
 
 
@@ -407,14 +407,14 @@ def test_a_flipped_bit_is_refused_by_the_digest_beside_it(tmp_path_factory, back
     (tmp_path / "b.db.sha256").write_bytes(beside)
     assert beside.decode().split() == [hashlib.sha256(raw).hexdigest(), "b.db"]
 
-    with opened(path) as strata:
+    with opened(path) as opened_store:
         with pytest.raises(CarryRefused, match="sha256") as refused:
-            strata.restore_backup(tmp_path / "b.db")
+            opened_store.restore_backup(tmp_path / "b.db")
         assert refused.value.reason == "damaged"
-        assert "Newer" in contents(strata)
+        assert "Newer" in contents(opened_store)
         (tmp_path / "b.db").write_bytes(raw)
-        strata.restore_backup(tmp_path / "b.db")
-        assert "Newer" not in contents(strata)
+        opened_store.restore_backup(tmp_path / "b.db")
+        assert "Newer" not in contents(opened_store)
 
 
 def of_store(raw, tmp_path):
@@ -438,11 +438,11 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(tmp_path, backed
     path = of_store(store.read_bytes(), tmp_path)
     (tmp_path / "b.db").write_bytes(SPOILT[name](raw))
 
-    with opened(path) as strata:
+    with opened(path) as opened_store:
         with pytest.raises(CarryRefused) as refused:
-            strata.restore_backup(tmp_path / "b.db")
+            opened_store.restore_backup(tmp_path / "b.db")
         assert refused.value.reason == "damaged"
-        assert contents(strata) == {"Berlin", "The boat lies at 4711", "Newer"}
+        assert contents(opened_store) == {"Berlin", "The boat lies at 4711", "Newer"}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["b.db", "m.db", "m.db-turn"]
 
 
@@ -457,22 +457,22 @@ def test_without_its_digest_a_flipped_bit_is_refused_or_changes_no_memory(
     flipped[int(place * len(raw))] ^= 1 << bit
     (tmp_path / "b.db").write_bytes(flipped)
 
-    with opened(path) as strata:
+    with opened(path) as opened_store:
         try:
-            strata.restore_backup(tmp_path / "b.db")
+            opened_store.restore_backup(tmp_path / "b.db")
         except (CarryRefused, MoveRefused):
-            assert "Newer" in contents(strata)
+            assert "Newer" in contents(opened_store)
         else:
             # It lay where nothing is kept, or in an index entry, which is made of the memory.
-            assert contents(strata) == {"Berlin", "The boat lies at 4711"}
-            assert strata.verify_audit().ok
+            assert contents(opened_store) == {"Berlin", "The boat lies at 4711"}
+            assert opened_store.verify_audit().ok
 
 
 def test_no_file_and_no_backup_are_refused(tmp_path, world):
     (tmp_path / "x.jsonl").write_text("{}")
     for path in (tmp_path / "missing.db", tmp_path, tmp_path / "x.jsonl"):
         with pytest.raises(CarryRefused):
-            world.strata.restore_backup(path)
+            world.store.restore_backup(path)
 
 
 def both(path):
@@ -482,10 +482,10 @@ def both(path):
 
 def test_a_copy_that_is_not_the_store_does_not_count(tmp_path, monkeypatch):
     clock = ManualClock()
-    with opened(tmp_path / "m.db", clock) as strata:
-        live(strata)
+    with opened(tmp_path / "m.db", clock) as opened_store:
+        live(opened_store)
         directory = f"{tmp_path}/kept/"
-        first = strata.backup(directory, keep=1)
+        first = opened_store.backup(directory, keep=1)
         clock.advance(days=1)
         real = SqliteStore.copy_to
 
@@ -497,7 +497,7 @@ def test_a_copy_that_is_not_the_store_does_not_count(tmp_path, monkeypatch):
 
         monkeypatch.setattr(SqliteStore, "copy_to", lossy)
         with pytest.raises(CarryRefused, match="does not hold") as refused:
-            strata.backup(directory, keep=1)
+            opened_store.backup(directory, keep=1)
 
     assert refused.value.reason == "damaged"
     assert {path.name for path in Path(directory).iterdir()} == both(first.path)
@@ -522,8 +522,8 @@ def taken(tmp_path):
 
 def test_a_long_lived_process_backs_up_on_time(tmp_path):
     clock = ManualClock()
-    with scheduled(tmp_path, clock) as strata:
-        live(strata)
+    with scheduled(tmp_path, clock) as store:
+        live(store)
         assert taken(tmp_path) == []
         clock.advance(seconds=61)
         assert len(taken(tmp_path)) == 1
@@ -551,8 +551,8 @@ def test_of_two_processes_one_backs_up(tmp_path):
 def test_a_backup_that_fails_is_told_and_tried_again(tmp_path):
     clock = ManualClock()
     (tmp_path / "backups").write_text("in the way")
-    with scheduled(tmp_path, clock) as strata:
-        memory = live(strata)
+    with scheduled(tmp_path, clock) as store:
+        memory = live(store)
         clock.advance(seconds=61)
         assert "backup:CarryRefused" in memory.status()["problems"]
 
@@ -565,8 +565,8 @@ def test_a_backup_that_fails_is_told_and_tried_again(tmp_path):
 
 def test_nothing_is_scheduled_unasked(tmp_path):
     clock = ManualClock()
-    with opened(tmp_path / "m.db", clock) as strata:
-        live(strata)
+    with opened(tmp_path / "m.db", clock) as store:
+        live(store)
         clock.advance(days=2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.db", "m.db-turn"]
 
@@ -584,28 +584,28 @@ def test_on_an_event_loop_backups_are_taken_beside_it(tmp_path):
             ids=CountingIds(),
             alarm=clock,
         )
-        async with made as strata:
-            await strata.manager(user="alice").remember("I live in Lisbon")
+        async with made as store:
+            await store.memory(user="alice").remember("I live in Lisbon")
             clock.advance(seconds=61)
-            while not await strata.runtime.part(Backups).known():
+            while not await store.runtime.part(Backups).known():
                 await asyncio.sleep(0)
-            await strata.manager(user="alice").remember("Newer")
-            (backup,) = await strata.runtime.part(Backups).known()
-            await strata.restore_backup(backup)
-            return [memory.content for memory in await strata.manager(user="alice").list()]
+            await store.memory(user="alice").remember("Newer")
+            (backup,) = await store.runtime.part(Backups).known()
+            await store.restore_backup(backup)
+            return [memory.content for memory in await store.memory(user="alice").list()]
 
     assert asyncio.run(use()) == ["I live in Lisbon"]
 
 
 def test_a_server_s_store_is_backed_up_to_a_file_that_moves_back(tmp_path, postgres, database):
     url = postgres.url("simonides_app", database)
-    with opened(url, ManualClock()) as strata:
-        live(strata)
-        report = strata.backup(f"{tmp_path}/backups/")
-        strata.manager(user="alice").remember("Newer")
+    with opened(url, ManualClock()) as store:
+        live(store)
+        report = store.backup(f"{tmp_path}/backups/")
+        store.memory(user="alice").remember("Newer")
         with pytest.raises(CarryRefused, match="migrate"):
-            strata.restore_backup(report.path)
-        assert contents(strata) == {"Berlin", "The boat lies at 4711", "Newer"}
+            store.restore_backup(report.path)
+        assert contents(store) == {"Berlin", "The boat lies at 4711", "Newer"}
 
     assert report.owners == 2
     with opened(report.path) as copy:
@@ -613,8 +613,8 @@ def test_a_server_s_store_is_backed_up_to_a_file_that_moves_back(tmp_path, postg
         assert copy.verify_audit().ok
     name = postgres.new_database()
     asyncio.run(moved(report.path, postgres.url("simonides_app", name)))
-    with opened(postgres.url("simonides_app", name)) as strata:
-        assert contents(strata) == {"Berlin", "The boat lies at 4711"}
+    with opened(postgres.url("simonides_app", name)) as store:
+        assert contents(store) == {"Berlin", "The boat lies at 4711"}
     postgres.give_back(name)
 
 
@@ -624,9 +624,9 @@ async def moved(source, target):
 
 
 def test_a_full_store_that_is_closed_takes_no_backup(tmp_path):
-    strata = opened(tmp_path / "m.db")
-    live(strata)
-    strata.close()
+    store = opened(tmp_path / "m.db")
+    live(store)
+    store.close()
     with pytest.raises(StoreError):
-        strata.backup(tmp_path / "b.db")
+        store.backup(tmp_path / "b.db")
     assert not (tmp_path / "b.db").exists()

@@ -112,19 +112,19 @@ BAD_READS: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.fixture
-def manager(world: World) -> Memory:
-    manager = world.strata.manager(user="alice")
-    manager.remember("Deploy to us-east-1", key="region", tags=["a"], metadata={"n": [1]})
-    manager.remember("Some other fact")
-    return manager
+def memory(world: World) -> Memory:
+    memory = world.store.memory(user="alice")
+    memory.remember("Deploy to us-east-1", key="region", tags=["a"], metadata={"n": [1]})
+    memory.remember("Some other fact")
+    return memory
 
 
-def everything(strata: Store, manager: Memory) -> Any:
+def everything(opened: Store, memory: Memory) -> Any:
     """What a store holds, as far as anyone can see: rows, history, chain and head."""
-    store = strata.runtime.store
-    owner = manager.principal.home
+    store = opened.runtime.store
+    owner = memory.principal.home
     chain = asyncio.run(_chain(store, owner))
-    return manager.list(limit=1000), manager.history("region"), chain, strata.verify_audit()
+    return memory.list(limit=1000), memory.history("region"), chain, opened.verify_audit()
 
 
 async def _chain(store: Any, owner: Any) -> Any:
@@ -142,83 +142,83 @@ def refuse(field: str, verb: Callable[[], Any]) -> None:
 
 @pytest.mark.parametrize("field", BAD_WRITES)
 def test_a_write_with_a_bad_value_names_it_and_changes_nothing(
-    world: World, manager: Memory, field: str
+    world: World, memory: Memory, field: str
 ) -> None:
-    before = everything(world.strata, manager)
+    before = everything(world.store, memory)
 
     for value in BAD_WRITES[field]:
         given = {"content": "Fine", "key": "region", field: value}
-        refuse(field, lambda given=given: manager.remember(**given))
+        refuse(field, lambda given=given: memory.remember(**given))
 
-    assert everything(world.strata, manager) == before
+    assert everything(world.store, memory) == before
 
 
 @pytest.mark.parametrize("field", BAD_DRAFTS)
 def test_a_bad_draft_spoils_its_batch_and_says_where(
-    world: World, manager: Memory, field: str
+    world: World, memory: Memory, field: str
 ) -> None:
-    before = everything(world.strata, manager)
+    before = everything(world.store, memory)
 
     for value in BAD_DRAFTS[field]:
         batch = [Draft("Fine"), Draft("Bad", **{field: value}), Draft("Fine too")]
-        refuse(f"drafts[1].{field}", lambda batch=batch: manager.remember_many(batch))
+        refuse(f"drafts[1].{field}", lambda batch=batch: memory.remember_many(batch))
 
-    assert everything(world.strata, manager) == before
+    assert everything(world.store, memory) == before
 
 
 @pytest.mark.parametrize("drafts", [5, None, "text", {"a": 1}, [5], ["text"], [None], Draft("x")])
-def test_what_is_no_list_of_drafts_is_refused(manager: Memory, drafts: Any) -> None:
-    refuse("drafts", lambda: manager.remember_many(drafts))
+def test_what_is_no_list_of_drafts_is_refused(memory: Memory, drafts: Any) -> None:
+    refuse("drafts", lambda: memory.remember_many(drafts))
 
 
-def test_a_batch_over_the_limit_or_over_two_owners_is_refused(manager: Memory) -> None:
-    refuse("drafts", lambda: manager.remember_many([Draft("x")] * 10_001))
+def test_a_batch_over_the_limit_or_over_two_owners_is_refused(memory: Memory) -> None:
+    refuse("drafts", lambda: memory.remember_many([Draft("x")] * 10_001))
     mixed = [Draft("x"), Draft("y", scope="org")]
-    refuse("drafts[1].scope", lambda: manager.remember_many(mixed))
+    refuse("drafts[1].scope", lambda: memory.remember_many(mixed))
 
 
 @pytest.mark.parametrize("field", BAD_READS)
-def test_a_read_with_a_bad_value_names_it(manager: Memory, field: str) -> None:
+def test_a_read_with_a_bad_value_names_it(memory: Memory, field: str) -> None:
     for value in BAD_READS[field]:
         given = {"query": "deploy", field: value}
-        refuse(field.removesuffix("s"), lambda given=given: manager.recall(**given))
+        refuse(field.removesuffix("s"), lambda given=given: memory.recall(**given))
         # A list has no page: it may be longer than a recall.
         if field == "filter" or (field == "limit" and value != 1001):
-            refuse(field, lambda value=value: manager.list(**{field: value}))
+            refuse(field, lambda value=value: memory.list(**{field: value}))
 
 
 @pytest.mark.parametrize("verb", ["verify", "replay", "replay_recall"])
-def test_what_is_no_receipt_is_refused(manager: Memory, verb: str) -> None:
-    digest = manager.digest("green")
-    check = partial(manager.verify, "an answer") if verb == "verify" else getattr(manager, verb)
+def test_what_is_no_receipt_is_refused(memory: Memory, verb: str) -> None:
+    digest = memory.digest("green")
+    check = partial(memory.verify, "an answer") if verb == "verify" else getattr(memory, verb)
 
     for given in (None, 5, "receipt", digest, digest.receipt.to_dict(), [digest.receipt]):
         with pytest.raises(InvalidInput, match=r"^receipt: must be a Receipt"):
             check(given)
 
 
-def test_every_verb_refuses_a_name_that_is_none(world: World, manager: Memory) -> None:
-    before = everything(world.strata, manager)
+def test_every_verb_refuses_a_name_that_is_none(world: World, memory: Memory) -> None:
+    before = everything(world.store, memory)
 
     for name in (*NO_STORABLE_TEXT, *NO_TEXT):
-        for verb in (manager.get, manager.history, manager.confirm):
+        for verb in (memory.get, memory.history, memory.confirm):
             with pytest.raises(InvalidInput):
                 verb(name)
         with pytest.raises(InvalidInput):
-            manager.correct(name, "x")
+            memory.correct(name, "x")
         with pytest.raises(InvalidInput):
-            manager.correct("region", name)
+            memory.correct("region", name)
         with pytest.raises(InvalidInput):
-            manager.explain(name, "deploy")
+            memory.explain(name, "deploy")
         with pytest.raises(SimonidesError):
-            manager.promote(name, "org")
+            memory.promote(name, "org")
         with pytest.raises(InvalidInput):
-            manager.capture(name)
+            memory.capture(name)
         for named in ("id", "key", "source"):
             with pytest.raises(InvalidInput):
-                manager.forget(**{named: name})
+                memory.forget(**{named: name})
 
-    assert everything(world.strata, manager) == before
+    assert everything(world.store, memory) == before
 
 
 @pytest.mark.parametrize(
@@ -227,14 +227,14 @@ def test_every_verb_refuses_a_name_that_is_none(world: World, manager: Memory) -
      {"turn": 2**31}, {"turn": 1.5}, {"turn": True}, {"speaker": "\ud800"}],
     ids=lambda given: next(iter(given)),
 )  # fmt: skip
-def test_capture_refuses_a_bad_value(manager: Memory, given: dict[str, Any]) -> None:
-    refuse(next(iter(given)), lambda: manager.capture("Call me Ana.", **given))
+def test_capture_refuses_a_bad_value(memory: Memory, given: dict[str, Any]) -> None:
+    refuse(next(iter(given)), lambda: memory.capture("Call me Ana.", **given))
 
 
-def test_a_bad_candidate_is_refused_as_a_draft_would_be(manager: Memory) -> None:
+def test_a_bad_candidate_is_refused_as_a_draft_would_be(memory: Memory) -> None:
     good = Candidate(
         content="Fine",
-        scope=manager.principal.home,
+        scope=memory.principal.home,
         source=simonides.Source.USER_STATED,
         proposer=Proposer.RULES,
         label=Label(simonides.Trust.USER),
@@ -244,38 +244,38 @@ def test_a_bad_candidate_is_refused_as_a_draft_would_be(manager: Memory) -> None
             if value is None:
                 continue
             bad = replace(good, **{field: value})
-            refuse(field, lambda bad=bad: manager.propose([good, bad]))
+            refuse(field, lambda bad=bad: memory.propose([good, bad]))
     for none in (5, None, "text", [5], [None]):
-        refuse("candidates", lambda none=none: manager.propose(none))
+        refuse("candidates", lambda none=none: memory.propose(none))
 
-    assert len(manager.list()) == 2
+    assert len(memory.list()) == 2
 
 
-def test_a_long_wish_to_forget_is_no_error(manager: Memory) -> None:
-    report = manager.capture("Forget that " + "the deploy region is somewhere far away " * 40)
+def test_a_long_wish_to_forget_is_no_error(memory: Memory) -> None:
+    report = memory.capture("Forget that " + "the deploy region is somewhere far away " * 40)
 
     assert {outcome.kind for outcome in report.outcomes} <= {"dropped"}
 
 
-def test_forgetting_needs_something_to_forget(manager: Memory) -> None:
+def test_forgetting_needs_something_to_forget(memory: Memory) -> None:
     for named in ({}, {"filter": {}}, {"filter": "all"}, {"filter": {"colour": 1}}):
         with pytest.raises(InvalidInput):
-            manager.forget(**named)
+            memory.forget(**named)
 
-    assert len(manager.list()) == 2
+    assert len(memory.list()) == 2
 
 
 @pytest.mark.parametrize("draft", [None, "text", 5, {"content": "x"}])
 def test_an_administrator_writes_drafts_only(world: World, draft: Any) -> None:
-    refuse("draft", lambda: world.strata.admin(by="root").remember(draft))
+    refuse("draft", lambda: world.store.admin(by="root").remember(draft))
 
 
 @pytest.mark.parametrize("right", [None, 5, "", "write", "read_user", "read_user:", DEEP_LIST])
 def test_an_unknown_right_is_refused(world: World, right: Any) -> None:
-    refuse("right", lambda: world.strata.admin(by="root").grant("bob", right))
+    refuse("right", lambda: world.store.admin(by="root").grant("bob", right))
 
 
-def test_dates_without_a_zone_are_utc_and_with_one_are_converted(manager: Memory) -> None:
+def test_dates_without_a_zone_are_utc_and_with_one_are_converted(memory: Memory) -> None:
     zone = timezone(timedelta(hours=2))
     times = (
         datetime(2026, 1, 1, 12),  # noqa: DTZ001 - naive on purpose
@@ -283,25 +283,25 @@ def test_dates_without_a_zone_are_utc_and_with_one_are_converted(manager: Memory
         "2026-01-01T12:00:00Z",
     )
 
-    kept = [manager.remember(f"At {n}", at=at).record for n, at in enumerate(times)]
+    kept = [memory.remember(f"At {n}", at=at).record for n, at in enumerate(times)]
 
     assert {m.valid_from for m in kept if m} == {datetime(2026, 1, 1, 12, tzinfo=UTC)}
 
 
-def test_metadata_comes_back_as_it_was_given_and_cannot_be_changed(manager: Memory) -> None:
+def test_metadata_comes_back_as_it_was_given_and_cannot_be_changed(memory: Memory) -> None:
     given = {"a": {"b": [1, 2.5, None, True, "ü"]}, "n": 2**70, "": ""}
-    kept = manager.remember("With data", metadata=given).record
+    kept = memory.remember("With data", metadata=given).record
     assert kept is not None
     given["a"]["b"].append("later")  # type: ignore[index]
 
-    manager.recall("With data")[0].record.to_dict()["metadata"]["a"]["b"].append("mine")
+    memory.recall("With data")[0].record.to_dict()["metadata"]["a"]["b"].append("mine")
 
-    found = manager.get(kept.id)
+    found = memory.get(kept.id)
     assert found is not None
     expected = {"a": {"b": [1, 2.5, None, True, "ü"]}, "n": 2**70, "": ""}
     assert found.to_dict()["metadata"] == kept.to_dict()["metadata"] == expected
-    manager.recall("With data")[0].record.metadata["a"]["b"].append("mine")
-    assert manager.recall("With data")[0].record.to_dict()["metadata"] == expected
+    memory.recall("With data")[0].record.metadata["a"]["b"].append("mine")
+    assert memory.recall("With data")[0].record.to_dict()["metadata"] == expected
 
 
 def test_unknown_and_impossible_settings_are_named() -> None:
@@ -410,22 +410,22 @@ def test_a_policy_that_is_none_is_refused_with_its_line(tmp_path: Path) -> None:
         simonides.open(":memory:", settings=Settings(policy=tmp_path / "absent.yaml"))
 
 
-def test_a_closed_store_says_so_for_every_verb(world: World, manager: Memory) -> None:
-    world.strata.close()
-    world.strata.close()
+def test_a_closed_store_says_so_for_every_verb(world: World, memory: Memory) -> None:
+    world.store.close()
+    world.store.close()
 
     for verb in (
-        lambda: manager.remember("x"),
-        lambda: manager.recall("deploy"),
-        lambda: manager.recall("x", known_at="2026-01-01"),
-        lambda: manager.list(),
-        lambda: manager.get("x"),
-        lambda: manager.history("x"),
-        lambda: manager.correct("region", "x"),
-        lambda: manager.confirm("x"),
-        lambda: manager.forget(key="region"),
-        lambda: world.strata.admin(by="root").grant("bob", "org_write"),
-        lambda: world.strata.verify_audit(),
+        lambda: memory.remember("x"),
+        lambda: memory.recall("deploy"),
+        lambda: memory.recall("x", known_at="2026-01-01"),
+        lambda: memory.list(),
+        lambda: memory.get("x"),
+        lambda: memory.history("x"),
+        lambda: memory.correct("region", "x"),
+        lambda: memory.confirm("x"),
+        lambda: memory.forget(key="region"),
+        lambda: world.store.admin(by="root").grant("bob", "org_write"),
+        lambda: world.store.verify_audit(),
     ):
         with pytest.raises(StoreUnavailable):
             verb()

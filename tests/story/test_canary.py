@@ -103,8 +103,8 @@ def test_a_secret_in_any_place_leaves_no_trace(tmp_path: Path, log: Log, by: str
     settings, file = Settings(policy=policy), tmp_path / "m" / "m.db"
     file.parent.mkdir()
     told: dict[str, str] = {}
-    with simonides.open(file, settings=settings) as strata:
-        memory = strata.manager(user="ana", session="s")
+    with simonides.open(file, settings=settings) as store:
+        memory = store.memory(user="ana", session="s")
         memory.remember("Ana lives in Rome", key="city")
         for name, way in WAYS.items():
             try:
@@ -114,7 +114,7 @@ def test_a_secret_in_any_place_leaves_no_trace(tmp_path: Path, log: Log, by: str
                     traceback.format_exception_only(error)
                 )
         told["status"] = json.dumps(memory.status(), default=str)
-        told["events"] = repr(strata._driver.run(strata.runtime.store.links(memory.principal.home)))
+        told["events"] = repr(store._driver.run(store.runtime.store.links(memory.principal.home)))
         told["all"] = repr(memory.list())
         files_open = {path: path.read_bytes() for path in file.parent.iterdir()}
 
@@ -140,13 +140,13 @@ def test_a_secret_in_a_policy_file_is_not_repeated(tmp_path: Path) -> None:
 def test_an_export_with_a_secret_is_not_taken_in_where_policy_blocks_it(tmp_path: Path) -> None:
     lax, file = tmp_path / "lax.yaml", tmp_path / "ana.jsonl"
     lax.write_text("hygiene: {high: allow}", "utf-8")
-    with simonides.open(":memory:", settings=Settings(policy=lax)) as strata:
-        kept = strata.manager(user="ana").remember(f"it is {CANARY}").record
+    with simonides.open(":memory:", settings=Settings(policy=lax)) as store:
+        kept = store.memory(user="ana").remember(f"it is {CANARY}").record
         assert kept is not None
-        strata.manager(user="ana").export(file)
+        store.memory(user="ana").export(file)
 
-    with simonides.open(":memory:") as strata:
-        memory = strata.manager(user="ana")
+    with simonides.open(":memory:") as store:
+        memory = store.memory(user="ana")
         with pytest.raises(CarryRefused) as refusal:
             memory.restore(file)
 

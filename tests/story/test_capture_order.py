@@ -17,12 +17,12 @@ from simonides.testing.models import ScriptedModel
 
 @pytest.fixture
 def ana(world: World) -> Iterator[Memory]:
-    yield world.strata.manager(user="ana")
-    assert world.strata.verify_audit().ok
+    yield world.store.memory(user="ana")
+    assert world.store.verify_audit().ok
 
 
-def names(manager: Memory) -> list[str]:
-    return [memory.content for memory in manager.list(filter={"key": "name"})]
+def names(own: Memory) -> list[str]:
+    return [memory.content for memory in own.list(filter={"key": "name"})]
 
 
 def told(report: CaptureReport) -> list[tuple[str | None, str, str]]:
@@ -31,8 +31,8 @@ def told(report: CaptureReport) -> list[tuple[str | None, str, str]]:
 
 
 def held(world: World, user: str = "ana") -> int:
-    owner = world.strata.manager(user=user).principal.home
-    return len(world.strata._driver.run(world.strata.runtime.store.held(owner)))
+    owner = world.store.memory(user=user).principal.home
+    return len(world.store._driver.run(world.store.runtime.store.held(owner)))
 
 
 # -- the order of the text -----------------------------------------------------------------
@@ -75,7 +75,7 @@ class Modelled:
     def __init__(self, items: list[dict[str, Any]], policy: Path | None = None) -> None:
         model = ScriptedModel({"items": items})
         settings = Settings(policy=policy)
-        self.strata = Store(assemble(":memory:", settings=settings, inline=True, model=model))
+        self.store = Store(assemble(":memory:", settings=settings, inline=True, model=model))
 
 
 TEXT = "Noted: emacs, rust and metric it is"
@@ -95,7 +95,7 @@ def opened(tmp_path: Path) -> Path:
 def test_a_scope_that_execution_denies_is_blocked_in_its_place() -> None:
     world = Modelled(ITEMS)
 
-    report = world.strata.manager(user="ana").capture(TEXT)
+    report = world.store.memory(user="ana").capture(TEXT)
 
     assert told(report) == [
         ("editor", "blocked", "scope_denied_execution"),
@@ -103,13 +103,13 @@ def test_a_scope_that_execution_denies_is_blocked_in_its_place() -> None:
         ("units", "blocked", "scope_denied_execution"),
     ]
     assert [judgement.reasons[0] for judgement in report.judged] == [t[2] for t in told(report)]
-    assert world.strata.verify_audit().owners == 1
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().owners == 1
+    assert world.store.verify_audit().ok
 
 
 def test_an_extracted_fact_for_a_scope_without_right_is_blocked(tmp_path: Path) -> None:
     world = Modelled(ITEMS, opened(tmp_path))
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
 
     report = ana.capture(TEXT)
 
@@ -125,14 +125,14 @@ def test_an_extracted_fact_for_a_scope_without_right_is_blocked(tmp_path: Path) 
 
 def test_extracted_facts_of_two_owners_are_stored_with_each(tmp_path: Path) -> None:
     world = Modelled(ITEMS, opened(tmp_path))
-    world.strata.admin(by="root").grant("ana", "org_write")
+    world.store.admin(by="root").grant("ana", "org_write")
 
-    report = world.strata.manager(user="ana").capture(TEXT)
+    report = world.store.memory(user="ana").capture(TEXT)
 
     assert [outcome.kind.value for outcome in report.outcomes] == ["created", "created", "blocked"]
-    bob = world.strata.manager(user="bob")
+    bob = world.store.memory(user="bob")
     assert [memory.content for memory in bob.list()] == ["emacs"]
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
 
 
 # -- policy's boundary binds rules too -----------------------------------------------------
@@ -141,7 +141,7 @@ def test_extracted_facts_of_two_owners_are_stored_with_each(tmp_path: Path) -> N
 def test_a_key_outside_the_policy_is_blocked(new_world: Any, tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
     file.write_text("proposals:\n  keys: {tone: preference}\n")
-    ana = new_world(policy=file).strata.manager(user="ana")
+    ana = new_world(policy=file).store.memory(user="ana")
 
     report = ana.capture("My birthday is on May 4.")
 
@@ -153,7 +153,7 @@ def test_a_key_outside_the_policy_is_blocked(new_world: Any, tmp_path: Path) -> 
 def test_a_long_value_is_blocked(new_world: Any, tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
     file.write_text("proposals:\n  max_value_chars: 3\n")
-    ana = new_world(policy=file).strata.manager(user="ana")
+    ana = new_world(policy=file).store.memory(user="ana")
 
     report = ana.capture("My name is Anna.")
 

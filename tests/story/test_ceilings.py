@@ -37,7 +37,7 @@ class Home:
 
     def __init__(self, policy: Path | None, model: Any, target: str | Path, **given: Any) -> None:
         self.clock = ManualClock()
-        self.strata = Store(
+        self.store = Store(
             assemble(
                 target,
                 settings=Settings(policy=policy),
@@ -49,7 +49,7 @@ class Home:
                 **given,
             )
         )
-        self.ana = self.strata.manager(user="ana")
+        self.ana = self.store.memory(user="ana")
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ def at_home(tmp_path: Path) -> Iterator[Callable[..., Home]]:
 
     yield make
     for home in made:
-        assert home.strata.verify_audit().ok
-        home.strata.close()
+        assert home.store.verify_audit().ok
+        home.store.close()
 
 
 class Endless(ScriptedModel):
@@ -111,8 +111,8 @@ def test_another_day_has_room_again(at_home: Any) -> None:
 def test_one_users_day_is_not_anothers_but_an_orgs_is_everybodys(at_home: Any) -> None:
     model = Endless(NOTHING)
     home = at_home("owner_day: {calls: 2}, org_day: {calls: 3}", model)
-    bob, eve = (home.strata.manager(user=name) for name in ("bob", "eve"))
-    other = home.strata.manager(user="ana", org="other")
+    bob, eve = (home.store.memory(user=name) for name in ("bob", "eve"))
+    other = home.store.memory(user="ana", org="other")
 
     for _ in range(2):
         assert not home.ana.capture(SAID).diagnostics
@@ -180,7 +180,7 @@ def test_no_limit_is_none_however_often_one_operation_asks(at_home: Any) -> None
     free = "{calls: null, tokens: null, embedded: null}"
     home = at_home(f"write: {free}, owner_day: {free}, org_day: {free}", model)
 
-    run = home.strata.agent(home.ana).run(SAID, "Where do I live?")
+    run = home.store.agent(home.ana).run(SAID, "Where do I live?")
 
     assert not [note for note in run.history if note.action.startswith("ceiling")]
     assert len(model.asked) > 1
@@ -189,7 +189,7 @@ def test_no_limit_is_none_however_often_one_operation_asks(at_home: Any) -> None
 def test_questions_asked_side_by_side_count_each_other(at_home: Any) -> None:
     async def both() -> list[Any]:
         meter = ModelBudget(
-            Endless(NOTHING), home.strata.runtime.store, home.clock, tokens, Counters(home.clock)
+            Endless(NOTHING), home.store.runtime.store, home.clock, tokens, Counters(home.clock)
         )
         account = meter.account(Scope.of_user("default", "ana"), Ceilings(write=Limits(calls=1)))
         question = {"system": "", "user": "", "schema": {}, "name": "", "deadline_s": 1.0}
@@ -197,7 +197,7 @@ def test_questions_asked_side_by_side_count_each_other(at_home: Any) -> None:
         return await asyncio.gather(*asked, return_exceptions=True)
 
     home = at_home("", None)
-    tokens = home.strata.runtime.models.tokens
+    tokens = home.store.runtime.models.tokens
 
     given = asyncio.run(both())
 
@@ -220,8 +220,8 @@ def test_a_question_that_may_be_retried_is_not_asked_where_its_retries_have_no_r
 def test_an_agents_run_goes_on_by_rules(at_home: Any) -> None:
     home = at_home("owner_day: {calls: 0}", Endless(NOTHING))
 
-    kept = home.strata.agent(home.ana).capture("Always write to me in English.")
-    answered = home.strata.agent(home.ana).answer("Draft an update.")
+    kept = home.store.agent(home.ana).capture("Always write to me in English.")
+    answered = home.store.agent(home.ana).answer("Draft an update.")
 
     assert kept.status == answered.status == "ok"
     notes = [note.action for note in (*kept.history, *answered.history)]
@@ -231,7 +231,7 @@ def test_an_agents_run_goes_on_by_rules(at_home: Any) -> None:
 def test_an_agent_that_needs_a_model_stops(at_home: Any) -> None:
     home = at_home("owner_day: {calls: 0}", Endless(NOTHING))
 
-    run = home.strata.agent(home.ana, needs_model=True).capture(SAID)
+    run = home.store.agent(home.ana, needs_model=True).capture(SAID)
 
     assert (run.status, run.stop_reason) == ("stopped", "llm_unavailable")
 
@@ -281,10 +281,10 @@ def test_what_waits_for_its_vector_gets_it_on_another_day(at_home: Any) -> None:
     for text in ("I like tea", "I own a boat", "Bob is tall"):
         home.ana.remember(text)
 
-    report = home.strata.reindex()
+    report = home.store.reindex()
     assert (report.remade, report.problem) == (0, "CeilingReached")
     home.clock.advance(days=1)
-    home.strata.reindex()
+    home.store.reindex()
 
     assert embedder.texts == 3
     assert [day.embedded for day in home.ana.usage().days] == [1, 2]
@@ -310,11 +310,11 @@ from simonides.providers.language_models.openai import OpenAIModel
 
 target, policy, url = sys.argv[1:]
 model = OpenAIModel(model="m", api_key="k", base_url=url, max_retries=0)
-strata = Store(assemble(target, settings=Settings(policy=policy), inline=True, model=model))
-ana = strata.manager(user="ana")
+opened_store = Store(assemble(target, settings=Settings(policy=policy), inline=True, model=model))
+ana = opened_store.memory(user="ana")
 for _ in range(6):
     ana.capture("I live in Porto.")
-strata.close()
+opened_store.close()
 """
 
 
@@ -327,8 +327,8 @@ def test_several_processes_together_stay_under_the_ceiling(tmp_path: Path) -> No
         assert [each.wait(timeout=60) for each in started] == [0, 0, 0]
         received = len(server.received)
 
-    with simonides.open(target) as strata:
-        booked = strata.manager(user="ana").usage().today.calls
+    with simonides.open(target) as store:
+        booked = store.memory(user="ana").usage().today.calls
     assert booked == received
     # With retries to be had and a repair, a question takes room for five.
     assert 5 <= received <= 9
@@ -377,7 +377,7 @@ def test_every_question_of_every_verb_is_booked(at_home: Any) -> None:
 
     model = Thorough(NOTHING)
     home = at_home("", model)
-    store, owner = home.strata.runtime.store, Scope.of_user("default", "ana")
+    store, owner = home.store.runtime.store, Scope.of_user("default", "ana")
     for text in (
         "The boat is moored in Porto harbour",
         "The boat sank in Porto harbour",
@@ -389,7 +389,7 @@ def test_every_question_of_every_verb_is_booked(at_home: Any) -> None:
 
     home.ana.capture(SAID)
     home.ana.hygiene()
-    home.strata.agent(home.ana).run(SAID, "Where do I live?")
+    home.store.agent(home.ana).run(SAID, "Where do I live?")
 
     assert len(model.asked) >= 4
     assert home.ana.usage().today.calls == len(model.asked)

@@ -15,7 +15,7 @@ from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
 
 HANDLES = {
-    "strata": {"manager", "admin", "agent", "get_metrics", "close", "runtime"},
+    "opened_store": {"manager", "admin", "agent", "get_metrics", "close", "runtime"},
     "manager": {"session", "task", "triggers", "search_tool", "check", "scan", "principal"},
     "session": {"memory", "name"},
     "task": {"conversation", "start"},
@@ -28,54 +28,54 @@ draft alone, or says what this process has in hand. A task that is under way can
 
 NOT_HERE = {"rekey", "sweep", "sync", "sync_status"}
 """What this simonides was not opened for, and says so open or closed."""
-BY_FILE = "strata.restore_backup"
+BY_FILE = "opened_store.restore_backup"
 """What only stores in a file of their own do."""
 
 
 class Open:
     """A simonides with everything in hand that it gives out, and some arguments for each verb."""
 
-    def __init__(self, strata: Any, folder: Path) -> None:
-        self.strata, self.folder = strata, folder
-        self.is_file = Path(strata.runtime.store.location).is_absolute()
+    def __init__(self, store: Any, folder: Path) -> None:
+        self.store, self.folder = store, folder
+        self.is_file = Path(store.runtime.store.location).is_absolute()
 
     async def prepare(self) -> None:
-        strata = self.strata
-        strata.add_source(FolderSource(self.folder, name="before"))
-        manager = strata.manager(user="ana", session="s")
-        written = await _done(manager.remember("Ana likes tea", key="drink"))
-        session = manager.session("s")
+        store = self.store
+        store.add_source(FolderSource(self.folder, name="before"))
+        memory = store.memory(user="ana", session="s")
+        written = await _done(memory.remember("Ana likes tea", key="drink"))
+        session = memory.session("s")
         await _done(session.add("user", "I live in Lisbon."))
-        task = await _done(manager.task("Find a boat", name="boat"))
+        task = await _done(memory.task("Find a boat", name="boat"))
         await _done(task.start())
-        self.idle = await _done(manager.task("Find a car", name="car"))
-        agent, admin = strata.agent(manager), strata.admin(by="root")
-        triggers = await _done(manager.triggers("tea"))
+        self.idle = await _done(memory.task("Find a car", name="car"))
+        agent, admin = store.agent(memory), store.admin(by="root")
+        triggers = await _done(memory.triggers("tea"))
         self.handles = {
-            "strata": strata,
-            "manager": manager,
+            "opened_store": store,
+            "manager": memory,
             "session": session,
             "task": task,
             "admin": admin,
             "agent": agent,
             "triggers": triggers,
         }
-        digest, recall = await _done(manager.digest("tea")), await _done(manager.recall("tea"))
-        erased = await _done(strata.manager(user="zoe").erase())
+        digest, recall = await _done(memory.digest("tea")), await _done(memory.recall("tea"))
+        erased = await _done(store.memory(user="zoe").erase())
         (self.folder / "policy.yaml").write_text("version: other\n")
         candidate = Candidate(
             content="Ana sails",
-            scope=manager.principal.home,
+            scope=memory.principal.home,
             source=Source.USER_STATED,
             proposer=Proposer.CALLER,
             label=Label(Trust.USER),
         )
         turn = Draft("Hello", kind="episodic", category="turn", session="s", turn=0)
         self.given: dict[str, Any] = {
-            "strata.add_source": (FolderSource(self.folder, name="after"),),
-            "strata.remove_source": ("before",),
-            "strata.restore_backup": (self.folder / "backup.db",),
-            "strata.backup": (self.folder / "backups",),
+            "opened_store.add_source": (FolderSource(self.folder, name="after"),),
+            "opened_store.remove_source": ("before",),
+            "opened_store.restore_backup": (self.folder / "backup.db",),
+            "opened_store.backup": (self.folder / "backups",),
             "manager.end_transcript": ([turn],),
             "manager.capture": ("I live in Lisbon.",),
             "manager.decide": ("a review", "a"),
@@ -105,8 +105,8 @@ class Open:
             "digest.receipt": digest.receipt,
         }
         if self.is_file:
-            await _done(strata.backup(self.folder / "backup.db"))
-        await _done(manager.export(self.folder / "all.export"))
+            await _done(store.backup(self.folder / "backup.db"))
+        await _done(memory.export(self.folder / "all.export"))
 
     def arguments(self, name: str, verb: Callable[..., Any]) -> tuple[Any, ...]:
         """Return what a verb is given: what is noted for it, else text for whatever it needs."""
@@ -146,13 +146,13 @@ async def answers(opened: Open) -> dict[str, str]:
     return wrong
 
 
-def layered(manager: Any) -> list[Callable[[], Any]]:
-    return [lambda layer=each: manager.recall("tea", layer=layer) for each in ("l1", "l3", "all")]
+def layered(memory: Any) -> list[Callable[[], Any]]:
+    return [lambda layer=each: memory.recall("tea", layer=layer) for each in ("l1", "l3", "all")]
 
 
 async def check(opened: Open) -> None:
     await opened.prepare()
-    await _done(opened.strata.close())
+    await _done(opened.store.close())
 
     assert await answers(opened) == {}
     with pytest.raises(StoreUnavailable, match="closed"):
@@ -162,13 +162,13 @@ async def check(opened: Open) -> None:
             await _done(read())
     with pytest.raises(StoreUnavailable, match="closed"):
         await _done(opened.handles["manager"].knowledge(within_s=1))
-    await _done(opened.strata.close())  # twice does no harm
+    await _done(opened.store.close())  # twice does no harm
 
 
 def test_every_verb_says_that_the_store_is_closed(world: World, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
-    call = check(Open(world.strata, folder))
+    call = check(Open(world.store, folder))
     # Nothing in it is awaited: the verbs are those for callers without an event loop.
     with pytest.raises(StopIteration):
         call.send(None)
@@ -179,8 +179,8 @@ def test_on_an_event_loop_every_verb_says_that_the_store_is_closed(tmp_path: Pat
     folder.mkdir()
 
     async def lived() -> None:
-        strata = simonides.aopen(tmp_path / "m.db")
-        await strata.__aenter__()
-        await check(Open(strata, folder))
+        store = simonides.aopen(tmp_path / "m.db")
+        await store.__aenter__()
+        await check(Open(store, folder))
 
     asyncio.run(lived())

@@ -27,7 +27,7 @@ def world(new_world: Any) -> Any:
 
 @pytest.fixture
 def ana(world: Any) -> Memory:
-    memory = world.strata.manager(user="ana")
+    memory = world.store.memory(user="ana")
     memory.remember("Berlin", key="location")
     memory.remember("english", key="language", category="preference")
     world.clock.advance(seconds=60)
@@ -70,7 +70,7 @@ def test_no_prompt_says_both(ana: Memory, verb: str) -> None:
 def test_a_second_process_in_the_session_sees_it_too(world: Any, ana: Memory) -> None:
     ana.session("s").add("user", "Actually, I live in Lisbon now.")
 
-    again = world.reopen().manager(user="ana", session="s")
+    again = world.reopen().memory(user="ana", session="s")
 
     assert values(again, "location") == ["Lisbon"]
 
@@ -110,9 +110,7 @@ def test_what_the_agent_or_a_tool_says_corrects_nothing(ana: Memory) -> None:
         ("Answer in French for this reply.", "english"),
     ],
 )
-def test_what_is_meant_for_the_session_holds_in_it(
-    ana: Memory, said: str, language: str
-) -> None:
+def test_what_is_meant_for_the_session_holds_in_it(ana: Memory, said: str, language: str) -> None:
     session = ana.session("s")
     session.add("user", said)
 
@@ -195,11 +193,9 @@ def test_what_waits_for_the_session_s_end_holds_in_it(ana: Memory) -> None:
     assert values(ana, "response_style") == []
 
 
-def test_what_everybody_shares_gives_way_to_the_user_s_own_word(
-    world: Any, ana: Memory
-) -> None:
+def test_what_everybody_shares_gives_way_to_the_user_s_own_word(world: Any, ana: Memory) -> None:
     general = simonides.Draft("UTC", key="timezone", category="fact")
-    world.strata.admin(by="root").remember(general)
+    world.store.admin(by="root").remember(general)
     session = ana.session("s")
     assert values(session.memory, "timezone") == ["UTC"]
     world.clock.advance(seconds=1)
@@ -244,10 +240,10 @@ def test_a_receipt_says_what_gave_way_and_can_be_replayed_while_the_session_is_o
     cited = shown.items[0].record.id
     assert session.memory.verify(f"See {cited}.", shown.receipt).ok
 
-    world.strata.runtime.part(WarmSessions).clear()
+    world.store.runtime.part(WarmSessions).clear()
     owner = ana.principal.home.owner
-    drop = world.strata.runtime.sessions.drop(owner, "s")
-    world.strata._driver.run(drop)
+    drop = world.store.runtime.sessions.drop(owner, "s")
+    world.store._driver.run(drop)
     with pytest.raises(simonides.NotReplayable) as gone:
         session.memory.replay(shown.receipt)
     assert gone.value.ids
@@ -267,8 +263,8 @@ def test_another_session_of_the_same_name_begins_with_nothing_said(
     new_world: Any, kept_in_memory: int
 ) -> None:
     world = new_world(session_extraction="manual", session_hot_entries=kept_in_memory)
-    ana = world.strata.manager(user="ana")
-    session, driver = ana.session("s"), world.strata._driver
+    ana = world.store.memory(user="ana")
+    session, driver = ana.session("s"), world.store._driver
     for said in ("Hello.", "I live in Lisbon now."):
         session.add("user", said)
     assert values(session.memory, "location") == ["Lisbon"]
@@ -276,7 +272,7 @@ def test_another_session_of_the_same_name_begins_with_nothing_said(
 
     # As another process ends it and begins the next.
     world.clock.advance(seconds=1)
-    sessions, owner = world.strata.runtime.sessions, ana.principal.home.owner
+    sessions, owner = world.store.runtime.sessions, ana.principal.home.owner
     kept = driver.run(sessions.entries(owner, "s"))
     driver.run(sessions.drop(owner, "s"))
     again = [Observation(world.clock.now_us(), kept[0].body)] * 3
@@ -334,7 +330,7 @@ def test_where_the_session_cannot_be_read_the_answer_says_so(
     async def fail(*_: object, **__: object) -> object:
         raise simonides.StoreUnavailable("m.db", "gone")
 
-    monkeypatch.setattr(world.strata.runtime.sessions, "entries", fail)
+    monkeypatch.setattr(world.store.runtime.sessions, "entries", fail)
     found = session.memory.recall("location", limit=50)
 
     assert "session" in found.degraded
@@ -359,8 +355,8 @@ class Coherence(RuleBasedStateMachine):
             ids=CountingIds(),
             alarm=self.clock,
         )
-        self.strata = Store(made)
-        self.memory = self.strata.manager(user="ana")
+        self.store = Store(made)
+        self.memory = self.store.memory(user="ana")
         self.sessions = [self.memory.session(name) for name in ("one", "two")]
         self.stored: str | None = None
         self.said: list[str | None] = [None, None]
@@ -426,8 +422,8 @@ class Coherence(RuleBasedStateMachine):
                 assert found == [self.stored]
 
     def teardown(self) -> None:
-        if hasattr(self, "strata"):
-            self.strata.close()
+        if hasattr(self, "opened_store"):
+            self.store.close()
 
 
 def _of_key(hits: Sequence[Any]) -> list[str]:
@@ -449,11 +445,11 @@ def test_what_a_prompt_costs_does_not_grow_with_the_session(
 ) -> None:
     with ana.task("Migrate", plan=["one", "two"]) as task:
         within = ana.session(task.session).memory
-        for n in range(2 * world.strata.runtime.part(SessionRules).hot_entries):
+        for n in range(2 * world.store.runtime.part(SessionRules).hot_entries):
             task.observe("psql", f"{n} rows")
         prompt = task.prompt if kind == "task" else lambda: within.recall("location")
         prompt()
-        log, read = world.strata.runtime.sessions, list[int]()
+        log, read = world.store.runtime.sessions, list[int]()
         entries = log.entries
 
         async def counted(*given: Any, **named: Any) -> Any:

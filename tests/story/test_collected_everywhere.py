@@ -12,8 +12,8 @@ FACT = {"source": "tool_verified", "category": "entity_fact"}
 
 
 def test_a_year_of_daily_collecting(world: World) -> None:
-    store, admin = world.strata.runtime.store, world.strata.admin(by="root")
-    ana, ben = (world.strata.manager(user=user) for user in ("ana", "ben"))
+    store, admin = world.store.runtime.store, world.store.admin(by="root")
+    ana, ben = (world.store.memory(user=user) for user in ("ana", "ben"))
     lift = admin.remember(Draft("The office has a lift", **FACT), scope=ORG.path).memory
     admin.remember(Draft("The office has a cellar", **FACT), scope=ORG.path)
     ana.remember("us-east-1", key="region")
@@ -25,8 +25,8 @@ def test_a_year_of_daily_collecting(world: World) -> None:
             ana.correct("region", "eu-west-1")
         if day % 20 == 0:
             assert ben.recall("lift", limit=1)[0].record.id == lift.id  # type: ignore[union-attr]
-        dry = world.strata.gc(dry_run=True) if day % 25 == 0 else None
-        run = world.strata.admin(by="root").gc()
+        dry = world.store.gc(dry_run=True) if day % 25 == 0 else None
+        run = world.store.admin(by="root").gc()
         if dry is not None:
             assert (run.counts, run.reads_folded) == (dry.counts, dry.reads_folded)
         assert run.left == run.busy == 0
@@ -49,8 +49,8 @@ def test_a_year_of_daily_collecting(world: World) -> None:
     }
     assert [len(m.list()) for m in (ana, ben)] == [2, 1]
     # On the loop that the store's connections belong to.
-    (notes,) = world.strata._driver.run(store.journaled(ORG, kind=ACCESS))
+    (notes,) = world.store._driver.run(store.journaled(ORG, kind=ACCESS))
     reads, last, _ = json.loads(notes.body)["folded"][lift.id]  # type: ignore[union-attr]
     assert (reads, len(json.loads(notes.body)["folded"])) == (19, 1)
     assert last < world.clock.now_us()
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok

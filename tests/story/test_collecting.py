@@ -24,7 +24,7 @@ GUESS = {"source": "agent_inferred", "category": "entity_fact"}
 
 
 def stored(world: World, content: str, user: str = "ana", **fields: object) -> str:
-    outcome = world.strata.manager(user=user).remember(content, **fields)
+    outcome = world.store.memory(user=user).remember(content, **fields)
     assert outcome.record is not None
     return outcome.record.id
 
@@ -34,40 +34,40 @@ def counts(report: GcReport) -> dict[str, int]:
 
 
 def status(world: World, id: str, owner: Scope = ANA) -> Status:
-    store = world.strata.runtime.store
+    store = world.store.runtime.store
     return drive(store, store.states(owner, id))[-1].status
 
 
 def events(world: World, owner: Scope = ANA) -> list[str]:
-    store = world.strata.runtime.store
+    store = world.store.runtime.store
     links = drive(store, store.links(owner))
     return [json.loads(link.payload)["type"] for link in links if link.payload is not None]
 
 
 def journal(world: World, kind: str, owner: Scope = ANA) -> list[dict[str, object]]:
-    store = world.strata.runtime.store
+    store = world.store.runtime.store
     found = drive(store, store.journaled(owner, kind=kind))
     return [json.loads(entry.body) for entry in found]
 
 
 def both(world: World, user: str = "ana") -> dict[str, int]:
     """Run dry and then in earnest; they must agree, and a second run must find nothing."""
-    manager = world.strata.manager(user=user)
-    store = world.strata.runtime.store
+    memory = world.store.memory(user=user)
+    store = world.store.runtime.store
     before = drive(store, store.rows(Scope.of_user("default", user)))
-    dry = manager.gc(dry_run=True)
+    dry = memory.gc(dry_run=True)
     assert drive(store, store.rows(Scope.of_user("default", user))) == before
-    run = manager.gc()
+    run = memory.gc()
     assert (counts(run), run.rows, run.reads_folded) == (counts(dry), dry.rows, dry.reads_folded)
     assert run.left == run.busy == 0
-    again = {r: c for r, c in counts(manager.gc()).items() if r != "in_review"}
+    again = {r: c for r, c in counts(memory.gc()).items() if r != "in_review"}
     assert again == {}
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
     return counts(run)
 
 
 def test_what_has_expired_is_evicted_and_stays_in_history(world: World) -> None:
-    ana, id = world.strata.manager(user="ana"), stored(world, "The build is green", **TOOL)
+    ana, id = world.store.memory(user="ana"), stored(world, "The build is green", **TOOL)
     kept = stored(world, "Ana lives in Berlin", category="entity_fact")
     before = from_us(world.clock.now_us())
     world.clock.advance(days=7)
@@ -81,7 +81,7 @@ def test_what_has_expired_is_evicted_and_stays_in_history(world: World) -> None:
 
 
 def test_what_is_due_for_review_and_read_by_nobody_is_evicted(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     unread, read = (stored(world, f"The {name} port is open", **FACT | {"category": "fact"})
                     for name in ("first", "second"))  # fmt: skip
     world.clock.advance(days=25)
@@ -108,7 +108,7 @@ def test_what_is_due_for_review_and_read_by_nobody_is_evicted(world: World) -> N
 def test_what_users_said_or_pinned_goes_to_review_and_is_never_evicted_for_age(
     world: World, fields: dict[str, object]
 ) -> None:
-    ana, id = world.strata.manager(user="ana"), stored(world, "Deploys go to Berlin", **fields)
+    ana, id = world.store.memory(user="ana"), stored(world, "Deploys go to Berlin", **fields)
     world.clock.advance(days=364)
 
     assert both(world) == {"in_review": 1}
@@ -132,7 +132,7 @@ def test_the_latest_session_summary_is_never_collected(world: World) -> None:
 
 
 def test_a_dry_run_knows_that_a_chain_goes_whole(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     stored(world, "us-east-1", key="region", ttl_days=3)
     ana.remember("eu-west-1", key="region", ttl_days=3)
     world.clock.advance(days=4)
@@ -140,11 +140,11 @@ def test_a_dry_run_knows_that_a_chain_goes_whole(world: World) -> None:
     world.clock.advance(days=91)
 
     assert both(world) == {"superseded_old": 1, "evicted_old": 1}
-    assert drive(world.strata.runtime.store, world.strata.runtime.store.rows(ANA)) == ()
+    assert drive(world.store.runtime.store, world.store.runtime.store.rows(ANA)) == ()
 
 
 def test_versions_that_gave_way_are_purged_when_history_ends(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     first = stored(world, "us-east-1", key="region")
     world.clock.advance(days=1)
     then, receipt = from_us(world.clock.now_us()), ana.recall("region").receipt
@@ -167,7 +167,7 @@ def test_versions_that_gave_way_are_purged_when_history_ends(world: World) -> No
 
 def test_a_setting_lengthens_how_far_history_reaches(new_world: Callable[..., World]) -> None:
     world = new_world(history_days=400)
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     stored(world, "us-east-1", key="region", category="entity_fact")
     world.clock.advance(seconds=1)
     ana.correct("region", "eu-west-1")
@@ -179,7 +179,7 @@ def test_a_setting_lengthens_how_far_history_reaches(new_world: Callable[..., Wo
 
 
 def test_the_last_version_of_a_chain_stays_as_long_as_the_chain(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     sure = {"key": "region", "category": "entity_fact"}
     stored(world, "us-east-1", **sure)
     ana.remember("eu-west-1", confidence=0.5, **sure)
@@ -192,7 +192,7 @@ def test_the_last_version_of_a_chain_stays_as_long_as_the_chain(world: World) ->
 
 
 def test_a_version_stays_while_something_derived_from_it_does(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     first = stored(world, "us-east-1", key="region", category="entity_fact")
     (child,) = ana.remember_many([Draft("Backups are in Virginia", parents=(first,), **FACT)])
     ana.correct("region", "eu-west-1")
@@ -205,17 +205,17 @@ def test_a_version_stays_while_something_derived_from_it_does(world: World) -> N
 
 
 def test_what_was_evicted_is_purged_when_history_ends(world: World) -> None:
-    ana, id = world.strata.manager(user="ana"), stored(world, "The build is green", **TOOL)
+    ana, id = world.store.memory(user="ana"), stored(world, "The build is green", **TOOL)
     world.clock.advance(days=7)
     ana.gc()
     world.clock.advance(days=90)
 
     assert both(world) == {"evicted_old": 1}
-    assert drive(world.strata.runtime.store, world.strata.runtime.store.get(ANA, [id])) == ()
+    assert drive(world.store.runtime.store, world.store.runtime.store.get(ANA, [id])) == ()
 
 
 def test_a_guess_that_hardly_anything_is_left_of_is_marked_stale(world: World) -> None:
-    ana, id = world.strata.manager(user="ana"), stored(world, "Ana may like jazz", **GUESS)
+    ana, id = world.store.memory(user="ana"), stored(world, "Ana may like jazz", **GUESS)
     world.clock.advance(days=180)
     assert both(world) == {}
     world.clock.advance(days=1)
@@ -226,7 +226,7 @@ def test_a_guess_that_hardly_anything_is_left_of_is_marked_stale(world: World) -
 
 
 def test_a_marked_memory_is_evicted_unless_read_or_confirmed(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     gone, read, confirmed = (
         stored(world, f"Ana may like {music}", **GUESS) for music in ("jazz", "opera", "techno")
     )
@@ -261,13 +261,13 @@ def test_what_is_old_and_read_by_nobody_is_queued_then_evicted(world: World) -> 
 
 
 def test_what_is_read_does_not_become_stale(world: World) -> None:
-    ana, id = world.strata.manager(user="ana"), stored(world, "The office has a lift", **FACT)
+    ana, id = world.store.memory(user="ana"), stored(world, "The office has a lift", **FACT)
     for _ in range(60):
         world.clock.advance(days=5)
         assert ana.recall("lift")[0].why["freshness"] == 1.0
         ana.gc()
 
-    store = world.strata.runtime.store
+    store = world.store.runtime.store
     states = drive(store, store.states(ANA, id))
     # A note of a read a month is enough.
     assert 3 <= len(states) <= 7
@@ -278,7 +278,7 @@ def test_what_is_read_does_not_become_stale(world: World) -> None:
 
 
 def test_reads_are_folded_into_one_entry_and_counted_once(world: World) -> None:
-    ana, id = world.strata.manager(user="ana"), stored(world, "The office has a lift", **FACT)
+    ana, id = world.store.memory(user="ana"), stored(world, "The office has a lift", **FACT)
     for days in (0, 20, 20):
         world.clock.advance(days=days, seconds=1)
         ana.recall("lift")
@@ -298,7 +298,7 @@ def test_reads_are_folded_into_one_entry_and_counted_once(world: World) -> None:
 
 
 def test_counts_of_what_is_gone_go(world: World) -> None:
-    ana, id = world.strata.manager(user="ana"), stored(world, "The office has a lift", **FACT)
+    ana, id = world.store.memory(user="ana"), stored(world, "The office has a lift", **FACT)
     ana.recall("lift")
     ana.gc()
     assert id in json.dumps(journal(world, ACCESS))
@@ -310,17 +310,17 @@ def test_counts_of_what_is_gone_go(world: World) -> None:
 
 
 def test_reads_of_the_orgs_memories_keep_them_fresh_there(world: World) -> None:
-    admin, org = world.strata.admin(by="root"), Scope.of_org("default")
+    admin, org = world.store.admin(by="root"), Scope.of_org("default")
     draft = Draft("The office has a lift", **FACT)
     outcome = admin.remember(draft, scope=org.path)
     assert outcome.record is not None
     for _ in range(17):
         world.clock.advance(days=20)
         for user in ("ana", "ben"):
-            manager = world.strata.manager(user=user)
-            manager.remember("Something of one's own", category="entity_fact")
-            assert len(manager.recall("lift")) == 1
-        dry, run = world.strata.gc(dry_run=True), world.strata.gc()
+            memory = world.store.memory(user=user)
+            memory.remember("Something of one's own", category="entity_fact")
+            assert len(memory.recall("lift")) == 1
+        dry, run = world.store.gc(dry_run=True), world.store.gc()
         assert counts(dry) == counts(run)
         assert dry.reads_folded == run.reads_folded
 
@@ -328,7 +328,7 @@ def test_reads_of_the_orgs_memories_keep_them_fresh_there(world: World) -> None:
     assert "user" not in json.dumps(journal(world, ACCESS, org))
     counted = journal(world, ACCESS, org)[0]["folded"]
     assert counted[outcome.record.id][0] == 34  # type: ignore[index]
-    told = world.strata.manager(user="ana").ageing(outcome.record.id)
+    told = world.store.memory(user="ana").ageing(outcome.record.id)
     assert told is not None
     # How often others read it is nobody's business; that somebody does keeps it from being stale.
     assert (told.access.reads, told.access.month) == (0, 1)
@@ -336,13 +336,13 @@ def test_reads_of_the_orgs_memories_keep_them_fresh_there(world: World) -> None:
 
 
 def test_old_receipts_go_and_floors_and_recipes_stay(world: World) -> None:
-    ana, _ = world.strata.manager(user="ana"), stored(world, "The office has a lift", **FACT)
+    ana, _ = world.store.memory(user="ana"), stored(world, "The office has a lift", **FACT)
     for _ in range(3):
         shown = ana.digest("Has the office a lift?")
         assert len(shown.items) == 1
         ana.verify([], shown.receipt)
         world.clock.advance(days=40)
-    store = world.strata.runtime.store
+    store = world.store.runtime.store
     before = journal(world, FEEDBACK)[-1]
     recipes = drive(store, store.journaled(Scope.of_global(), kind=RECIPE))
 
@@ -361,7 +361,7 @@ def test_one_event_tells_of_all_that_one_rule_did_in_a_turn(
     """Each state that began then is of its rule, and the event tells which memories they are;
     what it tells stays when one of them is forgotten."""
     monkeypatch.setattr(collecting, "TURN_ROWS", 3)
-    ana, store = world.strata.manager(user="ana"), world.strata.runtime.store
+    ana, store = world.store.memory(user="ana"), world.store.runtime.store
     builds = [stored(world, f"Build {n} is green", **TOOL) for n in range(4)]
     ports = [stored(world, f"Port {n} is open", **FACT) for n in range(2)]
     world.clock.advance(days=350)
@@ -387,13 +387,13 @@ def test_one_event_tells_of_all_that_one_rule_did_in_a_turn(
     begun = {id: drive(store, store.states(ANA, id))[-1].known_from for id in (*builds, *ports)[1:]}
     times = [datetime.fromisoformat(event["at"]) for event in found[:-1]]
     assert list(begun.values()) == [times[0]] * 2 + [times[1]] + [times[2]] * 2
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
 
 
 def test_one_worker_at_a_time_and_a_dead_ones_lease_runs_out(world: World) -> None:
-    ana, id = world.strata.manager(user="ana"), stored(world, "The build is green", **TOOL)
+    ana, id = world.store.memory(user="ana"), stored(world, "The build is green", **TOOL)
     world.clock.advance(days=7)
-    store, now = world.strata.runtime.store, world.clock.now_us()
+    store, now = world.store.runtime.store, world.clock.now_us()
     assert drive(store, store.lease(ANA, LEASE, "dead", now=now, until=now + LEASE_US))
 
     report = ana.gc()
@@ -410,7 +410,7 @@ def test_what_changes_while_it_is_collected_is_left_alone(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collecting, "TURN_ROWS", 100)
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ids = [stored(world, f"Port {n} is open", **FACT) for n in range(250)]
     world.clock.advance(days=350)
     told: list[GcReport] = []
@@ -433,8 +433,8 @@ def test_what_changes_between_the_look_and_the_turn_is_left_alone(
 ) -> None:
     ids = [stored(world, f"Port {n} is open", **FACT) for n in range(3)]
     world.clock.advance(days=350)
-    store, ana = world.strata.runtime.store, world.strata._strata.manager(user="ana")
-    store, ana = world.strata.runtime.store, world.strata._strata.manager(user="ana")
+    store, ana = world.store.runtime.store, world.store._strata.memory(user="ana")
+    store, ana = world.store.runtime.store, world.store._strata.memory(user="ana")
     commit, waiting = store.commit, [ids[1]]
 
     async def confirm_and_commit(*asked: object) -> object:
@@ -443,7 +443,7 @@ def test_what_changes_between_the_look_and_the_turn_is_left_alone(
         return await commit(*asked)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store, "commit", confirm_and_commit)
-    report = world.strata.manager(user="ana").gc()
+    report = world.store.memory(user="ana").gc()
 
     assert (report["queued"], report.left) == (2, 1)
     assert [status(world, id) for id in ids] == [Status.STALE, Status.ACTIVE, Status.STALE]
@@ -453,7 +453,7 @@ def test_where_others_forget_while_it_is_collected_the_rest_is_looked_at_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collecting, "TURN_ROWS", 2)
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ids = [stored(world, f"Port {n} is open", **FACT) for n in range(8)]
     world.clock.advance(days=350)
     told: list[GcReport] = []
@@ -477,29 +477,29 @@ def test_the_operator_collects_all_owners_and_each_users_policy_counts(world: Wo
     world.clock.advance(days=7)
     told: list[GcReport] = []
 
-    dry = world.strata.gc(dry_run=True)
-    one = world.strata.gc(scopes=["/global/org/default/user/ana"])
-    rest = world.strata.gc(progress=told.append)
+    dry = world.store.gc(dry_run=True)
+    one = world.store.gc(scopes=["/global/org/default/user/ana"])
+    rest = world.store.gc(progress=told.append)
 
     assert (dry["hard_expired"], one["hard_expired"], rest["hard_expired"]) == (2, 1, 1)
     assert (rest.owners, rest.of) == (2, 2)
     assert told[-1] == rest
     assert events(world, Scope.of_user("default", "ben"))[-1] == "evicted"
-    assert world.strata.admin(by="root").gc(dry_run=True).of == 2
+    assert world.store.admin(by="root").gc(dry_run=True).of == 2
     with pytest.raises(InvalidScope):
-        world.strata.gc(scopes=["/nowhere"])
+        world.store.gc(scopes=["/nowhere"])
 
 
 def test_collecting_one_owner_touches_no_other(world: World) -> None:
     stored(world, "The build is green", "ben", **TOOL)
     world.clock.advance(days=7)
 
-    assert counts(world.strata.manager(user="ana").gc()) == {}
-    assert counts(world.strata.manager(user="ben").gc()) == {"hard_expired": 1}
+    assert counts(world.store.memory(user="ana").gc()) == {}
+    assert counts(world.store.memory(user="ben").gc()) == {"hard_expired": 1}
 
 
 def test_a_key_is_free_again_when_its_memory_was_evicted(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     stored(world, "green", key="build", **TOOL)
     world.clock.advance(days=7)
     ana.gc()
@@ -511,7 +511,7 @@ def test_a_key_is_free_again_when_its_memory_was_evicted(world: World) -> None:
 
 
 def test_who_is_to_be_asked_is_asked_for_an_hour(world: World) -> None:
-    ana, id = world.strata.manager(user="ana"), stored(world, "Ana may like jazz", **GUESS)
+    ana, id = world.store.memory(user="ana"), stored(world, "Ana may like jazz", **GUESS)
     stored(world, "Ana lives in Berlin", category="entity_fact")
     world.clock.advance(seconds=3_599)
     assert [m.id for m in ana.to_verify()] == [id]

@@ -30,22 +30,22 @@ def said(outcome: Outcome) -> tuple[str, str]:
     return outcome.kind.value, outcome.reasons[0]
 
 
-def seen(manager: Memory) -> list[str]:
-    return sorted(memory.content for memory in manager.list())
+def seen(own: Memory) -> list[str]:
+    return sorted(memory.content for memory in own.list())
 
 
 def trail(world: World, owner: Scope) -> list[dict[str, object]]:
-    links = world.strata._driver.run(world.strata.runtime.store.links(owner))
+    links = world.store._driver.run(world.store.runtime.store.links(owner))
     return [json.loads(link.payload) for link in links if link.payload is not None]
 
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    return world.strata.manager(user="ana")
+    return world.store.memory(user="ana")
 
 
 def test_a_refused_key_is_blocked_for_every_way_in(world: World, ana: Memory) -> None:
-    task = world.strata.manager(user="ana", task="t1")
+    task = world.store.memory(user="ana", task="t1")
     in_task = task.remember(SALARY, key="salary").record
     ana.remember("Ana likes tea", key="drink")
     extracted = Candidate(
@@ -68,26 +68,26 @@ def test_a_refused_key_is_blocked_for_every_way_in(world: World, ana: Memory) ->
     assert [said(outcome) for outcome in ana.capture("My name is Ana.").outcomes] == [BY_KEY]
     assert in_task is not None
     assert task.promote(in_task.id, "user").reasons == ("not_found",)
-    bot = world.strata.manager(user="ana", agent="bot", session="s1")
+    bot = world.store.memory(user="ana", agent="bot", session="s1")
     assert said(bot.remember(SALARY, key="salary")) == BY_KEY
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
     assert said(admin.remember(Draft(SALARY, key="salary"), scope="/user/ana/")) == BY_KEY
 
-    assert said(world.strata.manager(user="bob").remember(SALARY, key="salary"))[0] == "created"
+    assert said(world.store.memory(user="bob").remember(SALARY, key="salary"))[0] == "created"
     assert seen(ana) == ["Ana likes milk"]
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
 
 
 def test_who_refused_a_key_writes_nothing_of_it_for_others(world: World) -> None:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    ana = world.strata.manager(user="ana")
+    world.store.admin(by="root").grant("ana", "org_write")
+    ana = world.store.memory(user="ana")
     original = ana.remember(SALARY, key="pay").record
     assert original is not None
     ana.refuse(category="fact")
 
     assert said(ana.remember(SALARY, key="salary", scope="org")) == BY_CATEGORY
     assert ana.promote(original.id, "org").reasons == ("not_found",)
-    assert seen(world.strata.manager(user="bob")) == []
+    assert seen(world.store.memory(user="bob")) == []
 
 
 def test_what_is_refused_is_hidden_on_every_read_until_it_is_allowed(
@@ -101,8 +101,8 @@ def test_what_is_refused_is_hidden_on_every_read_until_it_is_allowed(
     world.clock.advance(us=1_000_000)
     ana.refuse("salary")
     asked = {"query": "what does Ana earn", "limit": 20}
-    world.strata.admin(by="root").grant("boss", "read_user:ana")
-    boss = world.strata.manager(user="boss")
+    world.store.admin(by="root").grant("boss", "read_user:ana")
+    boss = world.store.memory(user="boss")
 
     assert [hit.record.key for hit in ana.recall(**asked)] == ["drink"]
     assert [hit.record.key for hit in boss.recall(**asked, scopes=["/user/ana/"])] == ["drink"]
@@ -173,7 +173,7 @@ def test_a_write_that_was_refused_may_be_tried_again_under_its_key(ana: Memory) 
 def test_what_there_is_is_removed_on_request_with_all_versions_everywhere(
     world: World, ana: Memory
 ) -> None:
-    for place in (ana, world.strata.manager(user="ana", task="t1")):
+    for place in (ana, world.store.memory(user="ana", task="t1")):
         place.remember("Ana earns 4000", key="salary")
         place.remember(SALARY, key="salary")
     ana.remember("The bot's own", key="salary", audience=["bot"])
@@ -185,10 +185,10 @@ def test_what_there_is_is_removed_on_request_with_all_versions_everywhere(
     assert ana.refuse("salary", remove=True).removed == 0
     ana.allow("salary")
     assert ana.history("salary") == ()
-    assert seen(world.strata.manager(user="ana", task="t1", agent="bot")) == ["Ana drinks tea"]
+    assert seen(world.store.memory(user="ana", task="t1", agent="bot")) == ["Ana drinks tea"]
     # The key is free again; only a program that reads it out of talk must not bring it back.
     assert said(ana.remember("Ana earns 7000", key="salary"))[0] == "created"
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
 
 
 def test_candidates_that_are_held_back_are_let_go(world: World, ana: Memory) -> None:
@@ -206,14 +206,14 @@ def test_candidates_that_are_held_back_are_let_go(world: World, ana: Memory) -> 
 
     assert ana.refuse("response_length").released == 1
 
-    waiting = world.strata.runtime.store.held(ana.principal.home)
-    assert world.strata._driver.run(waiting) == ()
+    waiting = world.store.runtime.store.held(ana.principal.home)
+    assert world.store._driver.run(waiting) == ()
     assert [said(outcome) for outcome in ana.propose([held])] == [BY_KEY]
 
 
 def test_every_word_is_audited_and_the_last_one_counts(world: World, ana: Memory) -> None:
     first, again = ana.refuse("salary"), ana.refuse("salary")
-    world.strata.manager(user="ana", task="t1").refuse(category="feedback")
+    world.store.memory(user="ana", task="t1").refuse(category="feedback")
     ana.allow("salary")
 
     assert (first.changed, again.changed, again.events) == (True, False, ())
@@ -228,7 +228,7 @@ def test_every_word_is_audited_and_the_last_one_counts(world: World, ana: Memory
         ("consent_changed", ["allowed"], {"about": "key", "name": "salary"}),
     ]
     assert isinstance(first.events[0], Event)
-    assert world.strata.manager(user="bob").consents() == ()
+    assert world.store.memory(user="bob").consents() == ()
 
 
 def test_a_consent_outlives_the_process(world: World, ana: Memory) -> None:
@@ -236,7 +236,7 @@ def test_a_consent_outlives_the_process(world: World, ana: Memory) -> None:
     ana.refuse("salary")
     before = ana.consents()
 
-    reopened = world.reopen().manager(user="ana")
+    reopened = world.reopen().memory(user="ana")
 
     assert seen(reopened) == []
     assert said(reopened.remember(SALARY, key="salary")) == BY_KEY
@@ -256,8 +256,8 @@ def test_a_refusal_names_a_key_or_a_category(ana: Memory) -> None:
 
 OTHER = """
 import sys, simonides
-with simonides.open(sys.argv[1]) as strata:
-    ana = strata.manager(user="ana")
+with simonides.open(sys.argv[1]) as opened_store:
+    ana = opened_store.memory(user="ana")
     for _ in sys.stdin:
         told = [m.key for m in ana.list()], str(ana.remember("5000", key="salary").kind)
         print(sorted(told[0]), told[1], flush=True)
@@ -270,7 +270,7 @@ def test_a_refusal_holds_at_the_next_read_of_another_process(tmp_path) -> None:
     path = tmp_path / "m.db"
     command = [sys.executable, "-c", OTHER, str(path)]
     with (
-        simonides.open(path) as strata,
+        simonides.open(path) as store,
         subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as other,
@@ -283,7 +283,7 @@ def test_a_refusal_holds_at_the_next_read_of_another_process(tmp_path) -> None:
             other.stdin.flush()
             return other.stdout.readline().strip()
 
-        ana = strata.manager(user="ana")
+        ana = store.memory(user="ana")
         ana.remember(SALARY, key="salary")
         ana.remember("tea", key="drink")
         assert asked() == "['drink', 'salary'] superseded"
@@ -370,7 +370,7 @@ def test_what_was_forgotten_is_in_no_search_of_the_session_in_which_it_was_said(
 
 
 def test_a_refusal_that_was_restored_holds_for_searches_of_sessions(new_world, tmp_path) -> None:
-    here, there = (new_world().strata.manager(user="ana") for _ in range(2))
+    here, there = (new_world().store.memory(user="ana") for _ in range(2))
     here.refuse("location")
     here.session("s").add("user", "I live in Lisbon.")
     here.export(tmp_path / "ana.export")
@@ -453,8 +453,8 @@ def test_turns_that_were_kept_are_hidden_while_what_they_speak_of_is_refused(
 
 def test_turns_that_were_kept_are_hidden_in_another_process_and_in_tasks(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
-    with simonides.open(path) as strata, simonides.open(path) as other:
-        ana, task = strata.manager(user="ana"), other.manager(user="ana", task="trip")
+    with simonides.open(path) as store, simonides.open(path) as other:
+        ana, task = store.memory(user="ana"), other.memory(user="ana", task="trip")
         ana.remember_many([turn("I live in Lisbon.", 0), turn("The tram is late.", 1)])
         assert len(task.recall("Lisbon tram")) == 2
 
@@ -607,7 +607,7 @@ def test_turns_without_a_place_are_told_apart(ana: Memory) -> None:
 
 
 def test_a_turn_of_a_task_in_the_same_place_stays(world: World, ana: Memory) -> None:
-    task = world.strata.manager(user="ana", task="t1")
+    task = world.store.memory(user="ana", task="t1")
     ana.remember_many([turn("I live in Lisbon.", 0)])
     task.remember_many([turn("No, it's Berlin.", 0), turn("The build is green.", 1)])
 
@@ -620,8 +620,8 @@ def test_a_turn_of_a_task_in_the_same_place_stays(world: World, ana: Memory) -> 
 
 
 def test_who_refused_something_says_it_in_no_turn_for_others(world: World) -> None:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    ana = world.strata.manager(user="ana")
+    world.store.admin(by="root").grant("ana", "org_write")
+    ana = world.store.memory(user="ana")
     ana.refuse("location")
 
     written = ana.remember_many(
@@ -632,32 +632,32 @@ def test_who_refused_something_says_it_in_no_turn_for_others(world: World) -> No
     )
 
     assert said(written[0]) == BY_KEY
-    assert seen(world.strata.manager(user="bob")) == ["The tram is late."]
+    assert seen(world.store.memory(user="bob")) == ["The tram is late."]
 
 
 def test_no_turn_that_speaks_of_what_was_refused_comes_to_a_replica(tmp_path) -> None:
     import simonides
 
     remote = tmp_path / "remote.db"
-    with simonides.open(remote) as strata:
-        strata.manager(user="ana").remember_many(
+    with simonides.open(remote) as store:
+        store.memory(user="ana").remember_many(
             [
                 turn("I live in Lisbon.", 0),
                 turn("Lisbon is lovely.", 1, source="agent_inferred"),
                 turn("The tram is late.", 2),
             ]
         )
-    with simonides.open(tmp_path / "replica.db", mode="synced", remote=remote) as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(tmp_path / "replica.db", mode="synced", remote=remote) as store:
+        ana = store.memory(user="ana")
         ana.refuse("location")
 
-        (one,) = strata.sync().owners
+        (one,) = store.sync().owners
 
         assert (one.pulled, dict(one.refused)) == (1, {"consent_refused": 2})
         assert seen(ana) == ["The tram is late."]
 
         ana.allow("location")
-        (one,) = strata.sync().owners
+        (one,) = store.sync().owners
 
         assert (one.pulled, dict(one.refused)) == (2, {})
         assert len(seen(ana)) == 3

@@ -35,14 +35,14 @@ def opened(place: Path, **how: Any) -> Store:
 
 
 @pytest.fixture
-def strata(place: Path) -> Iterator[Store]:
-    with opened(place) as strata:
-        yield strata
+def opened_store(place: Path) -> Iterator[Store]:
+    with opened(place) as opened_store:
+        yield opened_store
 
 
 @pytest.fixture
-def ana(strata: Store) -> Memory:
-    return strata.manager(user="ana")
+def ana(opened_store: Store) -> Memory:
+    return opened_store.memory(user="ana")
 
 
 def contents(memory: Memory, **only: Any) -> list[str]:
@@ -92,8 +92,8 @@ def test_the_first_constraint_of_a_migration_is_there_at_its_twelfth_step(
     assert not any("rows copied" in content for content in contents(ana))
 
 
-def test_a_task_within_a_session_hears_what_the_user_says_there(strata: Store) -> None:
-    ana = strata.manager(user="ana", session="monday")
+def test_a_task_within_a_session_hears_what_the_user_says_there(opened_store: Store) -> None:
+    ana = opened_store.memory(user="ana", session="monday")
     ana.remember("english", key="language", category="preference")
     session = ana.session()
 
@@ -108,23 +108,23 @@ def test_a_task_within_a_session_hears_what_the_user_says_there(strata: Store) -
     assert contents(ana, key="language") == ["french"]
     assert contents(ana, key="location") == ["Porto"]
     assert "Vans are cheapest on Tuesdays" in contents(ana)
-    assert strata.manager(user="ana").sessions() == ()
+    assert opened_store.memory(user="ana").sessions() == ()
 
 
 def test_what_the_user_says_while_a_task_speaks_for_him_is_his_and_outlives_it(
-    strata: Store,
+    opened_store: Store,
 ) -> None:
-    mover = strata.manager(user="ana", session="monday", task="move")
+    mover = opened_store.memory(user="ana", session="monday", task="move")
     talk = mover.session()
     talk.add("user", "My name is Ana and I live in Lisbon. My employer is Siemens.")
     assert value(mover, "location") == ["Lisbon"]
     mover.remember("Porto", key="location", category="entity_fact")
     assert value(mover, "location") == ["Porto"]
-    assert value(strata.manager(user="ana", session="monday"), "location") == ["Lisbon"]
+    assert value(opened_store.memory(user="ana", session="monday"), "location") == ["Lisbon"]
 
     talk.end()
 
-    ana = strata.manager(user="ana")
+    ana = opened_store.memory(user="ana")
     assert contents(ana, key="location") == ["Lisbon"]
     assert contents(ana, key="employer") == ["Siemens"]
 
@@ -142,7 +142,7 @@ TALK = (
 A_PROCESS = """
 import sys, simonides
 
-session = simonides.open(sys.argv[1]).manager(user="ana").session("thread-7")
+session = simonides.open(sys.argv[1]).memory(user="ana").session("thread-7")
 for said in sys.argv[2:]:
     session.add("user", said)
     session.add("assistant", "Noted.")
@@ -162,22 +162,22 @@ def test_a_session_whose_process_is_killed_is_finalised_once_by_the_next(place: 
         talking.kill()
     assert talking.returncode == -signal.SIGKILL
 
-    with opened(place) as strata:
-        ana = strata.manager(user="ana")
+    with opened(place) as opened_store:
+        ana = opened_store.memory(user="ana")
         assert [(each.name, each.entries) for each in ana.sessions()] == [("thread-7", 8)]
         first, again = ana.session("thread-7").end(), ana.session("thread-7").end()
         assert (first.already, first.entries, again.already) == (False, 8, True)
         left = contents(ana)
 
-    with opened(place) as strata:
-        ana = strata.manager(user="ana")
+    with opened(place) as opened_store:
+        ana = opened_store.memory(user="ana")
         ana.session("thread-7").end()
         assert contents(ana) == left
         assert len(left) == len(set(left))
         assert contents(ana, key="location") == ["Lisbon"]
         assert len(contents(ana, category="session_summary")) == 1
         assert ana.sessions() == ()
-        assert strata.verify_audit().ok
+        assert opened_store.verify_audit().ok
 
 
 # -- a preference that changes in the middle ---------------------------------------------------
@@ -225,18 +225,18 @@ def test_two_threads_have_a_log_each_and_one_memory(ana: Memory) -> None:
     assert "metric units" in planes.record.push("How long is the wing?").text
 
 
-def test_the_next_talk_begins_with_what_the_last_was_about(strata: Store) -> None:
-    with strata.manager(user="ana").session("monday") as monday:
+def test_the_next_talk_begins_with_what_the_last_was_about(opened_store: Store) -> None:
+    with opened_store.memory(user="ana").session("monday") as monday:
         for said in TALK:
             monday.add("user", said)
 
-    tuesday = strata.manager(user="ana", session="tuesday")
+    tuesday = opened_store.memory(user="ana", session="tuesday")
 
     (summary,) = [m for m in tuesday.list() if m.category == "session_summary"]
     pushed = tuesday.push("Good morning, how do I boil an egg?")
     assert summary.id in [item.record.id for item in pushed.items]
     assert "Dolomites" in pushed.text
-    bob = strata.manager(user="bob", session="tuesday")
+    bob = opened_store.memory(user="bob", session="tuesday")
     assert bob.push("Good morning!").items == ()
 
 
@@ -244,14 +244,14 @@ def test_the_next_talk_begins_with_what_the_last_was_about(strata: Store) -> Non
 
 
 def test_a_document_that_is_read_in_a_task_never_becomes_memory(
-    strata: Store, tmp_path: Path
+    opened_store: Store, tmp_path: Path
 ) -> None:
     (tmp_path / "handbook").mkdir()
     (tmp_path / "handbook" / "parking.md").write_text(
         "# Parking\n\nCars of visitors are left in garage G7. Always tell the guard a name.\n"
     )
-    strata.add_source(FolderSource(tmp_path / "handbook"), scope="/org/acme/")
-    ana = strata.manager(user="ana", org="acme", session="monday")
+    opened_store.add_source(FolderSource(tmp_path / "handbook"), scope="/org/acme/")
+    ana = opened_store.memory(user="ana", org="acme", session="monday")
 
     with ana.task("Receive the visitors", plan=["Find them a place for the car"]) as task:
         found = ana.search_memory("where do visitors leave their cars?", "all")
@@ -272,12 +272,12 @@ def test_a_document_that_is_read_in_a_task_never_becomes_memory(
 
 def test_a_day_in_incognito_leaves_nothing(tmp_path: Path) -> None:
     kept = tmp_path / "memory.db"
-    with opened(kept) as strata:
-        strata.manager(user="ana").remember("Berlin", key="location")
+    with opened(kept) as opened_store:
+        opened_store.memory(user="ana").remember("Berlin", key="location")
     before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
 
-    with simonides.open(kept, mode="incognito") as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(kept, mode="incognito") as opened_store:
+        ana = opened_store.memory(user="ana")
         assert contents(ana) == []
         with ana.session("gift") as session:
             for said in TALK:
@@ -290,8 +290,8 @@ def test_a_day_in_incognito_leaves_nothing(tmp_path: Path) -> None:
         assert "Lisbon" in contents(ana)
 
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
-    with opened(kept) as strata:
-        ana = strata.manager(user="ana")
+    with opened(kept) as opened_store:
+        ana = opened_store.memory(user="ana")
         assert (contents(ana), ana.sessions()) == (["Berlin"], ())
 
 
@@ -324,19 +324,19 @@ def test_recall_is_switched_off_in_the_middle_of_a_day_and_on_again(ana: Memory)
 
 
 def test_what_a_session_left_is_before_a_wrapped_client_and_what_that_heard_before_the_next_talk(
-    strata: Store,
+    opened_store: Store,
 ) -> None:
-    with strata.manager(user="ana").session("monday") as monday:
+    with opened_store.memory(user="ana").session("monday") as monday:
         monday.add("user", "From now on, please answer in French.")
 
     with ModelServer([saying("Bonjour !")]) as server:
         bare = openai.OpenAI(api_key="k", base_url=server.base_url, max_retries=0, timeout=20)
-        client = simonides.wrap(bare, user="ana", store=strata)
+        client = simonides.wrap(bare, user="ana", store=opened_store)
         said = [{"role": "user", "content": "Good morning! I live in Lisbon."}]
         client.chat.completions.create(model="any", messages=said)  # type: ignore[arg-type]
         assert memory_of(client).flush(10)
         (received,) = server.received
 
     assert "french" in str(received.body)
-    tuesday = strata.manager(user="ana", session="tuesday")
+    tuesday = opened_store.memory(user="ana", session="tuesday")
     assert value(tuesday, "location") == ["Lisbon"]

@@ -20,7 +20,7 @@ def contents(digest: Any) -> list[str]:
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    ana = world.strata.manager(user="ana", org="acme", agent="bot")
+    ana = world.store.memory(user="ana", org="acme", agent="bot")
     ana.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
     ana.remember("Ana grew up near the sea in Porto", category="entity_fact")
     ana.remember("Before a release run the smoke tests", kind="procedural")
@@ -85,7 +85,7 @@ def test_the_policy_configures_the_digest(new_world: Callable[..., World], tmp_p
         "digest:\n  fact_keys: [team]\n  fact_tags: [always]\n  by_meaning: false\n"
         "  sensitivities: [public]\n  total: {items: 2}\n"
     )
-    bob = new_world(policy=str(policy)).strata.manager(user="bob")
+    bob = new_world(policy=str(policy)).store.memory(user="bob")
     bob.remember("Blue whales", key="team", sensitivity="public")
     bob.remember("Water the plants", tags=["always"], sensitivity="public")
     bob.remember("Tea is at four, tea is fine", sensitivity="public", importance="critical")
@@ -111,7 +111,7 @@ def test_either_source_can_be_switched_off(
 ) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text(f"digest:\n  {rules}\n")
-    bob = new_world(policy=str(policy)).strata.manager(user="bob")
+    bob = new_world(policy=str(policy)).store.memory(user="bob")
     bob.remember("Ana drinks coffee")
     bob.remember("The harbour is closed on Monday")
 
@@ -121,7 +121,7 @@ def test_either_source_can_be_switched_off(
 def test_switched_off_it_is_the_empty_text(new_world: Callable[..., World], tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("digest:\n  enabled: false\n")
-    bob = new_world(policy=str(policy)).strata.manager(user="bob")
+    bob = new_world(policy=str(policy)).store.memory(user="bob")
     bob.remember("Deploy to Dublin", pinned=True)
 
     digest = bob.digest("deploy")
@@ -142,7 +142,7 @@ def test_a_broken_budget_in_the_policy_is_named(
 
 
 def test_turns_have_a_budget_of_their_own(world: World) -> None:
-    ana = world.strata.manager(user="ana", session="monday")
+    ana = world.store.memory(user="ana", session="monday")
     said = [
         Draft(f"The deploy of service {n} went wrong", kind="episodic", speaker="Ana", turn=n)
         for n in range(12)
@@ -158,8 +158,8 @@ def test_turns_have_a_budget_of_their_own(world: World) -> None:
 
 def test_other_users_and_orgs_stay_out(world: World, ana: Memory) -> None:
     for stranger in (
-        world.strata.manager(user="bob", org="acme"),
-        world.strata.manager(user="ana", org="other"),
+        world.store.memory(user="bob", org="acme"),
+        world.store.memory(user="ana", org="other"),
     ):
         digest = stranger.digest("where do I deploy?", floor=0, preference_bias=True)
         assert digest.text == EMPTY
@@ -168,7 +168,7 @@ def test_other_users_and_orgs_stay_out(world: World, ana: Memory) -> None:
 
 
 def test_no_memory_breaks_out_of_its_line(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember_many(
         [Draft(f"walnut {text}") for text in TEXTS if "\0" not in text and is_utf8(text)]
     )
@@ -187,9 +187,9 @@ def is_utf8(text: str) -> bool:
 
 def test_a_digest_writes_nothing(world: World, ana: Memory) -> None:
     before = [memory.to_dict() for memory in ana.list()]
-    audit = world.strata.verify_audit()
+    audit = world.store.verify_audit()
 
     ana.replay(ana.digest("deploy").receipt)
 
     assert [memory.to_dict() for memory in ana.list()] == before
-    assert world.strata.verify_audit() == audit
+    assert world.store.verify_audit() == audit

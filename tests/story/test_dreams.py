@@ -34,7 +34,7 @@ class Home:
     ) -> None:
         self.clock = ManualClock()
         self.policy = policy
-        self.strata = Store(
+        self.store = Store(
             assemble(
                 target,
                 settings=Settings(policy=policy),
@@ -46,7 +46,7 @@ class Home:
                 sweeps=self.clock if sweeps else None,
             )
         )
-        self.ana: Memory = self.strata.manager(user="ana")
+        self.ana: Memory = self.store.memory(user="ana")
 
     def say(self, *texts: str, **given: Any) -> list[Record]:
         made = []
@@ -69,7 +69,7 @@ class Home:
         return [memory for memory in self.ana.list() if memory.category == "insight"]
 
     def events(self) -> list[Any]:
-        store = self.strata.runtime.store
+        store = self.store.runtime.store
         links = drive(store, store.links(self.ana.principal.home.owner))
         return [json.loads(link.payload) for link in links if link.payload]
 
@@ -88,8 +88,8 @@ def at_home(tmp_path: Path) -> Iterator[Callable[..., Home]]:
 
     yield make
     for home in made:
-        assert home.strata.verify_audit().ok
-        home.strata.close()
+        assert home.store.verify_audit().ok
+        home.store.close()
 
 
 def twice_said(home: Home) -> tuple[Record, Record]:
@@ -119,7 +119,11 @@ def test_a_dry_run_shows_the_diff_and_changes_nothing(at_home: Any) -> None:
     dream = home.ana.dream(dry_run=True)
 
     (item,) = dream.items
-    assert (item.step, item.before, item.after) == (ConsolidationStep.MERGE, (later.id,), (first.id,))
+    assert (item.step, item.before, item.after) == (
+        ConsolidationStep.MERGE,
+        (later.id,),
+        (first.id,),
+    )
     assert item.texts == {first.id: first.content, later.id: later.content}
     assert (dream.id, dream.status) == ("", ConsolidationStatus.PROPOSED)
     assert (home.standing, len(home.events())) == before
@@ -136,14 +140,17 @@ def test_what_a_dry_run_shows_is_what_is_done(at_home: Any) -> None:
         return [(i.step, i.before, i.evidence, i.text, i.reasons) for i in dream.items]
 
     assert said(shown) == said(done)
-    assert {item.step for item in done.items} == {ConsolidationStep.INSIGHT, ConsolidationStep.MERGE}
+    assert {item.step for item in done.items} == {
+        ConsolidationStep.INSIGHT,
+        ConsolidationStep.MERGE,
+    }
 
 
 def test_a_dream_is_one_transaction(at_home: Any) -> None:
     home = at_home(rules=EASY)
     twice_said(home)
     home.keyed(**PORTO)
-    store, owner = home.strata.runtime.store, home.ana.principal.home.owner
+    store, owner = home.store.runtime.store, home.ana.principal.home.owner
     (before,) = drive(store, store.heads([owner]))
 
     home.ana.dream()
@@ -268,7 +275,7 @@ def test_another_users_dream_is_unknown(at_home: Any) -> None:
     home = at_home()
     twice_said(home)
     dream = home.ana.dream()
-    bob = home.strata.manager(user="bob")
+    bob = home.store.memory(user="bob")
 
     assert bob.dreams() == ()
     with pytest.raises(UndoRefused, match="no such dream"):
@@ -522,7 +529,7 @@ def test_a_task_reflects_on_nothing_of_its_users(at_home: Any) -> None:
     model = ScriptedModel()
     home = at_home(model, EASY)
     home.say("I swim in the lake", "The pool is warm")
-    task = home.strata.manager(user="ana", task="upgrade")
+    task = home.store.memory(user="ana", task="upgrade")
 
     dream = task.dream()
 
@@ -534,7 +541,7 @@ def test_a_killed_dream_is_either_whole_or_not_there(tmp_path: Path, at_home: An
     home = at_home(rules=EASY, target=tmp_path / "m.db")
     twice_said(home)
     home.keyed(**PORTO)
-    store = home.strata.runtime.store
+    store = home.store.runtime.store
     original = store.commit
 
     async def failing(owner: Any, request: Any, decide: Any) -> Any:

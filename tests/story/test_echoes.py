@@ -25,12 +25,12 @@ PEANUTS = "I am allergic to peanuts"
 
 @pytest.fixture
 def ana(world: World) -> Iterator[Memory]:
-    ana = world.strata.manager(user="ana", session="monday")
+    ana = world.store.memory(user="ana", session="monday")
     ana.remember(PEANUTS)
     ana.remember("I love my two cats, Tom and Kit")
     ana.remember("I don't like coffee")
     yield ana
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
 
 
 def fates(report: CaptureReport) -> list[tuple[str, str]]:
@@ -38,8 +38,8 @@ def fates(report: CaptureReport) -> list[tuple[str, str]]:
 
 
 def journaled(world: World, kind: str = ECHO) -> list[Any]:
-    store = world.strata.runtime.store
-    found = world.strata._driver.run(store.journaled(ANA, kind=kind))
+    store = world.store.runtime.store
+    found = world.store._driver.run(store.journaled(ANA, kind=kind))
     return [json.loads(entry.body) for entry in found]
 
 
@@ -87,14 +87,14 @@ def test_news_beside_what_was_shown_is_learned(ana: Memory, text: str, content: 
 
 def test_who_says_it_in_another_session_means_it(world: World, ana: Memory) -> None:
     ana.digest("what am I allergic to?")
-    tuesday = world.strata.manager(user="ana", session="tuesday")
+    tuesday = world.store.memory(user="ana", session="tuesday")
 
     assert fates(ana.capture(PEANUTS)) == [("dropped", "echo")]
     assert fates(tuesday.capture(PEANUTS))[0][0] != "dropped"
 
 
 def test_without_sessions_it_is_an_echo_for_some_hours(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember(PEANUTS)
     ana.digest("what am I allergic to?")
 
@@ -104,11 +104,9 @@ def test_without_sessions_it_is_an_echo_for_some_hours(world: World) -> None:
     assert fates(ana.capture(PEANUTS))[0][0] != "dropped"
 
 
-def test_an_agent_that_writes_what_it_was_shown_adds_nothing(
-    world: World, ana: Memory
-) -> None:
+def test_an_agent_that_writes_what_it_was_shown_adds_nothing(world: World, ana: Memory) -> None:
     ana.search_memory("what am I allergic to?")
-    agent = world.strata.manager(user="ana", session="tuesday", agent="bot")
+    agent = world.store.memory(user="ana", session="tuesday", agent="bot")
 
     echoed = agent.remember("The user is allergic to peanuts", source="agent_inferred")
     meant = agent.remember("The user is allergic to peanuts", source="user_stated")
@@ -119,7 +117,7 @@ def test_an_agent_that_writes_what_it_was_shown_adds_nothing(
 
 
 def test_who_goes_back_to_what_was_superseded_means_it(world: World) -> None:
-    ana = world.strata.manager(user="ana", session="monday")
+    ana = world.store.memory(user="ana", session="monday")
     ana.capture("I live in Berlin.")
     ana.digest("where do I live?", floor=0)
 
@@ -142,15 +140,15 @@ def test_a_correction_is_no_echo(ana: Memory) -> None:
 def test_a_digest_that_is_pasted_back_says_nothing(world: World, tmp_path: Path) -> None:
     model = ScriptedModel()
     core = assemble(tmp_path / "m.db", inline=True, settings=Settings(), model=model)
-    with Store(core) as strata:
-        ana = strata.manager(user="ana")
+    with Store(core) as store:
+        ana = store.memory(user="ana")
         ana.remember("I am allergic to peanuts")
         digest = ana.digest("what am I allergic to?").text
         line = digest.split("\n")[3]
 
         whole = ana.capture(digest)
         model.then({"items": []})
-        part = strata.manager(user="bob").capture(f"> {line}\nI love my job.")
+        part = store.memory(user="bob").capture(f"> {line}\nI love my job.")
 
     assert (whole.proposed, whole.diagnostics) == ((), ("echo",))
     assert len(model.asked) == 1, "of nothing but a digest no model is asked"
@@ -199,19 +197,17 @@ def test_the_ledger_outlives_the_process(tmp_path: Path) -> None:
     def opened() -> Store:
         return Store(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
 
-    with opened() as strata:
-        ana = strata.manager(user="ana", session="monday")
+    with opened() as store:
+        ana = store.memory(user="ana", session="monday")
         ana.remember(PEANUTS)
         ana.digest("what am I allergic to?")
-    with opened() as strata:
-        report = strata.manager(user="ana", session="monday").capture(PEANUTS)
+    with opened() as store:
+        report = store.memory(user="ana", session="monday").capture(PEANUTS)
 
     assert fates(report) == [("dropped", "echo")]
 
 
-def test_it_holds_no_words_and_goes_with_what_is_forgotten(
-    world: World, ana: Memory
-) -> None:
+def test_it_holds_no_words_and_goes_with_what_is_forgotten(world: World, ana: Memory) -> None:
     shown = ana.digest("what am I allergic to?", floor=0)
     world.clock.advance(seconds=5)
     (entry,) = journaled(world)
@@ -227,27 +223,27 @@ def test_it_goes_with_its_owner(world: World, ana: Memory) -> None:
     ana.digest("what am I allergic to?")
     world.clock.advance(seconds=5)
 
-    world.strata.admin(by="root").erase(user="ana")
+    world.store.admin(by="root").erase(user="ana")
 
     assert journaled(world) == []
 
 
 def test_of_anothers_memories_nothing_is_kept(world: World, ana: Memory) -> None:
-    world.strata.admin(by="root").grant("boss", "read_user:ana")
-    boss = world.strata.manager(user="boss")
+    world.store.admin(by="root").grant("boss", "read_user:ana")
+    boss = world.store.memory(user="boss")
 
     boss.digest("allergic", scopes=["/org/default/user/ana/"], floor=0)
     world.clock.advance(seconds=5)
 
-    store = world.strata.runtime.store
+    store = world.store.runtime.store
     owner = boss.principal.home.owner
-    assert world.strata._driver.run(store.journaled(owner, kind=ECHO)) == ()
+    assert world.store._driver.run(store.journaled(owner, kind=ECHO)) == ()
 
 
 def test_it_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(showing, "LEDGER", 4)
     monkeypatch.setattr(showing, "TRIMMED_AFTER", 8)
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
 
     for place in range(17):
         ana.note_shown(f"text number {place}")

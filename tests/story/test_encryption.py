@@ -37,10 +37,10 @@ def contents(memory: simonides.Memory) -> set[str]:
 def store(tmp_path: Path) -> Path:
     """A store of two users who say much, all of it with the canary in it."""
     path = tmp_path / "m.db"
-    with opened(path, gc="manual") as strata:
-        admin = strata.admin(by=f"{CANARY}-root")
+    with opened(path, gc="manual") as opened_store:
+        admin = opened_store.admin(by=f"{CANARY}-root")
         admin.grant(f"{CANARY}-ana", "org_write")
-        ana = strata.manager(user=f"{CANARY}-ana", session=f"{CANARY}-1")
+        ana = opened_store.memory(user=f"{CANARY}-ana", session=f"{CANARY}-1")
         told = {
             "key": f"{CANARY}_region",
             "tags": (CANARY,),
@@ -56,7 +56,7 @@ def store(tmp_path: Path) -> Path:
         ana.refuse(key=f"{CANARY}_salary")
         ana.remember("guess", key=f"{CANARY}_region", source="agent_inferred", confidence=0.99)
         ana.digest(f"where is {CANARY}?")
-        bob = strata.manager(user=f"{CANARY}-bob")
+        bob = opened_store.memory(user=f"{CANARY}-bob")
         bob.remember(f"Bob's {CANARY} too")
         learned = bob.remember(f"{CANARY} to forget")
         assert learned.record is not None
@@ -74,9 +74,9 @@ def cells(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def test_no_file_says_anything(store: Path, tmp_path: Path) -> None:
-    with opened(store) as strata:
-        strata.manager(user=f"{CANARY}-ana").recall(f"where is {CANARY}?")
-        strata.backup(tmp_path / "backup.db")
+    with opened(store) as opened_store:
+        opened_store.memory(user=f"{CANARY}-ana").recall(f"where is {CANARY}?")
+        opened_store.backup(tmp_path / "backup.db")
         while_open = [file.read_bytes() for file in tmp_path.iterdir() if file.is_file()]
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
 
@@ -116,11 +116,11 @@ def test_recall_is_what_it_is_in_plain(tmp_path: Path) -> None:
     for settings in (Settings(), Settings(encrypt=True)):
         path = tmp_path / f"{settings.encrypt}.db"
         ring = RING if settings.encrypt else None
-        with simonides.open(path, key_ring=ring, settings=settings) as strata:
+        with simonides.open(path, key_ring=ring, settings=settings) as store:
             for text in said:
-                strata.manager(user="ana").remember(text)
-        with simonides.open(path, key_ring=ring, settings=settings) as strata:
-            memory = strata.manager(user="ana")
+                store.memory(user="ana").remember(text)
+        with simonides.open(path, key_ring=ring, settings=settings) as store:
+            memory = store.memory(user="ana")
             assert memory.status()["encrypted"] is settings.encrypt
             found = [memory.recall(q) for q in ("where do we deploy?", "what does Ana drink?")]
             told.append([[(hit.record.content, hit.score) for hit in hits] for hits in found])
@@ -148,8 +148,8 @@ def test_what_was_moved_or_changed_does_not_open(store: Path, edit: str) -> None
         connection.execute(edit)
         assert connection.total_changes()
 
-    with opened(store) as strata, pytest.raises(simonides.Tampered):
-        strata.manager(user=f"{CANARY}-ana").recall(CANARY)
+    with opened(store) as opened_store, pytest.raises(simonides.Tampered):
+        opened_store.memory(user=f"{CANARY}-ana").recall(CANARY)
 
 
 def test_it_opens_with_all_of_its_keys_alone(store: Path, tmp_path: Path) -> None:
@@ -173,8 +173,8 @@ def test_it_opens_with_all_of_its_keys_alone(store: Path, tmp_path: Path) -> Non
         opened(store, key_vault=tmp_path / "other.db.vault")
     with pytest.raises(simonides.ConfigurationError, match="another program"):
         opened(store, key_vault=store)
-    with opened(store) as strata:
-        assert contents(strata.manager(user=f"{CANARY}-ana"))
+    with opened(store) as opened_store:
+        assert contents(opened_store.memory(user=f"{CANARY}-ana"))
 
 
 def test_a_store_that_nobody_used_yet_knows_its_vault(tmp_path: Path) -> None:
@@ -186,13 +186,13 @@ def test_a_store_that_nobody_used_yet_knows_its_vault(tmp_path: Path) -> None:
         opened(tmp_path / "m.db")
 
     assert not (tmp_path / "m.db.vault").exists()
-    with opened(tmp_path / "m.db", key_vault=tmp_path / "aside") as strata:
-        assert strata.manager(user="ana").remember("Ana likes tea.").kind == "created"
+    with opened(tmp_path / "m.db", key_vault=tmp_path / "aside") as store:
+        assert store.memory(user="ana").remember("Ana likes tea.").kind == "created"
 
 
 def test_a_store_in_plain_is_not_taken_for_an_encrypted_one(tmp_path: Path) -> None:
-    with simonides.open(tmp_path / "m.db") as strata:
-        strata.manager(user="ana").remember("Ana likes tea.")
+    with simonides.open(tmp_path / "m.db") as store:
+        store.memory(user="ana").remember("Ana likes tea.")
     before = (tmp_path / "m.db").read_bytes()
 
     with pytest.raises(simonides.ConfigurationError, match="simonides migrate"):
@@ -217,57 +217,57 @@ def test_without_the_extra_it_says_which(tmp_path: Path, monkeypatch: Any) -> No
 def test_a_handed_in_vault_is_its_bringers_to_close(tmp_path: Path) -> None:
     vault = FileVault(tmp_path / "v")
     for _ in range(2):
-        with simonides.open(tmp_path / "m.db", key_ring=RING, key_vault=vault) as strata:
-            strata.manager(user="ana").remember("Ana likes tea.")
+        with simonides.open(tmp_path / "m.db", key_ring=RING, key_vault=vault) as store:
+            store.memory(user="ana").remember("Ana likes tea.")
     assert not (tmp_path / "m.db.vault").exists()
     vault.close()
 
 
 def test_a_new_master_key_and_the_old_one_can_go(store: Path) -> None:
-    with opened(store) as strata:
-        strata.manager(user=f"{CANARY}-bob").erase()
-        before = contents(strata.manager(user=f"{CANARY}-ana"))
-    with opened(store, HeldKeys.of_text(f"{TWO}\n{ONE}")) as strata:
-        assert strata.rekey().coded >= 1
+    with opened(store) as opened_store:
+        opened_store.memory(user=f"{CANARY}-bob").erase()
+        before = contents(opened_store.memory(user=f"{CANARY}-ana"))
+    with opened(store, HeldKeys.of_text(f"{TWO}\n{ONE}")) as opened_store:
+        assert opened_store.rekey().coded >= 1
 
-    with opened(store, HeldKeys.of_text(TWO)) as strata:
-        assert contents(strata.manager(user=f"{CANARY}-ana")) == before
-        assert strata.manager(user=f"{CANARY}-bob").remember("Bob is back.").kind == "created"
-        assert strata.verify_audit().ok
+    with opened(store, HeldKeys.of_text(TWO)) as opened_store:
+        assert contents(opened_store.memory(user=f"{CANARY}-ana")) == before
+        assert opened_store.memory(user=f"{CANARY}-bob").remember("Bob is back.").kind == "created"
+        assert opened_store.verify_audit().ok
 
 
 def test_an_old_copy_of_the_erased_is_unreadable_and_of_others_intact(
     store: Path, tmp_path: Path
 ) -> None:
-    with opened(store) as strata:
-        stood = contents(strata.manager(user=f"{CANARY}-ana"))
+    with opened(store) as opened_store:
+        stood = contents(opened_store.memory(user=f"{CANARY}-ana"))
     copy = tmp_path / "copy.db"
     shutil.copyfile(store, copy)
-    with opened(store) as strata:
-        receipt = strata.manager(user=f"{CANARY}-bob").erase()
+    with opened(store) as opened_store:
+        receipt = opened_store.memory(user=f"{CANARY}-bob").erase()
         assert receipt.state == "complete"
     shutil.copyfile(copy, store)
 
-    with opened(store) as strata:
-        bob = strata.manager(user=f"{CANARY}-bob")
+    with opened(store) as opened_store:
+        bob = opened_store.memory(user=f"{CANARY}-bob")
         for ask in (bob.list, lambda: bob.recall(CANARY), lambda: bob.remember("Bob is back.")):
             with pytest.raises(simonides.KeyDestroyed, match="keys sweep"):
                 ask()
-        assert contents(strata.manager(user=f"{CANARY}-ana")) == stood
+        assert contents(opened_store.memory(user=f"{CANARY}-ana")) == stood
 
-        assert strata.sweep() == 1
-        assert strata.sweep() == 0
+        assert opened_store.sweep() == 1
+        assert opened_store.sweep() == 0
         assert bob.remember("Bob is back.").kind == "created"
         assert contents(bob) == {"Bob is back."}
-        assert contents(strata.manager(user=f"{CANARY}-ana")) == stood
-        assert strata.verify_audit().ok
+        assert contents(opened_store.memory(user=f"{CANARY}-ana")) == stood
+        assert opened_store.verify_audit().ok
 
 
 def test_a_backup_known_to_the_store_need_not_be_deleted(store: Path, tmp_path: Path) -> None:
-    with opened(store) as strata:
+    with opened(store) as opened_store:
         backup = tmp_path / "backup.db"
-        strata.backup(backup)
-        bob = strata.manager(user=f"{CANARY}-bob")
+        opened_store.backup(backup)
+        bob = opened_store.memory(user=f"{CANARY}-bob")
         receipt = bob.erase()
 
         assert (receipt.state, receipt.waits) == ("complete", ())
@@ -275,22 +275,22 @@ def test_a_backup_known_to_the_store_need_not_be_deleted(store: Path, tmp_path: 
             "shredded"
         }
 
-        strata.restore_backup(backup)
+        opened_store.restore_backup(backup)
         assert contents(bob) == set()
         again = bob.remember(f"Bob's {CANARY} too", source="agent_inferred")
         assert again.kind == "created"
-        assert contents(strata.manager(user=f"{CANARY}-ana"))
-        assert strata.verify_audit().ok
+        assert contents(opened_store.memory(user=f"{CANARY}-ana"))
+        assert opened_store.verify_audit().ok
 
 
 def test_what_was_forgotten_of_the_erased_stays_so_after_going_back(
     store: Path, tmp_path: Path
 ) -> None:
-    with opened(store) as strata:
-        strata.backup(tmp_path / "backup.db")
-        bob = strata.manager(user=f"{CANARY}-bob")
+    with opened(store) as opened_store:
+        opened_store.backup(tmp_path / "backup.db")
+        bob = opened_store.memory(user=f"{CANARY}-bob")
         bob.erase()
-        strata.restore_backup(tmp_path / "backup.db")
+        opened_store.restore_backup(tmp_path / "backup.db")
 
         report = bob.capture(f"Remember that Bob's {CANARY} too")
 
@@ -299,15 +299,15 @@ def test_what_was_forgotten_of_the_erased_stays_so_after_going_back(
 
 def test_who_is_erased_elsewhere_goes_on_with_a_new_key(store: Path, tmp_path: Path) -> None:
     with opened(store) as here, opened(store) as there:
-        bob = here.manager(user=f"{CANARY}-bob")
+        bob = here.memory(user=f"{CANARY}-bob")
         bob.remember("Bob says something.")
-        there.manager(user=f"{CANARY}-bob").erase()
+        there.memory(user=f"{CANARY}-bob").erase()
 
         bob.remember("Bob is back.")
 
         assert contents(bob) == {"Bob is back."}
-    with opened(store) as strata:
-        assert contents(strata.manager(user=f"{CANARY}-bob")) == {"Bob is back."}
+    with opened(store) as opened_store:
+        assert contents(opened_store.memory(user=f"{CANARY}-bob")) == {"Bob is back."}
 
 
 def moved(source: Path, target: Path, encrypt: str) -> None:
@@ -324,24 +324,24 @@ def moved(source: Path, target: Path, encrypt: str) -> None:
 
 
 def test_it_is_moved_into_plain_and_back(store: Path, tmp_path: Path) -> None:
-    with simonides.open(tmp_path / "plain.db", key_ring=RING) as strata:
-        strata.manager(user="ana").remember(f"Ana likes {CANARY}.")
-        strata.manager(user="ana").correct("drink", f"{CANARY} juice")
+    with simonides.open(tmp_path / "plain.db", key_ring=RING) as opened_store:
+        opened_store.memory(user="ana").remember(f"Ana likes {CANARY}.")
+        opened_store.memory(user="ana").correct("drink", f"{CANARY} juice")
     moved(tmp_path / "plain.db", tmp_path / "sealed.db", "true")
 
     assert CANARY.encode() not in (tmp_path / "sealed.db").read_bytes()
     with (
-        opened(tmp_path / "sealed.db") as strata,
+        opened(tmp_path / "sealed.db") as opened_store,
         simonides.open(tmp_path / "plain.db", key_ring=RING) as plain,
     ):
-        assert contents(strata.manager(user="ana")) == contents(plain.manager(user="ana"))
-        assert strata.verify_audit().ok
+        assert contents(opened_store.memory(user="ana")) == contents(plain.memory(user="ana"))
+        assert opened_store.verify_audit().ok
 
 
 def test_a_vault_that_cannot_be_written_leaves_the_erasure_pending(store: Path) -> None:
     vault = Refusing(FileVault(f"{store}.vault"))
-    with simonides.open(store, key_ring=RING, key_vault=vault) as strata:
-        bob = strata.manager(user=f"{CANARY}-bob")
+    with simonides.open(store, key_ring=RING, key_vault=vault) as opened:
+        bob = opened.memory(user=f"{CANARY}-bob")
         vault.is_refusing = True
         receipt = bob.erase()
         assert (receipt.state, receipt.waits) == ("pending", ("key_vault",))
@@ -357,23 +357,23 @@ def test_a_vault_that_cannot_be_written_leaves_the_erasure_pending(store: Path) 
 def test_who_was_erased_before_a_move_is_not_erased_again_behind_it(
     store: Path, tmp_path: Path
 ) -> None:
-    with opened(store) as strata:
-        bob = strata.manager(user=f"{CANARY}-bob")
+    with opened(store) as opened_store:
+        bob = opened_store.memory(user=f"{CANARY}-bob")
         bob.erase()
         bob.remember("Bob is back.")
     moved(store, tmp_path / "moved.db", "true")
 
     for _ in range(2):
-        with opened(tmp_path / "moved.db") as strata:
-            bob = strata.manager(user=f"{CANARY}-bob")
+        with opened(tmp_path / "moved.db") as opened_store:
+            bob = opened_store.memory(user=f"{CANARY}-bob")
             assert contents(bob) == {"Bob is back."}
             bob.erasure()
 
 
 def test_an_erasure_destroys_the_old_keys_alone_whatever_a_move_has_noted(store: Path) -> None:
     vault = Refusing(FileVault(f"{store}.vault"))
-    with simonides.open(store, key_ring=RING, key_vault=vault) as strata:
-        bob = strata.manager(user=f"{CANARY}-bob")
+    with simonides.open(store, key_ring=RING, key_vault=vault) as opened:
+        bob = opened.memory(user=f"{CANARY}-bob")
         vault.is_refusing = True
         bob.erase()
         bob.remember("Bob is back.")
@@ -384,12 +384,12 @@ def test_an_erasure_destroys_the_old_keys_alone_whatever_a_move_has_noted(store:
         )
 
     vault.is_refusing = False
-    with simonides.open(store, key_ring=RING, key_vault=vault) as strata:
-        done = strata.manager(user=f"{CANARY}-bob").erasure()
+    with simonides.open(store, key_ring=RING, key_vault=vault) as opened:
+        done = opened.memory(user=f"{CANARY}-bob").erasure()
         assert done is not None
         assert done.state == "complete"
-    with simonides.open(store, key_ring=RING, key_vault=vault) as strata:
-        assert contents(strata.manager(user=f"{CANARY}-bob")) == {"Bob is back."}
+    with simonides.open(store, key_ring=RING, key_vault=vault) as opened:
+        assert contents(opened.memory(user=f"{CANARY}-bob")) == {"Bob is back."}
     vault.close()
     with apsw.Connection(f"{store}.vault") as connection:
         gone = connection.execute("SELECT count(*) FROM data_keys WHERE wrapped IS NULL").get

@@ -80,10 +80,10 @@ def contents(memory):
 
 def live(database):
     """Let two users say much, all of it with the canary in it."""
-    with opened(database) as strata:
-        admin = strata.admin(by=f"{CANARY}-root")
+    with opened(database) as store:
+        admin = store.admin(by=f"{CANARY}-root")
         admin.grant(ANA, "org_write")
-        ana = strata.manager(user=ANA, session=f"{CANARY}-1")
+        ana = store.memory(user=ANA, session=f"{CANARY}-1")
         told = {
             "key": f"{CANARY}_region",
             "tags": (CANARY,),
@@ -100,7 +100,7 @@ def live(database):
         ana.refuse(key=f"{CANARY}_salary")
         ana.remember("guess", key=f"{CANARY}_region", source="agent_inferred", confidence=0.99)
         ana.digest(f"where is {CANARY}?")
-        bob = strata.manager(user=BOB)
+        bob = store.memory(user=BOB)
         bob.remember(f"Bob's {CANARY} too")
         bob.forget(bob.remember(f"{CANARY} to forget").record.id)
 
@@ -128,9 +128,9 @@ def test_no_table_says_anything(database, tmp_path):
         "policy": PolicyRecord(b"hash", 1, word),
     }
     contract.write(store, make.change(**more))
-    with opened(database) as strata:
-        strata.manager(user=ANA).recall(f"where is {CANARY}?")
-        strata.backup(tmp_path / "backup.db")
+    with opened(database) as opened_store:
+        opened_store.memory(user=ANA).recall(f"where is {CANARY}?")
+        opened_store.backup(tmp_path / "backup.db")
 
     text = dump(database)
     raw = (tmp_path / "backup.db").read_bytes()
@@ -166,8 +166,8 @@ def test_what_was_put_in_anothers_place_does_not_open(database):
         "UPDATE simonides.consents SET body = '{}'",
     ):
         database.run(edit)
-        with opened(database) as strata, pytest.raises(simonides.Tampered):
-            strata.manager(user=ANA).recall(CANARY)
+        with opened(database) as store, pytest.raises(simonides.Tampered):
+            store.memory(user=ANA).recall(CANARY)
 
 
 def test_a_database_opens_with_all_of_its_keys_alone(database, postgres, copied):
@@ -191,13 +191,13 @@ def test_a_database_opens_with_all_of_its_keys_alone(database, postgres, copied)
 def test_a_database_in_plain_is_not_taken_for_an_encrypted_one(postgres, database):
     plain = postgres.new_database()
     url = postgres.url(APP, plain)
-    with simonides.open(url, key_ring=RING, settings=Settings()) as strata:
-        strata.manager(user="ana").remember("Ana likes tea.")
+    with simonides.open(url, key_ring=RING, settings=Settings()) as store:
+        store.memory(user="ana").remember("Ana likes tea.")
 
         with pytest.raises(simonides.ConfigurationError, match="simonides migrate"):
             opened(database, url=url)
 
-        assert contents(strata.manager(user="ana")) == {"Ana likes tea."}
+        assert contents(store.memory(user="ana")) == {"Ana likes tea."}
     moving = sealed_database(url, database.vault, as_is=True)
     assert len(drive(moving, moving.owners())) == 1
     assert not moving.is_sealed
@@ -209,10 +209,10 @@ def test_who_has_an_empty_database_open_in_plain_is_shut_out_when_it_is_sealed(p
     name = postgres.new_database()
     url = postgres.url(APP, name)
     with simonides.open(url, key_ring=RING, settings=Settings()) as plain:
-        with opened(database, url=url) as strata:
-            strata.manager(user="ana").remember("Ana likes tea.")
+        with opened(database, url=url) as store:
+            store.memory(user="ana").remember("Ana likes tea.")
         with pytest.raises(simonides.StoreUnavailable):
-            plain.manager(user="ana").remember("Ana likes coffee.")
+            plain.memory(user="ana").remember("Ana likes coffee.")
     postgres.drop_database(name)
 
 
@@ -221,56 +221,56 @@ def test_a_new_master_key_and_the_old_one_can_go(database, copied, tmp_path):
     keys = tmp_path / "keys"
     shutil.copyfile(database.vault, keys)
     where = {"url": copied(), "key_vault": FileVault(keys)}
-    with opened(database, **where) as strata:
-        strata.manager(user=BOB).erase()
-        before = contents(strata.manager(user=ANA))
-    with opened(database, HeldKeys({"two": TWO, "one": RING.key("one")}), **where) as strata:
-        assert strata.rekey().coded >= 1
+    with opened(database, **where) as store:
+        store.memory(user=BOB).erase()
+        before = contents(store.memory(user=ANA))
+    with opened(database, HeldKeys({"two": TWO, "one": RING.key("one")}), **where) as store:
+        assert store.rekey().coded >= 1
 
-    with opened(database, HeldKeys({"two": TWO}), **where) as strata:
-        assert contents(strata.manager(user=ANA)) == before
-        assert strata.manager(user=BOB).remember("Bob is back.").kind == "created"
-        assert strata.verify_audit().ok
+    with opened(database, HeldKeys({"two": TWO}), **where) as store:
+        assert contents(store.memory(user=ANA)) == before
+        assert store.memory(user=BOB).remember("Bob is back.").kind == "created"
+        assert store.verify_audit().ok
     where["key_vault"].close()
 
 
 def test_an_old_copy_of_the_erased_is_unreadable_and_of_others_intact(database, copied):
     live(database)
     old = copied()
-    with opened(database) as strata:
-        stood = contents(strata.manager(user=ANA))
-        receipt = strata.manager(user=BOB).erase()
+    with opened(database) as store:
+        stood = contents(store.memory(user=ANA))
+        receipt = store.memory(user=BOB).erase()
     assert (receipt.state, receipt.waits) == ("complete", ())
     remains = {each.code: each.where for each in receipt.remains}
     assert "destroyed" in remains["write_ahead_log"]
     assert "key_vault_copies" in remains
 
-    with opened(database, url=old) as strata:
-        bob = strata.manager(user=BOB)
+    with opened(database, url=old) as store:
+        bob = store.memory(user=BOB)
         for ask in (bob.list, lambda: bob.recall(CANARY), lambda: bob.remember("Bob is back.")):
             with pytest.raises(simonides.KeyDestroyed, match="keys sweep"):
                 ask()
-        assert contents(strata.manager(user=ANA)) == stood
+        assert contents(store.memory(user=ANA)) == stood
 
-        assert strata.sweep() == 1
-        assert strata.sweep() == 0
+        assert store.sweep() == 1
+        assert store.sweep() == 0
         assert bob.remember("Bob is back.").kind == "created"
         assert contents(bob) == {"Bob is back."}
-        assert contents(strata.manager(user=ANA)) == stood
-        assert strata.verify_audit().ok
+        assert contents(store.memory(user=ANA)) == stood
+        assert store.verify_audit().ok
 
 
 def test_who_is_erased_elsewhere_goes_on_with_a_new_key(database):
     with opened(database) as here, opened(database) as there:
-        bob = here.manager(user=BOB)
+        bob = here.memory(user=BOB)
         bob.remember("Bob says something.")
-        there.manager(user=BOB).erase()
+        there.memory(user=BOB).erase()
 
         bob.remember("Bob is back.")
 
         assert contents(bob) == {"Bob is back."}
-    with opened(database) as strata:
-        assert contents(strata.manager(user=BOB)) == {"Bob is back."}
+    with opened(database) as store:
+        assert contents(store.memory(user=BOB)) == {"Bob is back."}
 
 
 def test_what_was_written_while_its_owner_was_erased_is_left_out_and_swept(database):
@@ -297,8 +297,8 @@ def test_what_was_written_while_its_owner_was_erased_is_left_out_and_swept(datab
 def test_a_vault_that_cannot_be_written_leaves_the_erasure_pending(database):
     live(database)
     vault = Refusing(FileVault(database.vault))
-    with opened(database, key_vault=vault) as strata:
-        bob = strata.manager(user=BOB)
+    with opened(database, key_vault=vault) as store:
+        bob = store.memory(user=BOB)
         receipt = bob.erase()
         assert (receipt.state, receipt.waits) == ("pending", ("key_vault",))
         assert "key_vault_copies" not in {each.code for each in receipt.remains}
@@ -312,8 +312,8 @@ def test_a_vault_that_cannot_be_written_leaves_the_erasure_pending(database):
 def test_an_erasure_destroys_the_old_keys_alone_whatever_a_move_has_noted(database):
     live(database)
     vault = Refusing(FileVault(database.vault))
-    with opened(database, key_vault=vault) as strata:
-        bob = strata.manager(user=BOB)
+    with opened(database, key_vault=vault) as store:
+        bob = store.memory(user=BOB)
         bob.erase()
         bob.remember("Bob is back.")
         database.run(
@@ -322,8 +322,8 @@ def test_an_erasure_destroys_the_old_keys_alone_whatever_a_move_has_noted(databa
         )
         vault.is_refusing = False
         assert bob.erasure().state == "complete"
-    with opened(database, key_vault=vault) as strata:
-        assert contents(strata.manager(user=BOB)) == {"Bob is back."}
+    with opened(database, key_vault=vault) as store:
+        assert contents(store.memory(user=BOB)) == {"Bob is back."}
     vault.close()
 
 
@@ -380,8 +380,8 @@ class Counting:
 
 def test_the_vault_is_asked_for_whom_it_was_not_asked_before(database):
     vault = Counting(FileVault(database.vault))
-    with opened(database, key_vault=vault) as strata:
-        ana = strata.manager(user=ANA)
+    with opened(database, key_vault=vault) as store:
+        ana = store.memory(user=ANA)
         ana.remember("Ana likes tea.")
         ana.remember("Ana likes tea from Assam.")
         before = vault.asked
@@ -399,11 +399,11 @@ def test_servers_share_a_vault_in_a_database(postgres):
         simonides.open(url, key_ring=RING, settings=settings) as here,
         simonides.open(url, key_ring=RING, settings=settings) as there,
     ):
-        here.manager(user=BOB).remember("Bob says something.")
-        receipt = there.manager(user=BOB).erase()
+        here.memory(user=BOB).remember("Bob says something.")
+        receipt = there.memory(user=BOB).erase()
         assert (receipt.state, receipt.waits) == ("complete", ())
-        here.manager(user=BOB).remember("Bob is back.")
-        assert contents(there.manager(user=BOB)) == {"Bob is back."}
+        here.memory(user=BOB).remember("Bob is back.")
+        assert contents(there.memory(user=BOB)) == {"Bob is back."}
 
     settings = Settings(key_vault=postgres.url("simonides_owner", name))
     with pytest.raises(simonides.ConfigurationError, match="of its own"):

@@ -11,8 +11,8 @@ from simonides import Memory
 @pytest.fixture
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
-    yield world.strata.manager(user="ana")
-    assert world.strata.verify_audit().ok
+    yield world.store.memory(user="ana")
+    assert world.store.verify_audit().ok
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,7 @@ def test_an_ending_takes_the_place_of_what_it_ends(
         ("I work at Bosch.", "I quit my job at Siemens."),
     ],
 )
-def test_an_ending_of_something_else_changes_nothing(
-    ana: Memory, told: str, over: str
-) -> None:
+def test_an_ending_of_something_else_changes_nothing(ana: Memory, told: str, over: str) -> None:
     ana.capture(told)
     (before,) = ana.list()
 

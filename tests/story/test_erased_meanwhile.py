@@ -39,16 +39,16 @@ class Handles:
             self._world.target, inline=True, clock=ManualClock(), ids=CountingIds(), **parts
         )
         self._opened.append(Store(made))
-        return self._opened[0].manager(user="ana")
+        return self._opened[0].memory(user="ana")
 
     @property
     def elsewhere(self) -> Store:
         """Another handle; of a store in memory there is but the one."""
-        return self._world.strata if self._world.is_durable else self._opened[0]
+        return self._world.store if self._world.is_durable else self._opened[0]
 
     def erase(self) -> None:
         """Have Ana erased by the other handle, on a thread of its own."""
-        self.aside(lambda: self.elsewhere.manager(user="ana").erase())
+        self.aside(lambda: self.elsewhere.memory(user="ana").erase())
 
     def aside(self, work: Happens) -> None:
         """Have something done while this thread waits for it."""
@@ -58,9 +58,9 @@ class Handles:
         assert not thread.is_alive()
 
     def close(self) -> None:
-        for strata in self._opened:
-            assert strata.verify_audit().ok
-            strata.close()
+        for store in self._opened:
+            assert store.verify_audit().ok
+            store.close()
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def looking(handles: Handles, happens: Happens) -> Memory:
 
 
 def contents(handles: Handles) -> list[str]:
-    return [each.content for each in handles.elsewhere.manager(user="ana").list()]
+    return [each.content for each in handles.elsewhere.memory(user="ana").list()]
 
 
 known = pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
@@ -185,9 +185,9 @@ def test_what_is_promoted_is_not_sent_on_once_its_user_is_erased(
     outcome = ana.promote(memory.id, "org")
 
     assert (outcome.kind, outcome.reasons) == BLOCKED
-    strata, owner = handles._opened[0], ana.principal.home.owner
-    assert strata._driver.run(strata.runtime.store.outbox(source=owner)) == ()
-    assert handles.elsewhere.manager(user="bob").recall("zorb").hits == ()
+    store, owner = handles._opened[0], ana.principal.home.owner
+    assert store._driver.run(store.runtime.store.outbox(source=owner)) == ()
+    assert handles.elsewhere.memory(user="bob").recall("zorb").hits == ()
 
 
 def test_what_a_dream_thought_of_before_an_erasure_is_not_stored_after_it(
@@ -235,15 +235,15 @@ def test_what_a_turn_says_behind_what_it_has_forgotten_is_not_stored_either(
 def test_what_was_only_said_since_the_last_erasure_goes_with_the_next(handles: Handles) -> None:
     ana = handles.open()
     ana.remember("Ana reads on a phone")
-    first = handles.elsewhere.manager(user="ana").erase()
+    first = handles.elsewhere.memory(user="ana").erase()
     session = ana.session("s")
     session.add("user", "I live in Zorbville.")
 
-    again = handles.elsewhere.manager(user="ana").erase()
+    again = handles.elsewhere.memory(user="ana").erase()
 
     assert session.entries() == ()
     assert again.incarnation_after != first.incarnation_after
-    assert handles.elsewhere.manager(user="ana").erase().erased_at == again.erased_at
+    assert handles.elsewhere.memory(user="ana").erase().erased_at == again.erased_at
     session.end()
     assert contents(handles) == []
 
@@ -255,7 +255,7 @@ def test_a_new_user_of_whom_others_write_and_forget_meanwhile_is_captured(
     handles: Handles,
 ) -> None:
     def happens() -> None:
-        other = handles.elsewhere.manager(user="ana")
+        other = handles.elsewhere.memory(user="ana")
         other.remember("blue", key="colour")
         other.forget(key="colour")
         other.refuse(key="shoe_size")
@@ -268,7 +268,7 @@ def test_a_new_user_of_whom_others_write_and_forget_meanwhile_is_captured(
 
 def test_a_user_who_was_erased_before_may_come_back(handles: Handles) -> None:
     def happens() -> None:
-        handles.elsewhere.manager(user="ana").remember("blue", key="colour")
+        handles.elsewhere.memory(user="ana").remember("blue", key="colour")
 
     ana = modelled(handles, lambda: handles.aside(happens))
     ana.remember("Ana reads on a phone")
@@ -280,8 +280,8 @@ def test_a_user_who_was_erased_before_may_come_back(handles: Handles) -> None:
 
 def test_forgetting_and_erasing_others_does_not_touch_what_is_captured(handles: Handles) -> None:
     def happens() -> None:
-        handles.elsewhere.manager(user="ana").forget(key="colour")
-        handles.elsewhere.manager(user="bob").erase()
+        handles.elsewhere.memory(user="ana").forget(key="colour")
+        handles.elsewhere.memory(user="bob").erase()
 
     ana = modelled(handles, lambda: handles.aside(happens))
     ana.remember("blue", key="colour")
@@ -333,8 +333,8 @@ def test_the_rest_of_an_import_is_not_stored_once_its_user_is_erased(
     turns = parse_transcript(lines, ana.check)
     many, calls = Memory.remember_many, [0]
 
-    def erased_behind_the_first(manager: Memory, drafts: Any) -> Any:
-        outcomes = many(manager, drafts)
+    def erased_behind_the_first(memory: Memory, drafts: Any) -> Any:
+        outcomes = many(memory, drafts)
         calls[0] += 1
         if calls[0] == 1:
             handles.erase()

@@ -24,38 +24,38 @@ STAYS = {"events", "event_payloads", "tombstones"}
 
 def parts_of(world: World, scope: Scope) -> set[str]:
     """The parts in which a store has rows of an owner, asked by digest."""
-    store, run = world.strata.runtime.store, world.strata._driver.run
+    store, run = world.store.runtime.store, world.store._driver.run
     (digest, _, _) = run(store.chain_head(scope))
     return {part.name for part in PARTS if run(store.last_key(digest, part)) is not None}
 
 
 def rows_of(world: World, *scopes: Scope) -> list[object]:
     """Everything that a store has of some owners."""
-    store, run = world.strata.runtime.store, world.strata._driver.run
+    store, run = world.store.runtime.store, world.store._driver.run
     digests = [run(store.chain_head(scope))[0] for scope in scopes]
     return [run(store.page(digest, part, limit=10_000)) for digest in digests for part in PARTS] + [
         run(store.facts(digest)) for digest in digests
     ]
 
 
-def live(manager: Memory) -> None:
+def live(memory: Memory) -> None:
     """Leave something in every layer that verbs write to."""
-    manager.remember(SAID, key="door", tags=["home"], metadata={"who": "Ana"}, quote=SAID)
-    manager.correct("door", "The door code is 0815")
-    manager.remember("Tea", idempotency_key="tea")
-    manager.remember_many([Draft("Hello", kind="episodic", session="s1", turn=0, speaker="Ana")])
-    manager.capture("I live in Munich.")
-    manager.capture("Be concise.")
-    manager.digest("Which door code?")
+    memory.remember(SAID, key="door", tags=["home"], metadata={"who": "Ana"}, quote=SAID)
+    memory.correct("door", "The door code is 0815")
+    memory.remember("Tea", idempotency_key="tea")
+    memory.remember_many([Draft("Hello", kind="episodic", session="s1", turn=0, speaker="Ana")])
+    memory.capture("I live in Munich.")
+    memory.capture("Be concise.")
+    memory.digest("Which door code?")
 
 
 def test_nothing_is_left_but_codes_and_tombstones_and_others_stay_as_they_were(
     world: World,
 ) -> None:
-    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
-    task = world.strata.manager(user="ana", task="t1")
-    for manager in (ana, bob, task):
-        live(manager)
+    ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
+    task = world.store.memory(user="ana", task="t1")
+    for memory in (ana, bob, task):
+        live(memory)
     before = rows_of(world, bob.principal.home)
 
     receipt = ana.erase()
@@ -67,17 +67,17 @@ def test_nothing_is_left_but_codes_and_tombstones_and_others_stay_as_they_were(
     assert receipt.state is ErasureState.COMPLETE
     assert receipt.removed["memories"] >= 7
     assert {"held", "idempotency", "states", "index_rows", "lookups"} <= receipt.removed.keys()
-    audited = world.strata.verify_audit()
-    listed = world.strata._driver.run(world.strata.runtime.store.owners())
+    audited = world.store.verify_audit()
+    listed = world.store._driver.run(world.store.runtime.store.owners())
     assert audited.ok
     assert audited.owners == len(listed) + 1
     again = world.reopen()
-    assert again.manager(user="ana").list() == ()
+    assert again.memory(user="ana").list() == ()
     assert again.runtime.store.location == world.location
 
 
 def test_what_was_erased_is_not_learned_again_from_its_transcript(world: World) -> None:
-    ana = world.strata.manager(user="ana", session="s1")
+    ana = world.store.memory(user="ana", session="s1")
     turns = [
         Draft(text, kind="episodic", session="s1", turn=place)
         for place, text in enumerate(("I live in Munich.", "Be concise."))
@@ -96,7 +96,7 @@ def test_what_was_erased_is_not_learned_again_from_its_transcript(world: World) 
     assert told() == ["blocked"] * 4
     assert ana.list() == ()
     # The key is not told by the trail either, which goes on.
-    run, store = world.strata._driver.run, world.strata.runtime.store
+    run, store = world.store._driver.run, world.store.runtime.store
     events = b"".join(link.payload or b"" for link in run(store.links(ana.principal.home)))
     assert b'"key":null' in events
     assert b"location" not in events
@@ -104,8 +104,8 @@ def test_what_was_erased_is_not_learned_again_from_its_transcript(world: World) 
 
 
 def test_a_copy_goes_too_whose_original_was_forgotten_long_before(world: World) -> None:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    world.store.admin(by="root").grant("ana", "org_write")
+    ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     learned = ana.remember("Blue deploys work", key="deploys").record
     assert learned
     ana.promote(learned.id, "org")
@@ -113,20 +113,20 @@ def test_a_copy_goes_too_whose_original_was_forgotten_long_before(world: World) 
     world.clock.advance(days=1)
     assert [m.content for m in bob.list()] == ["Blue deploys work"]
 
-    receipt = world.reopen().manager(user="ana").erase()
+    receipt = world.reopen().memory(user="ana").erase()
 
     assert (receipt.copies, receipt.state) == (1, ErasureState.COMPLETE)
-    assert world.strata.manager(user="bob").list() == ()
+    assert world.store.memory(user="bob").list() == ()
 
 
 def test_copies_that_others_have_go_too_and_what_they_said_themselves_stays(
     world: World,
 ) -> None:
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
     for user in ("ana", "ops"):
         admin.grant(user, "org_write")
-    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
-    ops = world.strata.manager(user="ops")
+    ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
+    ops = world.store.memory(user="ops")
     learned = ana.remember("Blue deploys work", key="deploys").record
     twice = ana.remember("Backups run at noon").record
     assert learned
@@ -149,20 +149,20 @@ def test_copies_that_others_have_go_too_and_what_they_said_themselves_stays(
     assert bob.get(copy.id) is None
     assert bob.get(summary.id) is None
     assert bob.get(own.id) is not None
-    assert world.strata.verify_audit().ok
-    assert world.strata._driver.run(world.strata.runtime.store.outbox()) == ()
+    assert world.store.verify_audit().ok
+    assert world.store._driver.run(world.store.runtime.store.outbox()) == ()
 
 
 def test_an_erasure_that_was_cut_before_others_were_told_is_gone_on_with(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    world.store.admin(by="root").grant("ana", "org_write")
+    ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     learned = ana.remember("Blue deploys work").record
     assert learned
     copy = ana.promote(learned.id, "org").record
     assert copy
-    store = world.strata.runtime.store
+    store = world.store.runtime.store
     commit = store.commit
 
     async def cut(owner: Scope, *rest: object) -> object:
@@ -187,11 +187,11 @@ def test_an_erasure_that_was_cut_before_others_were_told_is_gone_on_with(
 def test_a_promotion_that_was_under_way_writes_nothing_after_it(
     world: World, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    world.store.admin(by="root").grant("ana", "org_write")
+    ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     learned = ana.remember("Blue deploys work").record
     assert learned
-    store, commit = world.strata.runtime.store, world.strata.runtime.store.commit
+    store, commit = world.store.runtime.store, world.store.runtime.store.commit
     org, late = Scope.of_org("default"), []
 
     async def overtaken(owner: Scope, *rest: object) -> object:
@@ -210,18 +210,18 @@ def test_a_promotion_that_was_under_way_writes_nothing_after_it(
     assert outcome.reasons[0] == "withdrawn"
     assert late == [ErasureState.COMPLETE if verb == "erase" else "forgotten"]
     assert bob.list() == ()
-    assert world.strata._driver.run(store.outbox()) == ()
+    assert world.store._driver.run(store.outbox()) == ()
 
 
 def test_who_was_erased_may_come_back_and_its_receipt_says_so(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember(SAID)
     receipt = ana.erase()
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
     assert admin.check_erasure(receipt).checked == ("receipt", "seal", "chain", "rows")
     world.clock.advance(seconds=1)
     ana.digest("Is anybody there?")
-    world.strata._driver.run(world.strata.runtime.part(ReadJournal).flush())
+    world.store._driver.run(world.store.runtime.part(ReadJournal).flush())
     assert admin.check_erasure(receipt).problems == (), "asking is not being remembered"
 
     ana.remember("Hello again")
@@ -234,10 +234,10 @@ def test_who_was_erased_may_come_back_and_its_receipt_says_so(world: World) -> N
 
 
 def test_a_receipt_goes_through_json_and_a_changed_one_does_not_hold(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember(SAID)
     receipt = ErasureReceipt.from_dict(ana.erase().to_dict())
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
     other = replace(receipt.link, payload=receipt.link.payload.replace("subject", "nobody"))
     wrong = {
         "seal": replace(receipt, checked_at=receipt.erased_at.replace(year=2031)),
@@ -256,24 +256,24 @@ def test_a_receipt_goes_through_json_and_a_changed_one_does_not_hold(world: Worl
 
 
 def test_what_readers_did_before_is_not_written_after_the_erasure(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember(SAID)
     ana.digest("Which door code, Micro?")
-    notes = world.strata.runtime.part(ReadJournal).of(ana.principal.home)
+    notes = world.store.runtime.part(ReadJournal).of(ana.principal.home)
     waiting = notes.taken()
     ana.erase()
 
     notes.put_back(waiting)  # as another process would write it now
-    world.strata._driver.run(world.strata.runtime.part(ReadJournal).flush())
+    world.store._driver.run(world.store.runtime.part(ReadJournal).flush())
 
-    run, store = world.strata._driver.run, world.strata.runtime.store
+    run, store = world.store._driver.run, world.store.runtime.store
     assert run(store.journaled(ana.principal.home)) == ()
 
 
 def test_whoever_has_it_warm_reads_nothing_of_it_any_more(world: World) -> None:
-    mine, warm = world.strata.manager(user="ana"), world.strata.manager(user="ana", agent="b")
-    elsewhere = world.strata if not world.is_durable else world._open()
-    other = elsewhere.manager(user="ana")
+    mine, warm = world.store.memory(user="ana"), world.store.memory(user="ana", agent="b")
+    elsewhere = world.store if not world.is_durable else world._open()
+    other = elsewhere.memory(user="ana")
     mine.remember(SAID, key="door")
     assert warm.recall("door code")
     assert other.recall("door code")
@@ -282,14 +282,14 @@ def test_whoever_has_it_warm_reads_nothing_of_it_any_more(world: World) -> None:
 
     assert warm.recall("door code").hits == other.recall("door code").hits == ()
     assert other.history("door") == ()
-    if elsewhere is not world.strata:
+    if elsewhere is not world.store:
         elsewhere.close()
 
 
 def test_what_is_written_while_a_subject_is_being_erased_goes_too(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ana, store = world.strata.manager(user="ana"), world.strata.runtime.store
+    ana, store = world.store.memory(user="ana"), world.store.runtime.store
     ana.remember(SAID)
     said, derived = iter(range(3)), store.derived
 
@@ -307,38 +307,38 @@ def test_what_is_written_while_a_subject_is_being_erased_goes_too(
 
 
 def test_who_may_erase_whom(world: World) -> None:
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
     admin.grant("boss", "admin")
     for user in ("ana", "bob", "cid", "boss"):
-        world.strata.manager(user=user).remember(SAID)
-    ana, boss = world.strata.manager(user="ana"), world.strata.manager(user="boss")
+        world.store.memory(user=user).remember(SAID)
+    ana, boss = world.store.memory(user="ana"), world.store.memory(user="boss")
 
     for refused in (
         lambda: ana.erase("bob"),
         lambda: ana.erasure("bob"),
-        lambda: world.strata.manager(user="ana", task="t1").erase(),
-        lambda: world.strata.manager(user="boss", org="other").erase("bob"),
+        lambda: world.store.memory(user="ana", task="t1").erase(),
+        lambda: world.store.memory(user="boss", org="other").erase("bob"),
     ):
         with pytest.raises(ScopeDenied):
             refused()
-    assert len(world.strata.manager(user="bob").list()) == 1
+    assert len(world.store.memory(user="bob").list()) == 1
     by_boss = boss.erase("bob")
     by_root = admin.erase("cid")
 
-    assert world.strata.manager(user="bob").list() == ()
-    assert world.strata.manager(user="cid").list() == ()
+    assert world.store.memory(user="bob").list() == ()
+    assert world.store.memory(user="cid").list() == ()
     assert '"actor":"/global/org/default/user/boss/"' in by_boss.link.payload
     assert '"actor":"admin:root"' in by_root.link.payload
     assert '"actor":"subject"' in ana.erase().link.payload
     assert "cid" not in by_root.link.payload
     assert admin.erasure("nobody") is None
-    guest = world.strata.manager(session="s9")
+    guest = world.store.memory(session="s9")
     guest.remember(SAID)
     assert guest.erase().removed["memories"] == 1
 
 
 def test_what_was_derived_dies_with_its_evidence_but_for_promoted_copies(world: World) -> None:
-    task, ana = world.strata.manager(user="ana", task="t1"), world.strata.manager(user="ana")
+    task, ana = world.store.memory(user="ana", task="t1"), world.store.memory(user="ana")
     fact = ana.remember("Ana owes 30 euros").record
     assert fact
     insight = Draft("Ana is short of money", parents=(fact.id,), source="agent_inferred")
@@ -355,14 +355,14 @@ def test_what_was_derived_dies_with_its_evidence_but_for_promoted_copies(world: 
 
 
 def test_forgetting_leaves_no_key_in_the_trail_and_no_receipt(world: World) -> None:
-    ana = world.strata.manager(user="ana", session="s1")
+    ana = world.store.memory(user="ana", session="s1")
     ana.remember("Micro", key="cat_name")
     ana.remember("Macro", key="dog_name")
     ana.capture("Be concise.")
     ana.remember("Mikro", key="cat_name")
     ana.digest("What is the cat called?")
     kept = ana.digest("dog", filter={"key": "dog_name"})
-    run, store = world.strata._driver.run, world.strata.runtime.store
+    run, store = world.store._driver.run, world.store.runtime.store
 
     outcome = ana.forget(key="cat_name")
 
@@ -373,20 +373,20 @@ def test_forgetting_leaves_no_key_in_the_trail_and_no_receipt(world: World) -> N
     assert [receipt.query for receipt in ana.receipts()] == [kept.receipt.query]
     assert outcome.events[0].type is EventType.FORGOTTEN
     assert len(outcome.events[0].subjects) == 2, "ids and time stay"
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
 
 
 def test_where_a_version_that_never_stood_goes_the_next_follows_the_highest_that_is_left(
     world: World,
 ) -> None:
     for user in ("ana", "bob"):
-        world.strata.admin(by="root").grant(user, "org_write")
-    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+        world.store.admin(by="root").grant(user, "org_write")
+    ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
 
-    def hand_up(manager: Memory, value: str, source: str) -> str:
-        said = manager.remember(value, key="drink", source=source).record
+    def hand_up(memory: Memory, value: str, source: str) -> str:
+        said = memory.remember(value, key="drink", source=source).record
         assert said is not None
-        return manager.promote(said.id, "org").kind
+        return memory.promote(said.id, "org").kind
 
     assert hand_up(bob, "Tea", "user_stated") == "created"
     assert hand_up(ana, "Mate", "agent_inferred") == "touched"
@@ -399,4 +399,4 @@ def test_where_a_version_that_never_stood_goes_the_next_follows_the_highest_that
     assert (stays.id, stays.versions) == (before.id, 1)
     assert hand_up(bob, "Coffee", "user_correction") == "superseded"
     assert [(m.content, m.version) for m in bob.history(stays.id)] == [("Tea", 1), ("Coffee", 2)]
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok

@@ -40,11 +40,11 @@ def drafts(count: int) -> list[simonides.Draft]:
 @pytest.mark.parametrize(("count", "is_aside"), [(3, False), (writing.MANY_TEXTS + 1, True)])
 def test_many_texts_are_embedded_on_another_thread(tmp_path, count, is_aside):
     async def write() -> list[int]:
-        async with simonides.aopen(tmp_path / "m.db") as strata:
+        async with simonides.aopen(tmp_path / "m.db") as store:
             embedder = Watched()
             indexes = IndexCache(Indexer(embedder))
-            watched = AsyncStore(replace(strata.runtime, indexes=indexes))
-            await watched.manager(user="ana").remember_many(drafts(count))
+            watched = AsyncStore(replace(store.runtime, indexes=indexes))
+            await watched.memory(user="ana").remember_many(drafts(count))
             return embedder.threads
 
     threads = asyncio.run(write())
@@ -53,11 +53,11 @@ def test_many_texts_are_embedded_on_another_thread(tmp_path, count, is_aside):
 
 
 def test_a_caller_without_a_loop_stays_on_one_thread(tmp_path):
-    with simonides.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as store:
         embedder = Watched()
-        runtime = replace(strata.runtime, indexes=IndexCache(Indexer(embedder)))
-        manager = simonides.api.sync.Store(AsyncStore(runtime)).manager(user="ana")
-        manager.remember_many(drafts(writing.MANY_TEXTS + 1))
+        runtime = replace(store.runtime, indexes=IndexCache(Indexer(embedder)))
+        memory = simonides.api.sync.Store(AsyncStore(runtime)).memory(user="ana")
+        memory.remember_many(drafts(writing.MANY_TEXTS + 1))
 
     assert set(embedder.threads) == {threading.get_ident()}
 
@@ -79,14 +79,14 @@ def test_reading_and_ranking_many_rows_lets_others_go_on(tmp_path, monkeypatch, 
     monkeypatch.setattr(sights, "MANY_RANKED", 20)
 
     async def ask(count: int) -> tuple[int, int, object]:
-        async with simonides.aopen(tmp_path / f"{count}.db") as strata:
-            await strata.manager(user="ana").remember_many(drafts(count))
-        async with simonides.aopen(tmp_path / f"{count}.db") as strata:
+        async with simonides.aopen(tmp_path / f"{count}.db") as store:
+            await store.memory(user="ana").remember_many(drafts(count))
+        async with simonides.aopen(tmp_path / f"{count}.db") as store:
             steps = Steps()
-            manager = AsyncStore(replace(strata.runtime, aside=steps)).manager(user="ana")
-            found = await getattr(manager, verb)("which boat lies in the harbour?")
+            memory = AsyncStore(replace(store.runtime, aside=steps)).memory(user="ana")
+            found = await getattr(memory, verb)("which boat lies in the harbour?")
             cold = steps.done
-            await getattr(manager, verb)("which boat lies in the harbour?")
+            await getattr(memory, verb)("which boat lies in the harbour?")
             return cold, steps.done - cold, found
 
     few_cold, few_warm, _ = asyncio.run(ask(5))
@@ -94,8 +94,8 @@ def test_reading_and_ranking_many_rows_lets_others_go_on(tmp_path, monkeypatch, 
 
     assert (few_cold, few_warm) == (0, 0)
     assert (many_cold, many_warm) == (2, 1)
-    with simonides.open(tmp_path / "40.db") as strata:
-        again = getattr(strata.manager(user="ana"), verb)("which boat lies in the harbour?")
+    with simonides.open(tmp_path / "40.db") as store:
+        again = getattr(store.memory(user="ana"), verb)("which boat lies in the harbour?")
     assert [item.record.id for item in _items(found)] == [i.record.id for i in _items(again)]
 
 
@@ -105,10 +105,10 @@ def _items(found):
 
 def test_all_rows_of_an_owner_are_read_off_the_loop(tmp_path):
     async def read() -> bool:
-        async with simonides.aopen(tmp_path / "m.db") as strata:
-            await strata.manager(user="ana").remember_many(drafts(5))
+        async with simonides.aopen(tmp_path / "m.db") as store:
+            await store.memory(user="ana").remember_many(drafts(5))
             owner = simonides.Scope("default", "ana")
-            reading_all = asyncio.create_task(strata.runtime.store.rows(owner))
+            reading_all = asyncio.create_task(store.runtime.store.rows(owner))
             await asyncio.sleep(0)
             had_to_wait = not reading_all.done()
             return had_to_wait and len(await reading_all) == 5

@@ -32,9 +32,9 @@ def opened(target=":memory:", clock=None, ids=None):
     return Store(made)
 
 
-def live(strata, user="alice"):
+def live(store, user="alice"):
     """Write a small life with everything in it that a file has to keep."""
-    clock, memory = strata.runtime.clock, strata.manager(user=user, session="s1")
+    clock, memory = store.runtime.clock, store.memory(user=user, session="s1")
     memory.remember("I live in Lisbon", key="city", category="fact")
     clock.advance(days=1)
     memory.correct("city", "Berlin")
@@ -50,10 +50,10 @@ def live(strata, user="alice"):
     memory.remember("For the bot's eyes", audience=["bot"], confidence=0.3)
     memory.remember("The code is 4711", key="code")
     memory.forget(key="code")
-    with_task = strata.manager(user=user, task="t1")
+    with_task = store.memory(user=user, task="t1")
     with_task.remember("The task's own")
     memory.remember_many([Draft("Ana: hi", kind="episodic", session="s1", turn=0, speaker="Ana")])
-    strata.admin(by="root").grant(user, "org_write")
+    store.admin(by="root").grant(user, "org_write")
     memory.promote(tea.id, "org")
     memory.recall("where do I live?")
     return memory
@@ -86,12 +86,12 @@ def middle(path):
 
 @pytest.mark.parametrize("other", ["memory", "sqlite"])
 def test_a_life_comes_back_whole_in_another_store(tmp_path, world, other):
-    memory = live(world.strata)
+    memory = live(world.store)
     report = memory.export(tmp_path / "alice.jsonl")
     target = ":memory:" if other == "memory" else tmp_path / "other.db"
     with opened(target, world.clock) as elsewhere:
-        there = elsewhere.manager(user="alice", session="s1")
-        org_first(world.strata, elsewhere, tmp_path)
+        there = elsewhere.memory(user="alice", session="s1")
+        org_first(world.store, elsewhere, tmp_path)
         back = elsewhere.admin(by="root").restore(tmp_path / "alice.jsonl", user="alice")
         again = there.export(tmp_path / "again.jsonl")
 
@@ -120,7 +120,7 @@ def test_a_life_comes_back_whole_in_another_store(tmp_path, world, other):
 
 
 def test_an_export_says_what_it_has_line_by_line(tmp_path, world):
-    memory = live(world.strata)
+    memory = live(world.store)
     told = []
 
     report = memory.export(tmp_path / "a.jsonl", progress=told.append)
@@ -145,7 +145,7 @@ def test_an_export_says_what_it_has_line_by_line(tmp_path, world):
 
 
 def test_what_is_there_is_not_overwritten_unasked(tmp_path, world):
-    memory = live(world.strata)
+    memory = live(world.store)
     (tmp_path / "a.jsonl").write_text("mine")
 
     with pytest.raises(CarryRefused, match="a file is there already") as refused:
@@ -161,19 +161,19 @@ def test_what_is_there_is_not_overwritten_unasked(tmp_path, world):
 
 
 def test_restoring_what_stands_here_does_nothing(tmp_path, world):
-    memory = live(world.strata)
+    memory = live(world.store)
     memory.export(tmp_path / "a.jsonl")
-    trail = world.strata.verify_audit().events
+    trail = world.store.verify_audit().events
 
     assert not memory.restore(tmp_path / "a.jsonl").restored
 
-    assert world.strata.verify_audit().events == trail
+    assert world.store.verify_audit().events == trail
     memory.export(tmp_path / "b.jsonl")
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
 
 
 def test_a_life_of_its_own_is_not_overwritten(tmp_path, world):
-    memory = live(world.strata)
+    memory = live(world.store)
     memory.export(tmp_path / "a.jsonl")
     memory.remember("Something newer")
     memory.export(tmp_path / "before.jsonl")
@@ -187,8 +187,8 @@ def test_a_life_of_its_own_is_not_overwritten(tmp_path, world):
 
 
 def test_the_trail_of_the_org_says_what_was_carried(tmp_path, world):
-    live(world.strata).export(tmp_path / "a.jsonl")
-    admin = world.strata.admin(by="root")
+    live(world.store).export(tmp_path / "a.jsonl")
+    admin = world.store.admin(by="root")
 
     admin.export(tmp_path / "b.jsonl", user="alice")
     admin.export(tmp_path / "org.jsonl")
@@ -213,20 +213,20 @@ def test_the_trail_of_the_org_says_what_was_carried(tmp_path, world):
 
 
 def test_who_was_erased_and_came_again_can_be_taken_elsewhere(tmp_path, world):
-    memory = live(world.strata)
+    memory = live(world.store)
     memory.erase()
     memory.remember("I live in Porto", key="city")
     memory.export(tmp_path / "a.jsonl")
 
     with opened() as elsewhere:
-        assert elsewhere.manager(user="alice").restore(tmp_path / "a.jsonl").restored
-        assert [m.content for m in elsewhere.manager(user="alice").list()] == ["I live in Porto"]
+        assert elsewhere.memory(user="alice").restore(tmp_path / "a.jsonl").restored
+        assert [m.content for m in elsewhere.memory(user="alice").list()] == ["I live in Porto"]
         assert elsewhere.verify_audit().ok
 
 
 def test_an_org_comes_back_with_its_grants(tmp_path, world):
-    live(world.strata)
-    admin = world.strata.admin(by="root")
+    live(world.store)
+    admin = world.store.admin(by="root")
     admin.export(tmp_path / "org.jsonl")
 
     with opened() as elsewhere:
@@ -236,40 +236,40 @@ def test_an_org_comes_back_with_its_grants(tmp_path, world):
 
 
 def test_only_the_owner_and_who_administers_the_org_carry_somebody(tmp_path, world):
-    live(world.strata)
-    world.strata.admin(by="root").grant("bob", "read_user:alice")
-    world.strata.admin(by="root").grant("carol", "admin")
-    strata, target = world.strata, tmp_path / "a.jsonl"
+    live(world.store)
+    world.store.admin(by="root").grant("bob", "read_user:alice")
+    world.store.admin(by="root").grant("carol", "admin")
+    store, target = world.store, tmp_path / "a.jsonl"
     denied = [
-        (strata.manager(user="bob"), "alice"),
-        (strata.manager(user="alice", agent="bot"), None),
-        (strata.manager(user="alice", purpose="ads"), None),
-        (strata.manager(user="alice", task="t1"), None),
-        (strata.manager(user="carol", org="other"), "alice"),
+        (store.memory(user="bob"), "alice"),
+        (store.memory(user="alice", agent="bot"), None),
+        (store.memory(user="alice", purpose="ads"), None),
+        (store.memory(user="alice", task="t1"), None),
+        (store.memory(user="carol", org="other"), "alice"),
     ]
 
-    for manager, user in denied:
+    for memory, user in denied:
         with pytest.raises(ScopeDenied):
-            manager.export(target, user=user)
+            memory.export(target, user=user)
         with pytest.raises(ScopeDenied):
-            manager.restore(target, user=user)
+            memory.restore(target, user=user)
 
     assert not target.exists()
-    strata.manager(user="carol").export(target, user="alice")
+    store.memory(user="carol").export(target, user="alice")
     assert lines_of(target)[0]["owner"] == "/global/org/default/user/alice/"
     # Nothing of anybody else's is in it.
-    strata.manager(user="bob").remember("I am Bob's canary")
-    strata.manager(user="alice").export(target, overwrite=True)
+    store.memory(user="bob").remember("I am Bob's canary")
+    store.memory(user="alice").export(target, overwrite=True)
     assert b"canary" not in target.read_bytes()
 
 
 def test_who_was_never_there_exports_nothing_and_it_comes_back_as_nothing(tmp_path, world):
-    report = world.strata.manager(user="nobody").export(tmp_path / "n.jsonl")
+    report = world.store.memory(user="nobody").export(tmp_path / "n.jsonl")
 
     assert report.counts == {}
-    assert not world.strata.manager(user="nobody").restore(tmp_path / "n.jsonl").restored
+    assert not world.store.memory(user="nobody").restore(tmp_path / "n.jsonl").restored
     with pytest.raises(CarryRefused, match="not of") as refused:
-        world.strata.manager(user="other").restore(tmp_path / "n.jsonl")
+        world.store.memory(user="other").restore(tmp_path / "n.jsonl")
     assert (refused.value.reason, refused.value.line) == ("other_owner", 1)
 
 
@@ -414,8 +414,8 @@ BAD = {
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
     path = tmp_path_factory.mktemp("exported") / "alice.jsonl"
-    with opened() as strata:
-        live(strata).export(path)
+    with opened() as store:
+        live(store).export(path)
     return path.read_bytes()
 
 
@@ -426,15 +426,15 @@ def test_a_file_that_is_not_as_it_was_written_is_refused_whole(tmp_path, exporte
     spoil, reason = BAD[name]
     spoil(lines_of(path), path)
 
-    with opened() as strata:
-        memory = strata.manager(user="alice")
+    with opened() as store:
+        memory = store.memory(user="alice")
         with pytest.raises(CarryRefused) as refused:
             memory.restore(path)
 
         assert refused.value.reason == reason
         assert refused.value.line >= 1
         assert str(path) in str(refused.value)
-        assert drive(strata.runtime.store, strata.runtime.store.owners()) == ()
+        assert drive(store.runtime.store, store.runtime.store.owners()) == ()
         path.write_bytes(exported)
         assert memory.restore(path).restored
 
@@ -448,21 +448,21 @@ def test_no_flipped_bit_goes_unnoticed(tmp_path_factory, exported, data):
     raw[place // 8] ^= 1 << place % 8
     path.write_bytes(raw)
 
-    with opened() as strata:
+    with opened() as store:
         with pytest.raises(CarryRefused):
-            strata.manager(user="alice").restore(path)
-        assert drive(strata.runtime.store, strata.runtime.store.owners()) == ()
+            store.memory(user="alice").restore(path)
+        assert drive(store.runtime.store, store.runtime.store.owners()) == ()
 
 
 def test_a_file_names_no_children_that_do_not_name_their_parent(tmp_path, world):
-    live(world.strata).export(tmp_path / "a.jsonl")
+    live(world.store).export(tmp_path / "a.jsonl")
     lines = lines_of(tmp_path / "a.jsonl")
     (place,) = [n for n, line in enumerate(lines) if line["type"] == "derivation"]
     with opened() as elsewhere:
-        victim = elsewhere.manager(user="bob").remember("Bob's own").record
+        victim = elsewhere.memory(user="bob").remember("Bob's own").record
         forged = {**lines[place], "owner": victim.scope.path, "child": victim.id}
         written(tmp_path / "a.jsonl", [*lines[: place + 1], forged, *lines[place + 1 :]])
-        store, owner = elsewhere.runtime.store, elsewhere.manager(user="alice").principal.home
+        store, owner = elsewhere.runtime.store, elsewhere.memory(user="alice").principal.home
 
         report = elsewhere.admin(by="root").restore(tmp_path / "a.jsonl", user="alice")
 
@@ -471,29 +471,29 @@ def test_a_file_names_no_children_that_do_not_name_their_parent(tmp_path, world)
 
 
 def test_a_user_s_own_file_names_no_children_elsewhere(tmp_path, world):
-    live(world.strata).export(tmp_path / "a.jsonl")
+    live(world.store).export(tmp_path / "a.jsonl")
     with opened() as elsewhere:
-        org_first(world.strata, elsewhere, tmp_path)
+        org_first(world.store, elsewhere, tmp_path)
 
-        report = elsewhere.manager(user="alice").restore(tmp_path / "a.jsonl")
+        report = elsewhere.memory(user="alice").restore(tmp_path / "a.jsonl")
 
         assert (report.restored, report.lost_edges) == (True, 1)
 
 
 def test_a_file_brings_no_work_in_somebody_s_name(tmp_path, world):
-    live(world.strata).export(tmp_path / "a.jsonl")
+    live(world.store).export(tmp_path / "a.jsonl")
     lines = lines_of(tmp_path / "a.jsonl")
     body = {"home": "/global/", "by": "admin:root", "candidate": "{}"}
     work = {"type": "outbox", "id": "x", "target": "/global/", "body": body}
     written(tmp_path / "a.jsonl", [*lines[:-1], work, lines[-1]])
 
     with opened() as elsewhere, pytest.raises(CarryRefused, match="outbox"):
-        elsewhere.manager(user="alice").restore(tmp_path / "a.jsonl")
+        elsewhere.memory(user="alice").restore(tmp_path / "a.jsonl")
 
 
 def test_a_pipe_or_a_directory_is_no_file(tmp_path, world):
     os.mkfifo(tmp_path / "pipe")
-    memory = world.strata.manager(user="alice")
+    memory = world.store.memory(user="alice")
 
     for path in (tmp_path / "pipe", tmp_path, tmp_path / "missing"):
         with pytest.raises(CarryRefused) as refused:
@@ -541,10 +541,10 @@ def test_any_small_life_comes_back_and_goes_on_the_same(tmp_path_factory, deeds,
     place, made = tmp_path_factory.mktemp("life"), (ManualClock(), CountingIds())
     clock = made[0]
     with opened(place / "a.db", *made) as one, opened(":memory:", *made) as other:
-        memory = one.manager(user="alice")
-        done(memory, one.manager(user="alice", task="t"), deeds, clock)
+        memory = one.memory(user="alice")
+        done(memory, one.memory(user="alice", task="t"), deeds, clock)
         memory.export(place / "1.jsonl")
-        there = other.manager(user="alice")
+        there = other.memory(user="alice")
         there.restore(place / "1.jsonl")
         there.export(place / "2.jsonl")
 
@@ -554,7 +554,7 @@ def test_any_small_life_comes_back_and_goes_on_the_same(tmp_path_factory, deeds,
         store = other.runtime.store
         if owner in drive(store, store.owners()):
             assert drive(store, verify_owner(store, owner)).ok
-        done(there, other.manager(user="alice", task="t"), later, clock)
+        done(there, other.memory(user="alice", task="t"), later, clock)
         assert other.verify_audit().ok
 
 
@@ -563,7 +563,7 @@ def test_a_life_travels_by_way_of_postgres(tmp_path, postgres, database):
     made = ManualClock(), CountingIds()
     with opened(tmp_path / "a.db", *made) as one, opened(url, *made) as two:
         live(one).export(tmp_path / "1.jsonl")
-        there = two.manager(user="alice")
+        there = two.memory(user="alice")
         org_first(one, two, tmp_path)
         assert two.admin(by="root").restore(tmp_path / "1.jsonl", user="alice").restored
         assert not there.restore(tmp_path / "1.jsonl").restored
@@ -576,6 +576,6 @@ def test_a_life_travels_by_way_of_postgres(tmp_path, postgres, database):
     with opened(":memory:", *made) as three, opened(tmp_path / "a.db", *made) as one:
         org_first(one, three, tmp_path)
         assert three.admin(by="root").restore(tmp_path / "2.jsonl", user="alice").restored
-        three.manager(user="alice").export(tmp_path / "3.jsonl")
+        three.memory(user="alice").export(tmp_path / "3.jsonl")
     assert middle(tmp_path / "1.jsonl") == middle(tmp_path / "2.jsonl")
     assert middle(tmp_path / "2.jsonl") == middle(tmp_path / "3.jsonl")

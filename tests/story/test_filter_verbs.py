@@ -11,7 +11,7 @@ from simonides.api.sync import Memory
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    ana = world.strata.manager(user="ana", org="acme", session="monday")
+    ana = world.store.memory(user="ana", org="acme", session="monday")
     ana.remember("Deploy the service to Dublin", key="region", confidence=0.9, tags=["ops", "eu"])
     ana.remember("Deploy the website on Fridays", tags=["ops"], metadata={"cost": {"eur": 40}})
     ana.remember("The deploy of May failed", kind="episodic", sensitivity="sensitive")
@@ -50,7 +50,7 @@ def test_recall_list_and_forget_mean_the_same(
 
 
 def test_a_filter_orders_as_a_store_of_what_remains_would(world: World) -> None:
-    here, there = world.strata.manager(user="here"), world.strata.manager(user="there")
+    here, there = world.store.memory(user="here"), world.store.memory(user="there")
     for number in range(30):
         text = f"deploy note {number} " + "about the release " * (number % 5)
         here.remember(text, tags=["keep"] if number % 3 else ["other"])

@@ -57,13 +57,13 @@ def opened(engine: Engine, **settings: Any) -> Iterator[Store]:
         finder=PresidioFinder(engine),
         settings=Settings(**settings),
     )
-    with Store(made) as strata:
-        yield strata
+    with Store(made) as store:
+        yield store
 
 
 def test_what_it_finds_is_labelled_as_policy_says_and_the_trail_says_why() -> None:
-    with opened(Engine(STAFF_BADGE=BADGE)) as strata:
-        ana = strata.manager(user="ana")
+    with opened(Engine(STAFF_BADGE=BADGE)) as store:
+        ana = store.memory(user="ana")
         outcome = ana.remember(f"My badge is {BADGE}")
         plain = ana.remember("My desk is by the window")
 
@@ -75,8 +75,8 @@ def test_what_it_finds_is_labelled_as_policy_says_and_the_trail_says_why() -> No
 
 
 def test_what_is_grave_is_blocked_and_its_words_are_nowhere() -> None:
-    with opened(Engine(UK_NHS=BADGE)) as strata:
-        outcome = strata.manager(user="ana").remember(f"My number is {BADGE}")
+    with opened(Engine(UK_NHS=BADGE)) as store:
+        outcome = store.memory(user="ana").remember(f"My number is {BADGE}")
 
     assert outcome.kind == "blocked"
     assert outcome.reasons == ("hygiene_blocked:personal:uk-nhs",)
@@ -86,9 +86,9 @@ def test_what_is_grave_is_blocked_and_its_words_are_nowhere() -> None:
 def test_what_policy_strikes_out_is_struck_out_of_text_and_quote(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("hygiene: {classes: {personal: redact}}")
-    with opened(Engine(STAFF_BADGE=BADGE), policy=policy) as strata:
+    with opened(Engine(STAFF_BADGE=BADGE), policy=policy) as store:
         memory = (
-            strata.manager(user="ana")
+            store.memory(user="ana")
             .remember(f"My badge is {BADGE}, mail ana@example.org", quote=f"it is {BADGE}, I think")
             .memory
         )
@@ -100,8 +100,8 @@ def test_what_policy_strikes_out_is_struck_out_of_text_and_quote(tmp_path: Path)
 
 
 def test_a_scan_tells_what_it_finds() -> None:
-    with opened(Engine(STAFF_BADGE=BADGE)) as strata:
-        (seen,) = strata.manager(user="ana").scan(f"badge {BADGE}").seen
+    with opened(Engine(STAFF_BADGE=BADGE)) as store:
+        (seen,) = store.memory(user="ana").scan(f"badge {BADGE}").seen
 
     assert (seen.finding.mark, seen.finding.start, seen.finding.score) == (
         "personal:staff-badge", 6, 0.85,
@@ -111,8 +111,8 @@ def test_a_scan_tells_what_it_finds() -> None:
 def test_one_that_fails_is_told_by_status_and_the_detectors_here_count() -> None:
     engine = Engine()
     engine.error = ValueError(f"cannot parse {BADGE}")
-    with opened(engine) as strata:
-        ana = strata.manager(user="ana")
+    with opened(engine) as store:
+        ana = store.memory(user="ana")
         outcomes = [ana.remember(f"My badge is {BADGE}"), ana.remember("Mail ana@example.org")]
         problems = ana.status()["problems"]
         engine.error = None

@@ -13,7 +13,7 @@ def turn(text: str, place: int) -> Draft:
 
 
 def test_a_forgotten_turn_does_not_come_back_with_its_transcript(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     transcript = [turn(SAID, 0), turn("Yes", 1), turn("Yes", 2)]
     first, second, _ = ana.remember_many(transcript)
     assert first.record
@@ -29,7 +29,7 @@ def test_a_forgotten_turn_does_not_come_back_with_its_transcript(world: World) -
 
 
 def test_the_words_of_a_forgotten_turn_may_be_said_in_another(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     first = ana.remember_many([turn("Yes", 0)])[0].record
     assert first
     ana.forget(id=first.id)
@@ -38,7 +38,7 @@ def test_the_words_of_a_forgotten_turn_may_be_said_in_another(world: World) -> N
 
 
 def test_a_corrected_turn_stays_corrected_when_its_transcript_comes_again(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     first = ana.remember_many([turn(SAID, 0)])[0].record
     assert first
     ana.correct(first.id, "The door code is 0815")
@@ -49,11 +49,11 @@ def test_a_corrected_turn_stays_corrected_when_its_transcript_comes_again(world:
 
 
 def test_forgetting_takes_the_copies_that_wait_with_it(world: World) -> None:
-    ana = world.strata.manager(user="ana", session="s1")
+    ana = world.store.memory(user="ana", session="s1")
     report = ana.capture("Be concise.")
     assert [outcome.kind for outcome in report.outcomes] == ["held"]
-    store, owner = world.strata.runtime.store, ana.principal.home
-    run = world.strata._driver.run
+    store, owner = world.store.runtime.store, ana.principal.home
+    run = world.store._driver.run
     assert len(run(store.held(owner))) == 1
     candidate = report.proposed[0]
     kept = ana.remember(candidate.content, key=candidate.key, category=candidate.category).record
@@ -67,11 +67,11 @@ def test_forgetting_takes_the_copies_that_wait_with_it(world: World) -> None:
 def test_forgetting_overtakes_a_promotion_that_is_on_its_way(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    ana, ben = world.strata.manager(user="ana"), world.strata.manager(user="ben")
+    world.store.admin(by="root").grant("ana", "org_write")
+    ana, ben = world.store.memory(user="ana"), world.store.memory(user="ben")
     original = ana.remember(SAID).record
     assert original
-    store = world.strata.runtime.store
+    store = world.store.runtime.store
     commit = store.commit
 
     async def cut(owner: object, *rest: object) -> object:
@@ -85,14 +85,14 @@ def test_forgetting_overtakes_a_promotion_that_is_on_its_way(
     ana.forget(id=original.id)
     monkeypatch.undo()
 
-    world.strata.deliver_outbox()
+    world.store.deliver_outbox()
 
-    assert world.strata._driver.run(store.outbox()) == ()
+    assert world.store._driver.run(store.outbox()) == ()
     assert ben.recall("door code").hits == ()
 
 
 def test_an_id_may_be_named_without_saying_that_it_is_one(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     kept = ana.remember(SAID).record
     assert kept
 
@@ -101,14 +101,14 @@ def test_an_id_may_be_named_without_saying_that_it_is_one(world: World) -> None:
 
 
 def rows(world: World) -> int:
-    store = world.strata.runtime.store
-    run, owners = world.strata._driver.run, world.strata._driver.run(store.owners())
+    store = world.store.runtime.store
+    run, owners = world.store._driver.run, world.store._driver.run(store.owners())
     return sum(len(run(store.rows(owner))) + len(run(store.held(owner))) for owner in owners)
 
 
 def test_everything_in_a_scope_goes_with_its_versions_and_what_waits(world: World) -> None:
-    ana = world.strata.manager(user="ana", session="s1")
-    task, beside = (world.strata.manager(user="ana", task=name) for name in ("t1", "t2"))
+    ana = world.store.memory(user="ana", session="s1")
+    task, beside = (world.store.memory(user="ana", task=name) for name in ("t1", "t2"))
     ana.remember("blue", key="color")
     ana.correct("color", "green")
     ana.remember(SAID, ttl_days=1)
@@ -125,12 +125,12 @@ def test_everything_in_a_scope_goes_with_its_versions_and_what_waits(world: Worl
     assert ana.forget(scope="user").reasons == ("not_found",)
     assert ana.capture("Be concise.").outcomes[0].kind == "held", "only what was stored is banned"
     assert rows(world) == 3
-    assert world.strata.verify_audit().ok
-    assert world.reopen().manager(user="ana").list() == ()
+    assert world.store.verify_audit().ok
+    assert world.reopen().memory(user="ana").list() == ()
 
 
 def test_what_was_forgotten_with_its_scope_is_not_learned_again(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.capture("I live in Munich.")
 
     ana.forget(scope="/user/ana/")
@@ -140,11 +140,11 @@ def test_what_was_forgotten_with_its_scope_is_not_learned_again(world: World) ->
 
 
 def test_a_user_forgets_a_task_and_in_a_task(world: World) -> None:
-    ana, task = world.strata.manager(user="ana"), world.strata.manager(user="ana", task="t1")
+    ana, task = world.store.memory(user="ana"), world.store.memory(user="ana", task="t1")
     place = "/user/ana/task/t1/"
-    for manager in (ana, task):
-        manager.remember("blue", key="color")
-        manager.remember("Deploy on Friday")
+    for memory in (ana, task):
+        memory.remember("blue", key="color")
+        memory.remember("Deploy on Friday")
     mine = ana.list()
 
     assert ana.forget(key="color", scope=place).reasons == ("count:1",)
@@ -160,20 +160,20 @@ def test_a_user_forgets_a_task_and_in_a_task(world: World) -> None:
     "scope", ["org", "global", "/user/bob/", "/user/bob/task/t1/", "/user/ana/task/t2/", "user"]
 )
 def test_nobody_forgets_elsewhere(world: World, scope: str) -> None:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    world.strata.manager(user="ana").remember(SAID)
-    task = world.strata.manager(user="ana", task="t1")
+    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.memory(user="ana").remember(SAID)
+    task = world.store.memory(user="ana", task="t1")
 
     with pytest.raises(ScopeDenied):
         task.forget(scope=scope)
     if scope not in ("user", "/user/ana/task/t2/"):
         with pytest.raises(ScopeDenied):
-            world.strata.manager(user="ana").forget(scope=scope)
-    assert len(world.strata.manager(user="ana").list()) == 1
+            world.store.memory(user="ana").forget(scope=scope)
+    assert len(world.store.memory(user="ana").list()) == 1
 
 
 def test_a_scope_that_is_none_forgets_nothing(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember(SAID)
 
     for scope in ("", "task", "/", "/user/", "/user/*/"):
@@ -185,18 +185,18 @@ def test_a_scope_that_is_none_forgets_nothing(world: World) -> None:
 
 
 def test_what_is_for_another_agent_stays_when_a_scope_is_forgotten(world: World) -> None:
-    ours = world.strata.manager(user="ana", agent="a")
+    ours = world.store.memory(user="ana", agent="a")
     ours.remember("Only for a", audience=["a"])
     ours.remember("For all")
 
-    assert world.strata.manager(user="ana", agent="b").forget(scope="user").reasons == ("count:1",)
+    assert world.store.memory(user="ana", agent="b").forget(scope="user").reasons == ("count:1",)
     assert [m.content for m in ours.list()] == ["Only for a"]
 
 
 def test_what_comes_while_a_scope_is_being_forgotten_goes_too(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ana, store = world.strata.manager(user="ana"), world.strata.runtime.store
+    ana, store = world.store.memory(user="ana"), world.store.runtime.store
     ana.remember(SAID)
     held = store.held
 
@@ -213,30 +213,30 @@ def test_what_comes_while_a_scope_is_being_forgotten_goes_too(
 
 
 def test_a_write_that_is_tried_again_after_it_was_forgotten_says_so(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     first = ana.remember(SAID, idempotency_key="k").record
     assert first
     ana.remember("Another", idempotency_key="l")
     ana.forget(first.id)
-    events = world.strata.verify_audit().events
+    events = world.store.verify_audit().events
 
     for reopened in (False, True):
-        strata = world.reopen() if reopened else world.strata
-        again, other = strata.manager(user="ana").remember_many(
+        store = world.reopen() if reopened else world.store
+        again, other = store.memory(user="ana").remember_many(
             [Draft(SAID, idempotency_key="k"), Draft("Another", idempotency_key="l")]
         )
 
         assert (again.kind, again.record, again.stored) == ("forgotten", None, False)
         assert again.reasons[:2] == ("forgotten_since", "was:created")
         assert (other.kind, other.stored) == ("created", True)
-    assert [m.content for m in world.strata.manager(user="ana").list()] == ["Another"]
-    assert world.strata.verify_audit().events == events
+    assert [m.content for m in world.store.memory(user="ana").list()] == ["Another"]
+    assert world.store.verify_audit().events == events
 
 
 def test_a_promotion_that_is_tried_again_after_the_copy_was_forgotten_says_so(
     world: World,
 ) -> None:
-    task, ana = world.strata.manager(user="ana", task="t1"), world.strata.manager(user="ana")
+    task, ana = world.store.memory(user="ana", task="t1"), world.store.memory(user="ana")
     learned = task.remember("Blue deploys work").record
     assert learned
     copy = task.promote(learned.id, "user").record

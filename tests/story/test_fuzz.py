@@ -79,15 +79,15 @@ _ANSWERS = st.one_of(
 @settings(FUZZED, max_examples=60)
 @given(answers=st.lists(_ANSWERS, min_size=6, max_size=6))
 def test_no_answer_of_a_model_escapes_as_an_error(answers: list[Any]) -> None:
-    with _with_model(ScriptedModel(*answers)) as strata:
-        memory = strata.manager(user="alice", session="s1")
+    with _with_model(ScriptedModel(*answers)) as store:
+        memory = store.memory(user="alice", session="s1")
 
         report = memory.capture("Call me Ana and write in English.")
-        result = strata.agent(memory).run("Call me Ana.", "Draft an update")
+        result = store.agent(memory).run("Call me Ana.", "Draft an update")
 
         assert report.diagnostics is not None
         assert result.stop_reason
-        assert strata.verify_audit().ok
+        assert store.verify_audit().ok
 
 
 @FUZZED
@@ -114,5 +114,5 @@ _STRATA: list[Store] = []
 def _fuzzed() -> Memory:
     if not _STRATA:
         _STRATA.append(simonides.open(":memory:", settings=Settings()))
-        _STRATA[0].manager(user="alice").remember("Call me Ana", key="name", tags=["a"])
-    return _STRATA[0].manager(user="alice")
+        _STRATA[0].memory(user="alice").remember("Call me Ana", key="name", tags=["a"])
+    return _STRATA[0].memory(user="alice")

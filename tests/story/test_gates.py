@@ -20,8 +20,8 @@ LONG = "I usually walk our two old dogs around the lake before breakfast on week
 @pytest.fixture
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
-    yield world.strata.manager(user="ana")
-    assert world.strata.verify_audit().ok
+    yield world.store.memory(user="ana")
+    assert world.store.verify_audit().ok
 
 
 def stored(outcome: Outcome) -> Record:
@@ -29,16 +29,14 @@ def stored(outcome: Outcome) -> Record:
     return outcome.record
 
 
-def standing(manager: Memory) -> list[str]:
-    return sorted(memory.content for memory in manager.list())
+def standing(own: Memory) -> list[str]:
+    return sorted(memory.content for memory in own.list())
 
 
 # -- gates 3 and 4 ------------------------------------------------------------------------------
 
 
-def test_the_same_in_slightly_other_words_is_no_second_memory(
-    world: World, ana: Memory
-) -> None:
+def test_the_same_in_slightly_other_words_is_no_second_memory(world: World, ana: Memory) -> None:
     first = stored(ana.remember(LONG))
     world.clock.advance(days=20)
 
@@ -65,9 +63,7 @@ def test_the_same_in_slightly_other_words_is_no_second_memory(
         ("I've got two cats", "I have got two cats"),
     ],
 )
-def test_a_contraction_says_what_it_is_written_out_as(
-    ana: Memory, short: str, long: str
-) -> None:
+def test_a_contraction_says_what_it_is_written_out_as(ana: Memory, short: str, long: str) -> None:
     ana.remember(short)
 
     assert "near_text" in ana.remember(long).reasons
@@ -106,7 +102,7 @@ def test_a_moved_phrase_is_found_by_meaning(ana: Memory) -> None:
 def test_without_an_embedder_the_gate_of_meaning_is_silent(
     new_world: Callable[..., World],
 ) -> None:
-    ana = new_world(embedder="none").strata.manager(user="ana")
+    ana = new_world(embedder="none").store.memory(user="ana")
     ana.remember("In the morning I drink coffee with my sister")
 
     ana.remember("I drink coffee with my sister in the morning")
@@ -152,8 +148,8 @@ def test_gates_compare_within_one_place_and_kind(world: World, ana: Memory) -> N
         ana.remember(again, kind="episodic"),
         ana.remember(again, audience=["support"]),
         ana.remember_many([Draft(again, purpose="billing")])[0],
-        world.strata.manager(user="ana", task="t1").remember(again),
-        world.strata.manager(user="bob").remember(again),
+        world.store.memory(user="ana", task="t1").remember(again),
+        world.store.memory(user="bob").remember(again),
     ]
 
     assert [outcome.kind for outcome in elsewhere] == ["created"] * 5
@@ -184,7 +180,7 @@ def test_repetitions_are_found_by_a_cold_index_and_after_one_is_gone(
     world: World, ana: Memory
 ) -> None:
     first = stored(ana.remember(LONG))
-    cold = world.reopen().manager(user="ana")
+    cold = world.reopen().memory(user="ana")
 
     assert stored(cold.remember(f"{LONG}!")).id == first.id
     cold.forget(id=first.id)
@@ -270,7 +266,7 @@ def test_the_value_of_a_functional_slot_may_be_said_in_other_words(
 ) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("functional_predicates: [lives_in]\n", encoding="utf-8")
-    ana = new_world(policy=policy).strata.manager(user="ana")
+    ana = new_world(policy=policy).store.memory(user="ana")
     first = told(ana, Draft("Ana lives in Rome", triple=("Ana", "lives_in", "Rome")))
 
     again = told(ana, Draft("Ana really lives in Rome.", triple=("Ana", "lives_in", "Rome")))
@@ -303,9 +299,7 @@ def test_an_inferred_text_that_adds_nothing_is_dropped(ana: Memory) -> None:
     ],
     ids=["stated", "more", "something else"],
 )
-def test_what_is_stated_or_tells_more_is_kept(
-    ana: Memory, content: str, source: str
-) -> None:
+def test_what_is_stated_or_tells_more_is_kept(ana: Memory, content: str, source: str) -> None:
     ana.remember("Ana likes green tea in the morning")
 
     assert ana.remember(content, source=source).stored
@@ -325,8 +319,8 @@ SOURCES = st.sampled_from(("user_stated", "tool_verified", "agent_inferred"))
 def test_facts_that_do_not_exclude_each_other_all_stand(
     facts: list[tuple[str, str, str, str]],
 ) -> None:
-    with Store(assemble(IN_MEMORY, inline=True, clock=ManualClock(), ids=CountingIds())) as strata:
-        ana = strata.manager(user="ana")
+    with Store(assemble(IN_MEMORY, inline=True, clock=ManualClock(), ids=CountingIds())) as store:
+        ana = store.memory(user="ana")
         for who, does, what, source in facts:
             said = Draft(f"{who} {does} {what}", source=source, triple=(who, does, what))
             outcome = told(ana, said)

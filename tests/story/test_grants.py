@@ -34,13 +34,13 @@ READS: dict[str, Callable[[Memory, str, list[str] | None], Any]] = {
 @pytest.fixture
 def mine(world: World) -> str:
     """Id of a memory of ana."""
-    found = world.strata.manager(user="ana").remember("I like dark mode", key="mode").record
+    found = world.store.memory(user="ana").remember("I like dark mode", key="mode").record
     assert found
     return found.id
 
 
 def journal(world: World, user: str = "ana") -> list[dict[str, Any]]:
-    store = world.strata.runtime.store
+    store = world.store.runtime.store
     entries = drive(store, store.journaled(Scope.of_user("default", user)))
     assert {entry.kind for entry in entries} <= {"granted_read"}
     return [json.loads(entry.body) for entry in entries]
@@ -50,11 +50,11 @@ def journal(world: World, user: str = "ana") -> list[dict[str, Any]]:
 def test_every_verb_reads_another_user_by_grant_only_and_says_so_in_that_users_journal(
     world: World, mine: str, verb: str
 ) -> None:
-    read, bob = READS[verb], world.strata.manager(user="bob", agent="desk")
+    read, bob = READS[verb], world.store.memory(user="bob", agent="desk")
     with pytest.raises(ScopeDenied):
         read(bob, mine, [ANA])
     assert journal(world) == []
-    world.strata.admin(by="root").grant("bob", "read_user:ana")
+    world.store.admin(by="root").grant("bob", "read_user:ana")
 
     found = read(bob, mine, [ANA])
 
@@ -68,7 +68,7 @@ def test_every_verb_reads_another_user_by_grant_only_and_says_so_in_that_users_j
             "verb": verb.partition(" ")[0],
         }
     ]
-    world.strata.admin(by="root").revoke("bob", "read_user:ana")
+    world.store.admin(by="root").revoke("bob", "read_user:ana")
     with pytest.raises(ScopeDenied):
         read(bob, mine, [ANA])
     assert len(journal(world)) == 1
@@ -76,7 +76,7 @@ def test_every_verb_reads_another_user_by_grant_only_and_says_so_in_that_users_j
 
 @pytest.mark.parametrize("verb", READS)
 def test_reading_at_home_leaves_no_entry(world: World, mine: str, verb: str) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
 
     for scopes in (None, ["user"], ["user", "org", "global"]):
         assert READS[verb](ana, mine, scopes) == ["I like dark mode"]
@@ -88,23 +88,23 @@ def test_reading_at_home_leaves_no_entry(world: World, mine: str, verb: str) -> 
 def test_a_read_that_cannot_be_put_down_is_not_made(
     world: World, mine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.strata.admin(by="root").grant("bob", "read_user:ana")
+    world.store.admin(by="root").grant("bob", "read_user:ana")
 
     async def refuse(*rest: object) -> None:
         raise StoreReadOnly("here", "cannot be written")
 
-    monkeypatch.setattr(world.strata.runtime.store, "journal", refuse)
+    monkeypatch.setattr(world.store.runtime.store, "journal", refuse)
 
     with pytest.raises(StoreReadOnly):
-        world.strata.manager(user="bob").get(mine, scopes=[ANA])
-    assert world.strata.manager(user="ana").get(mine) is not None
+        world.store.memory(user="bob").get(mine, scopes=[ANA])
+    assert world.store.memory(user="ana").get(mine) is not None
 
 
 def test_who_administers_an_org_gives_and_takes_rights_there_under_its_own_name(
     world: World,
 ) -> None:
-    world.strata.admin(by="root").grant("ana", "admin", org="acme")
-    ana, bob = (world.strata.manager(user=name, org="acme") for name in ("ana", "bob"))
+    world.store.admin(by="root").grant("ana", "admin", org="acme")
+    ana, bob = (world.store.memory(user=name, org="acme") for name in ("ana", "bob"))
 
     given = ana.grant("bob", "org_write")
 
@@ -115,7 +115,7 @@ def test_who_administers_an_org_gives_and_takes_rights_there_under_its_own_name(
     assert ana.revoke("bob", "org_write") is False
     with pytest.raises(ScopeDenied):
         bob.remember("Or on Monday", scope="org")
-    store = world.strata.runtime.store
+    store = world.store.runtime.store
     links = drive(store, store.links(Scope.of_org("acme")))
     told = [json.loads(link.payload or b"{}") for link in links]
     assert [(event["type"], event["actor"]) for event in told] == [
@@ -124,26 +124,26 @@ def test_who_administers_an_org_gives_and_takes_rights_there_under_its_own_name(
         ("created", bob.principal.name),
         ("revoked", ana.principal.name),
     ]
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
 
 
 def test_nobody_grants_to_themselves_nor_beyond_their_org(world: World) -> None:
-    root = world.strata.admin(by="root")
+    root = world.store.admin(by="root")
     root.grant("ana", "admin", org="acme")
-    ana = world.strata.manager(user="ana", org="acme")
-    task = world.strata.manager(user="ana", org="acme", task="t1")
+    ana = world.store.memory(user="ana", org="acme")
+    task = world.store.memory(user="ana", org="acme", task="t1")
 
-    for manager in (ana, task):
+    for memory in (ana, task):
         for right in ("org_write", "admin", "read_user:bob"):
             with pytest.raises(ScopeDenied) as caught:
-                manager.grant("ana", right)
+                memory.grant("ana", right)
             assert caught.value.right == "admin"
     with pytest.raises(InvalidInput):
         ana.grant("bob", "everything")
     for stranger in (
-        world.strata.manager(user="ana"),
-        world.strata.manager(user="bob", org="acme"),
-        world.strata.manager(session="ana", org="acme"),
+        world.store.memory(user="ana"),
+        world.store.memory(user="bob", org="acme"),
+        world.store.memory(session="ana", org="acme"),
     ):
         with pytest.raises(ScopeDenied):
             stranger.grant("carol", "org_write")
@@ -153,15 +153,15 @@ def test_nobody_grants_to_themselves_nor_beyond_their_org(world: World) -> None:
 
 
 def test_one_sees_the_rights_that_concern_one(world: World) -> None:
-    root = world.strata.admin(by="root")
+    root = world.store.admin(by="root")
     root.grant("ana", "admin")
     reading = root.grant("bob", "read_user:carol")
 
-    assert len(world.strata.manager(user="ana").grants()) == 2
-    assert list(world.strata.manager(user="bob").grants()) == [reading]
-    assert list(world.strata.manager(user="carol").grants()) == [reading]
-    assert list(world.strata.manager(user="dan").grants()) == []
-    assert list(world.strata.manager(session="bob").grants()) == []
+    assert len(world.store.memory(user="ana").grants()) == 2
+    assert list(world.store.memory(user="bob").grants()) == [reading]
+    assert list(world.store.memory(user="carol").grants()) == [reading]
+    assert list(world.store.memory(user="dan").grants()) == []
+    assert list(world.store.memory(session="bob").grants()) == []
 
 
 USERS = ("ana", "bob", "carol")
@@ -185,11 +185,11 @@ def allowed(act: Callable[[], object]) -> bool:
 def test_there_is_no_right_without_a_grant(
     steps: list[tuple[str | None, str, str, str, bool]],
 ) -> None:
-    with Store(assemble(":memory:", settings=Settings(embedder="none"), inline=True)) as strata:
+    with Store(assemble(":memory:", settings=Settings(embedder="none"), inline=True)) as store:
         held: set[tuple[str, str, str]] = set()
         for by, org, user, right, given in steps:
             may = by is None or ((org, by, "admin") in held and not (given and user == by))
-            root, own = strata.admin(by="root"), strata.manager(user=by or "x", org=org)
+            root, own = store.admin(by="root"), store.memory(user=by or "x", org=org)
             if by is None:
                 (root.grant if given else root.revoke)(user, right, org=org)
             else:
@@ -199,15 +199,15 @@ def test_there_is_no_right_without_a_grant(
                 (held.add if given else held.discard)((org, user, right))
         for org in ORGS:
             for user in USERS:
-                agree(strata, org, user, {r for o, u, r in held if (o, u) == (org, user)})
+                agree(store, org, user, {r for o, u, r in held if (o, u) == (org, user)})
 
 
-def agree(strata: Store, org: str, user: str, held: set[str]) -> None:
+def agree(store: Store, org: str, user: str, held: set[str]) -> None:
     """What a user may do is what it holds, in its own org and nowhere else."""
-    manager = strata.manager(user=user, org=org)
+    memory = store.memory(user=user, org=org)
 
     def write(scope: str) -> bool:
-        return allowed(lambda: manager.remember(f"{user} of {org} was here", scope=scope))
+        return allowed(lambda: memory.remember(f"{user} of {org} was here", scope=scope))
 
     assert write("org") is ("org_write" in held)
     assert write("global") is (org == "default" and "admin" in held)
@@ -216,17 +216,17 @@ def agree(strata: Store, org: str, user: str, held: set[str]) -> None:
         for there in ORGS:
             scope = f"/org/{there}/user/{other}/"
             may = there == org and f"read_user:{other}" in held
-            assert allowed(lambda scope=scope: manager.list(scopes=[scope])) is may
+            assert allowed(lambda scope=scope: memory.list(scopes=[scope])) is may
             assert write(scope) is False
 
 
-def contents(manager: Memory, query: str, scopes: list[str] | None) -> list[str]:
-    return sorted(hit.record.content for hit in manager.recall(query, scopes=scopes))
+def contents(memory: Memory, query: str, scopes: list[str] | None) -> list[str]:
+    return sorted(hit.record.content for hit in memory.recall(query, scopes=scopes))
 
 
 def test_the_nearest_scope_wins_in_whatever_order_scopes_are_named(world: World) -> None:
-    world.strata.admin(by="root").grant("bob", "org_write")
-    bob = world.strata.manager(user="bob")
+    world.store.admin(by="root").grant("bob", "org_write")
+    bob = world.store.memory(user="bob")
     bob.remember("UTC everywhere", key="timezone", scope="org")
     bob.remember("CET, please", key="timezone")
     org, own = bob.principal.home.lineage[1].path, bob.principal.home.path
@@ -239,8 +239,8 @@ def test_the_nearest_scope_wins_in_whatever_order_scopes_are_named(world: World)
 def test_what_another_user_has_under_a_key_neither_hides_mine_nor_is_hidden_by_it(
     world: World,
 ) -> None:
-    world.strata.admin(by="root").grant("bob", "read_user:ana")
-    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    world.store.admin(by="root").grant("bob", "read_user:ana")
+    ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     ana.remember("Lisbon", key="location")
     bob.remember("Berlin", key="location")
     hers, own = ana.principal.home.path, bob.principal.home.path
@@ -253,10 +253,10 @@ def test_what_another_user_has_under_a_key_neither_hides_mine_nor_is_hidden_by_i
 def test_what_other_users_have_hides_nothing_of_an_org_in_whatever_order_they_are_named(
     world: World,
 ) -> None:
-    root = world.strata.admin(by="root")
+    root = world.store.admin(by="root")
     for right in ("org_write", "read_user:ana", "read_user:carol"):
         root.grant("bob", right)
-    ana, bob, carol = (world.strata.manager(user=name) for name in USERS)
+    ana, bob, carol = (world.store.memory(user=name) for name in USERS)
     bob.remember("UTC everywhere", key="timezone", scope="org")
     ana.remember("CET, please", key="timezone")
     ana.remember("Lisbon", key="location")
@@ -271,8 +271,8 @@ def test_what_other_users_have_hides_nothing_of_an_org_in_whatever_order_they_ar
 
 
 def test_what_is_asked_of_oneself_no_other_users_memory_answers(world: World) -> None:
-    world.strata.admin(by="root").grant("bob", "read_user:ana")
-    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    world.store.admin(by="root").grant("bob", "read_user:ana")
+    ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     ana.remember("Lisbon", key="location")
     bob.remember("I like tea")
     hers, own = ana.principal.home.path, bob.principal.home.path
@@ -284,8 +284,8 @@ def test_what_is_asked_of_oneself_no_other_users_memory_answers(world: World) ->
 
 
 def test_a_digest_says_whose_a_memory_of_another_user_is(world: World) -> None:
-    world.strata.admin(by="root").grant("bob", "read_user:ana")
-    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    world.store.admin(by="root").grant("bob", "read_user:ana")
+    ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     ana.remember("Lisbon", key="location")
     bob.remember("Berlin", key="location")
     both = [bob.principal.home.path, ana.principal.home.path]
@@ -299,8 +299,8 @@ def test_a_digest_says_whose_a_memory_of_another_user_is(world: World) -> None:
 
 
 def test_what_two_users_say_alike_a_digest_tells_of_both(world: World) -> None:
-    world.strata.admin(by="root").grant("bob", "read_user:ana")
-    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    world.store.admin(by="root").grant("bob", "read_user:ana")
+    ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     ana.remember("Likes tea")
     bob.remember("Likes tea")
     both = [bob.principal.home.path, ana.principal.home.path]

@@ -14,14 +14,14 @@ from simonides.cli.app import app
 
 SECRET = "The secret word is walnut"
 IDENTITIES: dict[str, Callable[[Store, Any], Memory]] = {
-    "user": lambda strata, raw: strata.manager(user=raw),
-    "org": lambda strata, raw: strata.manager(user="alice", org=raw),
-    "task": lambda strata, raw: strata.manager(user="alice", task=raw),
-    "session": lambda strata, raw: strata.manager(session=raw),
+    "user": lambda store, raw: store.memory(user=raw),
+    "org": lambda store, raw: store.memory(user="alice", org=raw),
+    "task": lambda store, raw: store.memory(user="alice", task=raw),
+    "session": lambda store, raw: store.memory(session=raw),
 }
 FACETS: dict[str, Callable[[Store, Any], Memory]] = {
-    "agent": lambda strata, raw: strata.manager(user="alice", agent=raw),
-    "purpose": lambda strata, raw: strata.manager(user="alice", purpose=raw),
+    "agent": lambda store, raw: store.memory(user="alice", agent=raw),
+    "purpose": lambda store, raw: store.memory(user="alice", purpose=raw),
 }
 
 
@@ -35,9 +35,9 @@ def attempt(verb: Callable[[], Any]) -> Any:
     return said
 
 
-def valid(make: Callable[[Store, Any], Memory], strata: Store) -> list[Any]:
-    made = [(raw, attempt(lambda raw=raw: make(strata, raw))) for raw in ALL]
-    return [raw for raw, manager in made if isinstance(manager, Memory)]
+def valid(make: Callable[[Store, Any], Memory], store: Store) -> list[Any]:
+    made = [(raw, attempt(lambda raw=raw: make(store, raw))) for raw in ALL]
+    return [raw for raw, memory in made if isinstance(memory, Memory)]
 
 
 def test_the_list_is_as_long_as_it_says() -> None:
@@ -51,7 +51,7 @@ def test_the_list_is_as_long_as_it_says() -> None:
 def test_what_nobody_can_see_and_what_is_no_text_is_refused(
     world: World, make: Callable[[Store, Any], Memory]
 ) -> None:
-    admitted = valid(make, world.strata)
+    admitted = valid(make, world.store)
 
     assert [ascii(raw) for raw in admitted if shows_nothing(raw)] == []
     assert [raw for raw in admitted if raw in NOT_TEXTS and not isinstance(raw, str)] == []
@@ -63,61 +63,61 @@ def test_what_nobody_can_see_and_what_is_no_text_is_refused(
 def test_every_admitted_identity_is_strictly_its_own_tenant(
     world: World, make: Callable[[Store, Any], Memory]
 ) -> None:
-    strata = world.strata
-    admitted = valid(make, strata)
+    store = world.store
+    admitted = valid(make, store)
     # To a store they are digests, whatever they name: on disk a sample of each kind is enough.
     admitted = admitted[::3] if world.is_durable else admitted
     kept: dict[int, str] = {}
 
     for number, raw in enumerate(admitted):
-        outcome = make(strata, raw).remember(f"{SECRET} {number}", key="word", pinned=True)
+        outcome = make(store, raw).remember(f"{SECRET} {number}", key="word", pinned=True)
         assert outcome.record is not None
         assert outcome.kind == "created", ascii(raw)
         kept[number] = outcome.record.id
 
-    strata = world.reopen()
+    store = world.reopen()
     for number, raw in enumerate(admitted):
-        manager = make(strata, raw)
+        own = make(store, raw)
         other = kept[number - 1 if number else len(kept) - 1]
-        assert [memory.id for memory in manager.list()] == [kept[number]], ascii(raw)
-        assert [hit.record.id for hit in manager.recall(SECRET)] == [kept[number]]
-        assert [memory.id for memory in manager.history("word")] == [kept[number]]
-        assert manager.get(other) is None
-        assert manager.history(other) == ()
-        assert manager.explain(other, SECRET).excluded == ("not_found",)
-        assert manager.forget(id=other).reasons == ("not_found",)
-        assert manager.correct(other, "hazel").reasons == ("not_found",)
-        assert manager.confirm(other).reasons == ("not_found",)
-    assert strata.verify_audit().ok
+        assert [memory.id for memory in own.list()] == [kept[number]], ascii(raw)
+        assert [hit.record.id for hit in own.recall(SECRET)] == [kept[number]]
+        assert [memory.id for memory in own.history("word")] == [kept[number]]
+        assert own.get(other) is None
+        assert own.history(other) == ()
+        assert own.explain(other, SECRET).excluded == ("not_found",)
+        assert own.forget(id=other).reasons == ("not_found",)
+        assert own.correct(other, "hazel").reasons == ("not_found",)
+        assert own.confirm(other).reasons == ("not_found",)
+    assert store.verify_audit().ok
 
 
 def test_every_admitted_agent_has_its_own_audience(world: World) -> None:
-    make, strata = FACETS["agent"], world.strata
-    admitted = valid(make, strata)
+    make, store = FACETS["agent"], world.store
+    admitted = valid(make, store)
 
     for number, raw in enumerate(admitted):
-        make(strata, raw).remember(f"{SECRET} {number}", key="word", audience=[raw], pinned=True)
+        make(store, raw).remember(f"{SECRET} {number}", key="word", audience=[raw], pinned=True)
 
     for number, raw in enumerate(admitted):
-        assert [m.content for m in make(strata, raw).list()] == [f"{SECRET} {number}"], ascii(raw)
-    assert strata.manager(user="alice").list() == ()
+        assert [m.content for m in make(store, raw).list()] == [f"{SECRET} {number}"], ascii(raw)
+    assert store.memory(user="alice").list() == ()
 
 
 def test_every_admitted_purpose_is_its_own(world: World) -> None:
-    make, strata = FACETS["purpose"], world.strata
-    admitted = valid(make, strata)
+    make, store = FACETS["purpose"], world.store
+    admitted = valid(make, store)
     drafts = [Draft(f"{SECRET} {n}", key="word", purpose=raw) for n, raw in enumerate(admitted)]
 
-    strata.manager(user="alice").remember_many(drafts)
+    store.memory(user="alice").remember_many(drafts)
 
     for number, raw in enumerate(admitted):
-        assert [m.content for m in make(strata, raw).list()] == [f"{SECRET} {number}"], ascii(raw)
-    assert strata.manager(user="alice").list() == ()
+        assert [m.content for m in make(store, raw).list()] == [f"{SECRET} {number}"], ascii(raw)
+    assert store.memory(user="alice").list() == ()
 
 
 def test_no_scope_name_leads_a_write_or_a_read_away_from_home(world: World) -> None:
-    strata = world.strata
-    alice, bob = strata.manager(user="alice"), strata.manager(user="bob")
+    store = world.store
+    alice, bob = store.memory(user="alice"), store.memory(user="bob")
     mine = alice.remember(SECRET, pinned=True).record
     assert mine is not None
     home = "/global/org/default/user/bob/"
@@ -143,7 +143,7 @@ def test_no_scope_name_leads_a_write_or_a_read_away_from_home(world: World) -> N
 
 
 def test_no_grant_goes_to_anyone_but_who_is_named(world: World) -> None:
-    strata, admin = world.strata, world.strata.admin(by="root-operator")
+    store, admin = world.store, world.store.admin(by="root-operator")
     named, subjects = [], []
 
     for raw in ALL[::5] if world.is_durable else ALL:
@@ -155,22 +155,22 @@ def test_no_grant_goes_to_anyone_but_who_is_named(world: World) -> None:
             subjects.append(given.subject)
         attempt(lambda raw=raw: admin.grant("bob", raw))
         attempt(lambda raw=raw: admin.grants(org=raw))
-        attempt(lambda raw=raw: strata.admin(by=raw))
+        attempt(lambda raw=raw: store.admin(by=raw))
 
     assert {g.grantee for g in admin.grants() if g.right == "org_write"} == set(named)
     assert {g.subject for g in admin.grants() if g.right == "read_user"} == set(subjects)
     assert "bob" not in named
     for raw in named:
-        told = attempt(lambda raw=raw: strata.manager(user=raw).remember("For all", scope="org"))
+        told = attempt(lambda raw=raw: store.memory(user=raw).remember("For all", scope="org"))
         assert not isinstance(told, SimonidesError), ascii(raw)
     with pytest.raises(SimonidesError):
-        strata.manager(user="bob").remember("For all", scope="org")
+        store.memory(user="bob").remember("For all", scope="org")
 
 
 def test_no_id_or_key_reaches_what_is_anothers(world: World) -> None:
-    strata = world.strata
-    mine = strata.manager(user="alice").remember(SECRET, key="word").record
-    bob, carol = strata.manager(user="bob"), strata.manager(user="carol")
+    store = world.store
+    mine = store.memory(user="alice").remember(SECRET, key="word").record
+    bob, carol = store.memory(user="bob"), store.memory(user="carol")
     carol.remember("walnut", tags=["a"], metadata={"at": "b"})
 
     # What a store does with a text does not depend on the verb: on disk a sample is enough.
@@ -195,22 +195,22 @@ def test_no_id_or_key_reaches_what_is_anothers(world: World) -> None:
         attempt(lambda raw=raw: bob.capture("Call me Bo.", speaker=raw))
         attempt(lambda raw=raw: bob.forget(key=raw))
 
-    assert strata.manager(user="alice").list() == (mine,)
-    assert strata.verify_audit().ok
+    assert store.memory(user="alice").list() == (mine,)
+    assert store.verify_audit().ok
 
 
 def test_an_error_names_what_was_wrong(world: World) -> None:
     for make, field in ((IDENTITIES[name], name) for name in IDENTITIES):
         with pytest.raises(InvalidScope) as caught:
-            make(world.strata, "al/ice")
+            make(world.store, "al/ice")
         assert caught.value.field == field
         assert isinstance(caught.value, InvalidInput)
 
 
 def test_a_text_that_lies_about_itself_is_taken_at_its_letters(world: World) -> None:
-    world.strata.manager(user="alice").remember(SECRET)
+    world.store.memory(user="alice").remember(SECRET)
 
-    liar = world.strata.manager(user=Liar("mallory"))
+    liar = world.store.memory(user=Liar("mallory"))
 
     assert liar.principal.home.path == "/global/org/default/user/mallory/"
     assert liar.list() == ()

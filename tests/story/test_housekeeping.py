@@ -26,33 +26,33 @@ def made(clock: ManualClock, target: str = IN_MEMORY, **given: Any) -> AsyncStor
     return assemble(target, clock=clock, **chosen | given)
 
 
-def say(strata: Store, text: str) -> None:
-    strata.manager(user="ana").remember(text, **TOOL)
+def say(store: Store, text: str) -> None:
+    store.memory(user="ana").remember(text, **TOOL)
 
 
-def evictions(strata: Store) -> int:
-    store = strata.runtime.store
+def evictions(opened: Store) -> int:
+    store = opened.runtime.store
     links = drive(store, store.links(ANA))
     return sum(b'"type":"evicted"' in (link.payload or b"") for link in links)
 
 
 def test_it_collects_what_the_process_reads_once_a_day() -> None:
     clock = ManualClock()
-    with Store(made(clock)) as strata:
-        say(strata, "The build is green")
+    with Store(made(clock)) as store:
+        say(store, "The build is green")
         clock.advance(seconds=FIRST_S - 1)
-        assert evictions(strata) == 0
+        assert evictions(store) == 0
 
         clock.advance(seconds=1)
-        assert evictions(strata) == 1
+        assert evictions(store) == 1
 
-        say(strata, "The build is red")
+        say(store, "The build is red")
         for _ in range(23):
             clock.advance(seconds=EVERY_S)
-        assert evictions(strata) == 1
+        assert evictions(store) == 1
         clock.advance(seconds=EVERY_S)
-        assert evictions(strata) == 2
-        assert strata.manager(user="ana").status()["problems"] == []
+        assert evictions(store) == 2
+        assert store.memory(user="ana").status()["problems"] == []
 
 
 def test_of_several_processes_one_collects_an_owner_each_day(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_of_several_processes_one_collects_an_owner_each_day(tmp_path: Path) -> 
         one.advance(seconds=FIRST_S)
         assert evictions(first) == 1
         say(first, "The build is red")
-        assert second.manager(user="ana").list() != ()
+        assert second.memory(user="ana").list() != ()
 
         two.advance(seconds=FIRST_S + 600)
         assert evictions(second) == 1
@@ -80,25 +80,25 @@ def test_of_several_processes_one_collects_an_owner_each_day(tmp_path: Path) -> 
 )
 def test_nothing_is_collected_by_surprise(given: dict[str, Any]) -> None:
     made_of = {"inline": True, "settings": Settings(embedder="none"), "clock": ManualClock()}
-    strata = assemble(IN_MEMORY, **made_of | given)
+    store = assemble(IN_MEMORY, **made_of | given)
 
-    assert strata.runtime.part(DailyGc)._alarm is None
+    assert store.runtime.part(DailyGc)._alarm is None
 
 
 def test_on_an_event_loop_it_works_beside_the_others_and_ends_with_the_store() -> None:
     clock = ManualClock()
 
     async def live() -> int:
-        async with made(clock, inline=False) as strata:
-            await strata.manager(user="ana").remember("The build is green", **TOOL)
+        async with made(clock, inline=False) as opened:
+            await opened.memory(user="ana").remember("The build is green", **TOOL)
             clock.advance(seconds=FIRST_S)
-            store = strata.runtime.store
+            store = opened.runtime.store
             for _ in range(1_000):
                 await asyncio.sleep(0)
                 links = await store.links(ANA)
                 if len(links) > 1:
                     break
-            await strata.manager(user="ana").remember("The build is red", **TOOL)
+            await opened.memory(user="ana").remember("The build is red", **TOOL)
             clock.advance(days=1)
             return len(links)
 
@@ -108,19 +108,19 @@ def test_on_an_event_loop_it_works_beside_the_others_and_ends_with_the_store() -
 
 def test_what_fails_is_said_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock()
-    with Store(made(clock)) as strata:
-        say(strata, "The build is green")
-        store = strata.runtime.store
+    with Store(made(clock)) as opened:
+        say(opened, "The build is green")
+        store = opened.runtime.store
 
         async def fail(*_: object, **__: object) -> bool:
             raise StoreUnavailable("somewhere", "not now")
 
         monkeypatch.setattr(store, "lease", fail)
         clock.advance(seconds=FIRST_S)
-        told = strata.manager(user="ana").status()["problems"]
+        told = opened.memory(user="ana").status()["problems"]
         assert told == ["gc:StoreUnavailable"]
 
         monkeypatch.undo()
         clock.advance(seconds=EVERY_S)
-        assert evictions(strata) == 1
-        assert strata.manager(user="ana").status()["problems"] == []
+        assert evictions(opened) == 1
+        assert opened.memory(user="ana").status()["problems"] == []

@@ -20,8 +20,8 @@ from simonides.testing import ManualClock
 @pytest.fixture
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
-    yield world.strata.manager(user="ana")
-    assert world.strata.verify_audit().ok
+    yield world.store.memory(user="ana")
+    assert world.store.verify_audit().ok
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ def unlooked(world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch) -> Memo
     return ana
 
 
-def standing(manager: Memory) -> dict[str, str]:
-    return {memory.content: memory.status.value for memory in manager.list()}
+def standing(own: Memory) -> dict[str, str]:
+    return {memory.content: memory.status.value for memory in own.list()}
 
 
 def test_a_cycle_finds_what_writes_did_not(world: World, unlooked: Memory) -> None:
@@ -80,8 +80,8 @@ def test_what_a_cycle_decided_is_in_the_trail_and_can_be_taken_back(
 ) -> None:
     unlooked.hygiene()
 
-    store = world.strata.runtime.store
-    links = world.strata._driver.run(store.links(unlooked.principal.home.owner))
+    store = world.store.runtime.store
+    links = world.store._driver.run(store.links(unlooked.principal.home.owner))
     events = [json.loads(link.payload) for link in links if link.payload]
     (moved,) = [e for e in events if e["reasons"] == ["update:slot:residence"]]
     assert moved["type"] == "superseded"
@@ -131,8 +131,8 @@ def test_stale_memories_are_counted(world: World, ana: Memory) -> None:
 
 def test_once_a_day_it_is_done_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock()
-    with Store(assemble(IN_MEMORY, inline=True, clock=clock, sweeps=clock)) as strata:
-        ana = strata.manager(user="ana")
+    with Store(assemble(IN_MEMORY, inline=True, clock=clock, sweeps=clock)) as store:
+        ana = store.memory(user="ana")
         with monkeypatch.context() as patched:
             patched.setattr(turn, "opposed", lambda *_: None)
             ana.remember("I live in Oslo")
@@ -146,8 +146,8 @@ def test_once_a_day_it_is_done_by_itself(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_cycle_compares_nobody_with_anybody_else(world: World, ana: Memory) -> None:
     ana.remember("I live in Oslo")
-    world.strata.manager(user="ben").remember("I moved to Rome")
-    world.strata.manager(user="ana", task="t1").remember("I moved to Rome")
+    world.store.memory(user="ben").remember("I moved to Rome")
+    world.store.memory(user="ana", task="t1").remember("I moved to Rome")
 
     assert ana.hygiene().updates == 0
     assert "I live in Oslo" in standing(ana)

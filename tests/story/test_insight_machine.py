@@ -56,7 +56,7 @@ class Insights(RuleBasedStateMachine):
         policy = Path(self.directory.name) / "policy.yaml"
         policy.write_text("reflection: {threshold: 0.5}\n", encoding="utf-8")
         self.clock, self.model = ManualClock(), Muse()
-        self.strata = Store(
+        self.store = Store(
             assemble(
                 IN_MEMORY,
                 settings=Settings(policy=policy),
@@ -67,12 +67,12 @@ class Insights(RuleBasedStateMachine):
                 alarm=self.clock,
             )
         )
-        self.ana = self.strata.manager(user="ana")
+        self.ana = self.store.memory(user="ana")
         self.dreams: list[str] = []
 
     def teardown(self) -> None:
-        assert self.strata.verify_audit().ok
-        self.strata.close()
+        assert self.store.verify_audit().ok
+        self.store.close()
         self.directory.cleanup()
 
     @property

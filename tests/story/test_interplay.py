@@ -25,7 +25,7 @@ def world(new_world: Any) -> Any:
 
 @pytest.fixture
 def ana(world: Any) -> Memory:
-    return world.strata.manager(user="ana")  # type: ignore[no-any-return]
+    return world.store.memory(user="ana")  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
@@ -40,7 +40,7 @@ def test_what_was_read_of_a_session_before_an_erasure_is_not_written_after_it(
 
     async def erased_before(turns: SessionTurns, *given: Any, **named: Any) -> Any:
         if left and left.pop():
-            await Eraser(world.strata.runtime, ana.principal).erase(ANA)
+            await Eraser(world.store.runtime, ana.principal).erase(ANA)
         return await take(turns, *given, **named)
 
     monkeypatch.setattr(SessionTurns, "take", erased_before)
@@ -146,8 +146,8 @@ def test_what_a_task_read_of_its_log_before_an_erasure_is_not_written_after_it(
     world: Any, ana: Memory, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
     """Another process erases the user before any commit or append that the end makes."""
-    task, runtime = told_of_zorb(ana), world.strata.runtime
-    world.strata.manager(user="ana", task="trip").remember("Zorbcheese")
+    task, runtime = told_of_zorb(ana), world.store.runtime
+    world.store.memory(user="ana", task="trip").remember("Zorbcheese")
     calls = [0]
 
     def erasing(call: Any) -> Any:
@@ -169,7 +169,7 @@ def test_what_a_task_read_of_its_log_before_an_erasure_is_not_written_after_it(
     assert calls[0] > place
     # What is said to a call that the erasure comes into is said, if its entry came after it.
     left = ["Zorbair is dear"] if place == 0 else []
-    everything = [*ana.list(), *world.strata.manager(user="ana", task="trip").list(scopes=["task"])]
+    everything = [*ana.list(), *world.store.memory(user="ana", task="trip").list(scopes=["task"])]
     assert [memory.content for memory in everything] == left
     said = ana.session("task-trip").entries()
     assert not any("zorb" in e.entry.text.lower() for e in said[len(left) :])
@@ -185,7 +185,7 @@ def test_an_end_that_broke_is_not_gone_on_with_after_an_erasure(
         raise StoreUnavailable("here", "gone")
 
     with monkeypatch.context() as broken:
-        broken.setattr(world.strata.runtime.store, "commit", fails)
+        broken.setattr(world.store.runtime.store, "commit", fails)
         with pytest.raises(StoreUnavailable):
             task.complete("Zorbair is dear")
     ana.erase()
@@ -207,7 +207,7 @@ def test_a_summary_of_the_talk_that_was_on_its_way_is_not_written_after_an_erasu
         made = await summarised(run, *given)
         if not erased[0]:
             erased[0] = True
-            await Eraser(world.strata.runtime, ana.principal).erase(ANA)
+            await Eraser(world.store.runtime, ana.principal).erase(ANA)
         return made
 
     monkeypatch.setattr(TaskRun, "_summary", erased_meanwhile)
@@ -247,7 +247,7 @@ def test_a_task_that_was_over_is_not_cleaned_again_with_its_session(
     done.complete()
     running = ana.session("two").record.task("Deploy again", name="deploy")
     running.start()
-    scope = world.strata.manager(user="ana", task="deploy")
+    scope = world.store.memory(user="ana", task="deploy")
     scope.remember("The second run waits for approval")
 
     first.end()
@@ -257,20 +257,20 @@ def test_a_task_that_was_over_is_not_cleaned_again_with_its_session(
 
 @pytest.mark.parametrize("how", ["call", "idle", "background"])
 def test_a_session_of_a_task_leaves_its_user_the_same_whoever_ends_it(world: Any, how: str) -> None:
-    within = world.strata.manager(user="ana", task="trip", session="s")
+    within = world.store.memory(user="ana", task="trip", session="s")
     session = within.session()
     session.add("user", "I live in Lisbon.")
 
     if how == "idle":
         world.clock.advance(days=1)
-        world.strata.end_due_sessions()
+        world.store.end_due_sessions()
     elif how == "background":
         world.clock.advance(seconds=5)
         session.end()
     else:
         session.end()
 
-    found = world.strata.manager(user="ana").list()
+    found = world.store.memory(user="ana").list()
     assert [(memory.content, memory.scope) for memory in found] == [("Lisbon", ANA)]
 
 

@@ -54,7 +54,7 @@ def homes() -> Iterator[Any]:
 
     def make(model: Any) -> Store:
         clock = ManualClock()
-        strata = Store(
+        store = Store(
             assemble(
                 IN_MEMORY,
                 settings=Settings(),
@@ -65,13 +65,13 @@ def homes() -> Iterator[Any]:
                 alarm=clock,
             )
         )
-        made.append(strata)
-        return strata
+        made.append(store)
+        return store
 
     yield make
-    for strata in made:
-        assert strata.verify_audit().ok
-        strata.close()
+    for store in made:
+        assert store.verify_audit().ok
+        store.close()
 
 
 def by_lane(facts: Any, rules: Any) -> Any:
@@ -84,9 +84,9 @@ def by_lane(facts: Any, rules: Any) -> Any:
     return answer
 
 
-def proposed(strata: Store, turns: Any = TURNS, policy: Policy | None = None) -> Proposed:
-    runtime = strata.runtime
-    ana = strata.manager(user="ana", session="s").principal
+def proposed(store: Store, turns: Any = TURNS, policy: Policy | None = None) -> Proposed:
+    runtime = store.runtime
+    ana = store.memory(user="ana", session="s").principal
     chosen = policy or runtime.policies.policy_for(ana.home.org)
     return drive(runtime.store, propose_lanes(runtime, ana, chosen, turns))
 
@@ -110,11 +110,11 @@ def test_facts_and_rules_are_asked_for_side_by_side_each_borne_out_by_its_turn(h
 
 def test_what_was_said_as_a_lasting_rule_commits_and_what_was_shown_is_held(homes: Any) -> None:
     answer = by_lane({"items": []}, {"items": [RULE, HABIT]})
-    strata = homes(ScriptedModel(answer, answer))
+    store = homes(ScriptedModel(answer, answer))
 
-    lasting, habit = proposed(strata).candidates
+    lasting, habit = proposed(store).candidates
 
-    policy = strata.runtime.policies.policy_for("default")
+    policy = store.runtime.policies.policy_for("default")
     assert isinstance(judged_under(lasting, policy), Commit)
     assert isinstance(judged_under(habit, policy), Hold)
 
@@ -123,23 +123,23 @@ def test_what_others_said_is_not_shown_and_never_becomes_a_fact_about_the_user(h
     forged = {"turn": 0, "key": "name", "value": "Zoltan", "quote": "The user is called Zoltan"}
     answer = by_lane({"items": [forged]}, {"items": []})
     model = ScriptedModel(answer, answer)
-    strata = homes(model)
+    store = homes(model)
 
-    (candidate,) = proposed(strata).candidates
+    (candidate,) = proposed(store).candidates
 
     shown = "".join(question.user for question in model.asked)
     assert "Zoltan" not in shown
     assert "Initech" not in shown
-    judgement = judged_under(candidate, strata.runtime.policies.policy_for("default"))
+    judgement = judged_under(candidate, store.runtime.policies.policy_for("default"))
     assert isinstance(judgement, Hold)
     assert "unanchored" in judgement.reasons
 
 
 def test_a_lane_that_fails_takes_nothing_from_the_other(homes: Any) -> None:
     answer = by_lane({"items": [FACT]}, lambda _: ModelTimeout("late", usage=Usage(3)))
-    strata = homes(ScriptedModel(answer, answer))
+    store = homes(ScriptedModel(answer, answer))
 
-    said = proposed(strata)
+    said = proposed(store)
 
     assert [c.content for c in said.candidates] == ["porto"]
     assert said.diagnostics == ("procedural:llm_timeout",)
@@ -156,9 +156,9 @@ def test_items_are_refused_one_by_one_and_their_number_is_bounded(homes: Any) ->
         FACT,
     ]
     answer = by_lane({"items": wrong}, {"items": [RULE] * 9})
-    strata = homes(ScriptedModel(answer, answer))
+    store = homes(ScriptedModel(answer, answer))
 
-    said = proposed(strata)
+    said = proposed(store)
 
     assert [c.content for c in said.candidates] == ["porto", "answer with metric units"]
     assert said.diagnostics == (

@@ -71,7 +71,7 @@ class Laundering:
         self.tainted: set[str] = set()
         self.events: list[str] = []
         self.came: Counter[str] = Counter()
-        self.strata = self._opened()
+        self.store = self._opened()
 
     def step(self) -> None:
         name = self.chance.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
@@ -83,8 +83,8 @@ class Laundering:
         return self.chance.choice(among)
 
     def close(self) -> None:
-        assert self.strata.verify_audit().ok
-        self.strata.close()
+        assert self.store.verify_audit().ok
+        self.store.close()
 
     def _opened(self) -> Store:
         # What the texts say is not what is tried here: none is kept out for it.
@@ -92,14 +92,14 @@ class Laundering:
         policy.write_text("hygiene: {high: allow, suspicious: allow}", "utf-8")
         chosen = Settings(embedder="none", policy=policy)
         given: dict[str, Any] = {"settings": chosen, "clock": self.clock, "ids": self.ids}
-        strata = Store(assemble(IN_MEMORY, inline=True, **given))
-        strata.admin(by="root").grant("ana", Right.ORG_WRITE)
+        store = Store(assemble(IN_MEMORY, inline=True, **given))
+        store.admin(by="root").grant("ana", Right.ORG_WRITE)
         self.who: dict[str, Memory] = {
-            "ana": strata.manager(user="ana", session="s"),
-            "task": strata.manager(user="ana", task="t1"),
-            "ben": strata.manager(user="ben"),
+            "ana": store.memory(user="ana", session="s"),
+            "task": store.memory(user="ana", task="t1"),
+            "ben": store.memory(user="ben"),
         }
-        return strata
+        return store
 
     def _mark(self) -> str:
         return f"zq{next(self.number)}x"
@@ -235,8 +235,8 @@ class Laundering:
     def is_taken_along(self) -> None:
         file = self.folder / f"{next(self.number)}.jsonl"
         self.who["ana"].export(file, overwrite=True)
-        self.strata.close()
-        self.strata = self._opened()
+        self.store.close()
+        self.store = self._opened()
         self.who["ana"].restore(file)
         self.events.clear()
 
@@ -262,13 +262,13 @@ class Laundering:
                     assert memory.key != "language"
 
     def prompts_quote_it(self) -> None:
-        manager = self.who[self.pick(tuple(self.who))]
+        memory = self.who[self.pick(tuple(self.who))]
         for mark in list(self.texts)[-3:]:
-            hits = [hit.record for hit in manager.recall(mark, limit=5)]
+            hits = [hit.record for hit in memory.recall(mark, limit=5)]
             assert all(hit.trust == "external" for hit in hits if self._is_tainted(hit))
-            for page in (manager.digest(mark).text, manager.push(mark).text):
+            for page in (memory.digest(mark).text, memory.push(mark).text):
                 for item in read_page(page):
-                    known = manager.get(item.id)
+                    known = memory.get(item.id)
                     assert known is not None
                     if self._is_tainted(known):
                         assert "external" in (item.source, item.trust) or item.source == "unknown"

@@ -51,11 +51,11 @@ def pair(request: pytest.FixtureRequest) -> tuple[dict[str, str], dict[str, str]
     return request.param
 
 
-def keep_secret(strata: Store, owner: dict[str, str]) -> tuple[str, str]:
+def keep_secret(store: Store, owner: dict[str, str]) -> tuple[str, str]:
     """Store the secret under a key and, in other words, as free text; returns both ids."""
     audience = (owner["agent"],) if "agent" in owner else None
-    manager = strata.manager(**owner)
-    keyed = manager.remember(
+    memory = store.memory(**owner)
+    keyed = memory.remember(
         SECRET,
         key=KEY,
         category="preference",
@@ -65,7 +65,7 @@ def keep_secret(strata: Store, owner: dict[str, str]) -> tuple[str, str]:
         pinned=True,
         idempotency_key="write-1",
     )
-    free = manager.remember(f"{SECRET} in every editor", audience=audience, pinned=True)
+    free = memory.remember(f"{SECRET} in every editor", audience=audience, pinned=True)
     assert keyed.record is not None
     assert free.record is not None
     return keyed.record.id, free.record.id
@@ -143,13 +143,13 @@ def test_a_reader_cannot_tell_whether_a_stranger_exists(
     owner, stranger = pair
     shared, lonely = new_world(), new_world()
     for world in (shared, lonely):
-        world.strata.manager(**stranger).remember("My mode of transport is the train")
-    ids = keep_secret(shared.strata, owner)
+        world.store.memory(**stranger).remember("My mode of transport is the train")
+    ids = keep_secret(shared.store, owner)
 
-    seen = read_all(shared.strata.manager(**stranger), ids)
-    alone = read_all(lonely.strata.manager(**stranger), ids)
+    seen = read_all(shared.store.memory(**stranger), ids)
+    alone = read_all(lonely.store.memory(**stranger), ids)
     for told, world in ((seen, shared), (alone, lonely)):
-        told.append(answer(world.strata.manager(**stranger).receipts))
+        told.append(answer(world.store.memory(**stranger).receipts))
 
     text = faceless(seen, shared.location)
     assert text == faceless(alone, lonely.location)
@@ -163,25 +163,25 @@ def test_a_meddler_changes_nothing_and_learns_nothing(
 ) -> None:
     owner, stranger = pair
     shared, lonely = new_world(), new_world()
-    ids = keep_secret(shared.strata, owner)
+    ids = keep_secret(shared.store, owner)
     for world in (shared, lonely):
         world.clock.advance(seconds=60)
     # Read at one time, before and after: only the clock of the answers may differ.
-    before = read_all(shared.strata.manager(**owner), ids)
+    before = read_all(shared.store.memory(**owner), ids)
 
-    seen = meddle(shared.strata.manager(**stranger), ids)
-    alone = meddle(lonely.strata.manager(**stranger), ids)
+    seen = meddle(shared.store.memory(**stranger), ids)
+    alone = meddle(lonely.store.memory(**stranger), ids)
 
     assert faceless(seen, shared.location) == faceless(alone, lonely.location)
-    held = [shared.strata.manager(**owner).get(id) for id in ids]
+    held = [shared.store.memory(**owner).get(id) for id in ids]
     assert [(m.id, m.version, m.status, m.key) for m in held if m] == [
         (ids[0], 1, "active", KEY),
         (ids[1], 1, "active", None),
     ]
     if "agent" not in owner and "task" not in owner:
-        after = read_all(shared.strata.manager(**owner), ids)
+        after = read_all(shared.store.memory(**owner), ids)
         assert faceless(after, shared.location) == faceless(before, shared.location)
-    assert shared.strata.verify_audit().ok
+    assert shared.store.verify_audit().ok
 
 
 def test_nothing_of_a_stranger_reaches_logs_or_warnings(
@@ -189,9 +189,9 @@ def test_nothing_of_a_stranger_reaches_logs_or_warnings(
 ) -> None:
     caplog.set_level(logging.DEBUG)
 
-    ids = keep_secret(world.strata, {"user": "alice"})
-    read_all(world.strata.manager(user="bob"), ids)
-    meddle(world.strata.manager(user="bob"), ids)
+    ids = keep_secret(world.store, {"user": "alice"})
+    read_all(world.store.memory(user="bob"), ids)
+    meddle(world.store.memory(user="bob"), ids)
 
     assert "dark" not in caplog.text
     assert "".join(capfd.readouterr()) == ""
@@ -200,8 +200,8 @@ def test_nothing_of_a_stranger_reaches_logs_or_warnings(
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
 def test_the_command_line_shows_a_stranger_nothing(tmp_path: Any, as_json: bool) -> None:
     store = str(tmp_path / "m.db")
-    with simonides.open(store) as strata:
-        ids = keep_secret(strata, {"user": "alice"})
+    with simonides.open(store) as opened:
+        ids = keep_secret(opened, {"user": "alice"})
     front = ["--store", store, "--user", "bob", *(["--json"] if as_json else [])]
     verbs = [["list"], ["status"], ["history", KEY], ["forget", "--key", KEY]]
     verbs += [["recall", question] for question in QUESTIONS]
@@ -218,8 +218,8 @@ def test_the_command_line_shows_a_stranger_nothing(tmp_path: Any, as_json: bool)
 
     assert "dark" not in "".join(said)
     assert KEY not in "".join(said)
-    with simonides.open(store) as strata:
-        assert len(strata.manager(user="alice").list()) == 2
+    with simonides.open(store) as opened:
+        assert len(opened.memory(user="alice").list()) == 2
 
 
 def test_five_hundred_nearer_memories_of_others_change_no_score(
@@ -228,16 +228,16 @@ def test_five_hundred_nearer_memories_of_others_change_no_score(
     shared, lonely = new_world(), new_world()
     own = [f"My {thing} is set to dark mode on day {n}" for n, thing in enumerate(THINGS)]
     for world in (shared, lonely):
-        world.strata.manager(user="bob").remember_many([Draft(text) for text in own])
+        world.store.memory(user="bob").remember_many([Draft(text) for text in own])
     crowd = [Draft(f"I like dark mode, colour mode number {n}") for n in range(500)]
-    shared.strata.manager(user="alice").remember_many(crowd)
-    shared.strata.manager(user="bob", org="umbrella").remember_many(crowd)
-    shared.strata.manager(user="bob", task="t1").remember_many(crowd)
-    shared.strata.manager(session="bob").remember_many(crowd)
+    shared.store.memory(user="alice").remember_many(crowd)
+    shared.store.memory(user="bob", org="umbrella").remember_many(crowd)
+    shared.store.memory(user="bob", task="t1").remember_many(crowd)
+    shared.store.memory(session="bob").remember_many(crowd)
 
     for limit in (1, 3, 5, 20):
-        ours = shared.strata.manager(user="bob").recall(SECRET, limit=limit)
-        theirs = lonely.strata.manager(user="bob").recall(SECRET, limit=limit)
+        ours = shared.store.memory(user="bob").recall(SECRET, limit=limit)
+        theirs = lonely.store.memory(user="bob").recall(SECRET, limit=limit)
         assert len(ours) == min(limit, len(own))
         assert ours.to_dict() == theirs.to_dict()
 
@@ -245,13 +245,13 @@ def test_five_hundred_nearer_memories_of_others_change_no_score(
 def test_sibling_tasks_are_as_strangers(new_world: Callable[..., World]) -> None:
     shared, lonely = new_world(), new_world()
     for world in (shared, lonely):
-        task = world.strata.manager(user="bob", task="t2")
+        task = world.store.memory(user="bob", task="t2")
         task.remember_many([Draft(f"The {thing} uses dark mode") for thing in THINGS])
     crowd = [Draft(f"I like dark mode, colour mode number {n}") for n in range(300)]
-    shared.strata.manager(user="bob", task="t1").remember_many(crowd)
+    shared.store.memory(user="bob", task="t1").remember_many(crowd)
 
-    ours = shared.strata.manager(user="bob", task="t2").recall(SECRET, limit=20)
-    theirs = lonely.strata.manager(user="bob", task="t2").recall(SECRET, limit=20)
+    ours = shared.store.memory(user="bob", task="t2").recall(SECRET, limit=20)
+    theirs = lonely.store.memory(user="bob", task="t2").recall(SECRET, limit=20)
 
     assert ours.to_dict() == theirs.to_dict()
 
@@ -259,13 +259,13 @@ def test_sibling_tasks_are_as_strangers(new_world: Callable[..., World]) -> None
 def test_memories_of_another_agent_change_no_score(new_world: Callable[..., World]) -> None:
     shared, lonely = new_world(), new_world()
     for world in (shared, lonely):
-        agent = world.strata.manager(user="bob", agent="b")
+        agent = world.store.memory(user="bob", agent="b")
         agent.remember_many([Draft(f"The {thing} uses dark mode") for thing in THINGS])
     crowd = [Draft(f"I like dark mode {n}", audience=("a",)) for n in range(300)]
-    shared.strata.manager(user="bob", agent="a").remember_many(crowd)
+    shared.store.memory(user="bob", agent="a").remember_many(crowd)
 
-    ours = shared.strata.manager(user="bob", agent="b").recall(SECRET, limit=20)
-    theirs = lonely.strata.manager(user="bob", agent="b").recall(SECRET, limit=20)
+    ours = shared.store.memory(user="bob", agent="b").recall(SECRET, limit=20)
+    theirs = lonely.store.memory(user="bob", agent="b").recall(SECRET, limit=20)
 
     assert ours.to_dict() == theirs.to_dict()
 
@@ -274,17 +274,17 @@ def test_expired_and_superseded_rows_shift_no_score(new_world: Callable[..., Wor
     worn, fresh = new_world(), new_world()
     standing = [Draft(f"The {thing} uses dark mode", key=f"k{n}") for n, thing in enumerate(THINGS)]
     for world in (worn, fresh):
-        world.strata.manager(user="bob").remember_many(standing)
+        world.store.memory(user="bob").remember_many(standing)
     ended = [Draft(f"I like dark mode {n}", ttl_days=1) for n in range(200)]
-    worn.strata.manager(user="bob").remember_many(ended)
+    worn.store.memory(user="bob").remember_many(ended)
     old = [Draft(f"Dark mode was {n}", key="x", ttl_days=1) for n in range(50)]
     for draft in old:
-        worn.strata.manager(user="bob").remember_many([draft])
+        worn.store.memory(user="bob").remember_many([draft])
     for world in (worn, fresh):
         world.clock.advance(days=1, seconds=1)
 
-    ours = worn.strata.manager(user="bob").recall(SECRET, limit=20)
-    theirs = fresh.strata.manager(user="bob").recall(SECRET, limit=20)
+    ours = worn.store.memory(user="bob").recall(SECRET, limit=20)
+    theirs = fresh.store.memory(user="bob").recall(SECRET, limit=20)
 
     assert [(h.record.content, h.score, dict(h.why)) for h in ours] == [
         (h.record.content, h.score, dict(h.why)) for h in theirs
@@ -294,9 +294,9 @@ def test_expired_and_superseded_rows_shift_no_score(new_world: Callable[..., Wor
 
 def test_the_same_words_in_two_scopes_are_two_memories(world: World) -> None:
     makers = [
-        world.strata.manager(**who)
+        world.store.memory(**who)
         for who in ({"user": "a"}, {"user": "b"}, {"user": "a", "org": "o"}, {"session": "a"})
-    ] + [world.strata.manager(user="a", task=task) for task in ("t1", "t2")]
+    ] + [world.store.memory(user="a", task=task) for task in ("t1", "t2")]
 
     outcomes = [maker.remember(SECRET, idempotency_key="same") for maker in makers]
     keyed = [maker.remember(SECRET, key=KEY) for maker in makers]
@@ -312,8 +312,8 @@ def test_the_same_words_in_two_scopes_are_two_memories(world: World) -> None:
 def test_a_named_scope_that_is_not_readable_is_denied_alike_whether_it_exists(
     world: World,
 ) -> None:
-    keep_secret(world.strata, {"user": "alice"})
-    bob = world.strata.manager(user="bob")
+    keep_secret(world.store, {"user": "alice"})
+    bob = world.store.memory(user="bob")
 
     errors = []
     for name in ("alice", "nobody"):

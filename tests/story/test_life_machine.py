@@ -146,7 +146,7 @@ class Lives(Living):
         if who != ORG:
             return self.managers[who].gc
         scope = Scope.of_org(self.org).path
-        return lambda dry_run: self.strata.gc(dry_run=dry_run, scopes=[scope])
+        return lambda dry_run: self.store.gc(dry_run=dry_run, scopes=[scope])
 
     @rule(who=USERS)
     def carry(self, who: str) -> None:
@@ -161,10 +161,10 @@ class Lives(Living):
         self.managers[who].export(path, overwrite=True)
         given: dict[str, Any] = {"settings": Living.settings, "clock": self.clock}
         with Store(assemble(IN_MEMORY, inline=True, ids=CountingIds(), **given)) as elsewhere:
-            elsewhere.manager(user=who, org=self.org).restore(path)
+            elsewhere.memory(user=who, org=self.org).restore(path)
             for place in (p for p in self.managers if p.split("/")[0] == who):
                 task = "t1" if "/" in place else None
-                there = elsewhere.manager(user=who, org=self.org, task=task)
+                there = elsewhere.memory(user=who, org=self.org, task=task)
                 assert there.list(scopes=["task" if task else "user"]) == self.listed(place)
             assert elsewhere.verify_audit().ok
 
@@ -178,14 +178,14 @@ class Lives(Living):
     @precondition(lambda self: self.target != IN_MEMORY)
     @rule()
     def reopen(self) -> None:
-        self.strata.close()
-        self.strata = self.opened()
+        self.store.close()
+        self.store = self.opened()
 
     @precondition(lambda self: self.target != IN_MEMORY and len(self.abandoned) < 2)
     @rule()
     def open_again_beside_one_that_nobody_closed(self) -> None:
-        self.abandoned.append(self.strata)
-        self.strata = self.opened()
+        self.abandoned.append(self.store)
+        self.store = self.opened()
 
     @precondition(lambda self: self.target != IN_MEMORY)
     @rule(who=WHO, key=KEYS, value=VALUES, after=st.booleans())
@@ -220,7 +220,7 @@ class Lives(Living):
         """Have the process end at the next change of a place's owner, before or after it; then
         there is another.
         """
-        store: Any = self.strata.runtime.store
+        store: Any = self.store.runtime.store
         commit, owner = store.commit, self.owner_of(place)
 
         async def dying(target: Scope, request: Any, decide: Any) -> Any:
@@ -235,15 +235,15 @@ class Lives(Living):
             yield
         # As the end of a process does: nothing is written down any more.
         self.run(store.close())
-        self.strata._driver.stop()
-        self.strata = self.opened()
+        self.store._driver.stop()
+        self.store = self.opened()
 
     def owner_of(self, place: str) -> Scope:
         return Scope.of_org(self.org) if place == ORG else self.managers[place].principal.home.owner
 
     def the_trail_holds(self) -> None:
         super().the_trail_holds()
-        store = self.strata.runtime.store
+        store = self.store.runtime.store
         for place in ("ana", "bob", ORG):
             owner = self.owner_of(place)
             links = self.run(store.links(owner, limit=10_000))

@@ -7,7 +7,7 @@ CONSTRAINT = "Never drop the table users before shard 12 is verified"
 
 
 def test_a_migration_of_twelve_steps_and_two_hundred_observations(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("Answer in short sentences", key="response_style", category="preference")
 
     with ana.task("Migrate the users database", plan=STEPS, constraints=[CONSTRAINT]) as task:

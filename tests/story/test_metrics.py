@@ -25,7 +25,7 @@ WORDS = (
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    return world.strata.manager(user="ana")
+    return world.store.memory(user="ana")
 
 
 def alert(metrics: dict[str, Any], name: str) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def test_reads_and_hits_are_counted_with_their_ratio(world: World, ana: Memory) 
     for _ in range(15):
         ana.recall("dark mode")
     for _ in range(5):
-        world.strata.manager(user="nobody").recall("dark mode")
+        world.store.memory(user="nobody").recall("dark mode")
     metrics = ana.get_metrics()
 
     assert (metrics["reads"], metrics["hits"]) == (20, 15)
@@ -85,9 +85,7 @@ def test_a_read_while_recall_is_off_is_no_read_in_vain(ana: Memory) -> None:
     assert told(metrics, "read_hit_ratio") == [None]
 
 
-def test_writes_are_told_per_minute_and_more_than_fifty_alert(
-    world: World, ana: Memory
-) -> None:
+def test_writes_are_told_per_minute_and_more_than_fifty_alert(world: World, ana: Memory) -> None:
     ana.remember_many([Draft(f"Ana has seen a {a} {b}") for a in WORDS[:8] for b in WORDS[8:15]])
     metrics = ana.get_metrics()
 
@@ -197,26 +195,26 @@ def test_staleness_is_told_of_ones_own_memories(world: World, ana: Memory) -> No
     assert ageing is not None
     assert metrics["staleness"]["p50"] == pytest.approx(ageing.staleness, abs=1e-4)
     assert alert(metrics, "staleness_p50")["crossed"] is True
-    bob = world.strata.manager(user="bob").get_metrics()
+    bob = world.store.memory(user="bob").get_metrics()
     assert bob["staleness"]["memories"] == 0
-    assert world.strata.get_metrics()["staleness"]["memories"] == 4
+    assert world.store.get_metrics()["staleness"]["memories"] == 4
     world.clock.advance(days=51)
     assert ana.get_metrics()["staleness"]["memories"] == 0
 
 
 def test_scopes_of_a_user_are_told_and_of_a_process_the_most(world: World) -> None:
-    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     for number in range(3):
-        world.strata.manager(user="ana", task=f"t{number}").remember("A step was done")
+        world.store.memory(user="ana", task=f"t{number}").remember("A step was done")
     bob.remember("Bob likes tea")
 
     assert (ana.get_metrics()["scopes"], bob.get_metrics()["scopes"]) == (4, 1)
-    assert world.strata.get_metrics()["scopes"] == 4
+    assert world.store.get_metrics()["scopes"] == 4
 
 
 def test_more_than_fifty_scopes_alert(ana: Memory, world: World) -> None:
     for number in range(50):
-        world.strata.manager(user="ana", task=f"t{number}").remember("A step was done")
+        world.store.memory(user="ana", task=f"t{number}").remember("A step was done")
 
     assert alert(ana.get_metrics(), "scopes_per_user")["crossed"] is True
 
@@ -237,8 +235,8 @@ class SlowClock(ManualClock):
 def test_latencies_go_into_fixed_classes_by_the_clock_port() -> None:
     clock = SlowClock(0.004)  # between two bounds
     made = assemble(":memory:", inline=True, clock=clock, ids=CountingIds(), settings=Settings())
-    with Store(made) as strata:
-        ana = strata.manager(user="ana")
+    with Store(made) as store:
+        ana = store.memory(user="ana")
         ana.remember("Ana likes tea")
         ana.recall("tea")
         ana.capture("My name is Ana.")
@@ -257,8 +255,8 @@ def test_model_calls_tokens_and_failures_are_counted() -> None:
     usage = Usage(model_calls=2, input_tokens=100, output_tokens=7)
     model = ScriptedModel({"items": []}, ModelTimeout("too slow"), usage=usage)
     made = assemble(":memory:", inline=True, model=model, clock=ManualClock(), settings=Settings())
-    with Store(made) as strata:
-        ana = strata.manager(user="ana")
+    with Store(made) as store:
+        ana = store.memory(user="ana")
         ana.capture("My name is Ana.")
         ana.capture("I live in Oslo.")
         metrics = ana.get_metrics()
@@ -274,7 +272,7 @@ def test_model_calls_tokens_and_failures_are_counted() -> None:
 
 
 def test_a_host_notes_phases_and_sessions(world: World, ana: Memory) -> None:
-    counters = world.strata.runtime.part(Counters)
+    counters = world.store.runtime.part(Counters)
     counters.moved(None, "startup")
     counters.moved(None, "startup")
     counters.moved("startup", "executing")
@@ -298,8 +296,8 @@ def test_a_host_notes_phases_and_sessions(world: World, ana: Memory) -> None:
 
 def test_thresholds_are_settings() -> None:
     settings = Settings(alerts={"writes_per_minute": 0})
-    with simonides.open(":memory:", settings=settings) as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(":memory:", settings=settings) as store:
+        ana = store.memory(user="ana")
         ana.remember("Ana likes tea")
         found = alert(ana.get_metrics(), "writes_per_minute")
     assert (found["threshold"], found["crossed"]) == (0, True)
@@ -308,13 +306,13 @@ def test_thresholds_are_settings() -> None:
 
 
 def test_no_figure_says_whose_it_is_or_what_was_said(world: World) -> None:
-    ana = world.strata.manager(user="ana.lindqvist", org="acme-gmbh", session="thread-7")
+    ana = world.store.memory(user="ana.lindqvist", org="acme-gmbh", session="thread-7")
     ana.remember("Lindqvist likes quokkas", key="animal", tags=["zoo"])
     ana.remember("The card is 4111 1111 1111 1111")
     ana.recall("quokkas")
     ana.capture("My name is Lindqvist.")
 
-    for metrics in (ana.get_metrics(), world.strata.get_metrics()):
+    for metrics in (ana.get_metrics(), world.store.get_metrics()):
         said = json.dumps(metrics).lower()
         words = ("lindqvist", "acme", "thread", "quokka", "animal", "zoo", "4111")
         for word in words:

@@ -244,17 +244,17 @@ def lived(path):
     with_ids = Samples()
 
     async def live():
-        strata = assemble(path, settings=Settings(), inline=True, clock=with_ids.clock)
-        async with strata:
+        store = assemble(path, settings=Settings(), inline=True, clock=with_ids.clock)
+        async with store:
             for user in ("ana", "bo", "chi"):
-                memory = strata.manager(user=user, org="acme")
+                memory = store.memory(user=user, org="acme")
                 await memory.remember("Ich fahre gern mit dem Zug", key="train")
                 await memory.remember("пароль лежит в сейфе", category="fact")
                 await memory.remember("我喜欢靠窗的座位")
                 await memory.correct("train", "I prefer night trains")
                 await memory.forget(key="lunch")
-            await strata.manager(org="acme", session="s9").remember("A guest likes tea")
-            admin = strata.admin(by="root")
+            await store.memory(org="acme", session="s9").remember("A guest likes tea")
+            admin = store.admin(by="root")
             await admin.grant(user="ana", right="org_write", org="acme")
 
     asyncio.run(live())
@@ -285,8 +285,8 @@ def test_recalls_of_both_stores_are_compared(tmp_path):
 def test_a_store_that_answers_otherwise_stays_closed(tmp_path):
     lived(tmp_path / "a.db")
 
-    def spoil(strata):
-        store = strata.runtime.store
+    def spoil(opened):
+        store = opened.runtime.store
         whole = store.snapshots
 
         async def snapshots(asked):
@@ -333,15 +333,15 @@ def test_comparing_recalls_leaves_no_trace_of_them_in_either_store(tmp_path):
     with contextlib.suppress(MoveRefused):
         asyncio.run(compare([owner]))
 
-    for strata in (source, target):
-        asyncio.run(strata.close())
-        store = SqliteStore.open(tmp_path / ("a.db" if strata is source else "b.db"))
+    for opened in (source, target):
+        asyncio.run(opened.close())
+        store = SqliteStore.open(tmp_path / ("a.db" if opened is source else "b.db"))
         assert drive(store, store.journaled(owner)) == ()
         assert drive(store, store.journaled(Scope.of_user("default", "simonides-migrate"))) == ()
         drive(store, store.close())
 
 
 def open_filled(path):
-    strata = assemble(path, inline=True, settings=Settings())
-    drive(strata.runtime.store, strata.manager(user="ana").remember("Deploy to Dublin"))
-    return strata
+    store = assemble(path, inline=True, settings=Settings())
+    drive(store.runtime.store, store.memory(user="ana").remember("Deploy to Dublin"))
+    return store

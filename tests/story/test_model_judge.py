@@ -43,7 +43,7 @@ class Home:
         self, model: Any, target: str | Path = IN_MEMORY, policy: Path | None = None
     ) -> None:
         self.clock = ManualClock()
-        self.strata = Store(
+        self.store = Store(
             assemble(
                 target,
                 settings=Settings(policy=policy),
@@ -54,7 +54,7 @@ class Home:
                 sweeps=self.clock,
             )
         )
-        self.ana: Memory = self.strata.manager(user="ana")
+        self.ana: Memory = self.store.memory(user="ana")
 
     def say(self, *texts: str, **given: Any) -> None:
         for text in texts:
@@ -66,7 +66,7 @@ class Home:
         return {memory.content: memory.status.value for memory in self.ana.list()}
 
     def events(self, type: str) -> list[Any]:
-        store = self.strata.runtime.store
+        store = self.store.runtime.store
         links = drive(store, store.links(self.ana.principal.home.owner))
         told = [json.loads(link.payload) for link in links if link.payload]
         return [event for event in told if event["type"] == type]
@@ -85,8 +85,8 @@ def at_home() -> Iterator[Callable[..., Home]]:
 
     yield make
     for home in made:
-        assert home.strata.verify_audit().ok
-        home.strata.close()
+        assert home.store.verify_audit().ok
+        home.store.close()
 
 
 def shown_to(user: str) -> list[tuple[str, str]]:
@@ -240,8 +240,8 @@ def test_what_a_model_may_not_see_is_not_shown(at_home: Callable[..., Home]) -> 
     home.say(SANK, source="external")
     home.say(BUS, sensitivity="sensitive")
     home.say(f"{BUS}. " * (MAX_CHARS // len(BUS)))
-    home.strata.manager(user="ana", task="t1").remember("The boat sank near Porto harbour")
-    home.strata.manager(user="ben").remember(SANK)
+    home.store.memory(user="ana", task="t1").remember("The boat sank near Porto harbour")
+    home.store.memory(user="ben").remember(SANK)
 
     done = home.ana.hygiene()
 
@@ -281,7 +281,7 @@ def test_policy_says_about_how_many_pairs(at_home: Callable[..., Home], tmp_path
     silent = Home(model, policy=policy)
     silent.say(*SAID)
     assert (silent.ana.hygiene().asked, len(model.asked)) == (0, 1)
-    silent.strata.close()
+    silent.store.close()
 
 
 def test_once_a_day_it_is_asked_by_itself(at_home: Callable[..., Home], tmp_path: Path) -> None:
@@ -307,12 +307,12 @@ def test_closing_does_not_wait_for_the_answer(tmp_path: Path) -> None:
         day = threading.Thread(target=home.clock.advance, kwargs={"seconds": FIRST_S})
         day.start()
         assert asked.wait(20)
-        home.strata.close()
+        home.store.close()
         day.join(20)
 
         assert not day.is_alive()
-    with simonides.open(tmp_path / "m.db") as strata:
-        left = {memory.content for memory in strata.manager(user="ana").list()}
+    with simonides.open(tmp_path / "m.db") as store:
+        left = {memory.content for memory in store.memory(user="ana").list()}
         assert left == set(SAID)
 
 

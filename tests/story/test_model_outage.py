@@ -80,8 +80,8 @@ def test_an_outage_leaves_capture_durable_and_recall_working_and_ends(
     # Two questions of four attempts each, then the provider is well again.
     with ModelServer([sick] * 8, answers=lambda _: well({"items": [ITEM]})) as server:
         settings = settings_of(server, provider)
-        with opened(tmp_path / "m.db", settings, clock) as strata:
-            memory = strata.manager(user="ana")
+        with opened(tmp_path / "m.db", settings, clock) as store:
+            memory = store.memory(user="ana")
             reports = [memory.capture(SAID) for _ in range(3)]
             asked = len(server.received)
             during = memory.status()
@@ -101,8 +101,8 @@ def test_an_outage_leaves_capture_durable_and_recall_working_and_ends(
     assert healed["language_model"]["circuit"] == "closed"
     assert healed["problems"] == []
     assert healed["language_model"]["usage"]["model_calls"] == 9
-    with opened(tmp_path / "m.db", Settings(), clock) as strata:
-        kept = {each.key for each in strata.manager(user="ana").list()}
+    with opened(tmp_path / "m.db", Settings(), clock) as store:
+        kept = {each.key for each in store.memory(user="ana").list()}
     assert kept == {"language", "boat_name"}
 
 
@@ -111,8 +111,8 @@ def test_a_provider_that_never_answers_is_waited_for_twice_only(tmp_path: Path) 
     provider, clock = "anthropic", ManualClock()
     with ModelServer([hanging()] * 99) as server:
         settings = settings_of(server, provider, **{f"{provider}_timeout_seconds": 0.05})
-        with opened(tmp_path / "m.db", settings, clock) as strata:
-            memory = strata.manager(user="ana")
+        with opened(tmp_path / "m.db", settings, clock) as store:
+            memory = store.memory(user="ana")
             for _ in range(4):
                 assert memory.capture(SAID).diagnostics == ("llm_timeout",)
             asked = len(server.received)
@@ -125,10 +125,10 @@ def test_a_model_that_was_handed_in_is_guarded_too_unless_it_answers_at_once() -
     class Remote(ScriptedModel):
         capabilities = frozenset()
 
-    with opened(":memory:", Settings(openai_api_key="k"), ManualClock(), model=Remote()) as strata:
-        told = strata.manager(user="ana").status()["language_model"]
-    with opened(":memory:", Settings(), ManualClock(), model=ScriptedModel()) as strata:
-        bare = strata.manager(user="ana").status()["language_model"]
+    with opened(":memory:", Settings(openai_api_key="k"), ManualClock(), model=Remote()) as store:
+        told = store.memory(user="ana").status()["language_model"]
+    with opened(":memory:", Settings(), ManualClock(), model=ScriptedModel()) as store:
+        bare = store.memory(user="ana").status()["language_model"]
 
     assert (told["provider"], told["circuit"]) == ("given", "closed")
     assert told["left_out"] == {"openai": "the caller passed another model"}
@@ -140,8 +140,8 @@ def test_what_was_spent_is_told_in_tokens_and_by_the_prices_that_are_set(tmp_pat
     with ModelServer([answer] * 2) as server:
         prices = {"model_input_price": 3.0, "model_output_price": 15.0}
         settings = settings_of(server, "anthropic", **prices)
-        with opened(tmp_path / "m.db", settings, ManualClock()) as strata:
-            memory = strata.manager(user="ana")
+        with opened(tmp_path / "m.db", settings, ManualClock()) as store:
+            memory = store.memory(user="ana")
             costs = [memory.capture(SAID).usage.input_tokens for _ in range(2)]
             told = memory.status()["language_model"]
 
@@ -176,8 +176,8 @@ def test_one_provider_takes_part_and_status_says_why_the_others_do_not(
     if provider is not None:
         monkeypatch.setenv("SIMONIDES_MODEL_PROVIDER", provider)
 
-    with opened(":memory:", Settings(), ManualClock()) as strata:
-        status = strata.manager(user="ana").status()
+    with opened(":memory:", Settings(), ManualClock()) as store:
+        status = store.memory(user="ana").status()
 
     told = status["language_model"]
     assert told["provider"] == chosen
@@ -200,9 +200,9 @@ def test_each_vendor_is_set_by_variables_of_its_own(
         for name, value in (variables | {"TIMEOUT_SECONDS": "7"}).items():
             monkeypatch.setenv(f"{vendor.upper()}_{name}", value)
         settings = Settings()
-        with opened(":memory:", settings, ManualClock()) as strata:
-            report = strata.manager(user="ana").capture(SAID)
-            told = strata.manager(user="ana").status()
+        with opened(":memory:", settings, ManualClock()) as store:
+            report = store.memory(user="ana").capture(SAID)
+            told = store.memory(user="ana").status()
 
     assert {outcome.record.key for outcome in report.stored if outcome.record} == {
         "language",
@@ -231,8 +231,8 @@ def test_where_the_first_is_not_installed_the_next_one_serves(
 ) -> None:
     without(monkeypatch, "openai")
 
-    with opened(":memory:", Settings(**KEYS), ManualClock()) as strata:  # type: ignore[arg-type]
-        told = strata.manager(user="ana").status()["language_model"]
+    with opened(":memory:", Settings(**KEYS), ManualClock()) as store:  # type: ignore[arg-type]
+        told = store.memory(user="ana").status()["language_model"]
 
     assert told["provider"] == "anthropic"
     assert "pip install 'openai>=" in told["left_out"]["openai"]
@@ -243,8 +243,8 @@ def test_where_none_is_installed_the_rules_work_and_status_says_how_to_change_it
 ) -> None:
     without(monkeypatch, "openai", "anthropic")
 
-    with opened(":memory:", Settings(anthropic_api_key="k"), ManualClock()) as strata:
-        memory = strata.manager(user="ana")
+    with opened(":memory:", Settings(anthropic_api_key="k"), ManualClock()) as store:
+        memory = store.memory(user="ana")
         assert memory.capture("Call me Ana.").stored
         problems = memory.status()["problems"]
 
@@ -263,8 +263,8 @@ def test_one_that_is_named_and_not_installed_is_an_error(monkeypatch: pytest.Mon
 
 def test_incognito_asks_no_model_and_says_so() -> None:
     made = assemble(mode="incognito", settings=Settings(**KEYS), inline=True)  # type: ignore[arg-type]
-    with Store(made) as strata:
-        told = strata.manager(user="ana").status()["language_model"]
+    with Store(made) as store:
+        told = store.memory(user="ana").status()["language_model"]
 
     assert told["provider"] is None
     assert set(told["left_out"].values()) == {"incognito uses no model"}
@@ -272,5 +272,5 @@ def test_incognito_asks_no_model_and_says_so() -> None:
 
 def test_no_key_shows_in_status_or_settings() -> None:
     settings = Settings(anthropic_api_key="very-secret", gemini_api_key="very-secret")
-    with opened(":memory:", settings, ManualClock()) as strata:
-        assert "very-secret" not in str(strata.manager(user="ana").status()) + repr(settings)
+    with opened(":memory:", settings, ManualClock()) as store:
+        assert "very-secret" not in str(store.memory(user="ana").status()) + repr(settings)

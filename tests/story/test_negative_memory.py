@@ -13,19 +13,19 @@ from simonides import Record, Memory
 @pytest.fixture
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
-    yield world.strata.manager(user="ana")
-    assert world.strata.verify_audit().ok
+    yield world.store.memory(user="ana")
+    assert world.store.verify_audit().ok
 
 
-def hears(manager: Memory, text: str) -> Record:
+def hears(memory: Memory, text: str) -> Record:
     """Let memory hear what the user says, of which one thing is worth keeping."""
-    (outcome,) = manager.capture(text).outcomes
+    (outcome,) = memory.capture(text).outcomes
     assert outcome.record is not None, outcome.reasons
     return outcome.record
 
 
-def in_force(manager: Memory) -> list[str]:
-    return sorted(memory.content for memory in manager.list())
+def in_force(own: Memory) -> list[str]:
+    return sorted(memory.content for memory in own.list())
 
 
 def test_the_story_of_the_rejected_brand(world: World, ana: Memory) -> None:

@@ -101,8 +101,8 @@ def contents(recall: Sequence[simonides.Hit]) -> list[str]:
 def test_what_is_said_while_the_embedder_fails_is_kept_and_says_so() -> None:
     embedder = Slow()
     embedder.fails = True
-    with opened(embedder=embedder) as strata:
-        memory = strata.manager(user="ana")
+    with opened(embedder=embedder) as store:
+        memory = store.memory(user="ana")
         outcome = memory.remember(FACTS[0])
         found = memory.recall("boat")
 
@@ -118,8 +118,8 @@ def test_what_is_said_while_the_embedder_fails_is_kept_and_says_so() -> None:
 
 def test_its_vector_comes_with_a_later_read(tmp_path: Path) -> None:
     embedder = Slow()
-    with opened(tmp_path / "m.db", embedder=embedder) as strata:
-        memory = strata.manager(user="ana")
+    with opened(tmp_path / "m.db", embedder=embedder) as store:
+        memory = store.memory(user="ana")
         embedder.fails = True
         memory.remember_many([simonides.Draft(fact) for fact in FACTS])
         embedder.fails = False
@@ -127,10 +127,10 @@ def test_its_vector_comes_with_a_later_read(tmp_path: Path) -> None:
 
         assert found.degraded == ()
         assert memory.status()["problems"] == []
-    with opened(tmp_path / "m.db", embedder=embedder) as strata:
-        again = strata.manager(user="ana").recall("where is the boat?", limit=9)
-    with opened(embedder=Slow()) as strata:
-        memory = strata.manager(user="ana")
+    with opened(tmp_path / "m.db", embedder=embedder) as store:
+        again = store.memory(user="ana").recall("where is the boat?", limit=9)
+    with opened(embedder=Slow()) as store:
+        memory = store.memory(user="ana")
         memory.remember_many([simonides.Draft(fact) for fact in FACTS])
         fresh = memory.recall("where is the boat?", limit=9)
 
@@ -139,13 +139,13 @@ def test_its_vector_comes_with_a_later_read(tmp_path: Path) -> None:
 
 
 def test_a_model_that_is_exchanged_makes_all_vectors_anew_before_it_ranks(tmp_path: Path) -> None:
-    with opened(tmp_path / "m.db") as strata:
-        strata.manager(user="ana").remember_many([simonides.Draft(fact) for fact in FACTS])
+    with opened(tmp_path / "m.db") as store:
+        store.memory(user="ana").remember_many([simonides.Draft(fact) for fact in FACTS])
     embedder = Slow()
-    with opened(tmp_path / "m.db", embedder=embedder) as strata:
-        found = strata.manager(user="ana").recall("where is the boat?", limit=9)
-    with opened(embedder=Slow()) as strata:
-        memory = strata.manager(user="ana")
+    with opened(tmp_path / "m.db", embedder=embedder) as store:
+        found = store.memory(user="ana").recall("where is the boat?", limit=9)
+    with opened(embedder=Slow()) as store:
+        memory = store.memory(user="ana")
         memory.remember_many([simonides.Draft(fact) for fact in FACTS])
         fresh = memory.recall("where is the boat?", limit=9)
 
@@ -156,12 +156,12 @@ def test_a_model_that_is_exchanged_makes_all_vectors_anew_before_it_ranks(tmp_pa
 
 
 def test_who_lists_waits_for_no_vectors(tmp_path: Path) -> None:
-    with opened(tmp_path / "m.db") as strata:
-        strata.manager(user="ana").remember_many([simonides.Draft(fact) for fact in FACTS])
+    with opened(tmp_path / "m.db") as store:
+        store.memory(user="ana").remember_many([simonides.Draft(fact) for fact in FACTS])
     embedder = Slow()
-    with opened(tmp_path / "m.db", embedder=embedder) as strata:
-        listed = strata.manager(user="ana").list()
-        strata.manager(user="ana").status()
+    with opened(tmp_path / "m.db", embedder=embedder) as store:
+        listed = store.memory(user="ana").list()
+        store.memory(user="ana").status()
 
     assert len(listed) == len(FACTS)
     assert embedder.asked == []
@@ -183,12 +183,12 @@ def test_a_read_lets_vectors_be_made_for_a_moment_and_the_next_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(completing, "BATCH", 1)
-    with opened(tmp_path / "m.db") as strata:
-        strata.manager(user="ana").remember_many([simonides.Draft(fact) for fact in FACTS])
+    with opened(tmp_path / "m.db") as store:
+        store.memory(user="ana").remember_many([simonides.Draft(fact) for fact in FACTS])
     clock = ManualClock()
     embedder, alone = Late(clock), Settings(reindex="manual")
-    with opened(tmp_path / "m.db", embedder=embedder, clock=clock, settings=alone) as strata:
-        memory = strata.manager(user="ana")
+    with opened(tmp_path / "m.db", embedder=embedder, clock=clock, settings=alone) as store:
+        memory = store.memory(user="ana")
         reads = [memory.recall("boat", limit=9) for _ in range(4)]
 
     assert [recall.degraded for recall in reads] == [("vector",), ("vector",), (), ()]
@@ -197,11 +197,11 @@ def test_a_read_lets_vectors_be_made_for_a_moment_and_the_next_goes_on(
 
 def test_time_travel_over_an_exchanged_model_is_complete_too(tmp_path: Path) -> None:
     clock = ManualClock()
-    with opened(tmp_path / "m.db", clock=clock) as strata:
-        strata.manager(user="ana").remember_many([simonides.Draft(fact) for fact in FACTS])
+    with opened(tmp_path / "m.db", clock=clock) as store:
+        store.memory(user="ana").remember_many([simonides.Draft(fact) for fact in FACTS])
     embedder = Slow()
-    with opened(tmp_path / "m.db", embedder=embedder, clock=clock) as strata:
-        memory = strata.manager(user="ana")
+    with opened(tmp_path / "m.db", embedder=embedder, clock=clock) as store:
+        memory = store.memory(user="ana")
         now = memory.recall("where is the boat?", limit=9)
         clock.advance(seconds=60)
         then = memory.recall("where is the boat?", limit=9, known_at=now.receipt.at)
@@ -215,8 +215,8 @@ def test_time_travel_over_an_exchanged_model_is_complete_too(tmp_path: Path) -> 
 
 def test_a_digest_goes_without_vectors_where_there_are_none() -> None:
     embedder = Slow()
-    with opened(embedder=embedder) as strata:
-        memory = strata.manager(user="ana")
+    with opened(embedder=embedder) as store:
+        memory = store.memory(user="ana")
         memory.remember_many([simonides.Draft(fact) for fact in FACTS])
         embedder.fails = True
         digest = memory.digest("who keeps the keys of the boat?")
@@ -235,10 +235,10 @@ def test_a_digest_goes_without_vectors_where_there_are_none() -> None:
 def test_a_slow_embedder_is_never_asked_on_the_event_loop(tmp_path: Path, verb: str) -> None:
     async def run() -> list[int]:
         embedder = Slow()
-        async with simonides.aopen(tmp_path / "m.db") as strata:
-            await strata.manager(user="ana").remember(FACTS[0], tags=["blue"])
-        async with simonides.aopen(tmp_path / "m.db", embedder=embedder) as strata:
-            memory = strata.manager(user="ana")
+        async with simonides.aopen(tmp_path / "m.db") as store:
+            await store.memory(user="ana").remember(FACTS[0], tags=["blue"])
+        async with simonides.aopen(tmp_path / "m.db", embedder=embedder) as store:
+            memory = store.memory(user="ana")
             # The same with another tag has another text, which is known under the turn only.
             outcome = await memory.remember(FACTS[0], tags=["green"])
             await memory.correct(outcome.record.id, "The boat has sunk.")
@@ -253,8 +253,8 @@ def test_a_slow_embedder_is_never_asked_on_the_event_loop(tmp_path: Path, verb: 
 
 def test_under_the_turn_nothing_waits_for_a_slow_embedder() -> None:
     embedder = Slow()
-    with opened(embedder=embedder) as strata:
-        memory = strata.manager(user="ana")
+    with opened(embedder=embedder) as store:
+        memory = store.memory(user="ana")
         memory.remember(FACTS[0], tags=["blue"])
         before = len(embedder.asked)
         merged = memory.remember(FACTS[0], tags=["green"])
@@ -281,8 +281,8 @@ def test_a_slow_reranker_works_off_the_event_loop(tmp_path: Path) -> None:
 
     async def run() -> list[int]:
         reranker = Watching()
-        async with simonides.aopen(tmp_path / "m.db", reranker=reranker) as strata:
-            memory = strata.manager(user="ana")
+        async with simonides.aopen(tmp_path / "m.db", reranker=reranker) as store:
+            memory = store.memory(user="ana")
             await memory.remember_many([simonides.Draft(fact) for fact in FACTS])
             found = await memory.recall("boat")
             digest = await memory.digest("boat", floor=0.0)
@@ -308,8 +308,8 @@ def test_over_a_server_a_slow_model_stops_nobody_elses_call(postgres: Any, datab
             return super().encode(texts)
 
     url = postgres.url("simonides_app", database)
-    with simonides.open(url, embedder=Waiting()) as strata:
-        ana, bob = strata.manager(user="ana"), strata.manager(user="bob")
+    with simonides.open(url, embedder=Waiting()) as store:
+        ana, bob = store.memory(user="ana"), store.memory(user="bob")
         ana.remember(FACTS[0])
         found: list[Any] = []
         reading = threading.Thread(target=lambda: found.append(ana.recall("which boat?")))
@@ -328,10 +328,10 @@ def test_over_a_server_a_slow_model_stops_nobody_elses_call(postgres: Any, datab
 
 
 def told(**given: Any) -> tuple[Store, Any]:
-    strata = opened(**given)
-    memory = strata.manager(user="ana")
+    store = opened(**given)
+    memory = store.memory(user="ana")
     memory.remember_many([simonides.Draft(fact) for fact in FACTS])
-    return strata, memory
+    return store, memory
 
 
 def test_a_reranker_orders_the_best_and_is_a_named_reason() -> None:
@@ -339,9 +339,9 @@ def test_a_reranker_orders_the_best_and_is_a_named_reason() -> None:
     before = memory.recall("boat", limit=5)
     plain.close()
     reranker = Reranker("mast")
-    strata, memory = told(reranker=reranker)
+    store, memory = told(reranker=reranker)
     after = memory.recall("boat", limit=5)
-    strata.close()
+    store.close()
 
     assert contents(before)[0] != FACTS[4]
     assert contents(after) == [FACTS[4], *(c for c in contents(before) if c != FACTS[4])]
@@ -352,10 +352,10 @@ def test_a_reranker_orders_the_best_and_is_a_named_reason() -> None:
 
 def test_it_reads_more_than_are_wanted_and_only_so_many() -> None:
     reranker = Reranker("mast")
-    strata, memory = told(reranker=reranker, settings=Settings(rerank_candidates=3))
+    store, memory = told(reranker=reranker, settings=Settings(rerank_candidates=3))
     found = memory.recall("boat", limit=1)
     many = memory.recall("boat", limit=5)
-    strata.close()
+    store.close()
 
     assert [len(texts) for texts in reranker.texts] == [3, 3]
     assert len(found) == 1
@@ -369,13 +369,13 @@ def test_a_reranker_that_fails_leaves_the_order_and_is_named() -> None:
     plain.close()
     reranker = Reranker()
     reranker.fails = True
-    strata, memory = told(reranker=reranker)
+    store, memory = told(reranker=reranker)
     found = memory.recall("boat")
     problems = memory.status()["problems"]
     reranker.fails = False
     memory.recall("boat")
     cured = memory.status()["problems"]
-    strata.close()
+    store.close()
 
     assert found.degraded == ("reranker",)
     assert [(h.record.content, h.score, dict(h.why)) for h in found] == [
@@ -396,9 +396,9 @@ def test_scores_that_cannot_be_used_leave_the_order(scores: list[float]) -> None
     plain, memory = told()
     before = memory.recall("boat")
     plain.close()
-    strata, memory = told(reranker=Odd())
+    store, memory = told(reranker=Odd())
     found = memory.recall("boat")
-    strata.close()
+    store.close()
 
     assert found.degraded == ("reranker",)
     assert contents(found) == contents(before)
@@ -408,15 +408,15 @@ def test_a_reranked_recall_is_replayed_with_the_same_reranker_and_rendered_witho
     tmp_path: Path,
 ) -> None:
     clock = ManualClock()
-    with opened(tmp_path / "m.db", reranker=Reranker(), clock=clock) as strata:
-        memory = strata.manager(user="ana")
+    with opened(tmp_path / "m.db", reranker=Reranker(), clock=clock) as store:
+        memory = store.memory(user="ana")
         memory.remember_many([simonides.Draft(fact) for fact in FACTS])
         recall, digest = memory.recall("boat"), memory.digest("boat", floor=0.0)
         same = memory.replay_recall(recall.receipt), memory.replay(digest.receipt)
     ways = {"none": None, "another": Reranker("green")}
     for other in ways.values():
-        with opened(tmp_path / "m.db", reranker=other, clock=clock) as strata:
-            memory = strata.manager(user="ana")
+        with opened(tmp_path / "m.db", reranker=other, clock=clock) as store:
+            memory = store.memory(user="ana")
             found = memory.replay_recall(recall.receipt), memory.replay(digest.receipt)
 
             assert [again.made for again in found] == ["rendered", "rendered"]
@@ -431,11 +431,11 @@ def test_a_reranked_recall_is_replayed_with_the_same_reranker_and_rendered_witho
 def test_a_read_that_had_to_do_without_its_reranker_is_replayed_without() -> None:
     reranker = Reranker()
     reranker.fails = True
-    strata, memory = told(reranker=reranker)
+    store, memory = told(reranker=reranker)
     recall, digest = memory.recall("boat"), memory.digest("boat", floor=0.0)
     reranker.fails = False
     again = memory.replay_recall(recall.receipt), memory.replay(digest.receipt)
-    strata.close()
+    store.close()
 
     assert recall.receipt.degraded == digest.receipt.degraded == ("reranker",)
     assert [each.made for each in again] == ["ranked", "ranked"]
@@ -445,9 +445,9 @@ def test_the_floor_tests_what_ranking_found_before_the_reranker_orders() -> None
     plain, memory = told()
     before = memory.recall("who painted the boat green?", floor=0.6)
     plain.close()
-    strata, memory = told(reranker=Reranker("mast"))
+    store, memory = told(reranker=Reranker("mast"))
     after = memory.recall("who painted the boat green?", floor=0.6)
-    strata.close()
+    store.close()
 
     assert set(contents(after)) == set(contents(before))
 
@@ -476,9 +476,9 @@ def answering() -> Callable[[Any], Any]:
 def test_both_endpoints_of_the_settings_take_part(tmp_path: Path) -> None:
     with (
         ModelServer(answers=answering()) as server,
-        simonides.open(tmp_path / "m.db", settings=endpoint_settings(server)) as strata,
+        simonides.open(tmp_path / "m.db", settings=endpoint_settings(server)) as store,
     ):
-        memory = strata.manager(user="ana")
+        memory = store.memory(user="ana")
         memory.remember_many([simonides.Draft(fact) for fact in FACTS])
         found = memory.recall("boat", limit=5)
         status = memory.status()
@@ -493,9 +493,9 @@ def test_both_endpoints_of_the_settings_take_part(tmp_path: Path) -> None:
 def test_endpoints_that_refuse_leave_keywords_and_the_order(tmp_path: Path) -> None:
     with (
         ModelServer([failing(401)] * 9) as server,
-        simonides.open(tmp_path / "m.db", settings=endpoint_settings(server)) as strata,
+        simonides.open(tmp_path / "m.db", settings=endpoint_settings(server)) as store,
     ):
-        memory = strata.manager(user="ana")
+        memory = store.memory(user="ana")
         memory.remember_many([simonides.Draft(fact) for fact in FACTS])
         found = memory.recall("boat")
         problems = " ".join(memory.status()["problems"])
@@ -510,8 +510,8 @@ def test_incognito_asks_no_endpoint_and_says_what_it_leaves_out() -> None:
     with ModelServer(answers=answering()) as server:
         for given in ({"embedder": embedder, "reranker": reranker}, {}):
             settings = endpoint_settings(server)
-            with simonides.open(mode="incognito", settings=settings, **given) as strata:
-                memory = strata.manager(user="ana")
+            with simonides.open(mode="incognito", settings=settings, **given) as store:
+                memory = store.memory(user="ana")
                 memory.remember(FACTS[0])
                 found = memory.recall("boat")
                 status = memory.status()
@@ -563,8 +563,8 @@ def test_a_model_that_does_not_know_a_script_changes_nothing_of_its_recall(
         skip(str(missing))
     answers = []
     for given in ({"settings": Settings(embedder="none")}, {"embedder": embedder}):
-        with opened(**given) as strata:
-            memory = strata.manager(user="ana")
+        with opened(**given) as store:
+            memory = store.memory(user="ana")
             memory.remember_many([simonides.Draft(text) for text in CHINESE])
             recalls = [memory.recall(q) for q in ("绿茶", "妹妹生日是哪天？", "什么时候去上海？")]
             answers.append([[(h.record.content, h.score, dict(h.why)) for h in r] for r in recalls])
@@ -594,8 +594,8 @@ class Undeclared(Narrow):
 def test_a_model_whose_cosines_lie_elsewhere_is_seen_on_the_scale_of_the_floor() -> None:
     relevances = {}
     for embedder in (StaticEmbedder(), Narrow(), Undeclared()):
-        with opened(embedder=embedder) as strata:
-            memory = strata.manager(user="ana")
+        with opened(embedder=embedder) as store:
+            memory = store.memory(user="ana")
             memory.remember_many([simonides.Draft(fact) for fact in FACTS])
             hit = memory.recall("who won the chess tournament in Oslo?", limit=1)
             right = memory.recall("what colour was the boat painted?", limit=1)

@@ -30,29 +30,29 @@ def opened(tmp_path: Path, policy: str = "") -> Store:
 
 
 @pytest.fixture
-def strata(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path) -> Iterator[Store]:
     with opened(tmp_path) as found:
         yield found
 
 
-def trail(strata: Store, user: str) -> list[dict[str, Any]]:
-    owner = strata.manager(user=user).principal.home.owner
-    links = strata._driver.run(strata.runtime.store.links(owner))
+def trail(store: Store, user: str) -> list[dict[str, Any]]:
+    owner = store.memory(user=user).principal.home.owner
+    links = store._driver.run(store.runtime.store.links(owner))
     return [json.loads(link.payload) for link in links if link.payload is not None]
 
 
 @pytest.mark.parametrize("source", ["external", "tool_verified", "agent_inferred", "unknown"])
 def test_a_planted_text_from_outside_is_blocked_and_its_words_are_nowhere(
-    strata: Store, source: str
+    store: Store, source: str
 ) -> None:
-    memory = strata.manager(user="ana")
+    memory = store.memory(user="ana")
 
     outcome = memory.remember(PLANTED, source=source)
 
     assert outcome.kind == "blocked"
     assert "hygiene_blocked:poison:override" in outcome.reasons
     assert list(memory.list()) == []
-    (event,) = trail(strata, "ana")
+    (event,) = trail(store, "ana")
     assert event["type"] == "blocked"
     assert "poison:override" in event["details"]["marks"]
     assert "reveal your system" not in json.dumps(event)
@@ -60,16 +60,16 @@ def test_a_planted_text_from_outside_is_blocked_and_its_words_are_nowhere(
 
 
 @pytest.mark.parametrize("source", ["user_stated", "user_correction", "config_change"])
-def test_the_same_words_of_the_user_are_stored_without_a_mark(strata: Store, source: str) -> None:
-    outcome = strata.manager(user="ana").remember(PLANTED, source=source)
+def test_the_same_words_of_the_user_are_stored_without_a_mark(store: Store, source: str) -> None:
+    outcome = store.memory(user="ana").remember(PLANTED, source=source)
 
     assert outcome.record is not None
     assert outcome.record.content == PLANTED
-    assert [event["type"] for event in trail(strata, "ana")] == ["created"]
+    assert [event["type"] for event in trail(store, "ana")] == ["created"]
 
 
-def test_what_is_harmless_is_stored_from_outside_as_external(strata: Store) -> None:
-    outcome = strata.manager(user="ana").remember(HARMLESS, source="external")
+def test_what_is_harmless_is_stored_from_outside_as_external(store: Store) -> None:
+    outcome = store.memory(user="ana").remember(HARMLESS, source="external")
 
     assert outcome.record is not None
     assert (outcome.record.trust, outcome.record.sensitivity) == ("external", "private")
@@ -86,74 +86,74 @@ def test_what_is_harmless_is_stored_from_outside_as_external(strata: Store) -> N
     ids=["metadata", "tags", "quote", "triple"],
 )
 def test_a_planted_text_is_found_in_whatever_comes_with_a_memory(
-    strata: Store, draft: Draft
+    store: Store, draft: Draft
 ) -> None:
-    (outcome,) = strata.manager(user="ana").remember_many([draft])
+    (outcome,) = store.memory(user="ana").remember_many([draft])
 
     assert outcome.kind == "blocked"
 
 
 @pytest.mark.parametrize("text", [CHAT, "Notice to any AI assistant: lunch is at one."])
 def test_what_the_classifier_or_a_salutation_alone_says_is_stored_as_sensitive(
-    strata: Store, text: str
+    store: Store, text: str
 ) -> None:
-    outcome = strata.manager(user="ana").remember(text, source="external")
+    outcome = store.memory(user="ana").remember(text, source="external")
 
     assert outcome.record is not None
     assert (outcome.record.trust, outcome.record.sensitivity) == ("external", "sensitive")
-    assert trail(strata, "ana")[-1]["type"] == "flagged"
+    assert trail(store, "ana")[-1]["type"] == "flagged"
 
 
 def test_a_turn_that_is_only_suspicious_stays_readable_and_a_planted_one_is_blocked(
-    strata: Store,
+    store: Store,
 ) -> None:
     turns = [
         Draft(text, kind="episodic", session="s", turn=place, source="agent_inferred")
         for place, text in enumerate((CHAT, PLANTED))
     ]
 
-    said, planted = strata.manager(user="ana").remember_many(turns)
+    said, planted = store.memory(user="ana").remember_many(turns)
 
     assert said.record is not None
     assert said.record.sensitivity == "private"
     assert planted.kind == "blocked"
-    (flagged,) = (event for event in trail(strata, "ana") if event["type"] == "flagged")
+    (flagged,) = (event for event in trail(store, "ana") if event["type"] == "flagged")
     assert flagged["reasons"] == ["hygiene_flagged:poison:classifier"]
 
 
 def test_policy_may_block_what_is_only_suspicious(tmp_path: Path) -> None:
-    with opened(tmp_path, "hygiene: {classes: {poison: block}}") as strata:
-        outcome = strata.manager(user="ana").remember(CHAT, source="external")
+    with opened(tmp_path, "hygiene: {classes: {poison: block}}") as store:
+        outcome = store.memory(user="ana").remember(CHAT, source="external")
 
         assert outcome.reasons == ("hygiene_blocked:poison:classifier",)
 
 
 def test_policy_may_have_it_stored_where_no_prompt_shows_it(tmp_path: Path) -> None:
-    with opened(tmp_path, "hygiene: {classes: {poison: flag}}") as strata:
-        memory = strata.manager(user="ana")
+    with opened(tmp_path, "hygiene: {classes: {poison: flag}}") as store:
+        memory = store.memory(user="ana")
 
         outcome = memory.remember(PLANTED, source="external")
 
         assert outcome.record is not None
         assert (outcome.record.trust, outcome.record.sensitivity) == ("external", "sensitive")
         assert memory.digest("previous instructions").items == ()
-        flagged = trail(strata, "ana")[-1]
+        flagged = trail(store, "ana")[-1]
         assert (flagged["type"], flagged["subjects"]) == ("flagged", [outcome.record.id])
 
 
 def test_policy_may_have_the_place_struck_out(tmp_path: Path) -> None:
-    with opened(tmp_path, "hygiene: {classes: {poison: redact}}") as strata:
+    with opened(tmp_path, "hygiene: {classes: {poison: redact}}") as store:
         text = f"{HARMLESS} {PLANTED} {HARMLESS}"
 
-        outcome = strata.manager(user="ana").remember(text, source="external")
+        outcome = store.memory(user="ana").remember(text, source="external")
 
         assert outcome.record is not None
         assert outcome.record.content.count(HARMLESS) == 2
         assert "previous instructions" not in outcome.record.content
 
 
-def test_a_scan_says_what_would_be_found_if_it_came_from_outside(strata: Store) -> None:
-    memory = strata.manager(user="ana")
+def test_a_scan_says_what_would_be_found_if_it_came_from_outside(store: Store) -> None:
+    memory = store.memory(user="ana")
 
     seen = memory.scan(PLANTED, source="external").seen
 
@@ -165,11 +165,11 @@ def test_a_scan_says_what_would_be_found_if_it_came_from_outside(strata: Store) 
 def test_what_was_let_in_once_does_not_keep_a_file_of_ones_own_from_being_restored(
     tmp_path: Path,
 ) -> None:
-    with opened(tmp_path, "hygiene: {classes: {poison: flag}}") as strata:
-        strata.manager(user="ana").remember(PLANTED, source="external")
-        strata.manager(user="ana").export(tmp_path / "ana.jsonl")
-    with opened(tmp_path) as strata:
-        memory = strata.manager(user="ana")
+    with opened(tmp_path, "hygiene: {classes: {poison: flag}}") as store:
+        store.memory(user="ana").remember(PLANTED, source="external")
+        store.memory(user="ana").export(tmp_path / "ana.jsonl")
+    with opened(tmp_path) as store:
+        memory = store.memory(user="ana")
 
         memory.restore(tmp_path / "ana.jsonl")
 

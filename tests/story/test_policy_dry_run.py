@@ -23,7 +23,7 @@ def policy(tmp_path: Path) -> Any:
 
 
 def tried(world: World, file: Path, org: str = "default") -> DryRun:
-    return world.strata.admin(by="root").dry_run(file, org=org)
+    return world.store.admin(by="root").dry_run(file, org=org)
 
 
 def fates(found: DryRun) -> list[tuple[str, str | None, str | None, tuple[str, ...]]]:
@@ -38,7 +38,7 @@ def only(found: DryRun) -> Rejudged:
 
 
 def test_the_policy_in_force_changes_nothing(world: World, policy: Any) -> None:
-    ana = world.strata.manager(user="ana", session="s1")
+    ana = world.store.memory(user="ana", session="s1")
     ana.remember("blue", key="color", category="preference")
     ana.remember("blue", key="color", category="preference")
     ana.remember("The river rose", confidence=0.4, source="external")
@@ -49,17 +49,17 @@ def test_the_policy_in_force_changes_nothing(world: World, policy: Any) -> None:
 
     assert found.changed == found.unknown == ()
     assert {write.now for write in found.writes} == {Fate.STORED, Fate.HELD}
-    assert len(found.writes) == world.strata.verify_audit().events
+    assert len(found.writes) == world.store.verify_audit().events
 
 
 def test_a_category_that_is_not_kept_any_more_would_have_blocked_its_writes(
     world: World, policy: Any
 ) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     kept = ana.remember("blue", key="color", category="preference").record
     ana.remember("The app crashed", key="crash", category="feedback")
     assert kept
-    before = world.strata.verify_audit()
+    before = world.store.verify_audit()
 
     found = tried(world, policy("categories:\n  feedback: {admit: false}\n"))
 
@@ -68,11 +68,11 @@ def test_a_category_that_is_not_kept_any_more_would_have_blocked_its_writes(
     ]
     assert (found.policy, len(found.writes)) == ("next", 2)
     assert found.writes[0].write.subject == kept.id
-    assert world.strata.verify_audit() == before, "a dry run writes nothing"
+    assert world.store.verify_audit() == before, "a dry run writes nothing"
 
 
 def test_what_is_stored_would_have_waited(world: World, policy: Any) -> None:
-    world.strata.manager(user="ana").capture("I live in Munich.")
+    world.store.memory(user="ana").capture("I live in Munich.")
 
     found = tried(world, policy("categories:\n  entity_fact: {durability: session_only}\n"))
 
@@ -85,7 +85,7 @@ def test_what_waits_would_have_been_stored(
     strict = tmp_path / "strict.yaml"
     strict.write_text("categories:\n  entity_fact: {durability: session_only}\n")
     world = new_world(policy=strict)
-    world.strata.manager(user="ana").capture("I live in Munich.")
+    world.store.memory(user="ana").capture("I live in Munich.")
 
     found = tried(world, policy(""))
 
@@ -95,7 +95,7 @@ def test_what_waits_would_have_been_stored(
 def test_execution_is_asked_again_for_what_was_extracted_and_not_for_what_a_caller_said(
     world: World, policy: Any
 ) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.capture("I live in Munich.")
     ana.remember("Berlin", key="location", category="entity_fact")
 
@@ -122,13 +122,13 @@ def test_execution_is_asked_again_for_what_was_extracted_and_not_for_what_a_call
     ],
 )
 def test_every_boundary_is_asked_again(world: World, policy: Any, rules: str, reason: str) -> None:
-    world.strata.manager(user="ana").capture("I live in Munich.")
+    world.store.memory(user="ana").capture("I live in Munich.")
 
     assert fates(tried(world, policy(rules))) == [("stored", "blocked", "location", (reason,))]
 
 
 def test_another_life_is_a_change(world: World, policy: Any) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("The app crashed", category="feedback")
     ana.remember("It crashed twice", category="feedback", ttl_days=3)
 
@@ -141,7 +141,7 @@ def test_another_life_is_a_change(world: World, policy: Any) -> None:
 def test_what_was_refused_is_not_judged_again_for_nothing_of_it_was_kept(
     world: World, policy: Any
 ) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("Maybe it rains", category="speculation")
 
     found = only(tried(world, policy("categories:\n  speculation: {admit: true}\n")))
@@ -152,7 +152,7 @@ def test_what_was_refused_is_not_judged_again_for_nothing_of_it_was_kept(
 
 
 def test_what_was_forgotten_is_counted_and_not_told(world: World, policy: Any) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("The door code is 4711", key="door")
     ana.forget(key="door")
 
@@ -162,7 +162,7 @@ def test_what_was_forgotten_is_counted_and_not_told(world: World, policy: Any) -
 
 
 def test_a_weaker_newcomer_is_judged_by_its_own_words(world: World, policy: Any) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("short", key="style")
     ana.remember("much longer than that", key="style", source="external", confidence=0.1)
 
@@ -173,7 +173,7 @@ def test_a_weaker_newcomer_is_judged_by_its_own_words(world: World, policy: Any)
 
 def test_orgs_are_looked_at_one_by_one(world: World, policy: Any, tmp_path: Path) -> None:
     for org in ("acme", "default"):
-        world.strata.manager(user="ana", org=org).remember("x", category="feedback")
+        world.store.memory(user="ana", org=org).remember("x", category="feedback")
     folder = tmp_path / "policies"
     folder.mkdir()
     (folder / "default.yaml").write_text("version: all\n")

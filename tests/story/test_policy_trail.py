@@ -27,36 +27,36 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def trail(strata: Store, org: str = "default") -> list[dict[str, Any]]:
-    links = drive(strata.runtime.store, strata.runtime.store.links(Scope.of_org(org)))
+def trail(store: Store, org: str = "default") -> list[dict[str, Any]]:
+    links = drive(store.runtime.store, store.runtime.store.links(Scope.of_org(org)))
     return [json.loads(link.payload or b"{}") for link in links]
 
 
-def versions(strata: Store, org: str = "default") -> list[str]:
-    return [event["details"].get("version", event["type"]) for event in trail(strata, org)]
+def versions(store: Store, org: str = "default") -> list[str]:
+    return [event["details"].get("version", event["type"]) for event in trail(store, org)]
 
 
 def test_the_built_in_policy_is_in_force_where_nothing_is_on_record(
     new_world: Callable[..., World], file: Path
 ) -> None:
     for world in (new_world(), new_world(policy=file)):
-        world.strata.manager(user="ana").remember("x")
+        world.store.memory(user="ana").remember("x")
 
-        assert trail(world.strata) == []
-        assert world.strata.verify_audit().owners == 1
+        assert trail(world.store) == []
+        assert world.store.verify_audit().owners == 1
 
 
 def test_a_changed_policy_is_recorded_with_the_next_write(
     new_world: Callable[..., World], file: Path
 ) -> None:
     world = new_world(policy=file)
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("x")
     file.write_text("version: strict 2\ncategories:\n  feedback: {admit: false}\n")
 
     written = ana.remember("y")
 
-    (event,) = trail(world.strata)
+    (event,) = trail(world.store)
     assert (event["type"], event["actor"]) == ("policy_changed", "system")
     assert event["details"] == {
         "version": "strict 2",
@@ -64,15 +64,15 @@ def test_a_changed_policy_is_recorded_with_the_next_write(
         "before": DEFAULT_POLICY.hash,
     }
     assert written.events[0].details["policy"] == event["details"]["policy"]
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
     ana.remember("z")
-    world.reopen().manager(user="ben").remember("z")
-    assert versions(world.strata) == ["strict 2"]
+    world.reopen().memory(user="ben").remember("z")
+    assert versions(world.store) == ["strict 2"]
 
 
 def test_reading_records_nothing(new_world: Callable[..., World], file: Path) -> None:
     world = new_world(policy=file)
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("x")
     file.write_text("version: strict 2\n")
 
@@ -81,17 +81,17 @@ def test_reading_records_nothing(new_world: Callable[..., World], file: Path) ->
     ana.status()
     ana.history("x")
 
-    assert trail(world.strata) == []
+    assert trail(world.store) == []
 
 
 def test_going_back_is_a_change_too(new_world: Callable[..., World], file: Path) -> None:
     world = new_world(policy=file)
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     for version in ("one", "two", "two", "one", DEFAULT_POLICY.version):
         file.write_text(f"version: {version}\n")
         ana.remember(f"under {version}")
 
-    assert versions(world.strata) == ["one", "two", "one", DEFAULT_POLICY.version]
+    assert versions(world.store) == ["one", "two", "one", DEFAULT_POLICY.version]
 
 
 def test_a_change_while_nothing_ran_is_recorded_by_who_writes_next(
@@ -99,12 +99,12 @@ def test_a_change_while_nothing_ran_is_recorded_by_who_writes_next(
 ) -> None:
     world = new_world(policy=file)
     file.write_text("version: one\n")
-    world.strata.manager(user="ana").remember("x")
+    world.store.memory(user="ana").remember("x")
     file.write_text(f"version: {DEFAULT_POLICY.version}\n")
 
-    world.reopen().manager(user="ana").remember("y")
+    world.reopen().memory(user="ana").remember("y")
 
-    assert versions(world.strata) == ["one", DEFAULT_POLICY.version]
+    assert versions(world.store) == ["one", DEFAULT_POLICY.version]
 
 
 def test_each_org_has_its_own_trail_and_the_global_scope_that_of_the_default_org(
@@ -116,11 +116,11 @@ def test_each_org_has_its_own_trail_and_the_global_scope_that_of_the_default_org
     (folder / "default.yaml").write_text("version: for all\n")
     world = new_world(policy=folder)
 
-    world.strata.admin(by="root").remember(Draft("Be kind"))
-    world.strata.manager(user="ana", org="acme").remember("x")
+    world.store.admin(by="root").remember(Draft("Be kind"))
+    world.store.memory(user="ana", org="acme").remember("x")
 
-    assert versions(world.strata) == ["for all"]
-    assert versions(world.strata, "acme") == ["for acme"]
+    assert versions(world.store) == ["for all"]
+    assert versions(world.store, "acme") == ["for acme"]
 
 
 def test_a_policy_that_refuses_a_write_is_on_record_before_it_does(
@@ -129,9 +129,9 @@ def test_a_policy_that_refuses_a_write_is_on_record_before_it_does(
     world = new_world(policy=file)
     file.write_text("version: shut\ncategories:\n  fact: {admit: false}\n")
 
-    assert world.strata.manager(user="ana").remember("x").kind == "blocked"
+    assert world.store.memory(user="ana").remember("x").kind == "blocked"
 
-    assert versions(world.strata) == ["shut"]
+    assert versions(world.store) == ["shut"]
 
 
 def test_of_several_that_notice_a_change_at_once_one_records_it(tmp_path: Path, file: Path) -> None:
@@ -140,9 +140,9 @@ def test_of_several_that_notice_a_change_at_once_one_records_it(tmp_path: Path, 
     opened = [Store(assemble(settings=settings, inline=True)) for _ in range(6)]
     ready = Barrier(len(opened))
 
-    def write(strata: Store, user: str) -> None:
+    def write(opened_store: Store, user: str) -> None:
         ready.wait()
-        strata.manager(user=user).remember("x")
+        opened_store.memory(user=user).remember("x")
 
     threads = [Thread(target=write, args=(s, f"u{n}")) for n, s in enumerate(opened)]
     for thread in threads:
@@ -151,8 +151,8 @@ def test_of_several_that_notice_a_change_at_once_one_records_it(tmp_path: Path, 
         thread.join()
 
     assert versions(opened[0]) == ["raced"]
-    for strata in opened:
-        strata.close()
+    for opened_store in opened:
+        opened_store.close()
 
 
 def test_the_rules_themselves_are_kept(new_world: Callable[..., World], file: Path) -> None:
@@ -160,9 +160,9 @@ def test_the_rules_themselves_are_kept(new_world: Callable[..., World], file: Pa
     if not world.is_durable:
         return
     file.write_text("version: kept\nbudgets: {seconds: 7}\n")
-    world.strata.manager(user="ana").remember("x")
+    world.store.memory(user="ana").remember("x")
 
-    store = world.strata.runtime.store
+    store = world.store.runtime.store
     assert isinstance(store, SqliteStore)
     with store._reading() as connection:
         ((version, hash, body),) = connection.execute(

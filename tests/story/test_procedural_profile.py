@@ -14,7 +14,7 @@ CAP = 20
 
 @pytest.fixture
 def ana(new_world):
-    return new_world().strata.manager(user="ana")
+    return new_world().store.memory(user="ana")
 
 
 def rule(number, **fields):
@@ -28,8 +28,8 @@ def rule(number, **fields):
 WORDS = ("gap", "dog", "step", "tide", "clock", "budget", "tests")
 
 
-def active(manager):
-    return [m for m in manager.list(limit=1000) if m.kind == "procedural"]
+def active(memory):
+    return [m for m in memory.list(limit=1000) if m.kind == "procedural"]
 
 
 def test_the_rule_too_many_sends_the_oldest_to_the_archive(ana):
@@ -65,9 +65,9 @@ def test_a_batch_of_more_than_fit_leaves_so_many(ana):
 
 
 def test_facts_and_rules_of_tasks_are_no_part_of_it(new_world):
-    strata = new_world().strata
-    ana = strata.manager(user="ana")
-    task = strata.manager(user="ana", task="t")
+    store = new_world().store
+    ana = store.memory(user="ana")
+    task = store.memory(user="ana", task="t")
     task.remember_many([rule(n) for n in range(CAP + 5)])
     ana.remember_many([Draft(f"Fact {n} is about {WORDS[n % 7]} {n}") for n in range(CAP + 5)])
     ana.remember_many([rule(n + 100) for n in range(3)])
@@ -82,21 +82,21 @@ def test_facts_and_rules_of_tasks_are_no_part_of_it(new_world):
 def test_the_policy_says_how_many(new_world, tmp_path):
     policy = tmp_path / "policy.yaml"
     policy.write_text("version: few\nconsolidation: {procedural_rules: 2}\n")
-    ana = new_world(policy=policy).strata.manager(user="ana")
+    ana = new_world(policy=policy).store.memory(user="ana")
     ana.remember_many([rule(n) for n in range(5)])
 
     assert len(active(ana)) == 2
 
 
 def test_threads_side_by_side_lose_no_rule_and_never_go_over(new_world):
-    strata, begin = new_world().strata, threading.Barrier(4)
+    store, begin = new_world().store, threading.Barrier(4)
     ids = []
 
     def work(worker):
-        manager = strata.manager(user="ana")
+        memory = store.memory(user="ana")
         begin.wait()
         for n in range(10):
-            outcome = manager.remember(rule(100 * worker + n).content, kind="procedural")
+            outcome = memory.remember(rule(100 * worker + n).content, kind="procedural")
             ids.append(outcome.record.id)
 
     threads = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
@@ -105,17 +105,17 @@ def test_threads_side_by_side_lose_no_rule_and_never_go_over(new_world):
     for thread in threads:
         thread.join()
 
-    ana = strata.manager(user="ana")
+    ana = store.memory(user="ana")
     assert len(ids) == len(set(ids)) == 40
     assert len(active(ana)) == CAP
     assert {ana.get(id).status for id in ids} == {"active", "archived"}
 
 
 def _worker(target, worker):
-    with simonides.open(target, settings=Settings(embedder="none", synchronous="normal")) as strata:
-        manager = strata.manager(user="ana")
+    with simonides.open(target, settings=Settings(embedder="none", synchronous="normal")) as store:
+        memory = store.memory(user="ana")
         for n in range(8):
-            manager.remember(rule(100 * worker + n).content, kind="procedural")
+            memory.remember(rule(100 * worker + n).content, kind="procedural")
 
 
 def test_processes_side_by_side_do_not_either(tmp_path):
@@ -127,8 +127,8 @@ def test_processes_side_by_side_do_not_either(tmp_path):
     for worker in workers:
         worker.join()
 
-    with simonides.open(target, settings=Settings(embedder="none")) as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(target, settings=Settings(embedder="none")) as store:
+        ana = store.memory(user="ana")
         assert len(active(ana)) == CAP
-        rows = strata._driver.run(strata.runtime.store.rows(ana.principal.home, limit=1000))
+        rows = store._driver.run(store.runtime.store.rows(ana.principal.home, limit=1000))
         assert len(rows) == 32

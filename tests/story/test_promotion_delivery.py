@@ -26,8 +26,8 @@ def stored(outcome: Outcome) -> Record:
     return outcome.record
 
 
-def contents(manager: Memory) -> list[str]:
-    return sorted(memory.content for memory in manager.list())
+def contents(own: Memory) -> list[str]:
+    return sorted(memory.content for memory in own.list())
 
 
 def leave(world: World, sender: Principal, *bodies: bytes, first: int = 0) -> None:
@@ -38,11 +38,11 @@ def leave(world: World, sender: Principal, *bodies: bytes, first: int = 0) -> No
     )
 
     def decide(snapshot: Snapshot) -> Change:
-        recorder = EventRecorder(world.strata.runtime, sender, snapshot)
+        recorder = EventRecorder(world.store.runtime, sender, snapshot)
         return Change(known_at=recorder.moment.known_at, outbox=items)
 
-    store = world.strata.runtime.store
-    world.strata._driver.run(store.commit(sender.home.owner, TurnRequest(), decide))
+    store = world.store.runtime.store
+    world.store._driver.run(store.commit(sender.home.owner, TurnRequest(), decide))
 
 
 def body_of(sender: Principal, candidate: Candidate) -> bytes:
@@ -55,12 +55,12 @@ def copy_of(world: World, memory: Record) -> Candidate:
 
 
 def pending(world: World) -> int:
-    return len(world.strata._driver.run(world.strata.runtime.store.outbox(limit=10_000)))
+    return len(world.store._driver.run(world.store.runtime.store.outbox(limit=10_000)))
 
 
 def test_a_version_is_promoted_once_whatever_its_state_became(world: World) -> None:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    ana = world.strata.manager(user="ana")
+    world.store.admin(by="root").grant("ana", "org_write")
+    ana = world.store.memory(user="ana")
     mine = stored(ana.remember("We deploy on Friday"))
     copy = stored(ana.promote(mine.id, "org"))
     again = stored(ana.remember("We deploy on Friday", tags=["x"], importance="high"))
@@ -69,15 +69,15 @@ def test_a_version_is_promoted_once_whatever_its_state_became(world: World) -> N
     assert stored(ana.promote(mine.id, "org")).id == copy.id
 
     assert pending(world) == 0
-    with world.reopen() as strata:
-        assert contents(strata.manager(user="bob")) == ["We deploy on Friday"]
+    with world.reopen() as store:
+        assert contents(store.memory(user="bob")) == ["We deploy on Friday"]
 
 
 def test_what_a_memory_has_lost_of_its_confidence_does_not_come_back_with_a_copy(
     world: World,
 ) -> None:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    ana = world.strata.manager(user="ana")
+    world.store.admin(by="root").grant("ana", "org_write")
+    ana = world.store.memory(user="ana")
     guess = stored(ana.remember("Ana likes tea", source="agent_inferred", key="drink"))
     world.clock.advance(days=60)
     (seen,) = ana.list()
@@ -87,8 +87,8 @@ def test_what_a_memory_has_lost_of_its_confidence_does_not_come_back_with_a_copy
 
 
 def test_a_copy_of_a_guess_loses_whole_ten_thousandths_from_what_was_left(world: World) -> None:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    ana = world.strata.manager(user="ana")
+    world.store.admin(by="root").grant("ana", "org_write")
+    ana = world.store.memory(user="ana")
     guess = stored(ana.remember("Ana likes tea", source="agent_inferred", key="drink"))
     world.clock.advance(days=2.5)
     copy = stored(ana.promote(guess.id, "org"))
@@ -103,32 +103,32 @@ def test_a_copy_of_a_guess_loses_whole_ten_thousandths_from_what_was_left(world:
 def test_a_guess_too_unsure_to_be_promoted_is_promoted_once_somebody_confirms_it(
     world: World,
 ) -> None:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    ana, task = world.strata.manager(user="ana"), world.strata.manager(user="ana", task="t1")
+    world.store.admin(by="root").grant("ana", "org_write")
+    ana, task = world.store.memory(user="ana"), world.store.memory(user="ana", task="t1")
     said = {"source": "agent_inferred", "key": "drink"}
     guesses = [(ana, "org", stored(ana.remember("Ana likes tea", **said)))]
     guesses.append(
         (task, "user", stored(task.remember("The team likes tea", **said | {"key": "x"})))
     )
     world.clock.advance(days=62)
-    for manager, to, guess in guesses:
-        refused = manager.promote(guess.id, to)
+    for memory, to, guess in guesses:
+        refused = memory.promote(guess.id, to)
         assert (refused.kind, refused.reasons) == ("dropped", ("below_confidence_floor",))
-        assert manager.promote(guess.id, to).kind == "dropped"
-        manager.confirm(guess.id)
+        assert memory.promote(guess.id, to).kind == "dropped"
+        memory.confirm(guess.id)
 
-        copy = stored(manager.promote(guess.id, to))
+        copy = stored(memory.promote(guess.id, to))
 
         assert (copy.content, copy.confidence) == (guess.content, 0.6)
-        assert stored(manager.promote(guess.id, to)).id == copy.id
+        assert stored(memory.promote(guess.id, to)).id == copy.id
     assert pending(world) == 0
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
 
 
 def test_what_its_user_says_anew_can_be_promoted_though_it_was_forgotten_there(
     world: World,
 ) -> None:
-    ana, task = world.strata.manager(user="ana"), world.strata.manager(user="ana", task="t1")
+    ana, task = world.store.memory(user="ana"), world.store.memory(user="ana", task="t1")
     ana.remember("Tea", key="drink")
     ana.forget(key="drink")
     theirs = stored(task.remember("Coffee", key="drink"))
@@ -141,7 +141,7 @@ def test_what_its_user_says_anew_can_be_promoted_though_it_was_forgotten_there(
 
 
 def test_a_task_promotes_a_version_twice_whatever_its_state_became(world: World) -> None:
-    task = world.strata.manager(user="ana", task="t1")
+    task = world.store.memory(user="ana", task="t1")
     mine = stored(task.remember("We deploy on Friday"))
     copy = stored(task.promote(mine.id, "user"))
     task.remember("We deploy on Friday", tags=["x"])
@@ -150,8 +150,8 @@ def test_a_task_promotes_a_version_twice_whatever_its_state_became(world: World)
 
 
 def test_an_item_that_cannot_be_delivered_hinders_nobody_and_names_nobody(world: World) -> None:
-    world.strata.admin(by="root").grant("bob", "org_write")
-    ana, bob = (world.strata.manager(user=name) for name in ("ana", "bob"))
+    world.store.admin(by="root").grant("bob", "org_write")
+    ana, bob = (world.store.memory(user=name) for name in ("ana", "bob"))
     secret = stored(ana.remember("The merger is secret"))
     theirs = stored(bob.remember("We deploy on Friday"))
     broken = [b"{}"] * (PAGE + 20)
@@ -159,34 +159,34 @@ def test_an_item_that_cannot_be_delivered_hinders_nobody_and_names_nobody(world:
     good = body_of(bob.principal, copy_of(world, theirs))
     leave(world, bob.principal, good, first=5_000)
 
-    with world.strata as strata:
-        told = strata.manager(user="bob").status()["problems"]
-        assert contents(strata.manager(user="eve")) == ["We deploy on Friday"]
+    with world.store as store:
+        told = store.memory(user="bob").status()["problems"]
+        assert contents(store.memory(user="eve")) == ["We deploy on Friday"]
         assert told == ["undelivered_promotion:StoreCorrupt"]
         assert not any(word in str(told) for word in ("ana", "secret", secret.id))
         assert pending(world) == len(broken)
-        assert strata.verify_audit().ok
+        assert store.verify_audit().ok
 
 
 def test_a_key_that_names_another_write_leaves_the_item_pending(world: World) -> None:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    ana = world.strata.manager(user="ana")
+    world.store.admin(by="root").grant("ana", "org_write")
+    ana = world.store.memory(user="ana")
     mine = stored(ana.remember("We deploy on Friday"))
     candidate = copy_of(world, mine)
     taken = replace(candidate, proposer=Proposer.CALLER, content="Something else")
     leave(world, ana.principal, body_of(ana.principal, taken))
-    assert world.strata.deliver_outbox() == 1
+    assert world.store.deliver_outbox() == 1
     leave(world, ana.principal, body_of(ana.principal, candidate), first=1)
 
-    assert world.strata.deliver_outbox() == 0
+    assert world.store.deliver_outbox() == 0
 
     assert pending(world) == 1
     assert ana.status()["problems"] == ["undelivered_promotion:IdempotencyMismatch"]
 
 
 def test_a_promoter_is_told_of_the_own_item_only(world: World) -> None:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    ana = world.strata.manager(user="ana")
+    world.store.admin(by="root").grant("ana", "org_write")
+    ana = world.store.memory(user="ana")
     mine = stored(ana.remember("We deploy on Friday"))
     leave(world, ana.principal, b"[]")
 

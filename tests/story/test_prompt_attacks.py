@@ -163,8 +163,8 @@ def attacked(
     given: dict[str, Any] = {"settings": Settings(policy=policy), "clock": ManualClock()}
     model = ScriptedModel()
     made = assemble(IN_MEMORY, inline=True, ids=CountingIds(), model=model, **given)
-    with Store(made) as strata:
-        ana = strata.manager(user="ana", session="s")
+    with Store(made) as store:
+        ana = store.memory(user="ana", session="s")
         drafts = []
         for number, (text, source) in enumerate(zip(texts(), cycle(SOURCES), strict=False)):
             name = text if len(text.encode()) < 512 else None
@@ -187,7 +187,7 @@ def attacked(
             )
         stored = ana.remember_many(drafts)
         assert sum(outcome.stored for outcome in stored) > len(drafts) * 0.9
-        yield strata, ana, model
+        yield store, ana, model
 
 
 def seen(ana: Memory, text: str) -> list[Item]:
@@ -230,12 +230,12 @@ def test_a_refused_call_of_the_tool_says_nothing_of_the_callers(
 def test_the_reference_agent_hands_memories_to_its_model_as_data(
     attacked: tuple[Store, Memory, ScriptedModel],
 ) -> None:
-    strata, ana, model = attacked
+    store, ana, model = attacked
     systems = set()
     for query in ("deploy system", "deploy obey me", "deploy ignore"):
         intent = {"kind": "retrieve_memory", "query": query, "top_k": 4}
         model.then(intent, {"answer": "Done.", "used_memory_keys": []})
-        strata.agent(ana).answer(f"Write an update on {query}")
+        store.agent(ana).answer(f"Write an update on {query}")
         asked = model.asked[-1]
         systems.add(asked.system)
         given = json.loads(asked.user)

@@ -12,7 +12,7 @@ NAME = {"category": "entity_fact"}
 @pytest.fixture
 def care(world: World) -> Memory:
     """Whoever reads for the purpose that the memory was given for."""
-    return world.strata.manager(user="ana", purpose="care")
+    return world.store.memory(user="ana", purpose="care")
 
 
 @pytest.fixture
@@ -28,10 +28,10 @@ def test_no_verb_returns_it_for_another_purpose(
     world: World, care: Memory, given: Record, purpose: str | None
 ) -> None:
     asked = "what is Ana allergic to"
-    world.strata.admin(by="root").grant("ana", "org_write")
+    world.store.admin(by="root").grant("ana", "org_write")
     digest, recall = care.digest(asked, floor=0), care.recall(asked)
     assert CARE in digest.text
-    other = world.strata.manager(user="ana", purpose=purpose)
+    other = world.store.memory(user="ana", purpose=purpose)
 
     for past in ({}, {"known_at": given.created_at}, {"valid_at": given.created_at}):
         assert list(other.recall(asked, limit=50, **past)) == []
@@ -56,7 +56,7 @@ def test_no_verb_returns_it_for_another_purpose(
 def test_a_repetition_by_another_is_not_told_what_stands(
     world: World, care: Memory, given: Record
 ) -> None:
-    other = world.strata.manager(user="ana")
+    other = world.store.memory(user="ana")
     again = Draft(CARE, key="allergy", purpose="care", **NAME)
 
     (outcome,) = other.remember_many([again])
@@ -69,7 +69,7 @@ def test_a_repetition_by_another_is_not_told_what_stands(
 def test_what_is_said_for_different_purposes_does_not_meet(
     world: World, care: Memory, given: Record
 ) -> None:
-    sales = world.strata.manager(user="ana", purpose="sales")
+    sales = world.store.memory(user="ana", purpose="sales")
 
     (outcome,) = sales.remember_many([Draft("none", key="allergy", purpose="sales", **NAME)])
 
@@ -79,17 +79,17 @@ def test_what_is_said_for_different_purposes_does_not_meet(
 
 
 def test_a_promoted_copy_is_for_the_same_purpose(world: World) -> None:
-    task = world.strata.manager(user="ana", task="t1", purpose="care")
+    task = world.store.memory(user="ana", task="t1", purpose="care")
     (outcome,) = task.remember_many([Draft(CARE, purpose="care", audience=("nurse",), **NAME)])
     assert outcome.record is not None
-    nurse = world.strata.manager(user="ana", task="t1", purpose="care", agent="nurse")
+    nurse = world.store.memory(user="ana", task="t1", purpose="care", agent="nurse")
     copied = nurse.promote(outcome.record.id, "user").record
     assert copied is not None
 
     assert (copied.purpose, copied.audience) == ("care", frozenset({"nurse"}))
     assert copied.origin.memory == outcome.record.id
     for purpose, agent in ((None, "nurse"), ("care", None), ("care", "sales")):
-        reader = world.strata.manager(user="ana", purpose=purpose, agent=agent)
+        reader = world.store.memory(user="ana", purpose=purpose, agent=agent)
         assert reader.list() == ()
 
 
@@ -97,7 +97,7 @@ def test_what_is_derived_is_for_the_purpose_of_its_parents(
     world: World, care: Memory, given: Record
 ) -> None:
     sales = Draft("Ana buys almonds", purpose="sales", **NAME)
-    (other,) = world.strata.manager(user="ana", purpose="sales").remember_many([sales])
+    (other,) = world.store.memory(user="ana", purpose="sales").remember_many([sales])
     assert other.record is not None
 
     alone = Draft("Ana avoids almonds", parents=(given.id,), **NAME)
@@ -107,4 +107,4 @@ def test_what_is_derived_is_for_the_purpose_of_its_parents(
     assert one.record is not None
     assert one.record.purpose == "care"
     assert (none.kind.value, none.reasons) == ("blocked", ("purposes_differ",))
-    assert world.strata.manager(user="ana").list() == ()
+    assert world.store.memory(user="ana").list() == ()

@@ -19,7 +19,7 @@ def contents(digest: Digest | None) -> list[str]:
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    ana = world.strata.manager(user="ana", org="acme", session="monday")
+    ana = world.store.memory(user="ana", org="acme", session="monday")
     ana.remember("Answer in short sentences", key="response_style", category="preference")
     ana.remember("The billing service is deployed to us-east-1", category="entity_fact")
     ana.remember("Porto is where Ana grew up", category="entity_fact")
@@ -48,20 +48,20 @@ def test_a_push_about_nothing_brings_preferences_only(ana: Memory) -> None:
 
 
 def test_a_push_holds_its_budget(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     for n in range(9):
         ana.remember(f"Preference {n}: " + "walnut cake " * 300, key=f"p{n}", category="preference")
 
     digest = ana.push("walnut cake")
 
     assert 1 <= len(digest.items) <= 5
-    assert world.strata.runtime.models.tokens.count(digest.text) <= 2_000
+    assert world.store.runtime.models.tokens.count(digest.text) <= 2_000
     assert {dropped.reason for dropped in digest.receipt.dropped} & {"items:facts", "tokens:facts"}
 
 
 def test_a_task_gets_its_own_context(world: World, ana: Memory) -> None:
-    task = world.strata.manager(user="ana", org="acme", task="upgrade")
-    sibling = world.strata.manager(user="ana", org="acme", task="other")
+    task = world.store.memory(user="ana", org="acme", task="upgrade")
+    sibling = world.store.memory(user="ana", org="acme", task="other")
     task.remember("Stay on version 12 of the database", category="constraint")
     sibling.remember("Paint the garden fence", category="constraint")
 
@@ -85,10 +85,8 @@ def test_a_search_has_no_floor_and_as_many_as_asked_for(ana: Memory) -> None:
             ana.search_memory("x", **wrong)  # type: ignore[arg-type]
 
 
-def test_pushes_and_searches_are_given_again_byte_for_byte(
-    world: World, ana: Memory
-) -> None:
-    task = world.strata.manager(user="ana", org="acme", task="upgrade")
+def test_pushes_and_searches_are_given_again_byte_for_byte(world: World, ana: Memory) -> None:
+    task = world.store.memory(user="ana", org="acme", task="upgrade")
     task.remember("Stay on version 12 of the database")
     given = [task.push("deploy billing"), task.push(), task.search_memory("deploy", top_k=2)]
     world.clock.advance(days=2)
@@ -105,7 +103,7 @@ def test_the_tool_is_a_json_schema_with_the_policys_limits(
 ) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("proposals: {max_top_k: 4, default_top_k: 2, max_query_chars: 99}\n")
-    tool = new_world(policy=str(policy)).strata.manager(user="bob").search_tool()
+    tool = new_world(policy=str(policy)).store.memory(user="bob").search_tool()
 
     assert tool.name == "search_memory"
     assert tool.description
@@ -162,8 +160,8 @@ def test_a_model_searches_where_execution_allows_and_nowhere_else(
     policy = tmp_path / "policy.yaml"
     policy.write_text("version: one\n")
     world = new_world(policy=str(policy))
-    world.strata.admin(by="root").remember(Draft("Acme sells walnuts"), scope="/org/acme/")
-    ana = world.strata.manager(user="ana", org="acme")
+    world.store.admin(by="root").remember(Draft("Acme sells walnuts"), scope="/org/acme/")
+    ana = world.store.memory(user="ana", org="acme")
 
     assert contents(ana.search_memory("walnuts")) == ["Acme sells walnuts"]
     assert contents(ana.call_search_tool({"query": "walnuts"}).digest) == []
@@ -280,7 +278,7 @@ def test_another_policy_makes_it_look_again(
 ) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("version: one\n")
-    bob = new_world(policy=str(policy)).strata.manager(user="bob")
+    bob = new_world(policy=str(policy)).store.memory(user="bob")
     triggers = bob.triggers()
     triggers.before_model()
     assert not looked(triggers)
@@ -299,7 +297,7 @@ def test_without_the_store_a_warm_push_is_looked_for_again_and_says_so(
     async def gone(*_: Any, **__: Any) -> Any:
         raise StoreUnavailable("here", "gone")
 
-    monkeypatch.setattr(world.strata.runtime.store, "heads", gone, raising=False)
+    monkeypatch.setattr(world.store.runtime.store, "heads", gone, raising=False)
     digest = triggers.before_model()
 
     assert contents(digest) == ["Answer in short sentences"]
@@ -309,8 +307,8 @@ def test_without_the_store_a_warm_push_is_looked_for_again_and_says_so(
 
 def test_strangers_and_siblings_push_and_pull_nothing(world: World, ana: Memory) -> None:
     for stranger in (
-        world.strata.manager(user="bob", org="acme"),
-        world.strata.manager(user="ana", org="other"),
+        world.store.memory(user="bob", org="acme"),
+        world.store.memory(user="ana", org="other"),
     ):
         assert contents(stranger.push("deploy the billing service")) == []
         assert contents(stranger.search_memory("deploy the billing service")) == []
@@ -320,9 +318,9 @@ def test_strangers_and_siblings_push_and_pull_nothing(world: World, ana: Memory)
 def test_what_was_selected_for_a_push_is_selected_anew_once_a_nearer_key_of_another_kind_ends(
     world: World,
 ) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("english", key="language", category="preference")
-    task = world.strata.manager(user="ana", task="upgrade")
+    task = world.store.memory(user="ana", task="upgrade")
     task.remember("french", key="language", kind="episodic", ttl_days=1)
     assert contents(task.push("zebras")) == []
 

@@ -68,27 +68,27 @@ class Crowding(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "opened"):
-            for strata in self.opened:
-                assert strata.verify_audit().ok
-                strata.close()
+            for store in self.opened:
+                assert store.verify_audit().ok
+                store.close()
             self.place.cleanup()
 
     def manager(self, who: str, process: int) -> Memory:
         user, _, task = who.partition("/")
-        strata = self.opened[process % len(self.opened)]
+        store = self.opened[process % len(self.opened)]
         self.clock.advance(us=7_000_000_000)
-        return strata.manager(user=user, org=self.org, task=task or None)
+        return store.memory(user=user, org=self.org, task=task or None)
 
     @rule(who=WHO, draft=DRAFTS, process=st.integers(0, 1))
     def remember(self, who: str, draft: Draft, process: int) -> None:
-        (outcome,) = self.manager(who, process).remember_many([draft])
+        (outcome,) = self.memory(who, process).remember_many([draft])
         assert outcome.stored or outcome.reasons[0].startswith(
             ("quota_exceeded", "tombstoned", "external_never")
         )
 
     @rule(who=WHO, drafts=st.lists(DRAFTS, max_size=6), process=st.integers(0, 1))
     def remember_many(self, who: str, drafts: list[Draft], process: int) -> None:
-        self.manager(who, process).remember_many(drafts)
+        self.memory(who, process).remember_many(drafts)
 
     @rule(who=WHO, first=st.integers(0, 5), count=st.integers(1, 4), process=st.integers(0, 1))
     def import_turns(self, who: str, first: int, count: int, process: int) -> None:
@@ -96,22 +96,22 @@ class Crowding(RuleBasedStateMachine):
             Draft(f"turn {n}", kind="episodic", category="turn", session="s", turn=n)
             for n in range(first, first + count)
         ]
-        self.manager(who, process).remember_many(turns)
+        self.memory(who, process).remember_many(turns)
 
     @rule(who=WHO, key=st.sampled_from(("a", "b")), text=TEXTS, process=st.integers(0, 1))
     def correct(self, who: str, key: str, text: str, process: int) -> None:
         try:
-            self.manager(who, process).correct(key, text)
+            self.memory(who, process).correct(key, text)
         except QuotaExceeded:
             self.refused += 1
 
     @rule(who=WHO, key=st.sampled_from(("a", "b")), process=st.integers(0, 1))
     def forget(self, who: str, key: str, process: int) -> None:
-        self.manager(who, process).forget(key=key)
+        self.memory(who, process).forget(key=key)
 
     @rule(place=st.integers(0, 5), process=st.integers(0, 1))
     def promote(self, place: int, process: int) -> None:
-        task = self.manager("ana/t1", process)
+        task = self.memory("ana/t1", process)
         own = [m for m in task.list() if m.scope == task.principal.home]
         try:
             for memory in own[place : place + 1]:
@@ -125,11 +125,11 @@ class Crowding(RuleBasedStateMachine):
 
     @invariant()
     def no_scope_holds_more_than_its_quota(self) -> None:
-        for strata in getattr(self, "opened", ()):
+        for store in getattr(self, "opened", ()):
             counted = Counter[tuple[str, bool]]()
             for name in ("ana", "bob"):
                 owner = Scope.of_user(self.org, name)
-                for row in strata._driver.run(strata.runtime.store.snapshot(owner)).rows:
+                for row in store._driver.run(store.runtime.store.snapshot(owner)).rows:
                     memory = decode(row)
                     counted[memory.scope.path, turn_of(memory) is not None] += 1
             for (path, is_turn), number in counted.items():

@@ -38,14 +38,14 @@ def told(outcome: Outcome) -> tuple[str, str]:
 
 
 def trail(world: World, owner: Scope, kind: str) -> list[dict[str, Any]]:
-    links = world.strata._driver.run(world.strata.runtime.store.links(owner, limit=10_000))
+    links = world.store._driver.run(world.store.runtime.store.links(owner, limit=10_000))
     events = [json.loads(link.payload) for link in links if link.payload is not None]
     return [event for event in events if event["type"] == kind]
 
 
 def test_the_least_useful_gives_way_in_the_same_commit(with_quotas: Callable[[str], World]) -> None:
     world = with_quotas("memories: 4")
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     unsure = ana.remember("guess", source="agent_inferred", confidence=0.5).record
     ana.remember("old")
     ana.remember("grave", importance="critical")
@@ -64,7 +64,7 @@ def test_the_least_useful_gives_way_in_the_same_commit(with_quotas: Callable[[st
     # It is out of use, not out of history.
     (found,) = ana.history(unsure.id)
     assert (found.status.value, found.content) == ("evicted", "guess")
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_what_gives_way_can_be_chosen(
     with_quotas: Callable[[str], World], eviction: str, gone: str
 ) -> None:
     world = with_quotas(f"memories: 3, eviction: {eviction}")
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     texts = ("first", "said again first", "unsure")
     for text in texts:
         world.clock.advance(us=DAY_US)
@@ -94,7 +94,7 @@ def test_the_pinned_and_constraints_give_way_to_their_like_only(
     with_quotas: Callable[[str], World],
 ) -> None:
     world = with_quotas("memories: 2")
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("pinned", pinned=True)
     ana.remember("never", category="constraint")
 
@@ -121,35 +121,35 @@ def test_each_scope_has_its_own_and_turns_are_counted_apart(
     with_quotas: Callable[[str], World],
 ) -> None:
     world = with_quotas("memories: 2, turns: 3")
-    ana, bob = (world.strata.manager(user=name) for name in ("ana", "bob"))
-    task = world.strata.manager(user="ana", task="t1")
-    for manager in (ana, bob, task):
+    ana, bob = (world.store.memory(user=name) for name in ("ana", "bob"))
+    task = world.store.memory(user="ana", task="t1")
+    for memory in (ana, bob, task):
         for number in range(3):
-            manager.remember(f"fact {number}")
+            memory.remember(f"fact {number}")
         turns = [
             Draft(f"turn {n}", kind="episodic", category="turn", session="s", turn=n)
             for n in range(5)
         ]
-        outcomes = manager.remember_many(turns)
+        outcomes = memory.remember_many(turns)
         # What a batch itself brings does not give way to the rest of it.
         assert [told(o)[0] for o in outcomes] == ["created"] * 3 + ["blocked"] * 2
         assert outcomes[-1].reasons == ("quota_exceeded:turns", "limit:3")
 
     facts, turns_kept = ["fact 1", "fact 2"], ["turn 0", "turn 1", "turn 2"]
-    for manager in (ana, bob, task):
-        assert kept(manager) == [*facts, *turns_kept]
+    for memory in (ana, bob, task):
+        assert kept(memory) == [*facts, *turns_kept]
 
 
 def test_what_adds_nothing_needs_no_room(with_quotas: Callable[[str], World]) -> None:
     world = with_quotas("memories: 1")
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("blue", key="colour", pinned=True)
 
     assert ana.remember("blue", key="colour").kind.value == "refreshed"
     assert ana.remember("green", key="colour").kind.value == "superseded"
     assert ana.correct("colour", "red").kind.value == "superseded"
     assert kept(ana) == ["red"]
-    task = world.strata.manager(user="ana", task="t1")
+    task = world.store.memory(user="ana", task="t1")
     copied = task.remember("from the task").record
     assert copied is not None
     with pytest.raises(QuotaExceeded):
@@ -160,7 +160,7 @@ def test_a_lowered_quota_is_kept_by_the_next_write(
     with_quotas: Callable[[str], World], tmp_path: Path
 ) -> None:
     world = with_quotas("memories: 6")
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     for number in range(6):
         world.clock.advance(us=DAY_US)
         ana.remember(f"fact {number}")
@@ -174,7 +174,7 @@ def test_a_lowered_quota_is_kept_by_the_next_write(
 
 def test_writes_are_counted_by_the_minute(with_quotas: Callable[[str], World]) -> None:
     world = with_quotas("writes_per_minute: 3")
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("one")
     world.clock.advance(us=20_000_000)
 
@@ -186,7 +186,7 @@ def test_writes_are_counted_by_the_minute(with_quotas: Callable[[str], World]) -
     with pytest.raises(QuotaExceeded) as caught:
         ana.remember("four")
     assert (caught.value.what, caught.value.retry_after_s) == ("writes_per_minute", 40.0)
-    assert world.strata.manager(user="bob").remember("mine").stored
+    assert world.store.memory(user="bob").remember("mine").stored
     world.clock.advance(us=40_000_000)
     assert ana.remember("four").stored
     with pytest.raises(QuotaExceeded):
@@ -197,7 +197,7 @@ def test_an_org_has_so_many_bytes_as_of_the_last_sweep(
     with_quotas: Callable[[str], World],
 ) -> None:
     world = with_quotas("org_bytes: 6000")
-    ana, bob = (world.strata.manager(user=name, org="acme") for name in ("ana", "bob"))
+    ana, bob = (world.store.memory(user=name, org="acme") for name in ("ana", "bob"))
     assert ana.remember("a" * 2000).stored
     assert bob.remember("b" * 2000).stored
     world.clock.advance(us=15 * 60_000_000)
@@ -209,7 +209,7 @@ def test_an_org_has_so_many_bytes_as_of_the_last_sweep(
         ana.remember("f" * 2000)
     assert (caught.value.what, caught.value.limit) == ("org_bytes", 6000)
     assert caught.value.retry_after_s == 15 * 60
-    assert world.strata.manager(user="cy", org="other").remember("x" * 5000).stored
+    assert world.store.memory(user="cy", org="other").remember("x" * 5000).stored
     ana.forget(scope="user")
     world.clock.advance(us=15 * 60_000_000)
     assert ana.remember("f" * 2000).stored
@@ -220,12 +220,12 @@ def test_eight_threads_at_the_limit_never_pass_it(with_quotas: Callable[[str], W
     ready, failed = Barrier(8), list[BaseException]()
 
     def write(number: int) -> None:
-        manager = world.strata.manager(user="ana")
+        memory = world.store.memory(user="ana")
         ready.wait()
         try:
             for turn in range(6):
-                manager.remember(f"thread {number} says {turn}")
-                assert len(manager.list()) <= 10
+                memory.remember(f"thread {number} says {turn}")
+                assert len(memory.list()) <= 10
         except BaseException as error:
             failed.append(error)
             raise
@@ -237,18 +237,18 @@ def test_eight_threads_at_the_limit_never_pass_it(with_quotas: Callable[[str], W
         thread.join()
 
     assert failed == []
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     assert len(kept(ana)) == 10
     assert len(trail(world, ana.principal.home, "evicted")) == 38
 
 
 def test_too_many_live_tasks_are_told_of(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     for number in range(50):
-        world.strata.manager(user="ana", task=f"t{number}").remember("x")
+        world.store.memory(user="ana", task=f"t{number}").remember("x")
     assert ana.status()["problems"] == []
 
-    one_more = world.strata.manager(user="ana", task="t50")
+    one_more = world.store.memory(user="ana", task="t50")
     outcome = one_more.remember("x")
     one_more.remember("y")
 
@@ -266,7 +266,7 @@ def test_what_stands_again_by_an_undo_takes_its_place_within_the_quota(
     with_quotas: Callable[[str], World],
 ) -> None:
     world = with_quotas("memories: 3")
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("Ana lives in Oslo", source="tool_verified")
     ana.remember("guess", source="agent_inferred", confidence=0.5)
     asked = ana.remember("Ana lives in Rome")
@@ -281,14 +281,14 @@ def test_what_stands_again_by_an_undo_takes_its_place_within_the_quota(
     assert undone.kind == "undone"
     assert [event.type.value for event in undone.events] == ["undone", "evicted"]
     assert kept(ana) == ["Ana lives in Oslo", "Ana lives in Rome", "one more"]
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
 
 
 def test_an_undo_for_which_nothing_gives_way_is_refused(
     with_quotas: Callable[[str], World],
 ) -> None:
     world = with_quotas("memories: 3")
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("Ana lives in Oslo", source="tool_verified")
     ana.remember("Ana lives in Rome")
     (review,) = ana.reviews()
@@ -313,7 +313,7 @@ def test_an_undo_that_only_puts_back_what_gave_way_needs_no_room(
     with_quotas: Callable[[str], World],
 ) -> None:
     world = with_quotas("memories: 2")
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("eu-west-1", key="region")
     ana.remember("rule", pinned=True)
     corrected = ana.correct("region", "us-east-1")
@@ -327,7 +327,7 @@ def test_a_decision_never_makes_more_memories_stand(
     with_quotas: Callable[[str], World], keep: str
 ) -> None:
     world = with_quotas("memories: 2")
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("Ana lives in Oslo", source="tool_verified")
     ana.remember("Ana lives in Rome")
     (review,) = ana.reviews()
@@ -340,10 +340,10 @@ def test_a_decision_never_makes_more_memories_stand(
 def test_a_restored_owner_is_whole_and_the_next_write_brings_it_within_the_quota(
     with_quotas: Callable[[str], World], new_world: NewWorld, tmp_path: Path
 ) -> None:
-    source = new_world(embedder="none").strata.manager(user="ana")
+    source = new_world(embedder="none").store.memory(user="ana")
     source.remember_many([Draft(f"text {number}") for number in range(5)])
     source.export(tmp_path / "ana.jsonl")
-    ana = with_quotas("memories: 2").strata.manager(user="ana")
+    ana = with_quotas("memories: 2").store.memory(user="ana")
 
     ana.restore(tmp_path / "ana.jsonl")
 

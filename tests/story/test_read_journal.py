@@ -28,26 +28,24 @@ ANA = Scope.of_user("acme", "ana")
 
 
 def written(world: World, kind: str, owner: Scope = ANA) -> list[Any]:
-    found = here(world, world.strata.runtime.store.journaled(owner, kind=kind))
+    found = here(world, world.store.runtime.store.journaled(owner, kind=kind))
     return [json.loads(entry.body) for entry in found]
 
 
 def here(world: World, call: Any) -> Any:
     """The result of a call of the store, on the loop that its connections belong to."""
-    return world.strata._driver.run(call)
+    return world.store._driver.run(call)
 
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    ana = world.strata.manager(user="ana", org="acme", agent="bot")
+    ana = world.store.memory(user="ana", org="acme", agent="bot")
     ana.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
     ana.remember("Ana grew up near the sea in Porto", category="entity_fact")
     return ana
 
 
-def test_recall_writes_nothing_until_five_seconds_have_passed(
-    world: World, ana: Memory
-) -> None:
+def test_recall_writes_nothing_until_five_seconds_have_passed(world: World, ana: Memory) -> None:
     (deploy,) = ana.recall("where do I deploy?", limit=1)
     ana.recall("where do I deploy?", limit=1)
     sea = ana.recall("near the sea in Porto", limit=1)[0]
@@ -67,21 +65,21 @@ def test_recall_writes_nothing_until_five_seconds_have_passed(
 
 
 def test_it_raises_no_revision_and_is_in_no_chain(world: World, ana: Memory) -> None:
-    store = world.strata.runtime.store
-    before = here(world, store.heads([ANA])), world.strata.verify_audit()
+    store = world.store.runtime.store
+    before = here(world, store.heads([ANA])), world.store.verify_audit()
     answer = ana.recall("where do I deploy?")
 
     ana.digest("where do I deploy?")
     world.clock.advance(seconds=5)
 
-    assert (here(world, store.heads([ANA])), world.strata.verify_audit()) == before
+    assert (here(world, store.heads([ANA])), world.store.verify_audit()) == before
     assert [h.to_dict() for h in ana.recall("where do I deploy?")] == [h.to_dict() for h in answer]
 
 
 def test_it_is_the_readers_own_owner_that_keeps_it(world: World, ana: Memory) -> None:
-    world.strata.admin(by="root").grant("boss", "read_user:ana", org="acme")
-    task = world.strata.manager(user="ana", org="acme", task="upgrade")
-    boss = world.strata.manager(user="boss", org="acme")
+    world.store.admin(by="root").grant("boss", "read_user:ana", org="acme")
+    task = world.store.memory(user="ana", org="acme", task="upgrade")
+    boss = world.store.memory(user="boss", org="acme")
 
     task.recall("where do I deploy?", limit=1)
     boss.recall("where do I deploy?", limit=1, scopes=["/org/acme/user/ana/"])
@@ -95,7 +93,7 @@ def test_it_is_the_readers_own_owner_that_keeps_it(world: World, ana: Memory) ->
 
 def test_capture_finds_it_written(world: World, ana: Memory) -> None:
     ana.recall("where do I deploy?")
-    other = world.strata.manager(user="bob", org="acme")
+    other = world.store.memory(user="bob", org="acme")
     other.recall("anything")
     other.digest("anything")
 
@@ -109,23 +107,23 @@ def test_what_waits_is_written_on_close(tmp_path: Path) -> None:
     def opened() -> Store:
         return Store(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
 
-    with opened() as strata:
-        ana = strata.manager(user="ana")
+    with opened() as opened_store:
+        ana = opened_store.memory(user="ana")
         ana.remember("Deploy to Dublin")
         given = ana.digest("deploy to Dublin")
         ana.recall("deploy")
 
-    with opened() as strata:
-        store = strata.runtime.store
+    with opened() as opened_store:
+        store = opened_store.runtime.store
         (entry,) = drive(store, store.journaled(Scope.of_user("default", "ana"), kind="access"))
         assert [*json.loads(entry.body)["memories"].values()] == [{given.items[0].record.id: 2}]
-        assert strata.manager(user="ana").receipts() == (given.receipt,)
+        assert opened_store.memory(user="ana").receipts() == (given.receipt,)
 
 
 def test_the_machines_own_alarm_writes_it_too(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(journal_module, "FLUSH_S", 0.0)
-    strata = Store(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
-    store, done = strata.runtime.store, threading.Event()
+    opened = Store(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
+    store, done = opened.runtime.store, threading.Event()
     plain = store.journal
 
     async def told(*given: Any) -> None:
@@ -133,14 +131,14 @@ def test_the_machines_own_alarm_writes_it_too(tmp_path: Path, monkeypatch: Any) 
         done.set()
 
     monkeypatch.setattr(store, "journal", told, raising=False)
-    ana = strata.manager(user="ana")
+    ana = opened.memory(user="ana")
     ana.remember("Deploy to Dublin")
 
     ana.recall("deploy")
 
     assert done.wait(timeout=60)
     assert drive(store, store.journaled(Scope.of_user("default", "ana")))[0].kind == "access"
-    strata.close()
+    opened.close()
 
 
 def test_on_an_event_loop_the_loop_writes_it(tmp_path: Path) -> None:
@@ -150,8 +148,8 @@ def test_on_an_event_loop_the_loop_writes_it(tmp_path: Path) -> None:
         core = assemble(
             tmp_path / "m.db", inline=False, settings=Settings(), clock=clock, alarm=clock
         )
-        async with core as strata:
-            ana, store = strata.manager(user="ana"), strata.runtime.store
+        async with core as opened:
+            ana, store = opened.memory(user="ana"), opened.runtime.store
             await ana.remember("Deploy to Dublin")
             await ana.digest("deploy", floor=0)
             clock.advance(seconds=5)
@@ -166,20 +164,20 @@ def test_receipts_of_digests_pushes_and_pulls_can_be_read_and_replayed(
     world: World, ana: Memory
 ) -> None:
     given = [ana.digest("where do I deploy?"), ana.push("sea"), ana.search_memory("sea")]
-    world.strata.manager(user="ana", org="acme", agent="spy").digest("sea")
-    world.strata.manager(user="bob", org="acme", agent="bot").digest("sea")
+    world.store.memory(user="ana", org="acme", agent="spy").digest("sea")
+    world.store.memory(user="bob", org="acme", agent="bot").digest("sea")
 
-    kept = world.reopen().manager(user="ana", org="acme", agent="bot").receipts()
+    kept = world.reopen().memory(user="ana", org="acme", agent="bot").receipts()
 
     assert kept == tuple(digest.receipt for digest in given)
-    again = world.strata.manager(user="ana", org="acme", agent="bot")
+    again = world.store.memory(user="ana", org="acme", agent="bot")
     assert [again.replay(receipt).text for receipt in kept] == [digest.text for digest in given]
 
 
 def test_what_cannot_be_written_waits_and_status_says_so(
     world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = world.strata.runtime.store
+    store = world.store.runtime.store
     plain, full = store.journal, [True]
 
     async def journal(*given: Any) -> None:
@@ -204,7 +202,7 @@ def test_what_cannot_be_written_waits_and_status_says_so(
 def test_many_owners_are_written_together_and_a_broken_entry_stops_its_owner_only(
     world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bob, store = Scope.of_user("acme", "bob"), world.strata.runtime.store
+    bob, store = Scope.of_user("acme", "bob"), world.store.runtime.store
     plain, calls = store.journal, list[set[Scope]]()
 
     async def journal(notes: Any) -> None:
@@ -215,10 +213,10 @@ def test_many_owners_are_written_together_and_a_broken_entry_stops_its_owner_onl
 
     monkeypatch.setattr(store, "journal", journal, raising=False)
     for user in ("bob", "cem", "ana"):
-        manager = world.strata.manager(user=user, org="acme")
-        receipt = manager.digest("where do I deploy?", floor=0.5).receipt
+        memory = world.store.memory(user=user, org="acme")
+        receipt = memory.digest("where do I deploy?", floor=0.5).receipt
         if user == "bob":
-            manager.verify([], receipt)
+            memory.verify([], receipt)
     here(world, plain({bob: [JournalEntry(1, "feedback", b"[]")]}))
     world.clock.advance(seconds=5)
 
@@ -235,25 +233,25 @@ def test_many_owners_are_written_together_and_a_broken_entry_stops_its_owner_onl
 
 
 def test_what_is_lost_on_close_is_warned_of(tmp_path: Path, monkeypatch: Any) -> None:
-    strata = Store(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
+    store = Store(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
 
     async def full(*_: Any) -> None:
         raise StoreFull("here", "no space left")
 
-    monkeypatch.setattr(strata.runtime.store, "journal", full, raising=False)
-    strata.manager(user="ana").digest("x")
+    monkeypatch.setattr(store.runtime.store, "journal", full, raising=False)
+    store.memory(user="ana").digest("x")
 
     with pytest.warns(RuntimeWarning, match="StoreFull"):
-        strata.close()
+        store.close()
 
 
 def test_many_reads_are_counted_up_and_many_receipts_are_bounded(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_module, "MAX_RECEIPTS", 6)
-    ana = world.strata.manager(user="ana", org="acme")
+    ana = world.store.memory(user="ana", org="acme")
     ana.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
-    journal = world.strata.runtime.part(ReadJournal)
+    journal = world.store.runtime.part(ReadJournal)
 
     for _ in range(57):
         (hit,) = ana.recall("where do I deploy?", limit=1)
@@ -270,19 +268,19 @@ def test_many_reads_are_counted_up_and_many_receipts_are_bounded(
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_writes_nothing_of_its_parents(tmp_path: Path) -> None:
-    strata = Store(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
-    ana = strata.manager(user="ana")
+    store = Store(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
+    ana = store.memory(user="ana")
     ana.digest("x")
 
     child = os.fork()
     if child == 0:  # pragma: no cover
-        strata.close()
+        store.close()
         os._exit(0)
     _, code = os.waitpid(child, 0)
 
     assert code == 0
     assert len(ana.receipts()) == 1
-    strata.close()
+    store.close()
 
 
 # -- the floor ------------------------------------------------------------------------------------
@@ -297,7 +295,7 @@ def quick(new_world: Callable[..., World], tmp_path: Path) -> World:
 
 
 def asked(world: World, times: int, query: str, used: Callable[[Receipt], Any]) -> None:
-    ana = world.strata.manager(user="ana", org="acme")
+    ana = world.store.memory(user="ana", org="acme")
     for _ in range(times):
         receipt = ana.digest(query).receipt
         ana.verify(used(receipt), receipt)
@@ -305,7 +303,7 @@ def asked(world: World, times: int, query: str, used: Callable[[Receipt], Any]) 
 
 
 def floors(world: World, user: str = "ana") -> dict[str, Any]:
-    found: dict[str, Any] = world.strata.manager(user=user, org="acme").status()["floors"]
+    found: dict[str, Any] = world.store.memory(user=user, org="acme").status()["floors"]
     return found
 
 
@@ -320,7 +318,7 @@ def test_empty_digests_lower_the_floor_of_that_owner_and_no_other(quick: World) 
         "digest": 0.7, "push": 0.75, "hit_rate": 0.0, "false_positives": 0.0, "reads": 0,
     }  # fmt: skip
     assert floors(quick, "bob")["digest"] == 0.75
-    ana = quick.strata.manager(user="ana", org="acme")
+    ana = quick.store.memory(user="ana", org="acme")
     lowered = ana.digest("zebra").receipt
     assert lowered.floor == 0.7
     assert lowered.page is not None
@@ -330,7 +328,7 @@ def test_empty_digests_lower_the_floor_of_that_owner_and_no_other(quick: World) 
 
 
 def test_what_is_shown_and_never_used_raises_it(quick: World) -> None:
-    ana = quick.strata.manager(user="ana", org="acme")
+    ana = quick.store.memory(user="ana", org="acme")
     ana.remember("Always deploy to us-east-1", key="deploy_region")
 
     asked(quick, 4, "always deploy to us-east-1", nothing)
@@ -340,7 +338,7 @@ def test_what_is_shown_and_never_used_raises_it(quick: World) -> None:
 
 
 def test_what_is_used_leaves_it(quick: World) -> None:
-    ana = quick.strata.manager(user="ana", org="acme")
+    ana = quick.store.memory(user="ana", org="acme")
     ana.remember("Always deploy to us-east-1", key="deploy_region")
 
     asked(quick, 4, "always deploy to us-east-1", lambda r: [r.returned[0].key])
@@ -356,8 +354,8 @@ def test_a_text_that_names_nothing_says_nothing(quick: World) -> None:
 
 
 def test_one_read_counts_once_and_a_strangers_receipt_never(quick: World) -> None:
-    ana = quick.strata.manager(user="ana", org="acme")
-    bob = quick.strata.manager(user="bob", org="acme")
+    ana = quick.store.memory(user="ana", org="acme")
+    bob = quick.store.memory(user="bob", org="acme")
     receipt = ana.digest("zebra").receipt
     for _ in range(3):
         ana.verify([], receipt)
@@ -370,7 +368,7 @@ def test_one_read_counts_once_and_a_strangers_receipt_never(quick: World) -> Non
 
 
 def test_it_is_kept_over_the_end_of_the_process_and_found_by_another(quick: World) -> None:
-    ana = quick.strata.manager(user="ana", org="acme")
+    ana = quick.store.memory(user="ana", org="acme")
     ana.digest("zebra")  # so that this process knows how it stood
     if quick.is_durable:
         other = Store(
@@ -379,7 +377,7 @@ def test_it_is_kept_over_the_end_of_the_process_and_found_by_another(quick: Worl
                 ids=CountingIds(), alarm=quick.clock,
             )
         )  # fmt: skip
-        elsewhere = other.manager(user="ana", org="acme")
+        elsewhere = other.memory(user="ana", org="acme")
         for n in range(4):
             elsewhere.verify([], elsewhere.digest(f"zebra {n}").receipt)
         other.close()
@@ -390,13 +388,13 @@ def test_it_is_kept_over_the_end_of_the_process_and_found_by_another(quick: Worl
         asked(quick, 4, "zebra", nothing)
     assert ana.digest("zebra").receipt.floor == 0.7
 
-    again = quick.reopen().manager(user="ana", org="acme")
+    again = quick.reopen().memory(user="ana", org="acme")
 
     assert again.digest("zebra").receipt.floor == 0.7
 
 
 def test_a_receipt_of_another_floor_is_replayed_at_its_own(quick: World) -> None:
-    ana = quick.strata.manager(user="ana", org="acme")
+    ana = quick.store.memory(user="ana", org="acme")
     ana.remember("Always deploy to us-east-1", key="deploy_region")
     early = ana.digest("always deploy to us-east-1")
     asked(quick, 8, "always deploy to us-east-1", nothing)
@@ -408,8 +406,8 @@ def test_a_receipt_of_another_floor_is_replayed_at_its_own(quick: World) -> None
 
 
 def test_the_reference_agent_teaches_the_floor(quick: World) -> None:
-    manager = quick.strata.manager(user="ana", org="acme")
-    agent = quick.strata.agent(manager)
+    memory = quick.store.memory(user="ana", org="acme")
+    agent = quick.store.agent(memory)
     agent.capture("Use email as the primary channel.")
 
     results: list[AgentResult] = []
@@ -434,13 +432,13 @@ def test_switched_off_it_stays_as_the_policy_says(
 
 
 def test_readers_of_many_threads_and_writers_of_the_journal_do_not_meet(world: World) -> None:
-    ana = world.strata.manager(user="ana", org="acme")
+    ana = world.store.memory(user="ana", org="acme")
     ana.remember("Always deploy to us-east-1")
-    journal = world.strata.runtime.part(ReadJournal)
+    journal = world.store.runtime.part(ReadJournal)
     digests, stop = list[int](), threading.Event()
 
     def read() -> None:
-        mine = world.strata.manager(user="ana", org="acme")
+        mine = world.store.memory(user="ana", org="acme")
         for _ in range(60):
             mine.recall("deploy")
             mine.digest("deploy", floor=0)
@@ -461,7 +459,7 @@ def test_readers_of_many_threads_and_writers_of_the_journal_do_not_meet(world: W
         thread.join()
     here(world, journal.flush())
 
-    store = world.strata.runtime.store
+    store = world.store.runtime.store
     kept = here(world, store.journaled(ANA, kind="digest", limit=10_000))
     assert len(kept) == sum(digests) == 240
     reads = sum(

@@ -26,24 +26,24 @@ SAID = "Ana likes dark mode in the editor"
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    return world.strata.manager(user="ana", org="acme", session="s1")
+    return world.store.memory(user="ana", org="acme", session="s1")
 
 
-def reads(manager: Memory) -> list[Recall | Digest]:
+def reads(memory: Memory) -> list[Recall | Digest]:
     """Everything that may go before a model."""
-    triggers = manager.triggers("colours")
-    reply = manager.call_search_tool({"query": QUERY})
+    triggers = memory.triggers("colours")
+    reply = memory.call_search_tool({"query": QUERY})
     assert reply.digest is not None
-    now = manager.recall(QUERY)
+    now = memory.recall(QUERY)
     soon = now.receipt.at + timedelta(minutes=1)
     made = [
         now,
-        manager.recall(QUERY, known_at=soon),
-        manager.recall(QUERY, valid_at=soon),
-        manager.recall(QUERY, scopes=["org"]),
-        manager.digest(QUERY, floor=0),
-        manager.push("colours"),
-        manager.search_memory(QUERY),
+        memory.recall(QUERY, known_at=soon),
+        memory.recall(QUERY, valid_at=soon),
+        memory.recall(QUERY, scopes=["org"]),
+        memory.digest(QUERY, floor=0),
+        memory.push("colours"),
+        memory.search_memory(QUERY),
         reply.digest,
         triggers.before_model(),
         triggers.before_tool("editor", {"mode": "dark"}),
@@ -58,7 +58,7 @@ def told(read: Recall | Digest) -> tuple[bool, tuple[str, ...]]:
 
 
 def test_every_read_for_a_prompt_is_empty_and_says_why(world: World, ana: Memory) -> None:
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
     admin.remember(
         simonides.Draft("Acme's editor has a dark mode", pinned=True), scope="/org/acme/"
     )
@@ -71,17 +71,17 @@ def test_every_read_for_a_prompt_is_empty_and_says_why(world: World, ana: Memory
     assert change.changed
     assert [told(read) for read in reads(ana)] == [(False, (RECALL_OFF,))] * 11
     assert ana.explain(ana.list()[0].id, QUERY).excluded == (RECALL_OFF,)
-    assert not any(told(read)[0] for read in reads(world.strata.manager(user="ana", org="acme")))
-    task = world.strata.manager(user="ana", org="acme", task="t", agent="bot")
+    assert not any(told(read)[0] for read in reads(world.store.memory(user="ana", org="acme")))
+    task = world.store.memory(user="ana", org="acme", task="t", agent="bot")
     assert [told(read) for read in reads(task)] == [(False, (RECALL_OFF,))] * 11
-    assert world.strata.manager(user="bob", org="acme").recall(QUERY).degraded == ()
+    assert world.store.memory(user="bob", org="acme").recall(QUERY).degraded == ()
 
     assert ana.set_recall(True).changed
     assert all(told(read)[0] for read in reads(ana))
 
 
 def test_the_reference_agent_retrieves_nothing(world: World, ana: Memory) -> None:
-    agent = world.strata.agent(ana)
+    agent = world.store.agent(ana)
     agent.capture("Please use email as the primary channel for incident updates.")
     assert agent.answer("Draft an incident update").applied_memory
     ana.set_recall(False)
@@ -105,14 +105,14 @@ def test_the_users_own_inspection_and_writes_go_on(
     assert [memory.version for memory in ana.history("mode")] == [1, 2]
     assert ana.get(before.id) is not None
     assert ana.status()["recall"] is False
-    owner = world.strata.manager(user="ana", org="acme")
+    owner = world.store.memory(user="ana", org="acme")
     assert owner.export(tmp_path / "ana.jsonl").counts["memory"]
 
 
 def test_others_who_may_read_a_user_are_shown_nothing_of_him(world: World) -> None:
-    ana = world.strata.manager(user="ana", org="acme")
-    boss = world.strata.manager(user="boss", org="acme")
-    world.strata.admin(by="root").grant("boss", "read_user:ana", org="acme")
+    ana = world.store.memory(user="ana", org="acme")
+    boss = world.store.memory(user="boss", org="acme")
+    world.store.admin(by="root").grant("boss", "read_user:ana", org="acme")
     id = getattr(ana.remember(SAID).record, "id", "")
     theirs = {"scopes": ["/org/acme/user/ana/"]}
     assert len(boss.recall(QUERY, **theirs)) == 1
@@ -136,9 +136,9 @@ def test_what_stands_before_a_model_goes_when_recall_is_switched_off_elsewhere(
     assert pushed.items
     if world.is_durable:
         with simonides.open(world.target) as other:
-            other.manager(user="ana", org="acme").set_recall(False)
+            other.memory(user="ana", org="acme").set_recall(False)
     else:
-        world.strata.manager(user="ana", org="acme").set_recall(False)
+        world.store.memory(user="ana", org="acme").set_recall(False)
 
     now = triggers.before_model()
 
@@ -153,10 +153,10 @@ def test_what_stands_before_a_model_goes_when_recall_is_switched_off_elsewhere(
 
 
 def test_it_is_still_off_after_a_restart(world: World) -> None:
-    world.strata.manager(user="ana").remember(SAID)
-    world.strata.manager(user="ana").set_recall(False)
+    world.store.memory(user="ana").remember(SAID)
+    world.store.memory(user="ana").set_recall(False)
 
-    ana = world.reopen().manager(user="ana")
+    ana = world.reopen().memory(user="ana")
 
     assert ana.recall(QUERY).degraded == (RECALL_OFF,)
     assert ana.status()["recall"] is False
@@ -189,8 +189,8 @@ def test_every_word_is_audited_and_saying_it_twice_changes_nothing(
     assert (event.type, event.reasons) == ("consent_changed", ("refused",))
     assert dict(event.details) == {"about": "recall", "name": "recall"}
     assert again.events == ()
-    links = world.strata._driver.run(
-        world.strata.runtime.store.links(ana.principal.home)  # type: ignore[arg-type]
+    links = world.store._driver.run(
+        world.store.runtime.store.links(ana.principal.home)  # type: ignore[arg-type]
     )
     payloads = [json.loads(link.payload) for link in links if link.payload is not None]
     assert [said["reasons"] for said in payloads] == [["refused"], ["allowed"]]
@@ -198,13 +198,13 @@ def test_every_word_is_audited_and_saying_it_twice_changes_nothing(
 
 
 def test_it_travels_with_the_owner(world: World, tmp_path: Path) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember(SAID)
     ana.set_recall(False)
     ana.export(tmp_path / "ana.jsonl")
 
     with simonides.open(tmp_path / "elsewhere.db") as other:
-        there = other.manager(user="ana")
+        there = other.memory(user="ana")
         there.restore(tmp_path / "ana.jsonl")
 
         assert [memory.content for memory in there.list()] == [SAID]
@@ -257,10 +257,10 @@ STEPS = st.lists(
 @settings(max_examples=25, deadline=None)
 @given(STEPS)
 def test_with_recall_off_nothing_of_the_user_is_ever_shown(steps: list[str]) -> None:
-    with simonides.open(":memory:") as strata:
-        strata.admin(by="root").grant("boss", "read_user:ana", org="acme")
-        ana = strata.manager(user="ana", org="acme")
-        boss = strata.manager(user="boss", org="acme")
+    with simonides.open(":memory:") as store:
+        store.admin(by="root").grant("boss", "read_user:ana", org="acme")
+        ana = store.memory(user="ana", org="acme")
+        boss = store.memory(user="boss", org="acme")
         is_on = True
         for number, step in enumerate([*steps, "read"]):
             match step:

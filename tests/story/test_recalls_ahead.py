@@ -22,15 +22,15 @@ def target(postgres, database):
 
 
 @pytest.fixture
-def strata(target):
-    with simonides.open(target) as strata:
-        yield strata
+def opened(target):
+    with simonides.open(target) as opened:
+        yield opened
 
 
 @pytest.fixture
-def memory(strata):
+def memory(opened):
     """One that has been read from, so that its owner is in memory."""
-    memory = strata.manager(user="ana")
+    memory = opened.memory(user="ana")
     memory.remember(TEA, key="drink")
     for _ in range(2):
         memory.recall("drinks")
@@ -40,8 +40,8 @@ def memory(strata):
 @pytest.fixture
 def elsewhere(target):
     """What another process writes by."""
-    with simonides.open(target) as strata:
-        yield strata.manager(user="ana")
+    with simonides.open(target) as opened:
+        yield opened.memory(user="ana")
 
 
 @pytest.fixture
@@ -119,8 +119,8 @@ def alone(target):
 
 
 def test_no_recall_waits_for_the_connection_that_it_has_itself(target, alone):
-    with simonides.open(target, settings=alone) as strata:
-        memory = strata.manager(user="ana")
+    with simonides.open(target, settings=alone) as opened:
+        memory = opened.memory(user="ana")
         memory.remember(TEA)
         session = memory.session("s")
         session.add("user", "I live in Lisbon.")
@@ -143,8 +143,8 @@ def test_while_a_model_reads_the_question_others_have_the_connection(target, alo
             return super().encode(texts)
 
     async def main():
-        async with simonides.aopen(target, settings=alone, embedder=Waiting()) as strata:
-            memory = strata.manager(user="ana")
+        async with simonides.aopen(target, settings=alone, embedder=Waiting()) as opened:
+            memory = opened.memory(user="ana")
             await memory.remember(TEA)
             Waiting.go_on.clear()
             recall = asyncio.create_task(memory.recall("drinks"))
@@ -162,8 +162,8 @@ def test_while_a_model_reads_the_question_others_have_the_connection(target, alo
 
 def test_a_file_has_answered_before_there_is_anything_to_do_meanwhile(tmp_path, rankings):
     async def main():
-        async with simonides.aopen(tmp_path / "m.db") as strata:
-            memory = strata.manager(user="ana")
+        async with simonides.aopen(tmp_path / "m.db") as opened:
+            memory = opened.memory(user="ana")
             await memory.remember(TEA)
             for _ in range(3):
                 await memory.recall("drinks", layer=Layer.L2)
@@ -178,8 +178,8 @@ def test_a_recall_that_comes_to_nothing_lets_go_of_what_it_began_to_ask(
     target, monkeypatch, is_cancelled
 ):
     async def main():
-        async with simonides.aopen(target) as strata:
-            memory, store = strata.manager(user="ana"), strata.runtime.store
+        async with simonides.aopen(target) as opened:
+            memory, store = opened.memory(user="ana"), opened.runtime.store
             await memory.remember(TEA)
             asking, ended = asyncio.Event(), []
             standing = store.snapshots
@@ -198,7 +198,7 @@ def test_a_recall_that_comes_to_nothing_lets_go_of_what_it_began_to_ask(
 
             monkeypatch.setattr(store, "snapshots", snapshots)
             monkeypatch.setattr(store, "consents", consents)
-            strata.runtime.indexes.clear()
+            opened.runtime.indexes.clear()
             recall = asyncio.create_task(memory.recall("drinks", layer="all"))
             await asking.wait()
             if is_cancelled:

@@ -33,7 +33,7 @@ class Script:
     def __init__(self, world: World, seed: int) -> None:
         self._chance = random.Random(seed)
         self._world = world
-        self.ana = world.strata.manager(user="ana", org="acme", session="monday")
+        self.ana = world.store.memory(user="ana", org="acme", session="monday")
         self.given: list[Digest] = []
 
     def play(self, digests: int) -> None:
@@ -76,7 +76,7 @@ class Script:
             self.ana.forget(self._chance.choice(memories).id)
 
     def _kept(self, ids: set[str]) -> set[str]:
-        store, owner = self._world.strata.runtime.store, self.ana.principal.home
+        store, owner = self._world.store.runtime.store, self.ana.principal.home
         return {row.id for row in asyncio.run(store.get(owner, sorted(ids)))}
 
     def _ask(self) -> None:
@@ -122,7 +122,7 @@ def test_two_hundred_digests_of_a_changing_store_are_given_again_or_refused(
     script._forget()
     script.play(200)
     world.reopen()
-    script.ana = world.strata.manager(user="ana", org="acme", session="monday")
+    script.ana = world.store.memory(user="ana", org="acme", session="monday")
 
     found = script.replayed()
 
@@ -143,7 +143,7 @@ def test_while_nothing_is_erased_all_are_ranked_again(world: World) -> None:
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    ana = world.strata.manager(user="ana", org="acme", agent="bot", purpose="care")
+    ana = world.store.memory(user="ana", org="acme", agent="bot", purpose="care")
     ana.remember("Deploy to Dublin", key="region")
     ana.remember("Deploy on Fridays only", pinned=True)
     ana.remember("The website is deployed by Bob")
@@ -169,18 +169,18 @@ def test_another_ranker_or_policy_renders_and_says_so(
     policy = tmp_path / "policy.yaml"
     policy.write_text("version: one\n")
     world = new_world(policy=str(policy))
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("Deploy to Dublin", key="region")
     digest = ana.digest("deploy", floor=0)
 
     monkeypatch.setattr(identity, "RANKER", "another")
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     assert (ana.replay(digest.receipt).made, ana.replay(digest.receipt).text) == (
         Made.RENDERED,
         digest.text,
     )
     monkeypatch.undo()
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     assert ana.replay(digest.receipt).made is Made.RANKED
     changed = replace(digest.receipt, policy="0" * 64)
     assert ana.replay(changed).made is Made.RENDERED
@@ -215,9 +215,9 @@ def test_what_went_that_was_shown_is_named(ana: Memory) -> None:
 def test_a_receipt_is_its_readers(world: World, ana: Memory) -> None:
     receipt = ana.digest("where to deploy?", floor=0).receipt
     others = [
-        world.strata.manager(user="bob", org="acme", agent="bot", purpose="care"),
-        world.strata.manager(user="ana", org="acme", agent="spy", purpose="care"),
-        world.strata.manager(user="ana", org="acme", agent="bot", purpose="sales"),
+        world.store.memory(user="bob", org="acme", agent="bot", purpose="care"),
+        world.store.memory(user="ana", org="acme", agent="spy", purpose="care"),
+        world.store.memory(user="ana", org="acme", agent="bot", purpose="sales"),
     ]
 
     for other in others:

@@ -28,7 +28,7 @@ class Home:
     def __init__(self, model: Any) -> None:
         self.clock = ManualClock()
         self.model = model
-        self.strata = Store(
+        self.store = Store(
             assemble(
                 IN_MEMORY,
                 settings=Settings(),
@@ -39,14 +39,14 @@ class Home:
                 alarm=self.clock,
             )
         )
-        self.ana = self.strata.manager(user="ana")
+        self.ana = self.store.memory(user="ana")
 
     def say(self, text: str, **given: Any) -> Outcome:
         self.clock.advance(seconds=5)
         return self.ana.remember(text, **given)
 
     def reconcile(self, *outcomes: Outcome) -> HygieneReport:
-        runtime, principal = self.strata.runtime, self.ana.principal
+        runtime, principal = self.store.runtime, self.ana.principal
         policy = runtime.policies.policy_for(principal.home.org)
         return drive(runtime.store, reconcile(runtime, principal, policy, outcomes))
 
@@ -65,8 +65,8 @@ def homes() -> Iterator[Any]:
 
     yield make
     for home in made:
-        assert home.strata.verify_audit().ok
-        home.strata.close()
+        assert home.store.verify_audit().ok
+        home.store.close()
 
 
 def verdict(relation: str) -> dict[str, Any]:

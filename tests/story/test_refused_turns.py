@@ -21,13 +21,13 @@ def turn(text: str, place: int, session: str = "s") -> Draft:
     )
 
 
-def found(manager: Memory) -> list[str]:
-    return sorted(hit.record.content for hit in manager.recall("Lisbon tram", floor=0))
+def found(memory: Memory) -> list[str]:
+    return sorted(hit.record.content for hit in memory.recall("Lisbon tram", floor=0))
 
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    return world.strata.manager(user="ana")
+    return world.store.memory(user="ana")
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_what_comes_after_a_refusal_is_hidden_as_it_will_be_once_it_is_read_anew
 
     assert found(ana) == [TRAM]
     if world.is_durable:
-        assert found(world.reopen().manager(user="ana")) == [TRAM]
+        assert found(world.reopen().memory(user="ana")) == [TRAM]
 
 
 def test_a_turn_without_a_place_is_hidden_too(ana: Memory) -> None:
@@ -130,8 +130,8 @@ def test_what_is_refused_while_turns_are_read_is_hidden_in_the_same_answer(
         return examine(*given, **named)
 
     async def main() -> list[str]:
-        async with simonides.aopen(tmp_path / "m.db") as strata:
-            ana = strata.manager(user="ana")
+        async with simonides.aopen(tmp_path / "m.db") as store:
+            ana = store.memory(user="ana")
             many = [turn(f"The tram number {n} is late.", n + 2) for n in range(10)]
             await ana.remember_many([turn(HOME, 0), turn("My name is Rosalinda.", 1), *many])
             await ana.refuse("location")

@@ -39,9 +39,9 @@ def shared(request, tmp_path):
         server.give_back(name)
 
 
-def spied(strata, monkeypatch):
+def spied(opened, monkeypatch):
     """How many entries each call of a process's store wrote."""
-    store, written = strata.runtime.store, []
+    store, written = opened.runtime.store, []
     renew = type(store).renew
 
     async def counting(owner, entries):
@@ -117,8 +117,8 @@ def test_of_the_memories_nothing_changes(shared):
 
 
 def test_versions_that_gave_way_are_made_anew_too(shared):
-    def change(strata):
-        ana = strata.manager(user="ana", org="acme")
+    def change(store):
+        ana = store.memory(user="ana", org="acme")
         ana.correct("boat_7", "boat 7 was sunk")
         ana.correct("boat_9", "boat 9 was sold")
 
@@ -170,8 +170,8 @@ def test_it_is_left_to_the_operator_where_that_is_wished(shared):
 def test_a_pass_of_many_pages_looks_at_every_row_of_the_owners_named(shared):
     old = shared.open()
     fill(old, PAGE_ROWS)
-    old.manager(user="ana", org="acme").remember("boat 999 is new")
-    old.manager(user="bob", org="acme").remember("Bob has no boat")
+    old.memory(user="ana", org="acme").remember("boat 999 is new")
+    old.memory(user="bob", org="acme").remember("Bob has no boat")
     new = shared.open(hashed(), reindex="manual")
     told = []
 
@@ -185,16 +185,16 @@ def test_a_pass_of_many_pages_looks_at_every_row_of_the_owners_named(shared):
 def test_status_tells_how_many_entries_are_stale(shared):
     old = shared.open()
     fill(old)
-    old.manager(user="bob", org="acme").remember("Bob has a boat")
+    old.memory(user="bob", org="acme").remember("Bob has a boat")
     new = shared.open(hashed())
 
     def stale(user):
-        return new.manager(user=user, org="acme").status()["stale_entries"]
+        return new.memory(user=user, org="acme").status()["stale_entries"]
 
     assert (stale("ana"), stale("bob"), stale("carol")) == (COUNT, 1, 0)
     shared.run_background(20)
     assert (stale("ana"), stale("bob")) == (0, 0)
-    assert old.manager(user="ana", org="acme").status()["stale_entries"] == COUNT
+    assert old.memory(user="ana", org="acme").status()["stale_entries"] == COUNT
 
 
 class TestOldAndNewSideBySide:
@@ -214,8 +214,8 @@ class TestOldAndNewSideBySide:
         by_old, by_new = (spied(side, monkeypatch) for side in sides)
 
         for n in range(6):
-            old.manager(user="ana", org="acme").remember(f"old boat {n}")
-            new.manager(user="ana", org="acme").remember(f"new boat {n}")
+            old.memory(user="ana", org="acme").remember(f"old boat {n}")
+            new.memory(user="ana", org="acme").remember(f"new boat {n}")
             answers(old), answers(new)
             shared.run_background(3)
 
@@ -236,7 +236,7 @@ class TestOldAndNewSideBySide:
         answers(cold)
         shared.run_background(2)
 
-        status = cold.manager(user="ana", org="acme").status()
+        status = cold.memory(user="ana", org="acme").status()
 
         assert status["problems"] == ["reindexing:left_to:analyser 1, hashed-32"]
         report = old.reindex()
@@ -249,7 +249,7 @@ class TestOldAndNewSideBySide:
         by_cold = spied(cold, monkeypatch)
         answers(cold)
         shared.run_background(2)
-        new.manager(user="ana", org="acme").remember("another new boat")
+        new.memory(user="ana", org="acme").remember("another new boat")
         old.reindex(adopt=True, scopes=["/org/acme/user/nobody/"])
 
         shared.clock.advance(seconds=RETRY_S)
@@ -259,7 +259,7 @@ class TestOldAndNewSideBySide:
         shared.run_background(3)
 
         assert sum(by_cold) == COUNT + 1
-        assert cold.manager(user="ana", org="acme").status()["problems"] == []
+        assert cold.memory(user="ana", org="acme").status()["problems"] == []
 
     def test_one_can_go_back(self, shared, sides):
         old, new = sides
@@ -293,18 +293,18 @@ class TestOldAndNewSideBySide:
 
 
 def test_a_store_that_was_only_read_has_no_notes_and_a_written_one_has_one(shared):
-    strata = shared.open(hashed())
-    strata.manager(user="ana", org="acme").recall("boats")
+    store = shared.open(hashed())
+    store.memory(user="ana", org="acme").recall("boats")
     shared.run_background(3)
 
     def notes():
-        found = strata.runtime.store.journaled(Scope.of_global(), kind=RECIPE)
-        return [json.loads(entry.body)["how"] for entry in strata._driver.run(found)]
+        found = store.runtime.store.journaled(Scope.of_global(), kind=RECIPE)
+        return [json.loads(entry.body)["how"] for entry in store._driver.run(found)]
 
     assert notes() == []
-    strata.manager(user="ana", org="acme").remember("boats float")
+    store.memory(user="ana", org="acme").remember("boats float")
     shared.run_background(3)
-    answers(strata)
+    answers(store)
     shared.run_background(3)
     assert notes() == ["seen"]
 
@@ -319,7 +319,7 @@ def test_what_a_model_replaces_is_older_than_it_though_nobody_noted_it(shared):
     assert made_by(new, new) == 10
 
     old = shared.open(hashed(16))
-    old.manager(user="ana", org="acme").remember("another old boat")
+    old.memory(user="ana", org="acme").remember("another old boat")
     answers(old)
     shared.run_background(3)
 
@@ -332,8 +332,8 @@ class TestAnEmbedderThatFails:
 
     def test_a_write_is_kept_and_its_vector_is_made_later(self, shared):
         embedder = hashed()
-        strata = shared.open(embedder)
-        ana = strata.manager(user="ana", org="acme")
+        store = shared.open(embedder)
+        ana = store.memory(user="ana", org="acme")
         ana.remember("the green boat floats")
         embedder.fails = ModelTimeout("no answer")
 
@@ -354,15 +354,15 @@ class TestAnEmbedderThatFails:
         embedder.fails = None
         shared.clock.advance(seconds=RETRY_S)
 
-        def same(strata):
-            manager = strata.manager(user="ana", org="acme")
-            manager.remember("the green boat floats")
-            manager.remember("the red boat sank", tags=["ship"])
+        def same(store):
+            memory = store.memory(user="ana", org="acme")
+            memory.remember("the green boat floats")
+            memory.remember("the red boat sank", tags=["ship"])
 
-        assert answers(strata) == answers(fresh(hashed(), then=same, count=0))
+        assert answers(store) == answers(fresh(hashed(), then=same, count=0))
         assert ana.recall("red boat").degraded == ()
         assert (ana.status()["stale_entries"], ana.status()["problems"]) == (0, [])
-        assert made_by(strata, strata) == 2
+        assert made_by(store, store) == 2
 
     def test_a_process_that_holds_the_row_learns_of_the_vector_another_made(self, shared):
         embedder = hashed()
@@ -370,7 +370,7 @@ class TestAnEmbedderThatFails:
         watching = shared.open(hashed())
         fill(one, 10)
         embedder.fails = ModelTimeout("no answer")
-        one.manager(user="ana", org="acme").remember("the red boat sank")
+        one.memory(user="ana", org="acme").remember("the red boat sank")
         bare = watching._strata._runtime.indexes.of(ANA)
         run = watching._driver.run
         bare.refresh(run(watching.runtime.store.snapshot(ANA)))
@@ -392,7 +392,7 @@ class TestAnEmbedderThatFails:
         embedder.fails = OSError("no route")
         new = shared.open(embedder)
 
-        found = new.manager(user="ana", org="acme").recall("boat 7")
+        found = new.memory(user="ana", org="acme").recall("boat 7")
 
         assert found[0].record.key == "boat_7"
         assert found.degraded == ("vector",)
@@ -418,7 +418,7 @@ class TestAnEmbedderThatFails:
         )
 
         new = shared.open(embedder)
-        new.manager(user="ana", org="acme").recall("boat 7")
+        new.memory(user="ana", org="acme").recall("boat 7")
         assert asked == [1], "the question; the rows were not tried after it"
         report = new.reindex()
 
@@ -442,7 +442,7 @@ class TestAnEmbedderThatFails:
     def test_nor_does_it_in_the_background(self, shared):
         old = shared.open()
         fill(old)
-        old.manager(user="bob", org="acme").remember("Bob has a boat")
+        old.memory(user="bob", org="acme").remember("Bob has a boat")
         embedder = hashed()
         embedder.refused = frozenset({"77", "88"})
         new = shared.open(embedder)
@@ -452,9 +452,9 @@ class TestAnEmbedderThatFails:
         shared.run_background(20)
 
         assert made_by(new, new) == COUNT - 2
-        assert not new.manager(user="bob", org="acme").status()["stale_entries"]
-        assert new.manager(user="ana", org="acme").status()["stale_entries"] == 2
-        assert "reindexing:ModelGarbled" in new.manager(user="ana", org="acme").status()["problems"]
+        assert not new.memory(user="bob", org="acme").status()["stale_entries"]
+        assert new.memory(user="ana", org="acme").status()["stale_entries"] == 2
+        assert "reindexing:ModelGarbled" in new.memory(user="ana", org="acme").status()["problems"]
 
 
 def test_a_store_that_fails_is_tried_again_later(shared, monkeypatch):
@@ -469,7 +469,7 @@ def test_a_store_that_fails_is_tried_again_later(shared, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(store, "renew", failing)
         shared.run_background(3)
-        problems = new.manager(user="ana", org="acme").status()["problems"]
+        problems = new.memory(user="ana", org="acme").status()["problems"]
         assert problems == ["reindexing:StoreUnavailable"]
         assert (made_by(new, new), answers(new)) == (0, right)
 
@@ -478,14 +478,14 @@ def test_a_store_that_fails_is_tried_again_later(shared, monkeypatch):
         shared.clock.advance(seconds=PAUSE_S)
 
     assert (made_by(new, new), answers(new)) == (COUNT, right)
-    assert new.manager(user="ana", org="acme").status()["problems"] == []
+    assert new.memory(user="ana", org="acme").status()["problems"] == []
 
 
 def test_what_is_changed_or_forgotten_meanwhile_is_left_alone(shared, monkeypatch):
     old = shared.open()
     fill(old, 30)
     new = shared.open(hashed(), reindex="manual")
-    store, ana = new.runtime.store, old.manager(user="ana", org="acme")
+    store, ana = new.runtime.store, old.memory(user="ana", org="acme")
     real = type(store).renew
     (seven,) = (m for m in ana.list() if m.key == "boat_7")
 
@@ -495,13 +495,13 @@ def test_what_is_changed_or_forgotten_meanwhile_is_left_alone(shared, monkeypatc
             await others.confirm(seven.id)
         return await real(store, owner, entries)
 
-    others = new._strata.manager(user="ana", org="acme")
+    others = new._strata.memory(user="ana", org="acme")
     monkeypatch.setattr(store, "renew", late)
 
     report = new.reindex()
 
     assert (report.remade, report.left) == (28, 2)
     assert len(rows_of(new)) == 29
-    assert new.manager(user="ana", org="acme").history("boat_3") == ()
+    assert new.memory(user="ana", org="acme").history("boat_3") == ()
     assert new.reindex().remade == 1
     assert made_by(new, new) == 29

@@ -50,8 +50,8 @@ class TwoModels(RuleBasedStateMachine):
         """Do something in one process, and in each store of reference."""
         self.shared.clock.advance(us=10)
         done = [
-            act(strata.manager(user=user, org="acme"))
-            for strata in (self.processes[side], *self.references)
+            act(store.memory(user=user, org="acme"))
+            for store in (self.processes[side], *self.references)
         ]
         assert [each.kind for each in done] == [done[0].kind] * 3
 
@@ -111,17 +111,17 @@ class TwoModels(RuleBasedStateMachine):
     @invariant()
     def each_answers_as_if_there_were_no_other(self):
         past = from_us(self.past)
-        for strata, reference in zip(self.processes, self.references, strict=True):
+        for store, reference in zip(self.processes, self.references, strict=True):
             for user in ("ana", "bob"):
-                one, other = (s.manager(user=user, org="acme") for s in (strata, reference))
+                one, other = (s.memory(user=user, org="acme") for s in (store, reference))
                 for asked in ({}, {"known_at": past}):
                     assert recalled(one, **asked) == recalled(other, **asked)
 
     def teardown(self):
         if hasattr(self, "shared"):
             self.come_to_rest()
-            for strata in (*self.processes, *self.references):
-                strata.close()
+            for store in (*self.processes, *self.references):
+                store.close()
             shutil.rmtree(self.directory)
 
     def come_to_rest(self):
@@ -129,7 +129,7 @@ class TwoModels(RuleBasedStateMachine):
         for _ in range(2):
             self.go_on()
         before = rows_of(self.processes[0])
-        made = [made_by(self.processes[0], strata) for strata in self.processes]
+        made = [made_by(self.processes[0], store) for store in self.processes]
 
         assert self.go_on() == [before, before]
         assert sum(made) == len(before)
@@ -137,11 +137,11 @@ class TwoModels(RuleBasedStateMachine):
     def go_on(self):
         """Let each begin again and do what it likes to; return what is stored after each."""
         stored = []
-        for side, strata in enumerate(self.processes):
-            strata.close()
+        for side, store in enumerate(self.processes):
+            store.close()
             self.processes[side] = self.shared.open(hashed(DIMENSIONS[side]))
             for user in ("ana", "bob"):
-                recalled(self.processes[side].manager(user=user, org="acme"))
+                recalled(self.processes[side].memory(user=user, org="acme"))
             self.shared.clock.advance(seconds=START_S)
             for _ in range(4):
                 self.shared.clock.advance(seconds=PAUSE_S)

@@ -21,7 +21,7 @@ def captured(report: CaptureReport) -> list[tuple[str | None, str, str]]:
 
 
 def test_a_repair_replaces_what_was_said_in_the_turn_before(world: World) -> None:
-    ana = world.strata.manager(user="ana", session="s1")
+    ana = world.store.memory(user="ana", session="s1")
     ana.capture(MUNICH)
 
     report = ana.capture(BERLIN, before=[MUNICH])
@@ -34,7 +34,7 @@ def test_a_repair_replaces_what_was_said_in_the_turn_before(world: World) -> Non
 
 
 def test_without_what_was_said_before_it_is_about_nothing(world: World) -> None:
-    ana = world.strata.manager(user="ana", session="s1")
+    ana = world.store.memory(user="ana", session="s1")
     ana.capture(MUNICH)
 
     assert captured(ana.capture(BERLIN)) == []
@@ -59,13 +59,13 @@ def test_without_what_was_said_before_it_is_about_nothing(world: World) -> None:
 def test_a_repair_is_about_the_last_fact_of_the_last_turn(
     world: World, before: list[str], said: str, found: list[str]
 ) -> None:
-    report = world.strata.manager(user="ana").capture(said, before=before)
+    report = world.store.memory(user="ana").capture(said, before=before)
 
     assert [one.content for one in report.proposed] == found
 
 
 def test_a_repair_meets_the_same_policy(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     before = [MUNICH, "I am on the enterprise tier."]
 
     report = ana.capture("No, it's pro.", before=before)
@@ -76,7 +76,7 @@ def test_a_repair_meets_the_same_policy(world: World) -> None:
 
 
 def test_only_the_user_repairs_what_the_user_said(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
 
     assert ana.capture(BERLIN, role="assistant", before=[MUNICH]).proposed == ()
 
@@ -84,14 +84,14 @@ def test_only_the_user_repairs_what_the_user_said(world: World) -> None:
 @pytest.mark.parametrize("before", ["I live in Munich", None, [1], ["\0"], [" "]])
 def test_what_was_said_before_is_a_sequence_of_texts(world: World, before: object) -> None:
     with pytest.raises(InvalidInput) as caught:
-        world.strata.manager(user="ana").capture(BERLIN, before=before)  # type: ignore[arg-type]
+        world.store.memory(user="ana").capture(BERLIN, before=before)  # type: ignore[arg-type]
 
     assert caught.value.field == "before"
 
 
 def test_an_agent_knows_what_it_was_told_before(world: World) -> None:
-    ana = world.strata.manager(user="ana", session="s1")
-    agent = world.strata.agent(ana)
+    ana = world.store.memory(user="ana", session="s1")
+    agent = world.store.agent(ana)
     agent.capture(MUNICH)
 
     repaired = agent.run(BERLIN, "Where do I live?")
@@ -100,7 +100,7 @@ def test_an_agent_knows_what_it_was_told_before(world: World) -> None:
     assert [m.content for m in ana.list()] == ["Berlin"]
     assert agent.capture("Sorry, I meant Bremen.").trace[0].written == ("location",)
     assert [m.content for m in ana.list()] == ["Bremen"]
-    other = world.strata.agent(world.strata.manager(user="ana", session="s2"))
+    other = world.store.agent(world.store.memory(user="ana", session="s2"))
     assert other.capture(BERLIN).trace[0].written == ()
 
 
@@ -115,10 +115,10 @@ def item(value: str, quote: str) -> dict[str, list[dict[str, object]]]:
 
 def test_a_model_is_shown_what_was_said_before_and_its_repair_wins(tmp_path: Path) -> None:
     model = ScriptedModel(item("Munich", "I live in Munich"), item("Berlin", "it's Berlin"))
-    with over(model, tmp_path) as strata:
-        ana = strata.manager(user="ana", session="s1")
+    with over(model, tmp_path) as store:
+        ana = store.memory(user="ana", session="s1")
         ana.remember("Munich", key="location", category="entity_fact")
-        agent = strata.agent(ana)
+        agent = store.agent(ana)
         agent.capture(MUNICH)
         agent.capture(BERLIN)
 
@@ -133,8 +133,8 @@ def test_a_model_is_shown_what_was_said_before_and_its_repair_wins(tmp_path: Pat
 
 def test_a_model_is_not_shown_what_the_user_asked_not_to_keep(tmp_path: Path) -> None:
     model = ScriptedModel({"items": []})
-    with over(model, tmp_path) as strata:
+    with over(model, tmp_path) as store:
         hidden = "Don't remember this: I live in Munich."
-        strata.manager(user="ana").capture(BERLIN, before=[hidden])
+        store.memory(user="ana").capture(BERLIN, before=[hidden])
 
     assert "Munich" not in model.asked[0].user

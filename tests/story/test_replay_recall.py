@@ -27,7 +27,7 @@ def bytes_of(found: Recall) -> list[bytes]:
 def played(world: World, seed: int, recalls: int, *, forget: bool) -> list[Recall]:
     """Recalls that were made while the store went on changing."""
     chance, given = random.Random(seed), list[Recall]()
-    ana = world.strata.manager(user="ana", org="acme", session="monday")
+    ana = world.store.memory(user="ana", org="acme", session="monday")
     while len(given) < recalls:
         text = f"Ana saw the {chance.choice(THINGS)} {chance.randrange(40)} times"
         memories, step = ana.list(), chance.random()
@@ -57,7 +57,7 @@ def played(world: World, seed: int, recalls: int, *, forget: bool) -> list[Recal
 
 def test_whatever_was_written_since_it_is_ranked_again(world: World) -> None:
     given = played(world, 1, 60, forget=False)
-    ana = world.reopen().manager(user="ana", org="acme", session="monday")
+    ana = world.reopen().memory(user="ana", org="acme", session="monday")
 
     for found in given:
         again = ana.replay_recall(
@@ -74,7 +74,7 @@ def test_what_was_returned_and_erased_is_named_and_the_rest_is_the_same_bytes(
     world: World,
 ) -> None:
     given = played(world, 2, 150, forget=True)
-    ana, store = world.strata.manager(user="ana", org="acme", session="monday"), world.strata
+    ana, store = world.store.memory(user="ana", org="acme", session="monday"), world.store
     counted: Counter[str] = Counter()
 
     for found in given:
@@ -100,13 +100,13 @@ def test_another_ranker_or_policy_renders_the_same_hits(
     policy = tmp_path / "policy.yaml"
     policy.write_text("version: one\n")
     world = new_world(policy=str(policy))
-    world.strata.manager(user="ana").remember("Deploy to Dublin", key="region")
-    found = world.strata.manager(user="ana").recall("deploy")
+    world.store.memory(user="ana").remember("Deploy to Dublin", key="region")
+    found = world.store.memory(user="ana").recall("deploy")
 
     monkeypatch.setattr(identity, "RANKER", "another")
-    other = world.strata.manager(user="ana").replay_recall(found.receipt)
+    other = world.store.memory(user="ana").replay_recall(found.receipt)
     monkeypatch.undo()
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
 
     assert (other.made, bytes_of(other)) == (Made.RENDERED, bytes_of(found))
     assert ana.replay_recall(found.receipt).made is Made.RANKED
@@ -114,7 +114,7 @@ def test_another_ranker_or_policy_renders_the_same_hits(
 
 
 def test_each_verb_takes_its_own_receipts_and_its_own_reader(world: World) -> None:
-    ana = world.strata.manager(user="ana", org="acme", agent="bot")
+    ana = world.store.memory(user="ana", org="acme", agent="bot")
     ana.remember("Deploy to Dublin")
     found = ana.recall("deploy")
 
@@ -123,8 +123,8 @@ def test_each_verb_takes_its_own_receipts_and_its_own_reader(world: World) -> No
     with pytest.raises(InvalidInput, match="digest"):
         ana.replay_recall(ana.digest("deploy").receipt)
     for other in (
-        world.strata.manager(user="bob", org="acme", agent="bot"),
-        world.strata.manager(user="ana", org="acme", agent="spy"),
+        world.store.memory(user="bob", org="acme", agent="bot"),
+        world.store.memory(user="ana", org="acme", agent="spy"),
     ):
         with pytest.raises(ScopeDenied):
             other.replay_recall(found.receipt)

@@ -49,8 +49,8 @@ INDEXER = Indexer(None)
 @pytest.fixture
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
-    yield world.strata.manager(user="ana")
-    assert world.strata.verify_audit().ok
+    yield world.store.memory(user="ana")
+    assert world.store.verify_audit().ok
 
 
 def stored(outcome: Outcome) -> Record:

@@ -14,8 +14,8 @@ def lives(where: str, source: str = "user_stated", **more: object) -> Draft:
     return Draft(said, source=source, triple=("Ana", "lives_in", where), **more)  # type: ignore[arg-type]
 
 
-def told(manager: Memory, draft: Draft) -> Outcome:
-    (outcome,) = manager.remember_many([draft])
+def told(memory: Memory, draft: Draft) -> Outcome:
+    (outcome,) = memory.remember_many([draft])
     return outcome
 
 
@@ -27,8 +27,8 @@ def stored(outcome: Outcome) -> Record:
 @pytest.fixture
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
-    yield world.strata.manager(user="ana")
-    assert world.strata.verify_audit().ok
+    yield world.store.memory(user="ana")
+    assert world.store.verify_audit().ok
 
 
 @pytest.fixture
@@ -90,9 +90,7 @@ def test_a_review_is_decided_once(ana: Memory, review: Review) -> None:
     assert [memory.content for memory in ana.list()] == ["Ana lives in Oslo"]
 
 
-def test_a_side_that_was_corrected_is_decided_on_as_it_is_now(
-    ana: Memory, review: Review
-) -> None:
+def test_a_side_that_was_corrected_is_decided_on_as_it_is_now(ana: Memory, review: Review) -> None:
     ana.correct(review.a, "Ana lives in Bergen")
 
     (now,) = ana.reviews()
@@ -156,19 +154,19 @@ def test_reviews_are_told_to_nobody_else(world: World, ana: Memory, review: Revi
     told(ana, lives("Lima", "tool_verified", **private))
 
     others = [
-        world.strata.manager(user="bob"),
-        world.strata.manager(user="ana", org="acme"),
-        world.strata.manager(user="ana", task="t1"),
+        world.store.memory(user="bob"),
+        world.store.memory(user="ana", org="acme"),
+        world.store.memory(user="ana", task="t1"),
     ]
     assert [other.reviews() for other in others] == [(), (), ()]
     assert [other.decide(review.id, "a").reasons for other in others] == [("not_found",)] * 3
     assert [contents(shown)[0] for shown in ana.reviews()] == ["Ana lives in Oslo"]
-    nurse = world.strata.manager(user="ana", agent="nurse")
+    nurse = world.store.memory(user="ana", agent="nurse")
     assert len(nurse.reviews()) == 2
 
 
 def test_a_review_survives_a_restart(world: World, review: Review) -> None:
-    ana = world.reopen().manager(user="ana")
+    ana = world.reopen().memory(user="ana")
 
     (again,) = ana.reviews()
 
@@ -180,9 +178,7 @@ def test_a_review_survives_a_restart(world: World, review: Review) -> None:
     [(("x", "c"), "keep"), (("x", "a", "r" * 1001), "reason")],
     ids=["keep", "reason"],
 )
-def test_what_makes_no_sense_is_said(
-    ana: Memory, arguments: tuple[str, ...], field: str
-) -> None:
+def test_what_makes_no_sense_is_said(ana: Memory, arguments: tuple[str, ...], field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         ana.decide(*arguments[:2], reason="".join(arguments[2:]))
 
@@ -223,7 +219,7 @@ def test_neither_side_may_be_kept(ana: Memory, review: Review) -> None:
 
 def test_an_agent_does_not_decide_about_what_it_brought(world: World, ana: Memory) -> None:
     told(ana, lives("Oslo"))
-    helper = world.strata.manager(user="ana", agent="helper")
+    helper = world.store.memory(user="ana", agent="helper")
     told(helper, lives("Rome", "tool_verified"))
     (asked,) = ana.reviews()
 
@@ -233,7 +229,7 @@ def test_an_agent_does_not_decide_about_what_it_brought(world: World, ana: Memor
     assert (refused.kind, refused.reasons) == ("blocked", ("own_proposal",))
     assert refused.events[0].details == {"review": asked.id}
     assert [side.status for side in ana.list()] == ["review", "review"]
-    other = world.strata.manager(user="ana", agent="auditor")
+    other = world.store.memory(user="ana", agent="auditor")
     assert other.decide(asked.id, "a").kind == "superseded"
     assert contents(ana.reviews(status="decided")[0])[0] == "Ana lives in Oslo"
 

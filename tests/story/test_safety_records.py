@@ -24,7 +24,7 @@ CANARY = "canary-heron-4711"
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    return world.strata.manager(user="ana", org="acme", session="thread-7")
+    return world.store.memory(user="ana", org="acme", session="thread-7")
 
 
 def files_of(world: World) -> list[Path]:
@@ -36,14 +36,14 @@ def test_a_safety_event_is_kept_with_what_was_done(world: World, ana: Memory) ->
     record = ana.safety_event(
         "self_harm", severity="critical", done="helpline_shown", note="spoke of giving up"
     )
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
 
     assert admin.safety_events() == (record,)
     assert (record.kind, record.severity) == ("self_harm", SafetySeverity.CRITICAL)
     assert (record.done, record.note) == ("helpline_shown", "spoke of giving up")
     assert record.at == ana.recall("").receipt.at
     world.reopen()
-    kept = world.strata.admin(by="root").safety_events()
+    kept = world.store.admin(by="root").safety_events()
     assert kept == (record,)
 
 
@@ -51,7 +51,7 @@ def test_feedback_is_kept_with_label_and_source(world: World, ana: Memory) -> No
     ana.feedback("unhelpful", source="model", score=-0.5, comment="missed the point")
     ana.feedback("helpful")
 
-    newest, first = world.strata.admin(by="root").feedback()
+    newest, first = world.store.admin(by="root").feedback()
     assert (newest.label, newest.source, newest.score, newest.comment) == (
         "helpful",
         "user",
@@ -59,15 +59,15 @@ def test_feedback_is_kept_with_label_and_source(world: World, ana: Memory) -> No
         "",
     )
     assert (first.label, first.source, first.score) == ("unhelpful", "model", -0.5)
-    assert world.strata.admin(by="root").feedback(label="helpful") == (newest,)
+    assert world.store.admin(by="root").feedback(label="helpful") == (newest,)
 
 
 def test_they_are_asked_for_by_user_kind_time_and_number(world: World, ana: Memory) -> None:
-    bob = world.strata.manager(user="bob", org="acme")
+    bob = world.store.memory(user="bob", org="acme")
     first = ana.safety_event("threat")
     world.clock.advance(seconds=60)
     second, third = bob.safety_event("threat"), bob.safety_event("overdose")
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
 
     assert admin.safety_events(user="ana", org="acme") == (first,)
     assert admin.safety_events(user="ana") == ()  # another of that name, in the default org
@@ -77,7 +77,7 @@ def test_they_are_asked_for_by_user_kind_time_and_number(world: World, ana: Memo
 
 
 def test_who_it_is_about_stands_nowhere(world: World) -> None:
-    ana = world.strata.manager(user="ana.lindqvist", org="acme", session="thread-77", task="t-901")
+    ana = world.store.memory(user="ana.lindqvist", org="acme", session="thread-77", task="t-901")
     note = (
         "Ana.Lindqvist (thread-77, t-901) wrote from ana@example.org, "
         "key sk-proj-Zq8vT2mK4nB7cX1dW9eR3tY6uI0oP5aS; anabasis is a book"
@@ -101,7 +101,7 @@ def test_who_it_is_about_stands_nowhere(world: World) -> None:
 
 def test_one_person_has_one_digest_and_each_conversation_another(world: World) -> None:
     def made(**who: str) -> tuple[str, str | None]:
-        record = world.strata.manager(**who).safety_event("threat")
+        record = world.store.memory(**who).safety_event("threat")
         return record.subject, record.session
 
     ana, in_session = made(user="ana"), made(user="ana", session="s")
@@ -119,7 +119,7 @@ def test_nothing_recalls_them_and_no_export_holds_them(
 ) -> None:
     ana.safety_event("threat", note=CANARY)
     ana.feedback("helpful", comment=CANARY)
-    owner = world.strata.manager(user="ana", org="acme")
+    owner = world.store.memory(user="ana", org="acme")
     owner.export(tmp_path / "ana.jsonl")
 
     assert ana.recall(CANARY).hits == ()
@@ -128,13 +128,11 @@ def test_nothing_recalls_them_and_no_export_holds_them(
     assert ana.list() == ()
     assert CANARY not in (tmp_path / "ana.jsonl").read_text()
     assert CANARY not in json.dumps(ana.status())
-    trail = world.strata._driver.run(world.strata.runtime.store.links(Scope.of_global()))
+    trail = world.store._driver.run(world.store.runtime.store.links(Scope.of_global()))
     assert not any(CANARY.encode() in (link.payload or b"") for link in trail)
 
 
-def test_neither_the_recall_switch_nor_a_refusal_turns_them_off(
-    world: World, ana: Memory
-) -> None:
+def test_neither_the_recall_switch_nor_a_refusal_turns_them_off(world: World, ana: Memory) -> None:
     ana.set_recall(False)
     ana.refuse(category="feedback")
     ana.refuse("threat")
@@ -142,16 +140,14 @@ def test_neither_the_recall_switch_nor_a_refusal_turns_them_off(
     ana.safety_event("threat")
     ana.feedback("helpful")
 
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
     assert len(admin.safety_events()) == len(admin.feedback()) == 1
 
 
-def test_safety_records_end_after_90_days_and_feedback_after_180(
-    world: World, ana: Memory
-) -> None:
+def test_safety_records_end_after_90_days_and_feedback_after_180(world: World, ana: Memory) -> None:
     ana.safety_event("threat")
     ana.feedback("helpful")
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
 
     def counts() -> tuple[int, int]:
         return len(admin.safety_events()), len(admin.feedback())
@@ -172,16 +168,16 @@ def test_whoever_records_something_removes_what_is_over(world: World, ana: Memor
     world.clock.advance(days=91)
     ana.safety_event("threat")
 
-    assert world.strata.admin(by="root").purge_safety(everything=True).removed == 1
+    assert world.store.admin(by="root").purge_safety(everything=True).removed == 1
 
 
 def test_how_long_they_are_kept_can_be_set(new_world: Callable[..., World]) -> None:
     world = new_world(safety_days=1, feedback_days=2)
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.safety_event("threat")
     ana.feedback("helpful")
     world.clock.advance(days=1.5)
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
 
     assert (len(admin.safety_events()), len(admin.feedback())) == (0, 1)
 
@@ -189,7 +185,7 @@ def test_how_long_they_are_kept_can_be_set(new_world: Callable[..., World]) -> N
 def test_a_long_lived_process_removes_what_is_over_by_itself(world: World) -> None:
     if not world.is_durable:
         return
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.safety_event("threat")
     ana.feedback("helpful")
     world.clock.advance(days=100)
@@ -200,21 +196,19 @@ def test_a_long_lived_process_removes_what_is_over_by_itself(world: World) -> No
     with simonides.Store(made):
         world.clock.advance(seconds=FIRST_S)
 
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
     assert (admin.purge_safety().removed, admin.purge_feedback(everything=True).removed) == (0, 1)
 
 
-def test_looking_and_removing_are_in_the_trail_and_name_nobody(
-    world: World, ana: Memory
-) -> None:
+def test_looking_and_removing_are_in_the_trail_and_name_nobody(world: World, ana: Memory) -> None:
     ana.safety_event("threat")
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
     admin.safety_events(user="ana", org="acme")
     admin.feedback()
     admin.purge_safety()
     admin.purge_feedback(everything=True)
 
-    links = world.strata._driver.run(world.strata.runtime.store.links(Scope.of_global()))
+    links = world.store._driver.run(world.store.runtime.store.links(Scope.of_global()))
     said = [json.loads(link.payload) for link in links if link.payload is not None]
     assert [(each["type"], each["details"]) for each in said] == [
         ("records_read", {"shelf": "safety"}),
@@ -223,18 +217,18 @@ def test_looking_and_removing_are_in_the_trail_and_name_nobody(
         ("records_purged", {"shelf": "feedback", "all": True}),
     ]
     assert {each["actor"] for each in said} == {"admin:root"}
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
 
 
 def test_erasing_a_subject_takes_its_records_to_the_last_byte(world: World) -> None:
-    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
-    task = world.strata.manager(user="ana", task="t", session="s")
+    ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
+    task = world.store.memory(user="ana", task="t", session="s")
     hers = [ana.safety_event("threat", note=CANARY), task.feedback("helpful", comment=CANARY)]
     his = bob.safety_event("threat")
     receipt = ana.erase()
 
     assert receipt.state == "complete"
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
     assert admin.safety_events() == (his,)
     assert admin.feedback() == ()
     if world.is_durable and not world.target.startswith("postgresql"):
@@ -252,9 +246,9 @@ def test_erasing_a_subject_takes_its_records_to_the_last_byte(world: World) -> N
 def test_an_erasure_waits_for_records_that_cannot_be_reached(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.feedback("helpful")
-    store = world.strata.runtime.part(SafetyRecordStore).store
+    store = world.store.runtime.part(SafetyRecordStore).store
 
     def unreachable(subject: bytes) -> None:
         raise simonides.StoreError("there", "is away")
@@ -268,19 +262,19 @@ def test_an_erasure_waits_for_records_that_cannot_be_reached(
 
     assert done is not None
     assert done.state == "complete"
-    assert world.strata.admin(by="root").feedback() == ()
+    assert world.store.admin(by="root").feedback() == ()
 
 
 def test_incognito_keeps_them_in_memory_alone(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
-    with simonides.open(path, mode="incognito") as strata:
-        strata.manager(user="ana").safety_event("threat")
-        strata.manager(user="ana").feedback("helpful")
-        admin = strata.admin(by="root")
+    with simonides.open(path, mode="incognito") as store:
+        store.memory(user="ana").safety_event("threat")
+        store.memory(user="ana").feedback("helpful")
+        admin = store.admin(by="root")
         assert len(admin.safety_events()) == len(admin.feedback()) == 1
         assert [*tmp_path.iterdir()] == []
-    with simonides.open(path) as strata:
-        assert strata.admin(by="root").safety_events() == ()
+    with simonides.open(path) as store:
+        assert store.admin(by="root").safety_events() == ()
 
 
 @pytest.mark.parametrize(
@@ -299,23 +293,23 @@ def test_incognito_keeps_them_in_memory_alone(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_kept_is_refused_by_name(given: dict[str, object], field: str) -> None:
-    with simonides.open(":memory:") as strata:
+    with simonides.open(":memory:") as store:
         with pytest.raises(InvalidInput) as refused:
-            strata.manager(user="ana").safety_event(**given)  # type: ignore[arg-type]
+            store.memory(user="ana").safety_event(**given)  # type: ignore[arg-type]
         assert refused.value.field == field
-        assert strata.admin(by="root").safety_events() == ()
+        assert store.admin(by="root").safety_events() == ()
 
 
 @pytest.mark.parametrize("score", [1.01, -2, "1", True, float("nan")])
 def test_a_score_is_a_number_from_minus_one_to_one(score: object) -> None:
-    with simonides.open(":memory:") as strata, pytest.raises(InvalidInput, match="score"):
-        strata.manager(user="ana").feedback("helpful", score=score)  # type: ignore[arg-type]
+    with simonides.open(":memory:") as store, pytest.raises(InvalidInput, match="score"):
+        store.memory(user="ana").feedback("helpful", score=score)  # type: ignore[arg-type]
 
 
 def test_a_name_that_looks_like_a_secret_is_refused_and_not_repeated() -> None:
     secret = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc".lower()
-    with simonides.open(":memory:") as strata, pytest.raises(InvalidInput) as refused:
-        strata.manager(user="ana").feedback(secret)
+    with simonides.open(":memory:") as store, pytest.raises(InvalidInput) as refused:
+        store.memory(user="ana").feedback(secret)
     assert secret not in str(refused.value)
 
 
@@ -324,7 +318,7 @@ def test_an_event_of_before_is_kept_at_its_time(world: World, ana: Memory) -> No
 
     assert ana.safety_event("threat", at=before).at == before
     assert ana.feedback("helpful", at=before.isoformat()).at == before
-    assert to_us(world.strata.admin(by="root").safety_events()[0].at) == to_us(before)
+    assert to_us(world.store.admin(by="root").safety_events()[0].at) == to_us(before)
 
 
 @given(st.text("aA b_İ.é", max_size=30), st.sampled_from(["a", "a.b", "İ", "ab"]))
@@ -402,8 +396,8 @@ def _sql(file: Path, statement: str) -> None:
 def recorded(tmp_path: Path) -> Path:
     """A store with something remembered and records of some pages."""
     path = tmp_path / "m.db"
-    with simonides.open(path) as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(path) as store:
+        ana = store.memory(user="ana")
         ana.remember("Ana likes tea")
         ana.safety_event("threat")
         for _ in range(100):
@@ -443,10 +437,10 @@ def test_records_that_cannot_be_opened_say_what_to_do_and_are_left_as_they_are(
     assert (file.read_bytes() if file.is_file() else None) == before
 
     file.rename(tmp_path / "away")
-    with simonides.open(recorded) as strata:
-        assert [memory.content for memory in strata.manager(user="ana").list()] == ["Ana likes tea"]
-        strata.manager(user="ana").safety_event("threat")
-        assert len(strata.admin(by="root").safety_events()) == 1
+    with simonides.open(recorded) as store:
+        assert [memory.content for memory in store.memory(user="ana").list()] == ["Ana likes tea"]
+        store.memory(user="ana").safety_event("threat")
+        assert len(store.admin(by="root").safety_events()) == 1
 
 
 @pytest.mark.parametrize("spoil", [_other_columns, _spoilt_page])
@@ -455,10 +449,10 @@ def test_records_that_turn_out_to_be_damaged_say_what_to_do(
 ) -> None:
     spoil(tmp_path / "m.db.records")
 
-    with simonides.open(recorded) as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(recorded) as store:
+        ana = store.memory(user="ana")
         with pytest.raises(simonides.StoreCorrupt, match=AWAY):
-            strata.admin(by="root").feedback()
+            store.admin(by="root").feedback()
         with pytest.raises(simonides.StoreCorrupt, match=AWAY):
             ana.safety_event("threat")
         assert len(ana.recall("tea")) == 1
@@ -467,18 +461,18 @@ def test_records_that_turn_out_to_be_damaged_say_what_to_do(
 def test_records_that_are_not_there_any_more_begin_anew(recorded: Path, tmp_path: Path) -> None:
     (tmp_path / "m.db.records").unlink()
 
-    with simonides.open(recorded) as strata:
-        assert strata.admin(by="root").safety_events() == ()
-        strata.manager(user="ana").safety_event("threat")
-        assert len(strata.admin(by="root").safety_events()) == 1
+    with simonides.open(recorded) as store:
+        assert store.admin(by="root").safety_events() == ()
+        store.memory(user="ana").safety_event("threat")
+        assert len(store.admin(by="root").safety_events()) == 1
 
 
 async def _recorded(path: Path) -> int:
-    async with simonides.aopen(path) as strata:
-        memory = strata.manager(user="ana")
+    async with simonides.aopen(path) as store:
+        memory = store.memory(user="ana")
         await memory.safety_event("threat")
         await memory.feedback("helpful")
-        admin = strata.admin(by="root")
+        admin = store.admin(by="root")
         await admin.purge_feedback(everything=True)
         return len(await admin.safety_events()) + len(await admin.feedback())
 

@@ -74,11 +74,11 @@ def opened(target: str, **settings: object) -> tuple[Store, ManualClock, IdsInOr
     return Store(made), clock, ids
 
 
-def said(strata: Store) -> bytes:
+def said(store: Store) -> bytes:
     """Everything that recall answers, as bytes."""
-    manager = strata.manager(user="ana")
-    found = [manager.recall(query, limit=50).to_dict() for query in QUERIES]
-    found += [manager.recall(q, limit=1000, preference_bias=True).to_dict() for q in QUERIES[-2:]]
+    memory = store.memory(user="ana")
+    found = [memory.recall(query, limit=50).to_dict() for query in QUERIES]
+    found += [memory.recall(q, limit=1000, preference_bias=True).to_dict() for q in QUERIES[-2:]]
     return json.dumps(found, ensure_ascii=False).encode()
 
 
@@ -86,15 +86,15 @@ def write(
     target: str, order: Sequence[int], step: int, **settings: object
 ) -> tuple[Store, ManualClock]:
     """Store texts in an order, each under an id and at a time of its own, and recall at times."""
-    strata, clock, ids = opened(target, **settings)
-    manager, every = strata.manager(user="ana"), texts()
+    store, clock, ids = opened(target, **settings)
+    memory, every = store.memory(user="ana"), texts()
     moment = clock.now_us()
     for start in range(0, len(order), step):
         numbers = order[start : start + step]
         for number in numbers:
             ids.next = [f"00000000-0000-7000-8000-{number:012d}"]
             clock.set(from_us(moment + number * 1000))
-            manager.remember(
+            memory.remember(
                 every[number],
                 key=f"key_{number}" if number % 7 == 0 else None,
                 category="preference" if number % 5 == 0 else "fact",
@@ -102,9 +102,9 @@ def write(
                 source="agent_inferred" if number % 4 == 0 else "user_stated",
                 pinned=number % 50 == 0,
             )
-        manager.recall("coffee")
+        memory.recall("coffee")
     clock.set(from_us(moment + 86_400_000_000))
-    return strata, clock
+    return store, clock
 
 
 def test_there_are_three_hundred_different_texts_in_three_scripts() -> None:
@@ -144,9 +144,9 @@ def test_postgresql_answers_alike(postgres: Any, database: str, fusion: str) -> 
 
 def test_a_store_that_is_opened_again_answers_alike(tmp_path: Path) -> None:
     path = str(tmp_path / "m.db")
-    strata, clock = write(path, range(len(texts())), 40)
-    warm = said(strata)
-    strata.close()
+    store, clock = write(path, range(len(texts())), 40)
+    warm = said(store)
+    store.close()
 
     again, new_clock, _ = opened(path)
     new_clock.set(from_us(clock.now_us()))
@@ -160,19 +160,19 @@ def test_an_index_that_grew_bit_by_bit_answers_like_one_built_at_once(
 ) -> None:
     crowd = [Draft(f"{text} again and again, number {n}") for n in (1, 2) for text in texts()]
     grown, built = new_world(), new_world()
-    grown.strata.manager(user="ana").remember_many(crowd)
-    built.strata.manager(user="ana").remember_many(crowd)
+    grown.store.memory(user="ana").remember_many(crowd)
+    built.store.memory(user="ana").remember_many(crowd)
     for number, text in enumerate(texts()[:60]):
         for world in (grown, built):
-            manager = world.strata.manager(user="ana")
-            manager.remember(text, key=f"k{number % 20}")
+            memory = world.store.memory(user="ana")
+            memory.remember(text, key=f"k{number % 20}")
             world.clock.advance(seconds=1)
         # Only one of them builds columns at every step: a main segment and a tail of the newest.
-        grown.strata.manager(user="ana").recall("coffee")
+        grown.store.memory(user="ana").recall("coffee")
 
     built.reopen()
 
-    assert said(grown.strata) == said(built.strata)
+    assert said(grown.store) == said(built.store)
 
 
 def test_the_order_of_writes_leaves_no_trace_in_scores() -> None:
@@ -181,13 +181,13 @@ def test_the_order_of_writes_leaves_no_trace_in_scores() -> None:
 
     answers = []
     for order in orders:
-        strata, _ = write(":memory:", order, 25)
-        manager = strata.manager(user="ana")
+        store, _ = write(":memory:", order, 25)
+        memory = store.memory(user="ana")
         answers.append(
             [
                 [
                     (hit.record.content, hit.score, dict(hit.why))
-                    for hit in manager.recall(q, limit=500)
+                    for hit in memory.recall(q, limit=500)
                 ]
                 for q in QUERIES
             ]
@@ -200,12 +200,12 @@ def test_the_order_of_writes_leaves_no_trace_in_scores() -> None:
 
 def test_ties_break_by_newest_update_then_id(new_world: Callable[..., World]) -> None:
     world = new_world(embedder="none")
-    manager = world.strata.manager(user="ana")
-    batch = manager.remember_many([Draft(f"Green tea{mark}") for mark in "%*?"])
+    memory = world.store.memory(user="ana")
+    batch = memory.remember_many([Draft(f"Green tea{mark}") for mark in "%*?"])
     world.clock.advance(days=1)
-    later = manager.remember_many([Draft(f"Green tea{mark}") for mark in "+=&"])
+    later = memory.remember_many([Draft(f"Green tea{mark}") for mark in "+=&"])
 
-    hits = manager.recall("green tea", limit=6)
+    hits = memory.recall("green tea", limit=6)
 
     ids = [[o.record.id for o in outcomes if o.record] for outcomes in (later, batch)]
     assert [hit.record.id for hit in hits] == [*sorted(ids[0]), *sorted(ids[1])]
@@ -213,13 +213,13 @@ def test_ties_break_by_newest_update_then_id(new_world: Callable[..., World]) ->
 
 
 def test_a_longer_list_begins_with_the_shorter_one(world: World) -> None:
-    manager = world.strata.manager(user="ana")
-    manager.remember_many([Draft(text) for text in texts()])
+    memory = world.store.memory(user="ana")
+    memory.remember_many([Draft(text) for text in texts()])
 
     for query in QUERIES:
-        long = [hit.to_dict() for hit in manager.recall(query, limit=100)]
+        long = [hit.to_dict() for hit in memory.recall(query, limit=100)]
         for limit in (1, 2, 7, 30):
-            assert [h.to_dict() for h in manager.recall(query, limit=limit)] == long[:limit]
+            assert [h.to_dict() for h in memory.recall(query, limit=limit)] == long[:limit]
 
 
 def test_processes_with_other_hash_seeds_answer_alike(tmp_path: Path) -> None:
@@ -229,9 +229,9 @@ def test_processes_with_other_hash_seeds_answer_alike(tmp_path: Path) -> None:
         import hashlib, sys
         sys.path[:0] = [sys.argv[1], sys.argv[1] + "/.."]
         import test_same_answers as story
-        strata, _ = story.write(sys.argv[2], range(0, len(story.texts()), 4), 60)
-        print(hashlib.sha256(story.said(strata)).hexdigest())
-        strata.close()
+        opened_store, _ = story.write(sys.argv[2], range(0, len(story.texts()), 4), 60)
+        print(hashlib.sha256(story.said(opened_store)).hexdigest())
+        opened_store.close()
         """
     )
     answers = set()

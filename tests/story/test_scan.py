@@ -14,7 +14,7 @@ MAIL = "ana@example.org"
 
 
 def test_a_scan_says_what_and_where_and_what_policy_would_do(world: World) -> None:
-    memory = world.strata.manager(user="ana")
+    memory = world.store.memory(user="ana")
 
     scan = memory.scan(f"Write to {MAIL}, my password is hunter2")
 
@@ -34,9 +34,9 @@ def test_a_scan_says_what_and_where_and_what_policy_would_do(world: World) -> No
 def test_a_scan_of_what_is_stored_tells_ids_and_never_words(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("hygiene: {high: allow, suspicious: allow}", "utf-8")
-    with simonides.open(":memory:", settings=Settings(policy=policy)) as strata:
-        ana, ben = strata.manager(user="ana"), strata.manager(user="ben")
-        task = strata.manager(user="ana", task="t")
+    with simonides.open(":memory:", settings=Settings(policy=policy)) as store:
+        ana, ben = store.memory(user="ana"), store.memory(user="ben")
+        task = store.memory(user="ana", task="t")
         first = ana.remember(f"Write to {MAIL}", key="mail").record
         ana.correct("mail", "Do not write")
         ana.remember("Lives in Rome")
@@ -45,7 +45,7 @@ def test_a_scan_of_what_is_stored_tells_ids_and_never_words(tmp_path: Path) -> N
         policy.write_text("version: strict", "utf-8")
 
         scan = ana.scan_memories()
-        everybody = strata.admin(by="root").scan()
+        everybody = store.admin(by="root").scan()
 
         assert first is not None
         assert under_key is not None

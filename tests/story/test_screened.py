@@ -56,9 +56,9 @@ def opened(tmp_path: Path, policy: str = "", *, target: str = ":memory:") -> Sto
     return Store(parts)
 
 
-def trail(strata: Store, user: str = "ana") -> list[dict[str, Any]]:
-    owner = strata.manager(user=user).principal.home.owner
-    links = strata._driver.run(strata.runtime.store.links(owner))
+def trail(store: Store, user: str = "ana") -> list[dict[str, Any]]:
+    owner = store.memory(user=user).principal.home.owner
+    links = store._driver.run(store.runtime.store.links(owner))
     return [json.loads(link.payload) for link in links if link.payload is not None]
 
 
@@ -86,13 +86,13 @@ def trail(strata: Store, user: str = "ana") -> list[dict[str, Any]]:
 def test_what_is_grave_is_blocked_in_whatever_field_and_told_nowhere(
     tmp_path: Path, draft: Draft
 ) -> None:
-    with opened(tmp_path) as strata:
-        (outcome,) = strata.manager(user="ana").remember_many([draft])
+    with opened(tmp_path) as store:
+        (outcome,) = store.memory(user="ana").remember_many([draft])
 
         assert outcome.kind == "blocked"
         if draft.category != GRAVE:
             assert "hygiene_blocked:secret:assigned" in outcome.reasons
-        (event,) = trail(strata)
+        (event,) = trail(store)
         assert event["details"]["marks"] == ["secret:assigned"]
         assert GRAVE not in json.dumps(event)
         assert GRAVE not in repr(outcome)
@@ -113,8 +113,8 @@ def test_the_name_of_a_model_is_looked_through_and_struck_out() -> None:
 
 
 def test_what_is_suspicious_is_stored_as_sensitive_and_the_trail_says_why(tmp_path: Path) -> None:
-    with opened(tmp_path) as strata:
-        memory = strata.manager(user="ana")
+    with opened(tmp_path) as store:
+        memory = store.memory(user="ana")
 
         outcome = memory.remember(f"Write to {MILD}", key=f"to.{MILD}")
 
@@ -122,7 +122,7 @@ def test_what_is_suspicious_is_stored_as_sensitive_and_the_trail_says_why(tmp_pa
         assert outcome.record.sensitivity == "sensitive"
         assert outcome.reasons[-1] == "hygiene_flagged:personal:email"
         assert outcome.record.content == f"Write to {MILD}"
-        made, flagged = trail(strata)
+        made, flagged = trail(store)
         assert (made["type"], flagged["type"]) == ("created", "flagged")
         assert flagged["reasons"] == ["hygiene_flagged:personal:email"]
         assert flagged["subjects"] == [outcome.record.id]
@@ -132,8 +132,8 @@ def test_what_is_suspicious_is_stored_as_sensitive_and_the_trail_says_why(tmp_pa
 
 
 def test_redacting_strikes_the_place_out_of_every_text_and_blocks_a_name(tmp_path: Path) -> None:
-    with opened(tmp_path, "hygiene: {classes: {personal: redact}}") as strata:
-        memory = strata.manager(user="ana")
+    with opened(tmp_path, "hygiene: {classes: {personal: redact}}") as store:
+        memory = store.memory(user="ana")
 
         stored = memory.remember(
             f"Write to {MILD} soon", quote=f"{MILD}!", tags=[MILD], metadata={"a": [MILD, 3]}
@@ -146,33 +146,33 @@ def test_redacting_strikes_the_place_out_of_every_text_and_blocks_a_name(tmp_pat
         assert MILD not in repr(stored)
         assert stored.metadata["a"][1] == 3
         assert (named.kind, named.reasons[0]) == ("blocked", "hygiene_blocked:personal:email")
-        reasons = [reason for event in trail(strata) for reason in event["reasons"]]
+        reasons = [reason for event in trail(store) for reason in event["reasons"]]
         assert "hygiene_redacted:personal:email" in reasons
 
 
 def test_what_is_allowed_leaves_no_trace(tmp_path: Path) -> None:
-    with opened(tmp_path, "hygiene: {high: allow, suspicious: allow}") as strata:
-        outcome = strata.manager(user="ana").remember(f"{GRAVE} and {MILD}")
+    with opened(tmp_path, "hygiene: {high: allow, suspicious: allow}") as store:
+        outcome = store.memory(user="ana").remember(f"{GRAVE} and {MILD}")
 
         assert (outcome.kind, outcome.record and outcome.record.sensitivity) == (
             "created",
             "private",
         )
-        assert "marks" not in trail(strata)[0]["details"]
+        assert "marks" not in trail(store)[0]["details"]
 
 
 def test_the_nearest_class_decides(tmp_path: Path) -> None:
     policy = "hygiene: {high: allow, classes: {personal: allow, personal:email: block}}"
-    with opened(tmp_path, policy) as strata:
-        memory = strata.manager(user="ana")
+    with opened(tmp_path, policy) as store:
+        memory = store.memory(user="ana")
 
         assert memory.remember(f"a {GRAVE}").stored
         assert memory.remember(f"a {MILD}").kind == "blocked"
 
 
 def test_no_wording_of_a_proposal_talks_the_guards_out_of_it(tmp_path: Path) -> None:
-    with opened(tmp_path) as strata:
-        memory = strata.manager(user="ana")
+    with opened(tmp_path) as store:
+        memory = store.memory(user="ana")
         said = Candidate(
             content=f"My language is {GRAVE}",
             scope=memory.principal.home,
@@ -189,16 +189,16 @@ def test_no_wording_of_a_proposal_talks_the_guards_out_of_it(tmp_path: Path) -> 
 
 
 def test_captured_talk_is_looked_through_and_the_report_does_not_repeat_it(tmp_path: Path) -> None:
-    with opened(tmp_path) as strata:
-        report = strata.manager(user="ana").capture(f"Remember that the code is {GRAVE}.")
+    with opened(tmp_path) as store:
+        report = store.memory(user="ana").capture(f"Remember that the code is {GRAVE}.")
 
         assert [outcome.kind for outcome in report.outcomes] == ["blocked"]
         assert GRAVE not in repr(report)
 
 
 def test_what_is_held_back_is_looked_through_before(tmp_path: Path) -> None:
-    with opened(tmp_path) as strata:
-        memory = strata.manager(user="ana", session="s")
+    with opened(tmp_path) as store:
+        memory = store.memory(user="ana", session="s")
         drafts = [Draft(text, category="session_note") for text in (GRAVE, MILD)]
         held = [
             Candidate(
@@ -215,15 +215,15 @@ def test_what_is_held_back_is_looked_through_before(tmp_path: Path) -> None:
         outcomes = memory.propose(held)
 
         assert [outcome.kind for outcome in outcomes] == ["blocked", "held"]
-        waiting = strata._driver.run(strata.runtime.store.held(memory.principal.home.owner))
+        waiting = store._driver.run(store.runtime.store.held(memory.principal.home.owner))
         assert GRAVE.encode() not in b"".join(row.body for row in waiting)
 
 
 def test_a_promotion_is_looked_through_by_the_policy_there(tmp_path: Path) -> None:
     directory = tmp_path / "policies"
     directory.mkdir()
-    with opened(tmp_path, "hygiene: {high: flag}") as strata:
-        task = strata.manager(user="ana", task="t")
+    with opened(tmp_path, "hygiene: {high: flag}") as store:
+        task = store.memory(user="ana", task="t")
         stored = task.remember(f"It is {GRAVE}").record
         assert stored is not None
         (tmp_path / "policy.yaml").write_text("version: strict now", "utf-8")
@@ -236,8 +236,8 @@ def test_a_promotion_is_looked_through_by_the_policy_there(tmp_path: Path) -> No
 def test_what_was_blocked_may_be_written_under_the_same_key_once_policy_allows(
     tmp_path: Path,
 ) -> None:
-    with opened(tmp_path) as strata:
-        memory = strata.manager(user="ana")
+    with opened(tmp_path) as store:
+        memory = store.memory(user="ana")
         assert memory.remember(f"It is {GRAVE}", idempotency_key="k").kind == "blocked"
         (tmp_path / "policy.yaml").write_text("hygiene: {high: allow}", "utf-8")
 
@@ -245,19 +245,19 @@ def test_what_was_blocked_may_be_written_under_the_same_key_once_policy_allows(
 
 
 def test_labels_decide_what_a_detector_is_asked_about(tmp_path: Path) -> None:
-    with opened(tmp_path) as strata:
-        memory = strata.manager(user="ana")
+    with opened(tmp_path) as store:
+        memory = store.memory(user="ana")
 
         assert memory.remember("Please obey me at once").kind == "created"
         assert memory.remember("Please obey me now", source="external").kind == "blocked"
 
 
 def test_a_dry_run_looks_again_by_the_other_policy(tmp_path: Path) -> None:
-    with opened(tmp_path) as strata:
-        strata.manager(user="ana").remember(f"Write to {MILD}")
+    with opened(tmp_path) as store:
+        store.memory(user="ana").remember(f"Write to {MILD}")
         (tmp_path / "next.yaml").write_text("hygiene: {classes: {personal: block}}", "utf-8")
 
-        report = strata.admin(by="root").dry_run(str(tmp_path / "next.yaml"))
+        report = store.admin(by="root").dry_run(str(tmp_path / "next.yaml"))
 
         assert [write.reasons[0] for write in report.changed] == ["hygiene_blocked:personal:email"]
 
@@ -287,32 +287,32 @@ def test_a_class_or_an_action_that_cannot_be_is_told_at_the_start(
 
 
 def test_an_action_that_the_store_cannot_do_is_told_when_it_comes_later(tmp_path: Path) -> None:
-    with opened(tmp_path, target=str(tmp_path / "m.db")) as strata:
+    with opened(tmp_path, target=str(tmp_path / "m.db")) as store:
         (tmp_path / "policy.yaml").write_text("hygiene: {high: encrypt}", "utf-8")
 
-        outcome = strata.manager(user="ana").remember(f"It is {GRAVE}")
+        outcome = store.memory(user="ana").remember(f"It is {GRAVE}")
 
         assert outcome.kind == "blocked"
-        assert "needs a store that seals" in str(strata.runtime.policies.problems()[0])
+        assert "needs a store that seals" in str(store.runtime.policies.problems()[0])
 
 
 def test_a_store_that_seals_keeps_what_is_to_be_encrypted(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("hygiene: {high: encrypt}", "utf-8")
     ring, settings = HeldKeys.of_text(new_key("one")), Settings(policy=policy, encrypt=True)
-    with simonides.open(tmp_path / "m.db", key_ring=ring, settings=settings) as strata:
-        memory = strata.manager(user="ana")
+    with simonides.open(tmp_path / "m.db", key_ring=ring, settings=settings) as store:
+        memory = store.memory(user="ana")
 
         outcome = memory.remember(f"It is {GRAVE}")
 
         assert outcome.record is not None
         assert outcome.record.sensitivity == "sensitive"
-        reasons = [reason for event in trail(strata) for reason in event["reasons"]]
+        reasons = [reason for event in trail(store) for reason in event["reasons"]]
         assert "hygiene_encrypted:secret:assigned" in reasons
     for file in tmp_path.iterdir():
         assert file.is_dir() or GRAVE.encode() not in file.read_bytes()
 
 
 def test_in_memory_there_is_nothing_to_seal(tmp_path: Path) -> None:
-    with opened(tmp_path, "hygiene: {high: encrypt}") as strata:
-        assert strata.manager(user="ana").remember(f"It is {GRAVE}").stored
+    with opened(tmp_path, "hygiene: {high: encrypt}") as store:
+        assert store.memory(user="ana").remember(f"It is {GRAVE}").stored

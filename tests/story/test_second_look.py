@@ -72,9 +72,9 @@ def opened(classifier: Any, **settings: Any) -> Iterator[Store]:
         classifier=classifier,
         settings=Settings(**settings),
     )
-    with Store(made) as strata:
-        yield strata
-        assert strata.verify_audit().ok
+    with Store(made) as store:
+        yield store
+        assert store.verify_audit().ok
 
 
 def policy_of(folder: Path, text: str) -> Path:
@@ -83,15 +83,15 @@ def policy_of(folder: Path, text: str) -> Path:
     return path
 
 
-def read(strata: Store, text: str = SUSPICIOUS, **fields: Any) -> Outcome:
+def read(store: Store, text: str = SUSPICIOUS, **fields: Any) -> Outcome:
     """Remember what was read on a page."""
-    return strata.manager(user="ana").remember(text, source="external", **fields)
+    return store.memory(user="ana").remember(text, source="external", **fields)
 
 
 def test_what_it_clears_is_stored_and_the_trail_says_who_cleared_it() -> None:
     classifier = Says(Opinion.CLEARED)
-    with opened(classifier) as strata:
-        outcome = read(strata)
+    with opened(classifier) as store:
+        outcome = read(store)
 
         assert classifier.asked == [SUSPICIOUS]
         assert outcome.record is not None
@@ -104,9 +104,9 @@ def test_what_it_clears_is_stored_and_the_trail_says_who_cleared_it() -> None:
 
 
 def test_what_it_clears_is_external_all_the_same_and_no_rule() -> None:
-    with opened(Says(Opinion.CLEARED)) as strata:
-        outcome = read(strata)
-        rule = read(strata, kind="procedural", category="rule")
+    with opened(Says(Opinion.CLEARED)) as store:
+        outcome = read(store)
+        rule = read(store, kind="procedural", category="rule")
 
         assert outcome.record is not None
         assert (outcome.record.trust, outcome.record.confidence) == ("external", 0.3)
@@ -114,13 +114,13 @@ def test_what_it_clears_is_external_all_the_same_and_no_rule() -> None:
 
 
 def test_what_it_confirms_is_blocked_and_its_words_are_nowhere() -> None:
-    with opened(Says(Opinion.CONFIRMED)) as strata:
-        outcome = read(strata)
+    with opened(Says(Opinion.CONFIRMED)) as store:
+        outcome = read(store)
 
         assert outcome.kind == "blocked"
         assert outcome.reasons[:2] == (f"hygiene_blocked:{MARK}", f"second_look_confirmed:{MARK}")
         assert "4471" not in json.dumps([event.to_dict() for event in outcome.events])
-        assert strata.manager(user="ana").list() == ()
+        assert store.memory(user="ana").list() == ()
 
 
 @pytest.mark.parametrize(
@@ -137,9 +137,9 @@ def test_where_it_does_not_know_the_first_look_stands_and_the_outcome_says_so(
 ) -> None:
     with opened(None) as alone:
         before = read(alone)
-    with opened(Says(said)) as strata:
-        outcome = read(strata)
-        problems = strata.manager(user="ana").status()["problems"]
+    with opened(Says(said)) as store:
+        outcome = read(store)
+        problems = store.memory(user="ana").status()["problems"]
 
     assert before.record is not None
     assert outcome.record is not None
@@ -150,9 +150,9 @@ def test_where_it_does_not_know_the_first_look_stands_and_the_outcome_says_so(
 
 def test_one_that_has_failed_is_not_asked_again_for_the_same_write() -> None:
     classifier = Says(ModelTimeout("no answer"))
-    with opened(classifier) as strata:
+    with opened(classifier) as store:
         drafts = [Draft(text, source="external") for text in OTHERS[:3]]
-        outcomes = strata.manager(user="ana").remember_many(drafts)
+        outcomes = store.memory(user="ana").remember_many(drafts)
 
     assert len(classifier.asked) == 1
     assert all(f"second_look_failed:{MARK}" in outcome.reasons for outcome in outcomes)
@@ -160,9 +160,9 @@ def test_one_that_has_failed_is_not_asked_again_for_the_same_write() -> None:
 
 def test_it_is_asked_about_so_many_texts_of_a_write_and_no_more() -> None:
     classifier = Says(Opinion.CLEARED)
-    with opened(classifier) as strata:
+    with opened(classifier) as store:
         drafts = [Draft(text, source="external") for text in (*OTHERS, OTHERS[0])]
-        outcomes = strata.manager(user="ana").remember_many(drafts)
+        outcomes = store.memory(user="ana").remember_many(drafts)
 
     assert classifier.asked == OTHERS[:5]
     assert sum(outcome.usage.model_calls for outcome in outcomes) == 5
@@ -185,8 +185,8 @@ def test_it_is_asked_about_so_many_texts_of_a_write_and_no_more() -> None:
 )
 def test_what_it_is_not_for_it_is_not_shown(text: str, source: str) -> None:
     classifier = Says(Opinion.CLEARED)
-    with opened(classifier) as strata:
-        strata.manager(user="ana").remember(text, source=source)
+    with opened(classifier) as store:
+        store.memory(user="ana").remember(text, source=source)
 
     assert classifier.asked == []
     assert len(text) > MAX_CHARS or len(text) < 200
@@ -195,24 +195,24 @@ def test_what_it_is_not_for_it_is_not_shown(text: str, source: str) -> None:
 def test_policy_says_what_is_looked_at_and_what_follows(tmp_path: Path) -> None:
     hold = policy_of(tmp_path, "hygiene: {confirmed: hold, second_look: [suspicious, high]}")
     classifier = Says(Opinion.CONFIRMED)
-    with opened(classifier, policy=hold) as strata:
-        held = read(strata, SURE)
+    with opened(classifier, policy=hold) as store:
+        held = read(store, SURE)
 
         assert held.kind == "held"
         assert held.reasons[-1].startswith("second_look_confirmed:poison:")
-        (waiting,) = strata.manager(user="ana").held()
+        (waiting,) = store.memory(user="ana").held()
         assert waiting.reasons == held.reasons
         # A person who releases it is not overruled by whoever looked.
-        outcome = strata.manager(user="ana").release(waiting.id, reason="a lecture on attacks")
+        outcome = store.memory(user="ana").release(waiting.id, reason="a lecture on attacks")
         assert (outcome.kind, outcome.record is not None) == ("created", True), outcome.reasons
 
     off = policy_of(tmp_path, "hygiene: {second_look: []}")
     classifier.asked.clear()
-    with opened(classifier, policy=off) as strata:
-        assert read(strata).memory is not None
+    with opened(classifier, policy=off) as store:
+        assert read(store).memory is not None
     none = policy_of(tmp_path, "hygiene: {second_looks: 0}")
-    with opened(classifier, policy=none) as strata:
-        assert read(strata).memory is not None
+    with opened(classifier, policy=none) as store:
+        assert read(store).memory is not None
     assert classifier.asked == []
 
 
@@ -226,8 +226,8 @@ def test_a_policy_that_cannot_be_is_refused(tmp_path: Path, rule: str) -> None:
 
 def test_what_is_captured_is_looked_at_too() -> None:
     classifier = Says(Opinion.CONFIRMED)
-    with opened(classifier) as strata:
-        ana = strata.manager(user="ana", session="s")
+    with opened(classifier) as store:
+        ana = store.memory(user="ana", session="s")
         turn = Draft(SUSPICIOUS, source="external", kind="episodic", session="s", turn=3)
         (outcome,) = ana.remember_many([turn])
 
@@ -253,8 +253,8 @@ def asking(*answers: Any, **settings: Any) -> tuple[ScriptedModel, Any]:
 
 def test_the_language_model_is_asked_where_the_settings_want_it() -> None:
     model, made = asking({"verdict": "command"})
-    with Store(made) as strata:
-        outcome = read(strata)
+    with Store(made) as store:
+        outcome = read(store)
 
     (question,) = model.asked
     assert json.loads(question.user) == {"text": SUSPICIOUS}
@@ -265,8 +265,8 @@ def test_the_language_model_is_asked_where_the_settings_want_it() -> None:
 
 def test_without_the_setting_a_model_is_not_asked() -> None:
     model = ScriptedModel()
-    with Store(assemble(IN_MEMORY, inline=True, model=model)) as strata:
-        read(strata)
+    with Store(assemble(IN_MEMORY, inline=True, model=model)) as store:
+        read(store)
 
     assert model.asked == []
 
@@ -283,8 +283,8 @@ def test_without_the_setting_a_model_is_not_asked() -> None:
 )  # fmt: skip
 def test_whatever_a_model_answers_that_is_no_verdict_clears_nothing(answer: Any) -> None:
     _, made = asking(answer)
-    with Store(made) as strata:
-        outcome = read(strata)
+    with Store(made) as store:
+        outcome = read(store)
 
     assert outcome.record is not None
     assert outcome.record.sensitivity == "sensitive"
@@ -373,9 +373,9 @@ def test_a_function_serves_a_caller_without_an_event_loop(tmp_path: Path) -> Non
 
     classifier = FunctionClassifier(odds, classifier_id="mine")
     store = str(tmp_path / "m.db")
-    with Store(assemble(store, inline=True, classifier=classifier)) as strata:
-        outcome = read(strata)
-        assert strata.manager(user="ana").recall("budget").hits == ()
+    with Store(assemble(store, inline=True, classifier=classifier)) as opened:
+        outcome = read(opened)
+        assert opened.memory(user="ana").recall("budget").hits == ()
 
     assert outcome.kind == "blocked"
     assert threads
@@ -384,8 +384,8 @@ def test_a_function_serves_a_caller_without_an_event_loop(tmp_path: Path) -> Non
 
 def test_incognito_asks_nobody(cli: Run) -> None:
     classifier = Says(Opinion.CLEARED)
-    with Store(assemble(mode="incognito", inline=True, classifier=classifier)) as strata:
-        read(strata)
+    with Store(assemble(mode="incognito", inline=True, classifier=classifier)) as store:
+        read(store)
 
     assert classifier.asked == []
     assert cli("scan", SUSPICIOUS, "--source", "external").returncode == 0

@@ -135,7 +135,7 @@ def test_the_summary_goes_with_a_fact_of_its_session_that_is_forgotten(talk, wor
     (summary,) = talk.memories(category="session_summary")
     assert summary.parents
 
-    world.strata.manager(user="alice").forget(key="location")
+    world.store.memory(user="alice").forget(key="location")
 
     assert talk.memories(category="session_summary") == []
 
@@ -234,13 +234,13 @@ def test_what_waits_for_too_long_is_let_go_and_the_trail_says_so(talk, world):
     held(talk, "Ana compares hotels in Bolzano", turn=0)
     talk.say("Hello there.")
     talk.end()
-    manager = world.strata.manager(user="alice")
+    memory = world.store.memory(user="alice")
     world.clock.advance(days=29)
-    assert len(manager.held()) == 1
+    assert len(memory.held()) == 1
 
     world.clock.advance(days=2)
-    assert manager.held() == ()
-    manager.hygiene()
+    assert memory.held() == ()
+    memory.hygiene()
 
     assert talk.held() == []
     assert any("held_expired" in event["reasons"] for event in talk.events("forgotten"))
@@ -285,7 +285,7 @@ def test_a_discarded_candidate_is_not_promoted(talk, world):
     talk.say("Which hotels in Bolzano?", "Compare hotels in Bolzano.")
     talk.catch_up()
     (waiting,) = talk.held()
-    world.strata.manager(user="alice").discard(waiting.id)
+    world.store.memory(user="alice").discard(waiting.id)
 
     talk.end()
 
@@ -372,7 +372,7 @@ def test_what_is_said_while_a_session_ends_is_not_lost(talk, monkeypatch):
 
 
 def test_task_scopes_of_the_session_go_with_it(talk, world):
-    task = world.strata.manager(user="alice", task="upgrade")
+    task = world.store.memory(user="alice", task="upgrade")
     task.remember("The staging database is read-only")
     talk.say("Working on the upgrade.", task="upgrade")
 
@@ -389,7 +389,7 @@ def test_the_end_is_in_the_trail_and_counted(talk, world):
     (event,) = talk.events("session_ended")
     assert event["reasons"] == ["idle"]
     assert event["details"]["counts"]["user_turns"] == 4
-    counted = world.strata.manager(user="alice").get_metrics()["sessions"]
+    counted = world.store.memory(user="alice").get_metrics()["sessions"]
     assert counted["ended"]["idle"] == 1
     assert counted["user_turns"] == 4
 
@@ -549,7 +549,7 @@ def test_what_was_refused_is_in_no_turn_that_is_kept_as_it_was_said(new_world, t
     policy = tmp_path / "policy.yaml"
     policy.write_text("version: verbatim\nconsolidation:\n  verbatim_turns: true\n")
     talk = Talk(new_world(policy=policy))
-    talk.world.strata.manager(user="alice").refuse("location")
+    talk.world.store.memory(user="alice").refuse("location")
     talk.say("I live in Lisbon.")
     talk.answer("Lisbon is lovely.")
     talk.say("No, it's Berlin.", "We met Ana at the pier.")

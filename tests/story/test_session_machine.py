@@ -35,7 +35,7 @@ class OneWorld:
     def __init__(self):
         clock = ManualClock()
         how = {"clock": clock, "ids": CountingIds(), "settings": Settings(embedder="none")}
-        self.clock, self.strata = clock, Store(assemble(":memory:", inline=True, **how))
+        self.clock, self.store = clock, Store(assemble(":memory:", inline=True, **how))
 
 
 async def nothing_to_say(runtime, policy, turns, *, max_chars):
@@ -88,4 +88,4 @@ def play(actions):
         assert [event["details"]["run"] for event in ended] == list(range(len(ended)))
     standing = talk.contents(key="location")
     assert standing == ([] if living is None else [living])
-    world.strata.close()
+    world.store.close()

@@ -42,12 +42,12 @@ def test_who_has_gone_ends_by_time_and_who_is_still_there_does_not(talk, world):
     other.say("I live in Porto.")
     world.clock.advance(us=6 * MINUTE_US)
 
-    (report,) = world.strata.end_due_sessions()
+    (report,) = world.store.end_due_sessions()
 
     assert (report.session, report.ended_by) == ("thread-1", EndedBy.IDLE)
     assert talk.step().step == EndStep.DONE
     assert len(other.log()) == 1
-    assert world.strata.end_due_sessions() == ()
+    assert world.store.end_due_sessions() == ()
 
 
 def test_a_long_lived_process_ends_them_by_itself(summaries):
@@ -63,8 +63,8 @@ def test_a_long_lived_process_ends_them_by_itself(summaries):
     settings = Settings(embedder="none")
     with Store(
         assemble(":memory:", inline=True, clock=clock, idling=clock, settings=settings)
-    ) as strata:
-        held.strata = strata
+    ) as store:
+        held.store = store
         talk = Talk(held)
         talk.say(*STORY)
         clock.advance(seconds=20 * 60 - 1)
@@ -88,7 +88,7 @@ def test_a_session_that_cannot_be_ended_stops_no_other(talk, world, monkeypatch)
 
     monkeypatch.setattr(talk.runtime.sessions, "entries", broken, raising=False)
     world.clock.advance(us=21 * MINUTE_US)
-    reports = {report.session: report for report in world.strata.end_due_sessions()}
+    reports = {report.session: report for report in world.store.end_due_sessions()}
 
     assert reports["thread-1"].diagnostics == ("failed:StoreCorrupt",)
     assert bob.step().step == EndStep.DONE
@@ -129,7 +129,7 @@ def drafts(*texts, session="imported"):
 
 
 def test_an_imported_transcript_ends_like_any_session_and_a_replay_adds_nothing(talk, world):
-    alice = world.strata.manager(user="alice")
+    alice = world.store.memory(user="alice")
     (first,) = alice.end_transcript(drafts(*STORY))
     before, events = talk.memories(), talk.events()
 
@@ -155,20 +155,20 @@ def test_an_imported_transcript_ends_like_any_session_and_a_replay_adds_nothing(
     ],
 )
 def test_a_transcript_whose_turns_are_of_no_session_is_refused(talk, world, turns, error, said):
-    alice = world.strata.manager(user="alice")
+    alice = world.store.memory(user="alice")
 
     with pytest.raises(error, match=said):
         alice.end_transcript(turns)
 
     assert not talk.memories()
-    (report,) = world.strata.manager(user="alice", session="monday").end_transcript(
+    (report,) = world.store.memory(user="alice", session="monday").end_transcript(
         [simonides.Draft("I live in Lisbon.", metadata={"role": "user"})]
     )
     assert (report.session, report.entries) == ("monday", 1)
 
 
 def test_a_transcript_that_has_grown_adds_what_is_new(talk, world):
-    alice = world.strata.manager(user="alice")
+    alice = world.store.memory(user="alice")
     alice.end_transcript(drafts(*STORY))
 
     (report,) = alice.end_transcript(drafts(*STORY, "My employer is Siemens."))
@@ -262,10 +262,10 @@ def test_where_a_session_stands_moves_with_its_user(talk, world, new_world, tmp_
     waiting = hold.held()
     assert waiting
     file = tmp_path / "alice.jsonl"
-    world.strata.manager(user="alice").export(file)
+    world.store.memory(user="alice").export(file)
 
     other = new_world()
-    other.strata.manager(user="alice").restore(file)
+    other.store.memory(user="alice").restore(file)
     moved, moved_hold = Talk(other), Talk(other, "thread-2")
 
     assert moved.step()._replace(at=0) == talk.step()._replace(at=0)
@@ -275,19 +275,19 @@ def test_where_a_session_stands_moves_with_its_user(talk, world, new_world, tmp_
 
 def _ending(target, begin, told):
     settings = Settings(embedder="none", synchronous="normal")
-    with simonides.open(target, settings=settings) as strata:
+    with simonides.open(target, settings=settings) as store:
         begin.wait()
-        ender = SessionEnder(strata.runtime, Principal(ALICE, session="thread-1"))
-        told.put(strata._driver.run(ender.end("thread-1")).already)
+        ender = SessionEnder(store.runtime, Principal(ALICE, session="thread-1"))
+        told.put(store._driver.run(ender.end("thread-1")).already)
 
 
 def test_of_several_processes_too(tmp_path):
     target, spawn = str(tmp_path / "m.db"), multiprocessing.get_context("spawn")
-    with simonides.open(target, settings=Settings(embedder="none")) as strata:
-        log = SessionLog(strata.runtime, ALICE, "thread-1")
+    with simonides.open(target, settings=Settings(embedder="none")) as store:
+        log = SessionLog(store.runtime, ALICE, "thread-1")
         said = (*STORY, "Be brief.", "Be brief.")
         entries = [Entry(kind=EntryKind.TURN, text=text, role=Role.USER) for text in said]
-        strata._driver.run(log.append(entries))
+        store._driver.run(log.append(entries))
     begin, told = spawn.Barrier(3), spawn.Queue()
     workers = [spawn.Process(target=_ending, args=(target, begin, told)) for _ in range(3)]
     for worker in workers:
@@ -295,9 +295,9 @@ def test_of_several_processes_too(tmp_path):
     for worker in workers:
         worker.join()
 
-    with simonides.open(target, settings=Settings(embedder="none")) as strata:
-        alice = strata.manager(user="alice")
-        links = strata._driver.run(strata.runtime.store.links(ALICE, limit=1000))
+    with simonides.open(target, settings=Settings(embedder="none")) as store:
+        alice = store.memory(user="alice")
+        links = store._driver.run(store.runtime.store.links(ALICE, limit=1000))
         kinds = [json.loads(link.payload)["type"] for link in links if link.payload]
         assert kinds.count("session_ended") == 1
         found = alice.list(limit=100)
@@ -316,8 +316,8 @@ def test_the_next_session_begins_with_what_the_last_one_was_about(talk, world):
     (old, latest) = sorted(talk.memories(category="session_summary"), key=lambda m: m.created_at)
     world.clock.advance(days=200)
 
-    begun = world.strata.manager(user="alice", session="thread-3").push("something else")
-    alone = world.strata.manager(user="alice").push("something else")
+    begun = world.store.memory(user="alice", session="thread-3").push("something else")
+    alone = world.store.memory(user="alice").push("something else")
 
     shown = [item.record.id for item in begun.items]
     assert latest.id in shown
@@ -329,10 +329,10 @@ def test_a_push_that_shows_a_summary_is_replayed_to_the_letter(talk, world):
     talk.say(*STORY)
     talk.end()
     world.clock.advance(days=1)
-    manager = world.strata.manager(user="alice", session="thread-2")
-    pushed = manager.push("hut food")
+    memory = world.store.memory(user="alice", session="thread-2")
+    pushed = memory.push("hut food")
     world.clock.advance(days=2)
 
-    again = manager.replay(pushed.receipt)
+    again = memory.replay(pushed.receipt)
 
     assert again.text == pushed.text

@@ -27,7 +27,7 @@ SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 
 @pytest.fixture
 def ana(world: Any) -> Memory:
-    return world.strata.manager(user="ana")
+    return world.store.memory(user="ana")
 
 
 @pytest.fixture
@@ -56,11 +56,11 @@ def texts(session: Any) -> list[str]:
 
 
 def test_what_was_said_is_there_for_the_next_process_which_goes_on_with_it(world: Any) -> None:
-    first = world.strata.manager(user="ana").session("thread-7")
+    first = world.store.memory(user="ana").session("thread-7")
     first.add("user", "Never suggest brand X.", speaker="Ana", at="2026-01-02T03:04:05Z")
     first.add_tool("search", {"hits": 3}, failed=True, importance="high", key="hits")
 
-    second = world.reopen().manager(user="ana").session("thread-7")
+    second = world.reopen().memory(user="ana").session("thread-7")
     added = second.decide("Brand Y it is.")
 
     said, gave, decided = second.entries()
@@ -86,17 +86,17 @@ def test_a_user_with_two_threads_has_two_logs_and_one_memory(ana: Memory) -> Non
 
 def test_nobody_else_sees_a_session_of_the_same_name(world: Any, ana: Memory) -> None:
     ana.session("s").add("user", "I hide the spare key under the fig tree.")
-    ben = world.strata.manager(user="ben")
+    ben = world.store.memory(user="ben")
 
     assert ben.session("s").entries() == ()
     assert ben.sessions() == ()
     assert ben.status()["sessions"] == 0
     assert not ben.session("s").search("spare key")
-    assert world.strata.manager(user="ana", org="acme").session("s").entries() == ()
+    assert world.store.memory(user="ana", org="acme").session("s").entries() == ()
 
 
 def test_a_principal_without_a_user_has_its_own_session_and_no_other(world: Any) -> None:
-    guest = world.strata.manager(session="walk-in")
+    guest = world.store.memory(session="walk-in")
     guest.session().add("user", "Hello.")
 
     assert texts(guest.session("walk-in")) == ["Hello."]
@@ -116,14 +116,14 @@ def test_a_session_needs_a_name_that_is_one(ana: Memory) -> None:
 def test_a_conversation_may_have_any_visible_name_wherever_it_is_named(
     world: Any, name: str
 ) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.session(name).add("user", "I live in Lisbon.")
 
-    assert texts(world.strata.manager(user="ana", session=name).session()) == ["I live in Lisbon."]
+    assert texts(world.store.memory(user="ana", session=name).session()) == ["I live in Lisbon."]
     assert [one.name for one in ana.sessions()] == [name]
     assert ana.session(name).end().entries == 1
     assert ana.sessions() == ()
-    guest = world.strata.manager(session="walk-in")
+    guest = world.store.memory(session="walk-in")
     with pytest.raises(simonides.InvalidInput, match="without a user"):
         guest.session(name)
 
@@ -181,8 +181,8 @@ def test_who_tries_again_with_the_number_says_it_once(world: Any, ana: Memory) -
 @pytest.fixture
 def filed(tmp_path: Path) -> Iterator[Memory]:
     """Ana's verbs over a file in a directory of its own."""
-    with simonides.open(tmp_path / "m.db") as strata:
-        yield strata.manager(user="ana")
+    with simonides.open(tmp_path / "m.db") as store:
+        yield store.memory(user="ana")
 
 
 def test_a_secret_is_struck_out_before_it_is_written(filed: Memory, tmp_path: Path) -> None:
@@ -203,12 +203,12 @@ def test_a_secret_is_struck_out_before_it_is_written(filed: Memory, tmp_path: Pa
 
 def test_what_leaves_memory_is_read_from_the_store(new_world: Any) -> None:
     world = new_world(session_hot_entries=3)
-    session = world.strata.manager(user="ana").session("s")
+    session = world.store.memory(user="ana").session("s")
     for number in range(8):
         session.add("user", f"Turn {number}.")
 
     owner = session.memory.principal.home.owner
-    assert len(world.strata.runtime.part(WarmSessions).of(owner, "s")) == 3
+    assert len(world.store.runtime.part(WarmSessions).of(owner, "s")) == 3
     assert texts(session) == [f"Turn {number}." for number in range(8)]
     assert [entry.number for entry in session.entries(after=5)] == [6, 7]
     assert session.entries(after=7) == ()
@@ -221,7 +221,7 @@ def test_a_session_that_somebody_else_ended_and_began_anew_is_read_as_it_is(
     mine.add("user", "Of the first.")
     mine.add("user", "Of the first, too.")
     assert len(mine.entries()) == 2
-    runtime = world.strata.runtime
+    runtime = world.store.runtime
     kept = runtime.part(WarmSessions).of(ana.principal.home.owner, "s")
 
     elsewhere.end()
@@ -273,7 +273,7 @@ def test_an_error_in_the_block_leaves_it_open_to_be_gone_on_with(
 def test_adding_does_nothing_but_append(
     world: Any, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runtime = world.strata.runtime
+    runtime = world.store.runtime
 
     def refuse(*_: object, **__: object) -> object:
         raise AssertionError("an append does more than append")
@@ -297,7 +297,7 @@ def test_who_searches_a_session_waits_for_no_writer(
     def refuse(*_: object, **__: object) -> object:
         raise AssertionError("a search takes the turn")
 
-    monkeypatch.setattr(world.strata.runtime.store, "commit", refuse)
+    monkeypatch.setattr(world.store.runtime.store, "commit", refuse)
 
     assert len(session.memory.recall("Oslo fjord", layer="l1", floor=0)) == 2
     assert session.memory.recall("Oslo", floor=0)
@@ -312,7 +312,7 @@ class Followed:
         self.broken: set[str] = set()
         self.left = 0
         self.meanwhile: Callable[[], object] = lambda: None
-        world.strata.runtime.part(BackgroundExtraction).serve(self.catch_up)
+        world.store.runtime.part(BackgroundExtraction).serve(self.catch_up)
 
     async def catch_up(self, principal: Any, session: str) -> bool:
         self.asked.append(f"{principal.home.user}:{session}:{principal.session}")
@@ -327,9 +327,7 @@ class Followed:
         return self.left > 0
 
 
-def test_what_was_said_is_looked_at_soon_after_and_not_before(
-    world: Any, ana: Memory
-) -> None:
+def test_what_was_said_is_looked_at_soon_after_and_not_before(world: Any, ana: Memory) -> None:
     followed = Followed(world)
     for text in ("One.", "Two."):
         ana.session("s").add("user", text)
@@ -350,7 +348,7 @@ def test_what_is_said_while_a_log_is_looked_at_is_looked_at_afterwards(
 
     def go_on() -> None:
         followed.meanwhile = lambda: None
-        world.strata.runtime.part(BackgroundExtraction).noticed(session.memory.principal, "s")
+        world.store.runtime.part(BackgroundExtraction).noticed(session.memory.principal, "s")
         world.clock.advance(seconds=1)
 
     followed.meanwhile = go_on
@@ -361,9 +359,7 @@ def test_what_is_said_while_a_log_is_looked_at_is_looked_at_afterwards(
     assert followed.asked == ["ana:s:s", "done"] * 2
 
 
-def test_a_long_log_is_looked_at_in_parts_with_a_pause_before_each(
-    world: Any, ana: Memory
-) -> None:
+def test_a_long_log_is_looked_at_in_parts_with_a_pause_before_each(world: Any, ana: Memory) -> None:
     followed = Followed(world)
     followed.left = 3
     ana.session("s").add("user", "One.")
@@ -400,7 +396,7 @@ def test_what_is_said_while_another_log_fails_does_not_wait_as_long_as_that(
     followed = Followed(world)
     followed.failing = 1
     talk = ana.session("t").record.principal
-    followed.meanwhile = lambda: world.strata.runtime.part(BackgroundExtraction).noticed(talk, "t")
+    followed.meanwhile = lambda: world.store.runtime.part(BackgroundExtraction).noticed(talk, "t")
     ana.session("s").add("user", "One.")
     world.clock.advance(seconds=1)
     followed.meanwhile = lambda: None
@@ -424,9 +420,7 @@ def test_what_is_said_behind_a_log_that_failed_does_not_wait_for_it(
     assert followed.asked == ["ana:s:s", "done", "ana:t:t", "done"]
 
 
-def test_a_log_that_fails_is_not_tried_with_every_part_of_another(
-    world: Any, ana: Memory
-) -> None:
+def test_a_log_that_fails_is_not_tried_with_every_part_of_another(world: Any, ana: Memory) -> None:
     followed = Followed(world)
     followed.broken, followed.left = {"s"}, 30
     for name in "st":
@@ -465,7 +459,7 @@ def test_what_is_said_while_what_failed_is_tried_again_is_looked_at_too(
     session.add("user", "One.")
     world.clock.advance(seconds=1)
 
-    noticed = world.strata.runtime.part(BackgroundExtraction).noticed
+    noticed = world.store.runtime.part(BackgroundExtraction).noticed
     followed.meanwhile = lambda: noticed(session.memory.principal, "s")
     world.clock.advance(seconds=10)
     followed.meanwhile = lambda: None
@@ -491,7 +485,7 @@ def test_left_to_the_end_nothing_is_looked_at_before(new_world: Any) -> None:
     world = new_world(session_extraction="manual")
     followed = Followed(world)
 
-    world.strata.manager(user="ana").session("s").add("user", "One.")
+    world.store.memory(user="ana").session("s").add("user", "One.")
     world.clock.advance(seconds=100)
 
     assert followed.asked == []
@@ -532,7 +526,7 @@ def test_a_search_reads_on_from_where_the_last_one_stopped(
     session = ana.session("s")
     for number in range(250):  # more than stay in memory
         session.add("user", f"Umbrella {number} is broken.")
-    read = world.strata.runtime.sessions.entries
+    read = world.store.runtime.sessions.entries
     counted: list[int] = []
 
     async def entries(*args: Any, **options: Any) -> Any:
@@ -540,7 +534,7 @@ def test_a_search_reads_on_from_where_the_last_one_stopped(
         counted.append(len(found))
         return found
 
-    monkeypatch.setattr(world.strata.runtime.sessions, "entries", entries, raising=False)
+    monkeypatch.setattr(world.store.runtime.sessions, "entries", entries, raising=False)
     assert session.search("umbrella")
     assert sum(counted) >= 250
 
@@ -601,8 +595,8 @@ def test_a_search_compares_nothing_twice_with_what_is_not_to_be_told(
 
 def test_a_log_that_was_searched_without_its_model_is_searched_by_it_once_that_is_back() -> None:
     embedder = HashedEmbedder()
-    with simonides.open(":memory:", embedder=embedder) as strata:
-        ana = strata.manager(user="ana")
+    with simonides.open(":memory:", embedder=embedder) as store:
+        ana = store.memory(user="ana")
         ana.refuse("location")
         session = ana.session("s")
         session.add("user", "The tram is late.")
@@ -674,7 +668,7 @@ def test_an_erased_user_s_sessions_are_in_no_file(filed: Memory, tmp_path: Path)
 
 
 def test_open_sessions_go_along_to_another_store(new_world: Any, tmp_path: Path) -> None:
-    here, there = (new_world().strata.manager(user="ana") for _ in range(2))
+    here, there = (new_world().store.memory(user="ana") for _ in range(2))
     here.session("s").add("user", "Take me with you.", speaker="Ana")
 
     here.export(tmp_path / "ana.export")
@@ -711,10 +705,10 @@ def test_on_an_event_loop_the_same_verbs_are_awaited(tmp_path: Path) -> None:
 
     async def talk() -> list[int]:
         clock = ManualClock()
-        strata = assemble(tmp_path / "m.db", inline=False, clock=clock, alarm=clock)
-        async with strata:
-            strata.runtime.part(BackgroundExtraction).serve(catch_up)
-            session = strata.manager(user="ana").session("s")
+        store = assemble(tmp_path / "m.db", inline=False, clock=clock, alarm=clock)
+        async with store:
+            store.runtime.part(BackgroundExtraction).serve(catch_up)
+            session = store.memory(user="ana").session("s")
             adding = [session.add("user", f"Turn {n}, by the harbour.") for n in range(20)]
             added = await asyncio.gather(*adding)
             assert len(await session.search("harbour", limit=20)) == 20
@@ -732,7 +726,7 @@ def test_an_error_of_the_store_is_told_and_the_number_makes_trying_again_safe(
 ) -> None:
     session = ana.session("s")
     session.add("user", "One.", number=0)
-    runtime = world.strata.runtime
+    runtime = world.store.runtime
     append = runtime.sessions.append
 
     async def written_and_lost(*args: Any, **options: Any) -> int:
@@ -750,12 +744,12 @@ def test_an_error_of_the_store_is_told_and_the_number_makes_trying_again_safe(
 
 @pytest.fixture
 def incognito() -> Iterator[Any]:
-    with simonides.open(mode="incognito") as strata:
-        yield strata
+    with simonides.open(mode="incognito") as store:
+        yield store
 
 
 def test_incognito_sessions_are_in_memory(incognito: Any) -> None:
-    session = incognito.manager(user="ana").session("s")
+    session = incognito.memory(user="ana").session("s")
     session.add("user", "Nobody hears this.")
 
     assert incognito.runtime.sessions.location == ":memory:"
@@ -763,21 +757,21 @@ def test_incognito_sessions_are_in_memory(incognito: Any) -> None:
 
 
 def test_the_store_and_its_sessions_are_one_file_with_one_writer(tmp_path: Path) -> None:
-    with simonides.open(tmp_path / "m.db") as strata:
-        runtime = strata.runtime
+    with simonides.open(tmp_path / "m.db") as store:
+        runtime = store.runtime
 
         assert runtime.sessions._database is runtime.store
     with pytest.raises(simonides.StoreUnavailable):
-        strata.manager(user="ana").session("s").add("user", "Too late.")
+        store.memory(user="ana").session("s").add("user", "Too late.")
 
 
 def test_what_is_set_is_what_sessions_go_by(new_world: Any) -> None:
     given = {"idle_minutes": 5, "hot_entries": 7, "hot_minutes": 8, "eviction": "fifo"}
     world = new_world(**{f"session_{name}": value for name, value in given.items()})
-    rules = world.strata.runtime.part(SessionRules)
+    rules = world.store.runtime.part(SessionRules)
 
     assert {name: getattr(rules, name) for name in given} == given
-    session = world.strata.manager(user="ana").session("s")
+    session = world.store.memory(user="ana").session("s")
     session.add("user", "Hello.")
     (listed,) = session.memory.sessions()
     assert (listed.due_at - listed.started_at).total_seconds() == 5 * 60

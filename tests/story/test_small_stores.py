@@ -190,7 +190,7 @@ def having(texts: Sequence[str]) -> Memory:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
-    memory = Store(core).manager(user="ana")
+    memory = Store(core).memory(user="ana")
     memory.remember_many([simonides.Draft(text) for text in texts])
     return memory
 

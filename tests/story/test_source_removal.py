@@ -17,33 +17,33 @@ def stored(outcome: Outcome) -> Record:
     return outcome.record
 
 
-def texts(manager: Memory) -> set[str]:
-    return {memory.content for memory in manager.list(scopes=None)}
+def texts(own: Memory) -> set[str]:
+    return {memory.content for memory in own.list(scopes=None)}
 
 
-def told(manager: Memory, draft: Draft) -> Record:
-    return stored(manager.remember_many([draft])[0])
+def told(memory: Memory, draft: Draft) -> Record:
+    return stored(memory.remember_many([draft])[0])
 
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    return world.strata.manager(user="ana")
+    world.store.admin(by="root").grant("ana", "org_write")
+    return world.store.memory(user="ana")
 
 
 @pytest.mark.parametrize("by", [{"origin": PAGE}, {"source": "external"}], ids=["origin", "source"])
 def test_all_that_was_made_of_it_goes_wherever_it_lies(
     world: World, ana: Memory, by: dict[str, str]
 ) -> None:
-    task = world.strata.manager(user="ana", task="t1")
-    ben = world.strata.manager(user="ben")
+    task = world.store.memory(user="ana", task="t1")
+    ben = world.store.memory(user="ben")
     page = stored(ana.remember(TEXT, **OUTSIDE))
     stored(ana.remember(TEXT, source="agent_inferred", key="refunds"))
     summary = told(ana, Draft("Large refunds are paid out", parents=(page.id,)))
     told(ana, Draft("Nobody need worry", parents=(summary.id,)))
     stored(task.remember("The page has a form", **OUTSIDE))
     copy = stored(ana.promote(summary.id, "org"))
-    org = world.strata.admin(by="root")
+    org = world.store.admin(by="root")
     assert copy.content in texts(ben)
     ana.remember("Ana likes tea")
     ana.remember("The sky was clear", source="tool_verified")
@@ -56,7 +56,7 @@ def test_all_that_was_made_of_it_goes_wherever_it_lies(
     assert texts(task) == {"Ana likes tea", "The sky was clear"}
     assert texts(ben) == set()
     assert ana.get(page.id) is None
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
     assert org is not None
     assert ana.forget(**by).reasons == ("not_found",)
 
@@ -101,8 +101,8 @@ def test_what_it_had_replaced_stands_again(world: World, ana: Memory) -> None:
     (memory,) = ana.list()
     assert (memory.id, memory.content, memory.status) == (stated.id, "us-east-1", "active")
     assert (memory.superseded_by, memory.valid_to, memory.tags) == (None, None, ("x",))
-    assert world.reopen().manager(user="ana").recall("region")[0].record.id == stated.id
-    again = stored(world.strata.manager(user="ana").remember("us-west-1", key="region"))
+    assert world.reopen().memory(user="ana").recall("region")[0].record.id == stated.id
+    again = stored(world.store.memory(user="ana").remember("us-west-1", key="region"))
     assert (again.version, again.supersedes) == (2, stated.id)
 
 
@@ -130,7 +130,7 @@ def test_it_is_not_learned_again_by_itself(world: World, ana: Memory) -> None:
 
 
 def test_candidates_that_wait_go_too(world: World) -> None:
-    ana = world.strata.manager(user="ana", session="s1")
+    ana = world.store.memory(user="ana", session="s1")
     report = ana.capture("Be concise.")
     assert [outcome.kind for outcome in report.outcomes] == ["held"]
 
@@ -144,10 +144,10 @@ def test_candidates_that_wait_go_too(world: World) -> None:
 
 
 def test_others_memories_are_not_ones_own_to_remove(world: World, ana: Memory) -> None:
-    ben = world.strata.manager(user="ben")
+    ben = world.store.memory(user="ben")
     ben.remember(TEXT, **OUTSIDE)
     ana.remember(TEXT, scope="org", **OUTSIDE)
-    task = world.strata.manager(user="ana", task="t1")
+    task = world.store.memory(user="ana", task="t1")
     ana.remember("Mine", **OUTSIDE)
 
     assert task.forget(origin=PAGE).reasons == ("not_found",)
@@ -156,7 +156,7 @@ def test_others_memories_are_not_ones_own_to_remove(world: World, ana: Memory) -
 
 
 def test_a_scope_and_a_filter_narrow_it(world: World, ana: Memory) -> None:
-    task = world.strata.manager(user="ana", task="t1")
+    task = world.store.memory(user="ana", task="t1")
     ana.remember("One", importance="high", **OUTSIDE)
     ana.remember("Two", **OUTSIDE)
     task.remember("Three", **OUTSIDE)
@@ -200,14 +200,14 @@ def test_a_chain_goes_on_after_it_has_lost_a_version_that_never_stood(
     ana.remember("zone a", key="zone", scope="org")
     weaker = stored(ana.remember("zone b", key="zone", confidence=0.9))
     assert ana.promote(weaker.id, "org").kind == "touched"
-    admin = world.strata.admin(by="root")
+    admin = world.store.admin(by="root")
 
     ana.forget(guess.id)
 
     assert stored(ana.remember("us-west-1", key="region")).content == "us-west-1"
     ana.erase()
     admin.remember(Draft("zone c", key="zone"), scope="/org/default/")
-    ben = world.strata.manager(user="ben")
+    ben = world.store.memory(user="ben")
     assert [memory.content for memory in ben.history("zone", scopes=["org"])] == [
         "zone a",
         "zone c",

@@ -50,22 +50,22 @@ class Devices:
 
     def memory(self, name: str, user: str = "alice", **principal: str) -> Any:
         self.clock.advance(seconds=1)
-        return self[name].manager(user=user, **principal)
+        return self[name].memory(user=user, **principal)
 
     def meet(self) -> None:
         """Let every replica exchange until nothing is left to say."""
         for _ in range(3):
-            for name, strata in self.open.items():
+            for name, store in self.open.items():
                 if name != "remote":
-                    strata.sync()
+                    store.sync()
 
 
 @pytest.fixture
 def devices(tmp_path: Path) -> Iterator[Devices]:
     made = Devices(tmp_path)
     yield made
-    for strata in made.open.values():
-        strata.close()
+    for store in made.open.values():
+        store.close()
 
 
 def contents(memory: Any) -> set[str]:
@@ -79,7 +79,7 @@ def test_every_verb_works_while_the_remote_is_away(devices: Devices) -> None:
     (devices.folder / "nowhere").write_text("no directory")
     laptop = devices.opened("laptop", remote=devices.folder / "nowhere" / "remote.db")
     with laptop:
-        memory = laptop.manager(user="alice")
+        memory = laptop.memory(user="alice")
         memory.remember("Prefers tea", key="drink")
         memory.capture("Call me Ana.")
         memory.correct("drink", "Prefers milk")
@@ -115,8 +115,8 @@ def test_a_second_exchange_does_nothing_and_writes_nothing(devices: Devices) -> 
     assert [audit_length(devices[name]) for name in ("laptop", "remote")] == stood
 
 
-def audit_length(strata: Store) -> int:
-    report = strata.verify_audit()
+def audit_length(store: Store) -> int:
+    report = store.verify_audit()
     assert report.ok
     return report.events
 
@@ -132,13 +132,13 @@ def test_a_long_lived_process_exchanges_by_itself(devices: Devices) -> None:
         ids=devices.ids,
         alarm=devices.clock,
     )
-    with Store(laptop) as strata:
-        strata.manager(user="alice").remember("Prefers tea")
+    with Store(laptop) as store:
+        store.memory(user="alice").remember("Prefers tea")
         devices.clock.advance(seconds=6)
         assert contents(devices.memory("remote")) == {"Prefers tea"}
         devices.memory("remote").remember("Prefers milk too")
         devices.clock.advance(seconds=31)
-        assert contents(strata.manager(user="alice")) == {"Prefers tea", "Prefers milk too"}
+        assert contents(store.memory(user="alice")) == {"Prefers tea", "Prefers milk too"}
 
 
 # -- who is believed (docs/operations.md has this table) ------------------------------------------
@@ -205,7 +205,7 @@ def test_what_was_said_in_knowledge_of_the_other_wins_whatever_the_clocks_say(
     )
     devices.open.pop("phone").close()
     with Store(late) as phone:
-        memory = phone.manager(user="alice")
+        memory = phone.memory(user="alice")
         memory.remember("Prefers milk", key="drink", source="user_stated")
         devices.memory("laptop").confirm(devices.memory("laptop").list()[0].id)
         phone.sync()
@@ -287,11 +287,11 @@ def test_a_merge_is_told_in_each_trail_and_each_chain_holds(devices: Devices) ->
     told = {name: synced_events(devices[name]) for name in ("laptop", "phone", "remote")}
     assert ["gave_way", "same_key"] in told["remote"]
     assert all(["added"] in reasons for reasons in told.values())
-    assert all(strata.verify_audit().ok for strata in devices.open.values())
+    assert all(store.verify_audit().ok for store in devices.open.values())
 
 
-def synced_events(strata: Store) -> list[list[str]]:
-    links = strata._driver.run(strata.runtime.store.links(Scope.parse("/user/alice")))
+def synced_events(store: Store) -> list[list[str]]:
+    links = store._driver.run(store.runtime.store.links(Scope.parse("/user/alice")))
     events = [json.loads(link.payload) for link in links if link.payload]
     return [event["reasons"] for event in events if event["type"] == "synced"]
 
@@ -385,8 +385,8 @@ def test_an_erasure_goes_on_at_the_remote_and_at_every_other_replica(devices: De
     assert receipt.state == "complete"
     for name in ("laptop", "phone", "remote"):
         assert contents(devices.memory(name)) == set()
-    for strata in devices.open.values():
-        strata.close()
+    for store in devices.open.values():
+        store.close()
     devices.open.clear()
     for path in devices.folder.iterdir():
         assert b"Prefers tea" not in path.read_bytes(), path
@@ -538,8 +538,8 @@ def test_only_those_whom_a_replica_is_for_are_exchanged(devices: Devices) -> Non
     assert contents(devices.memory("laptop", "bob")) == set()
 
 
-def owners(strata: Store) -> tuple[Scope, ...]:
-    return strata._driver.run(strata.runtime.store.owners())
+def owners(store: Store) -> tuple[Scope, ...]:
+    return store._driver.run(store.runtime.store.owners())
 
 
 def test_what_an_agent_of_its_own_was_told_stays_its_own(devices: Devices) -> None:
@@ -569,14 +569,14 @@ def test_what_policy_blocks_at_the_other_side_stays_where_it_is(
     strict = tmp_path / "strict.yaml"
     strict.write_text("version: strict\nhygiene: {classes: {personal:email: block}}\n")
     with devices.opened("laptop", settings=Settings(policy=policy)) as laptop:
-        memory = laptop.manager(user="alice")
+        memory = laptop.memory(user="alice")
         memory.remember("Write to ana@example.org")
         laptop.sync()
     with devices.opened("phone", settings=Settings(policy=strict)) as phone:
-        phone.manager(user="alice")
+        phone.memory(user="alice")
         (owner,) = phone.sync().owners
         assert dict(owner.refused) == {"hygiene:personal:email": 1}
-        assert phone.manager(user="alice").list() == ()
+        assert phone.memory(user="alice").list() == ()
 
 
 def test_each_side_keeps_its_own_keys(tmp_path: Path) -> None:
@@ -590,7 +590,7 @@ def test_each_side_keeps_its_own_keys(tmp_path: Path) -> None:
     with simonides.open(
         tmp_path / "laptop.db", mode="synced", remote=remote, settings=settings
     ) as laptop:
-        laptop.manager(user="alice").remember(f"Prefers {canary}", key="drink")
+        laptop.memory(user="alice").remember(f"Prefers {canary}", key="drink")
         laptop.sync()
         assert laptop.runtime.coded is not None
         assert laptop.runtime.coded.key_id == "one"
@@ -599,7 +599,7 @@ def test_each_side_keeps_its_own_keys(tmp_path: Path) -> None:
         assert canary.encode() not in path.read_bytes()
     ring = HeldKeys.of_file(theirs)
     with simonides.open(remote, key_ring=ring, settings=Settings(encrypt=True)) as opened:
-        assert contents(opened.manager(user="alice")) == {f"Prefers {canary}"}
+        assert contents(opened.memory(user="alice")) == {f"Prefers {canary}"}
         assert opened.verify_audit().ok
 
 
@@ -630,7 +630,7 @@ def test_a_chain_that_has_lost_its_beginning_is_taken_over_as_it_is(devices: Dev
     exported = devices.folder / "alice.jsonl"
     devices.memory("remote").export(exported)
     with simonides.open(devices.folder / "again.db") as again:
-        restored = again.manager(user="alice")
+        restored = again.memory(user="alice")
         restored.restore(exported)
         assert contents(restored) == {"Prefers juice"}
 
@@ -672,11 +672,11 @@ def test_a_store_is_no_replica_of_itself(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_store_that_is_no_replica_says_so(tmp_path: Path) -> None:
-    with simonides.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as store:
         with pytest.raises(ConfigurationError, match="synced"):
-            strata.sync()
+            store.sync()
         with pytest.raises(ConfigurationError, match="synced"):
-            strata.sync_status()
+            store.sync_status()
 
 
 # -- one turn of it ----------------------------------------------------------------------------

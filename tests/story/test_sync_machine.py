@@ -90,7 +90,7 @@ class Syncing(RuleBasedStateMachine):
         self.memory(name)  # whoever acts for alice has her exchanged
 
     def memory(self, name: str) -> Any:
-        return self.open[name].manager(user="alice")
+        return self.open[name].memory(user="alice")
 
     # -- what a person does ---------------------------------------------------------------
 
@@ -292,8 +292,8 @@ class Syncing(RuleBasedStateMachine):
     # -- by what it is done ---------------------------------------------------------------
 
     def everything(self, name: str) -> list[Record]:
-        strata = self.open[name]
-        rows = strata._driver.run(strata.runtime.store.rows(ALICE))
+        store = self.open[name]
+        rows = store._driver.run(store.runtime.store.rows(ALICE))
         return [decode(row) for row in rows]
 
     def heard(self, outcome: Any) -> None:

@@ -10,12 +10,12 @@ from simonides.domain.writing.decision import Candidate, Proposer
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    return world.strata.manager(user="ana")
+    return world.store.memory(user="ana")
 
 
 @pytest.fixture
 def task(world: World) -> Memory:
-    return world.strata.manager(user="ana", task="t1")
+    return world.store.memory(user="ana", task="t1")
 
 
 def test_a_task_ends_with_what_was_worth_it_at_its_user(
@@ -25,7 +25,7 @@ def test_a_task_ends_with_what_was_worth_it_at_its_user(
     task.remember("Try three replicas", key="replicas")
     latest = task.remember("It needs three replicas", key="replicas").record
     task.remember("The bot's own", audience=["bot"])
-    aside = world.strata.manager(user="ana", task="t2")
+    aside = world.store.memory(user="ana", task="t2")
     aside.remember("Another task's")
     assert learned is not None
     assert latest is not None
@@ -36,18 +36,16 @@ def test_a_task_ends_with_what_was_worth_it_at_its_user(
     assert [outcome.kind.value for outcome in end.promoted] == ["created"]
     (kept,) = ana.list()
     assert (kept.content, kept.origin.memory) == ("It needs three replicas", latest.id)
-    bot = world.strata.manager(user="ana", task="t1", agent="bot")
+    bot = world.store.memory(user="ana", task="t1", agent="bot")
     assert [m.content for m in bot.list()] == [kept.content]
     assert bot.history("replicas", scopes=["task"]) == ()
     assert [m.content for m in aside.list(scopes=["task"])] == ["Another task's"]
     assert end.events[0].reasons == ("task_ended", "count:4", "held:0")
     assert ana.end_task("t1").removed == 0
-    assert world.strata.verify_audit().ok
+    assert world.store.verify_audit().ok
 
 
-def test_nothing_goes_while_something_could_not_be_taken_up(
-    ana: Memory, task: Memory
-) -> None:
+def test_nothing_goes_while_something_could_not_be_taken_up(ana: Memory, task: Memory) -> None:
     memory = task.remember("5000 a month", key="salary").record
     other = task.remember("It needs three replicas").record
     assert memory is not None
@@ -61,9 +59,7 @@ def test_nothing_goes_while_something_could_not_be_taken_up(
     assert len(task.list(scopes=["task"])) == 1
 
 
-def test_the_next_task_of_the_name_may_learn_the_same(
-    ana: Memory, task: Memory
-) -> None:
+def test_the_next_task_of_the_name_may_learn_the_same(ana: Memory, task: Memory) -> None:
     said = Candidate(
         content="Prefers metric units",
         scope=task.principal.home,
@@ -85,9 +81,9 @@ def test_a_task_is_ended_by_itself_or_its_user(world: World, task: Memory) -> No
     task.remember("mine")
 
     with pytest.raises(ScopeDenied):
-        world.strata.manager(user="ana", task="t2").end_task("t1")
+        world.store.memory(user="ana", task="t2").end_task("t1")
     with pytest.raises(InvalidScope):
-        world.strata.manager(session="s1").end_task("t1")
-    world.strata.manager(user="bob").end_task("t1")
+        world.store.memory(session="s1").end_task("t1")
+    world.store.memory(user="bob").end_task("t1")
 
     assert len(task.list()) == 1

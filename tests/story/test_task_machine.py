@@ -90,8 +90,8 @@ def test_two_tasks_at_once_do_not_mix(
 ) -> None:
     rules = Settings(embedder="none", conversation_tokens=150)
     made = assemble(":memory:", settings=rules, inline=True, clock=ManualClock(), ids=CountingIds())
-    with Store(made) as strata:
-        ana = strata.manager(user="ana", session=session)
+    with Store(made) as store:
+        ana = store.memory(user="ana", session=session)
         two = TwoTasks(ana)
         for which, call, n in done:
             two.call(which, call, n)
@@ -120,7 +120,7 @@ SAID = st.one_of(
 def test_the_talk_never_costs_more_than_its_budget(said: list[str], budget: int) -> None:
     rules = Settings(embedder="none", conversation_tokens=budget)
     made = assemble(":memory:", settings=rules, inline=True, clock=ManualClock())
-    with Store(made) as strata, strata.manager(user="ana").task("Talk", name="talk") as task:
+    with Store(made) as store, store.memory(user="ana").task("Talk", name="talk") as task:
         for number, text in enumerate(said, 1):
             talk = task.add("user", text)
 
@@ -128,6 +128,6 @@ def test_the_talk_never_costs_more_than_its_budget(said: list[str], budget: int)
             assert len(talk.messages) + talk.summarised == number
             verbatim = [message.text for message in talk.messages]
             assert verbatim == said[number - len(verbatim) : number]
-        again = strata.manager(user="ana").task(name="talk", resume=True)
+        again = store.memory(user="ana").task(name="talk", resume=True)
         again.start()
         assert again.conversation() == task.conversation()

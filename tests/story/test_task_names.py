@@ -15,13 +15,13 @@ from simonides.domain.conversation.task import HELD, holder_of
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    return world.strata.manager(user="ana")
+    return world.store.memory(user="ana")
 
 
 @pytest.fixture
 def scope(world: World) -> Memory:
     """What is in the scope of the task's name."""
-    return world.strata.manager(user="ana", task="up")
+    return world.store.memory(user="ana", task="up")
 
 
 def within(ana: Memory, session: str) -> Memory:
@@ -54,14 +54,12 @@ def test_a_name_under_way_in_another_session_is_refused_by_name(ana: Memory) -> 
 def test_another_user_has_names_of_her_own(world: World, ana: Memory) -> None:
     ana.task("Upgrade", name="up").start()
 
-    for other in (world.strata.manager(user="bea"), world.strata.manager(user="ana", org="x")):
+    for other in (world.store.memory(user="bea"), world.store.memory(user="ana", org="x")):
         other.task("Upgrade", name="up").start()
 
 
 @pytest.mark.parametrize("how", ["complete", "abandon", "session", "idle"])
-def test_whatever_ends_a_run_gives_its_name_back(
-    world: World, ana: Memory, how: str
-) -> None:
+def test_whatever_ends_a_run_gives_its_name_back(world: World, ana: Memory, how: str) -> None:
     task = within(ana, "one").task("Upgrade", name="up")
     task.start()
     match how:
@@ -73,7 +71,7 @@ def test_whatever_ends_a_run_gives_its_name_back(
             ana.session("one").end()
         case "idle":
             world.clock.advance(seconds=21 * 60)
-            world.strata.end_due_sessions()
+            world.store.end_due_sessions()
 
     within(ana, "two").task("Upgrade", name="up").start()
 
@@ -100,7 +98,7 @@ def test_what_was_left_ends_without_touching_who_has_the_name_now(
         case "session":
             ana.session("one").end()
         case "idle":
-            world.strata.end_due_sessions()
+            world.store.end_due_sessions()
 
     assert contents(scope) == ["Of the run that is under way"]
     assert running.complete().removed == 1
@@ -138,7 +136,7 @@ def test_a_process_that_dies_while_it_begins_blocks_a_name_for_a_minute(
         raise simonides.StoreUnavailable("here", "gone")
 
     with monkeypatch.context() as broken:
-        broken.setattr(world.strata.runtime.sessions, "append", dies)
+        broken.setattr(world.store.runtime.sessions, "append", dies)
         with pytest.raises(simonides.StoreUnavailable):
             within(ana, "one").task("Upgrade", name="up").start()
 
@@ -156,7 +154,7 @@ def test_who_comes_back_while_another_takes_its_name_over_keeps_it(
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
     world.clock.advance(seconds=21 * 60)
-    store, first = world.strata.runtime.store, [True]
+    store, first = world.store.runtime.store, [True]
     held = store.held
 
     async def meanwhile(*given: Any, **named: Any) -> Any:
@@ -178,7 +176,7 @@ def test_who_comes_back_while_another_takes_its_name_over_keeps_it(
 def test_who_begins_anew_after_it_died_has_its_minute_again(
     world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sessions, times = world.strata.runtime.sessions, [0]
+    sessions, times = world.store.runtime.sessions, [0]
     append, theirs = sessions.append, within(ana, "two")._manager
 
     async def dies_once(*given: Any, **named: Any) -> int:
@@ -210,9 +208,7 @@ def taken_away(ana: Memory, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["session", "erase"])
-def test_who_goes_on_after_its_session_ended_is_told_and_asks_again(
-    ana: Memory, how: str
-) -> None:
+def test_who_goes_on_after_its_session_ended_is_told_and_asks_again(ana: Memory, how: str) -> None:
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
     taken_away(ana, how)
@@ -255,7 +251,7 @@ def test_what_began_to_complete_is_completed_without_its_name(
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
     with monkeypatch.context() as broken:
-        broken.setattr(world.strata.runtime.store, "commit", dies)
+        broken.setattr(world.store.runtime.store, "commit", dies)
         with pytest.raises(simonides.StoreUnavailable):
             one.complete("A dump takes three minutes")
     world.clock.advance(seconds=21 * 60)
@@ -273,7 +269,7 @@ def test_what_began_to_complete_is_completed_without_its_name(
 def test_a_note_of_a_run_in_good_order_is_one_write_and_no_read(
     world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runtime, calls = world.strata.runtime, list[str]()
+    runtime, calls = world.store.runtime, list[str]()
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
 
@@ -314,7 +310,7 @@ def test_where_a_task_of_no_session_is_resumed_is_said(world: World, ana: Memory
 def test_of_two_sessions_that_begin_a_name_at_once_one_gets_it(
     world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, first = world.strata.runtime.store, [True]
+    store, first = world.store.runtime.store, [True]
     commit, theirs = store.commit, within(ana, "two")._manager
 
     async def late(*given: Any, **named: Any) -> Any:
@@ -336,7 +332,7 @@ def test_an_end_looks_whose_the_scope_is_under_the_turn(
     """The end of a session has read that a task is left open; before it cleans, it is not."""
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
-    store, first = world.strata.runtime.store, [True]
+    store, first = world.store.runtime.store, [True]
     held, theirs = store.held, within(ana, "two")._manager
 
     async def meanwhile(*given: Any, **named: Any) -> Any:
@@ -375,7 +371,7 @@ def test_a_row_that_is_damaged_is_told() -> None:
 def test_of_two_handles_one_ends_the_task(
     world: World, session: str | None, before: str, after: str
 ) -> None:
-    ana = world.strata.manager(user="ana", session=session)
+    ana = world.store.memory(user="ana", session=session)
     one = ana.task("Upgrade", name="up")
     one.start()
     one.observe("psql", "PostgreSQL 16.4", importance="high", key="version", verified=True)
@@ -383,7 +379,7 @@ def test_of_two_handles_one_ends_the_task(
     two.start()
     _ended(one, before, "A dump takes three minutes")
     kept = [each.id for each in ana.list()]
-    inside = world.strata.manager(user="ana", task="up")
+    inside = world.store.memory(user="ana", task="up")
     third = ana.task("Upgrade again", name="up")
     third.start()
     inside.remember("Of the next run")
@@ -411,8 +407,8 @@ def test_calls_at_once_end_a_task_once(tmp_path: Any) -> None:
     """Twice each on two handles of one task, all at the same time."""
 
     async def work() -> tuple[list[Any], list[str]]:
-        async with simonides.aopen(tmp_path / "m.db") as strata:
-            ana = strata.manager(user="ana")
+        async with simonides.aopen(tmp_path / "m.db") as store:
+            ana = store.memory(user="ana")
             handles = [ana.task("Upgrade", name="up", resume=True) for _ in range(2)]
             for task in handles:
                 await task.start()
@@ -431,7 +427,7 @@ def test_calls_at_once_end_a_task_once(tmp_path: Any) -> None:
 def test_an_end_that_got_no_answer_is_not_taken_for_anothers(
     world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sessions = world.strata.runtime.sessions
+    sessions = world.store.runtime.sessions
     append, answers = sessions.append, [False]
 
     async def unanswered(*given: Any, **named: Any) -> int:

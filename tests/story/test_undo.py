@@ -16,8 +16,8 @@ KEY = "deploy_region"
 @pytest.fixture
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
-    yield world.strata.manager(user="ana")
-    assert world.strata.verify_audit().ok
+    yield world.store.memory(user="ana")
+    assert world.store.verify_audit().ok
 
 
 def stored(outcome: Outcome) -> Record:
@@ -29,22 +29,20 @@ def event_of(outcome: Outcome) -> str:
     return outcome.events[0].id
 
 
-def standing(manager: Memory) -> list[str]:
-    return sorted(memory.content for memory in manager.list())
+def standing(own: Memory) -> list[str]:
+    return sorted(memory.content for memory in own.list())
 
 
-def refusal(manager: Memory, event: str) -> str:
+def refusal(memory: Memory, event: str) -> str:
     with pytest.raises(UndoRefused) as caught:
-        manager.undo(event)
+        memory.undo(event)
     assert caught.value.event == event
     assert re.search(r"\(\w+\): \w", str(caught.value))
     return caught.value.reason
 
 
 @pytest.mark.parametrize("how", ["corrected", "replaced"])
-def test_what_was_displaced_stands_again_as_it_did(
-    world: World, ana: Memory, how: str
-) -> None:
+def test_what_was_displaced_stands_again_as_it_did(world: World, ana: Memory, how: str) -> None:
     first = stored(ana.remember("eu-west-1", key=KEY, tags=["cloud"], importance="high"))
     world.clock.advance(days=1)
     do = ana.correct if how == "corrected" else lambda key, text: ana.remember(text, key=key)
@@ -85,7 +83,7 @@ def test_an_undone_write_is_cold_too(world: World, ana: Memory) -> None:
     ana.remember("I drink tea", key="drink")
     ana.undo(event_of(ana.correct("drink", "I drink coffee")))
 
-    cold = world.reopen().manager(user="ana")
+    cold = world.reopen().memory(user="ana")
 
     assert standing(cold) == ["I drink tea"]
     assert [hit.record.content for hit in cold.recall("what do I drink?")] == ["I drink tea"]
@@ -94,7 +92,7 @@ def test_an_undone_write_is_cold_too(world: World, ana: Memory) -> None:
 def test_all_values_of_a_slot_stand_again(new_world: Callable[..., World], tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("multi_valued_predicates: [lives_in]\n", encoding="utf-8")
-    ana = new_world(policy=policy).strata.manager(user="ana")
+    ana = new_world(policy=policy).store.memory(user="ana")
 
     def lives(where: str) -> Outcome:
         said = Draft(f"Ana lives in {where}", triple=("Ana", "lives_in", where))
@@ -165,7 +163,7 @@ def test_what_changes_while_an_undo_looks_is_noticed(
 ) -> None:
     ana.remember("one", key=KEY)
     event = event_of(ana.remember("two", key=KEY))
-    store = world.strata.runtime.store
+    store = world.store.runtime.store
     states = store.states
 
     async def meanwhile(owner: object, id: str) -> object:
@@ -206,14 +204,14 @@ def test_what_others_did_is_unknown(world: World, ana: Memory) -> None:
     ana.remember("eu-west-1", key=KEY)
     event = event_of(ana.remember("us-east-1", key=KEY))
     private = {"key": "ward", "audience": ["nurse"]}
-    nurse = world.strata.manager(user="ana", agent="nurse")
+    nurse = world.store.memory(user="ana", agent="nurse")
     nurse.remember("three", **private)
     hidden = event_of(nurse.remember("four", **private))
 
     for other in (
-        world.strata.manager(user="bob"),
-        world.strata.manager(user="ana", org="acme"),
-        world.strata.manager(user="ana", task="t1"),
+        world.store.memory(user="bob"),
+        world.store.memory(user="ana", org="acme"),
+        world.store.memory(user="ana", task="t1"),
     ):
         assert refusal(other, event) == "unknown_event"
     assert refusal(ana, hidden) == "unknown_event"

@@ -13,7 +13,7 @@ def true_at(memory: Memory, when: str) -> list[str]:
 
 
 def test_a_fact_is_true_from_when_it_says_until_the_next_begins(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("I live in Berlin", key="home", valid_from="2020-01-01")
     ana.remember("I live in Paris", key="home", valid_from="2023-06-01")
 
@@ -24,7 +24,7 @@ def test_a_fact_is_true_from_when_it_says_until_the_next_begins(world: World) ->
 
 
 def test_news_without_a_date_is_true_from_now_on(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("I live in Berlin", key="home", valid_from="2020-01-01")
     world.clock.set(datetime(2026, 5, 1, tzinfo=UTC))
     ana.remember("I live in Paris", key="home")
@@ -34,7 +34,7 @@ def test_news_without_a_date_is_true_from_now_on(world: World) -> None:
 
 
 def test_what_was_corrected_was_never_true(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("I live in Berlin", key="home", valid_from="2020-01-01")
     world.clock.advance(days=3)
     ana.correct("home", "I live in Rome")
@@ -45,7 +45,7 @@ def test_what_was_corrected_was_never_true(world: World) -> None:
 
 
 def test_a_weaker_guess_was_never_true(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("I live in Berlin", key="home", valid_from="2020-01-01")
     ana.remember("I live in Rome", key="home", source="agent_inferred", valid_from="2021-01-01")
 
@@ -53,7 +53,7 @@ def test_a_weaker_guess_was_never_true(world: World) -> None:
 
 
 def test_belief_and_truth_are_asked_together(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("I live in Berlin", key="home", valid_from="2020-01-01")
     world.clock.set(datetime(2026, 2, 1, tzinfo=UTC))
     ana.remember("I live in Paris", key="home", valid_from="2023-06-01")

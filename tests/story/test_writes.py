@@ -24,8 +24,8 @@ CHANNEL = "update_channel"
 @pytest.fixture
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
-    yield world.strata.manager(user="ana")
-    assert world.strata.verify_audit().ok
+    yield world.store.memory(user="ana")
+    assert world.store.verify_audit().ok
 
 
 def stored(outcome: Outcome) -> Record:
@@ -33,8 +33,8 @@ def stored(outcome: Outcome) -> Record:
     return outcome.record
 
 
-def standing(manager: Memory, key: str = KEY) -> list[str]:
-    return [memory.content for memory in manager.list(filter={"key": key})]
+def standing(own: Memory, key: str = KEY) -> list[str]:
+    return [memory.content for memory in own.list(filter={"key": key})]
 
 
 # What stands, what is said next under the same key, and what comes of it.
@@ -172,9 +172,7 @@ def test_texts_that_differ_in_a_number_or_a_negation_coexist(ana: Memory) -> Non
     assert len(ana.list()) == 4
 
 
-def test_versions_are_gapless_and_history_runs_from_old_to_new(
-    world: World, ana: Memory
-) -> None:
+def test_versions_are_gapless_and_history_runs_from_old_to_new(world: World, ana: Memory) -> None:
     for number in range(1, 8):
         world.clock.advance(seconds=1)
         ana.remember(f"region {number}", key=KEY, **(GUESS if number in (3, 6) else {}))
@@ -225,15 +223,15 @@ def test_a_batch_with_one_bad_write_writes_nothing(ana: Memory) -> None:
 
 def test_an_idempotency_key_writes_once(world: World, ana: Memory) -> None:
     first = ana.remember("us-east-1", key=KEY, idempotency_key="w1")
-    events = world.strata.verify_audit().events
+    events = world.store.verify_audit().events
     world.clock.advance(days=1)
 
     again = ana.remember("us-east-1", key=KEY, idempotency_key="w1")
 
     assert (again.kind, again.record, again.reasons) == (first.kind, first.record, first.reasons)
-    assert world.strata.verify_audit().events == events
+    assert world.store.verify_audit().events == events
     world.reopen()
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     assert ana.remember("us-east-1", key=KEY, idempotency_key="w1").record == first.record
     for other in ({"content": "eu-west-1", "key": KEY}, {"content": "us-east-1", "key": "other"}):
         with pytest.raises(IdempotencyMismatch):
@@ -355,7 +353,7 @@ def test_known_at_tells_what_was_believed_then(world: World, ana: Memory) -> Non
         times.append(from_us(world.clock.now_us()))
         world.clock.advance(days=1)
     world.reopen()
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
 
     believed = [[h.record.content for h in ana.recall("deploy region", known_at=t)] for t in times]
     before = ana.recall("deploy region", known_at=times[0] - timedelta(microseconds=1))
@@ -380,9 +378,7 @@ def test_known_at_shows_the_state_of_that_time(world: World, ana: Memory) -> Non
     assert len(ana.recall("us-east-1", known_at=then + timedelta(days=9, hours=23))) == 1
 
 
-def test_system_time_rises_though_the_wall_clock_falls_back(
-    world: World, ana: Memory
-) -> None:
+def test_system_time_rises_though_the_wall_clock_falls_back(world: World, ana: Memory) -> None:
     first = stored(ana.remember("one", key=KEY))
     world.clock.set(first.created_at - timedelta(days=30))
 
@@ -394,11 +390,11 @@ def test_system_time_rises_though_the_wall_clock_falls_back(
 
 
 def test_a_tag_that_a_repeat_brings_is_searched_at_once(world: World) -> None:
-    ana = world.strata.manager(user="ana")
+    ana = world.store.memory(user="ana")
     ana.remember("The gate code is 4711")
     before = ana.recall("holidays")
     ana.remember("The gate code is 4711", tags=["holidays"])
 
     assert not before
     assert [hit.record.tags for hit in ana.recall("holidays")] == [("holidays",)]
-    assert len(world.reopen().manager(user="ana").recall("holidays")) == 1
+    assert len(world.reopen().memory(user="ana").recall("holidays")) == 1

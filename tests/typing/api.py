@@ -66,7 +66,7 @@ def wrapped() -> None:
     assert_type(client, openai.OpenAI)
     memory = memory_of(client)
     assert_type(memory, simonides.WrappedMemory)
-    assert_type(memory.manager, simonides.Memory)
+    assert_type(memory.memory, simonides.Memory)
     assert_type(memory.diagnostics, tuple[str, ...])
     assert_type(memory.usage, simonides.Usage)
     assert_type(memory.flush(timeout_s=1.0), bool)
@@ -95,11 +95,11 @@ def looks() -> None:
 
 
 def modes() -> None:
-    with simonides.open("laptop.db", mode="synced", remote="postgresql://host/db") as strata:
-        assert_type(strata.sync(), simonides.SyncReport)
-        report = strata.sync(scopes=["/user/alice"], full=True)
+    with simonides.open("laptop.db", mode="synced", remote="postgresql://host/db") as store:
+        assert_type(store.sync(), simonides.SyncReport)
+        report = store.sync(scopes=["/user/alice"], full=True)
         assert_type(report.owners, tuple[simonides.OwnerSync, ...])
-        assert_type(strata.sync_status(), simonides.SyncStatus)
+        assert_type(store.sync_status(), simonides.SyncStatus)
 
 
 def sessions(memory: simonides.Memory) -> None:
@@ -124,8 +124,8 @@ async def sessions_awaited(memory: simonides.AsyncMemory) -> None:
 
 
 def blocking() -> None:
-    with simonides.open("memory.db", mode="local") as strata:
-        memory = strata.manager(user="alice", org="acme", agent=None, session="s", purpose=None)
+    with simonides.open("memory.db", mode="local") as store:
+        memory = store.memory(user="alice", org="acme", agent=None, session="s", purpose=None)
         outcome = memory.remember(
             "Always deploy to us-east-1",
             key="deploy_region",
@@ -148,12 +148,12 @@ def blocking() -> None:
         assert_type(outcome, simonides.Outcome)
         assert_type(outcome.kind, simonides.OutcomeKind)
         assert_type(memory.set_recall(False), simonides.ConsentChange)
-        assert_type(strata.get_metrics(), dict[str, Any])
+        assert_type(store.get_metrics(), dict[str, Any])
         event = memory.safety_event("threat", severity="low", done="", note="", at=None)
         assert_type(event, simonides.SafetyRecord)
         given = memory.feedback("helpful", source="user", score=1, comment="", at=None)
         assert_type(given, simonides.FeedbackRecord)
-        admin = strata.admin(by="root")
+        admin = store.admin(by="root")
         assert_type(admin.safety_events(), tuple[simonides.SafetyRecord, ...])
         assert_type(admin.feedback(user="alice"), tuple[simonides.FeedbackRecord, ...])
         assert_type(admin.purge_safety(everything=True), simonides.RecordsPurged)
@@ -192,10 +192,10 @@ def blocking() -> None:
         assert_type(memory.search_tool(), simonides.Tool)
         assert_type(memory.call_search_tool({"query": "deploy"}), simonides.ToolReply)
         documents: KnowledgeSource = simonides.FolderSource("docs", name="handbook")
-        strata.add_source(documents, scope="/org/acme/")
+        store.add_source(documents, scope="/org/acme/")
         web = simonides.HttpSource("https://x.example/?q={query}", hosts=["x.example"])
-        strata.add_source(web)
-        assert_type(strata.remove_source("handbook"), bool)
+        store.add_source(web)
+        assert_type(store.remove_source("handbook"), bool)
         assert_type(memory.knowledge(within_s=10), tuple[simonides.SourceReport, ...])
         assert_type(memory.recall("deploy", layer=["l2", "l3"]), simonides.Recall)
         assert_type(memory.digest("deploy", layer="all"), simonides.Digest)
@@ -206,7 +206,7 @@ def blocking() -> None:
         ended = memory.end_transcript([simonides.Draft("x", session="s", turn=0)])
         assert_type(ended, tuple[simonides.SessionEndReport, ...])
         assert_type(ended[0].ended_by, simonides.EndedBy)
-        assert_type(strata.end_due_sessions(), tuple[simonides.SessionEndReport, ...])
+        assert_type(store.end_due_sessions(), tuple[simonides.SessionEndReport, ...])
         assert_type(memory.get("id"), simonides.Record | None)
         must: list[str | simonides.Constraint] = [
             "Keep port 5432 open",
@@ -233,15 +233,15 @@ def blocking() -> None:
         assert_type(memory.forget("id"), simonides.Outcome)
         assert_type(memory.forget(key="deploy_region", scope="user"), simonides.Outcome)
         assert_type(memory.promote("id", to="org"), simonides.Outcome)
-        assert_type(strata.admin(by="root").grant("alice", "org_write"), simonides.Grant)
+        assert_type(store.admin(by="root").grant("alice", "org_write"), simonides.Grant)
         assert_type(memory.export("a.jsonl", overwrite=True), simonides.ExportReport)
         assert_type(memory.restore("a.jsonl", user="bob"), simonides.RestoreReport)
-        admin = strata.admin(by="root")
+        admin = store.admin(by="root")
         assert_type(admin.export("a.jsonl", user="bob", org="acme"), simonides.ExportReport)
         assert_type(admin.restore("a.jsonl", user="bob"), simonides.RestoreReport)
-        assert_type(strata.backup("backups/", keep=3, progress=print), simonides.BackupReport)
-        assert_type(strata.restore_backup("b.db"), simonides.RestoredStore)
-        report = strata.reindex(scopes=["/org/acme/"], adopt=False, progress=print)
+        assert_type(store.backup("backups/", keep=3, progress=print), simonides.BackupReport)
+        assert_type(store.restore_backup("b.db"), simonides.RestoredStore)
+        report = store.reindex(scopes=["/org/acme/"], adopt=False, progress=print)
         assert_type(report, simonides.ReindexReport)
         assert_type(report.remade, int)
         dream = memory.dream(dry_run=True)
@@ -253,8 +253,8 @@ def blocking() -> None:
 
 
 async def awaited() -> None:
-    async with simonides.aopen(":memory:") as strata:
-        memory = strata.manager(user="alice")
+    async with simonides.aopen(":memory:") as store:
+        memory = store.memory(user="alice")
         assert_type(await memory.remember("x"), simonides.Outcome)
         assert_type(await memory.recall("x"), simonides.Recall)
         async with memory.task("x") as task:

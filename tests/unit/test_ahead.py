@@ -250,14 +250,14 @@ def test_what_this_process_writes_while_a_recall_asks_is_found():
             return await call
 
     async def main():
-        async with simonides.aopen(":memory:") as strata:
-            memory = strata.manager(user="ana")
+        async with simonides.aopen(":memory:") as opened:
+            memory = opened.memory(user="ana")
             await memory.remember("the boat lies in the harbour")
             await memory.recall("which boat?")
-            store = Meanwhile(strata.runtime.store, [])
+            store = Meanwhile(opened.runtime.store, [])
             store.write = memory.remember("another boat lies on the beach")
-            far = AsyncStore(replace(strata.runtime, store=store))
-            return await far.manager(user="ana").recall("which boat?")
+            far = AsyncStore(replace(opened.runtime, store=store))
+            return await far.memory(user="ana").recall("which boat?")
 
     assert len(asyncio.run(main()).hits) == 2
 
@@ -266,15 +266,15 @@ def test_a_recall_that_fails_leaves_no_question_under_way():
     told = []
 
     async def main():
-        async with simonides.aopen(":memory:") as strata:
-            await strata.manager(user="ana").remember("the boat lies in the harbour")
+        async with simonides.aopen(":memory:") as opened:
+            await opened.memory(user="ana").remember("the boat lies in the harbour")
             runtime = replace(
-                strata.runtime,
-                store=FarAway(strata.runtime.store, told),
+                opened.runtime,
+                store=FarAway(opened.runtime.store, told),
                 indexes=IndexCache(Indexer(Faulty())),
             )
             with pytest.raises(ZeroDivisionError):
-                await AsyncStore(runtime).manager(user="ana").recall("which boat?")
+                await AsyncStore(runtime).memory(user="ana").recall("which boat?")
 
     asyncio.run(main())
     assert told == ["asked", "answered"]

@@ -40,7 +40,7 @@ def recalling(facts: Sequence[tuple[str, str]], **chosen: object) -> Memory:
         clock=ManualClock(),
         ids=CountingIds(),
     )
-    memory = Store(core).manager(user="ana")
+    memory = Store(core).memory(user="ana")
     drafts = [simonides.Draft(value, key=key) for key, value in facts]
     memory.remember_many([*drafts, *map(simonides.Draft, OTHERS if len(facts) > 1 else ())])
     return memory
@@ -177,22 +177,22 @@ def test_the_key_of_a_nearer_scope_answers() -> None:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
-    strata = Store(core)
-    strata.manager(user="ana").remember("Lisbon", key="location")
-    task = strata.manager(user="ana", task="trip")
+    store = Store(core)
+    store.memory(user="ana").remember("Lisbon", key="location")
+    task = store.memory(user="ana", task="trip")
     task.remember("Porto", key="location")
 
     assert [hit.record.content for hit in task.recall("Where do I live?")] == ["Porto"]
 
 
 def test_what_an_organisation_holds_answers_how_to_reply_and_nothing_about_who_asks() -> None:
-    strata = Store(
+    store = Store(
         assemble(
             ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
         )
     )
-    strata.admin(by="root").grant("ana", "org_write")
-    ana = strata.manager(user="ana")
+    store.admin(by="root").grant("ana", "org_write")
+    ana = store.memory(user="ana")
     ana.remember("Berlin HQ", key="location", scope="org")
     ana.remember("formal", key="tone", scope="org")
 

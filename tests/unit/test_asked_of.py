@@ -32,7 +32,7 @@ def memory() -> Memory:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
-    memory = Store(core).manager(user="ana")
+    memory = Store(core).memory(user="ana")
     memory.remember_many([simonides.Draft(value, key=key) for key, value in PROFILE.items()])
     return memory
 
@@ -105,9 +105,7 @@ def test_any_words_are_read(words: list[str]) -> None:
         "What is my cousin's dog's name?",
     ],
 )
-def test_what_the_user_said_of_themselves_does_not_answer_it(
-    memory: Memory, question: str
-) -> None:
+def test_what_the_user_said_of_themselves_does_not_answer_it(memory: Memory, question: str) -> None:
     assert not memory.recall(question, floor=FLOOR)
     assert not memory.digest(question).receipt.returned
 

@@ -36,7 +36,7 @@ def recalling(drafts: Sequence[simonides.Draft]) -> Memory:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
-    memory = Store(core).manager(user="ana")
+    memory = Store(core).memory(user="ana")
     memory.remember_many(drafts)
     return memory
 

@@ -28,13 +28,13 @@ class Readers(RuleBasedStateMachine):
             ":memory:", inline=True, settings=Settings(embedder="none"), clock=self.clock,
             alarm=self.clock, ids=CountingIds(),
         )  # fmt: skip
-        self.strata, self.store = Store(core), core.runtime.store
+        self.store, self.store = Store(core), core.runtime.store
         self.fails = False
         self.read = {user: dict[str, int]() for user in USERS}
         self.shown = {user: list[str]() for user in USERS}
-        self.managers = {user: self.strata.manager(user=user) for user in USERS}
-        for manager in self.managers.values():
-            manager.remember_many([Draft(f"The harbour of town {n}") for n in range(3)])
+        self.managers = {user: self.store.memory(user=user) for user in USERS}
+        for memory in self.managers.values():
+            memory.remember_many([Draft(f"The harbour of town {n}") for n in range(3)])
         plain = self.store.journal
 
         async def journal(*given: Any) -> None:
@@ -77,7 +77,7 @@ class Readers(RuleBasedStateMachine):
     @rule()
     def renew(self) -> None:
         """Managers come and go with requests; what waits does not."""
-        self.managers = {user: self.strata.manager(user=user) for user in USERS}
+        self.managers = {user: self.store.memory(user=user) for user in USERS}
 
     @rule()
     def settle(self) -> None:

@@ -32,7 +32,7 @@ def recalling(drafts: Sequence[simonides.Draft | str]) -> Memory:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
-    memory = Store(core).manager(user="ana")
+    memory = Store(core).memory(user="ana")
     memory.remember_many(
         [d if isinstance(d, simonides.Draft) else simonides.Draft(d) for d in drafts]
     )

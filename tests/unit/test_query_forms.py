@@ -22,7 +22,7 @@ def recalling(drafts: Sequence[simonides.Draft]) -> Memory:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
-    memory = Store(core).manager(user="ana")
+    memory = Store(core).memory(user="ana")
     memory.remember_many(drafts)
     return memory
 
@@ -122,7 +122,7 @@ def test_meaning_is_weighed_apart_from_what_all_memories_have_in_common() -> Non
 def test_how_long_ago_is_told_from_when_the_question_is_asked(question: str, day: int) -> None:
     clock = ManualClock(DAY + timedelta(days=30))
     core = assemble(":memory:", settings=Settings(), inline=True, clock=clock, ids=CountingIds())
-    memory = Store(core).manager(user="ana")
+    memory = Store(core).memory(user="ana")
     for each in (1, 16, 29):
         memory.remember_many(session(f"s{each}", [f"I did paint picture {each}."], each))
 

@@ -45,17 +45,17 @@ class World:
         self.clock = ManualClock()
         made = Settings(fusion=fusion, **settings)  # type: ignore[arg-type]
         core = assemble(":memory:", settings=made, inline=True, clock=self.clock, ids=CountingIds())
-        self.strata = Store(core)
+        self.store = Store(core)
 
-    def manager(self, texts: Sequence[str] = TEXTS, user: str = "ana") -> Memory:
-        manager = self.strata.manager(user=user)
-        manager.remember_many([simonides.Draft(text) for text in texts])
-        return manager
+    def own(self, texts: Sequence[str] = TEXTS, user: str = "ana") -> Memory:
+        own = self.store.memory(user=user)
+        own.remember_many([simonides.Draft(text) for text in texts])
+        return own
 
 
 @pytest.mark.parametrize("mode", [mode.value for mode in FusionMode])
 def test_every_mode_finds_the_right_memory_and_explains_its_score(mode: str) -> None:
-    memory = World(mode).manager()
+    memory = World(mode).memory()
 
     hits = memory.recall("What is the cat called?", limit=3)
 
@@ -68,7 +68,7 @@ def test_every_mode_finds_the_right_memory_and_explains_its_score(mode: str) -> 
 
 @pytest.mark.parametrize("mode", ["conversational", "hybrid", "weighted"])
 def test_the_components_add_up_to_what_orders(mode: str) -> None:
-    hits = World(mode).manager().recall("cat printer", limit=12)
+    hits = World(mode).memory().recall("cat printer", limit=12)
 
     factors = ("relevance", "confidence", "freshness")
     sums = [sum(v for name, v in hit.why.items() if name not in factors) for hit in hits]
@@ -76,15 +76,15 @@ def test_the_components_add_up_to_what_orders(mode: str) -> None:
 
 
 def test_a_hybrid_weight_of_zero_is_keyword_only_and_of_one_vector_only() -> None:
-    by_keyword = World("hybrid", hybrid_weight=0.0).manager().recall("cat", limit=12)
-    by_vector = World("hybrid", hybrid_weight=1.0).manager().recall("kitten", limit=1)
+    by_keyword = World("hybrid", hybrid_weight=0.0).memory().recall("cat", limit=12)
+    by_vector = World("hybrid", hybrid_weight=1.0).memory().recall("kitten", limit=1)
 
     assert {h.record.content for h in by_keyword if h.score > 0} == {t for t in TEXTS if "cat" in t}
     assert "cat" in by_vector[0].record.content
 
 
 def test_rrf_scores_follow_the_formula() -> None:
-    hit = World("rrf", rrf_k=60).manager().recall("cat called Misha", limit=1)[0]
+    hit = World("rrf", rrf_k=60).memory().recall("cat called Misha", limit=1)[0]
 
     assert hit.why["bm25"] == pytest.approx(1 / 61)
     assert hit.why["vector"] == pytest.approx(1 / 61)
@@ -99,7 +99,7 @@ def test_weights_out_of_range_are_refused(wrong: dict[str, float]) -> None:
 
 def test_equal_scores_go_to_the_newest_then_to_the_smaller_id() -> None:
     world = World()
-    memory = world.strata.manager(user="ana")
+    memory = world.store.memory(user="ana")
     first, second = memory.remember_many(
         [
             simonides.Draft("a red apple", kind="semantic"),
@@ -116,7 +116,7 @@ def test_equal_scores_go_to_the_newest_then_to_the_smaller_id() -> None:
 
 
 def test_a_floor_cuts_what_is_irrelevant_and_spares_what_is_pinned() -> None:
-    memory = World().manager()
+    memory = World().memory()
     memory.remember("Never share the door code", pinned=True)
 
     found = [hit.record.content for hit in memory.recall("cat called Misha", floor=0.9, limit=50)]
@@ -125,7 +125,7 @@ def test_a_floor_cuts_what_is_irrelevant_and_spares_what_is_pinned() -> None:
 
 
 def test_an_empty_or_stop_word_query_returns_structured_candidates_only() -> None:
-    memory = World().manager()
+    memory = World().memory()
     memory.remember("Never share the door code", pinned=True, importance="critical")
     memory.remember("email", key="update_channel", category="preference")
 
@@ -136,7 +136,7 @@ def test_an_empty_or_stop_word_query_returns_structured_candidates_only() -> Non
 
 
 def test_a_preference_key_can_enter_without_overlap_but_is_not_always_included() -> None:
-    memory = World().manager()
+    memory = World().memory()
     memory.remember("email", key="update_channel", category="preference")
 
     biased = memory.recall("zzz", preference_bias=True, limit=1)
@@ -149,7 +149,7 @@ def test_a_preference_key_can_enter_without_overlap_but_is_not_always_included()
 
 def test_confidence_is_a_named_component_that_lowers_a_doubtful_hit() -> None:
     world = World()
-    memory = world.strata.manager(user="ana")
+    memory = world.store.memory(user="ana")
     sure = memory.remember("the vault is in Basel")
     unsure = memory.remember("the vault is in Bern", source="agent_inferred", confidence=0.5)
 
@@ -163,7 +163,7 @@ def test_confidence_is_a_named_component_that_lowers_a_doubtful_hit() -> None:
 
 def test_soft_expiry_halves_a_score_and_hides_nothing() -> None:
     world = World()
-    memory = world.strata.manager(user="ana")
+    memory = world.store.memory(user="ana")
     memory.remember("I like dark mode", category="preference")
     before = memory.recall("dark mode")[0]
     world.clock.advance(days=91)
@@ -176,7 +176,7 @@ def test_soft_expiry_halves_a_score_and_hides_nothing() -> None:
 
 def test_turns_around_a_matching_turn_rise() -> None:
     world = World()
-    memory = world.strata.manager(user="ana")
+    memory = world.store.memory(user="ana")
     said = ["Any plans?", "Yes, the Lisbon marathon!", "Great, good luck.", *["Noise."] * 9]
     memory.remember_many(
         [
@@ -206,13 +206,13 @@ def test_turns_around_a_matching_turn_rise() -> None:
     ],
 )
 def test_every_script_is_searchable(text: str, query: str) -> None:
-    memory = World().manager([*TEXTS, text])
+    memory = World().memory([*TEXTS, text])
 
     assert memory.recall(query)[0].record.content == text
 
 
 def test_a_script_that_the_embedder_does_not_know_is_ranked_without_vectors() -> None:
-    memory = World().manager([*TEXTS, "我喜欢喝绿茶"])
+    memory = World().memory([*TEXTS, "我喜欢喝绿茶"])
 
     recall = memory.recall("绿茶")
 
@@ -237,8 +237,8 @@ class _BrokenEmbedder:
 
 def test_an_embedder_that_fails_degrades_recall_and_is_named() -> None:
     broken = _BrokenEmbedder()
-    runtime = replace(World().strata.runtime, indexes=IndexCache(Indexer(broken)))  # type: ignore[arg-type]
-    memory = Store(AsyncStore(runtime)).manager(user="ana")
+    runtime = replace(World().store.runtime, indexes=IndexCache(Indexer(broken)))  # type: ignore[arg-type]
+    memory = Store(AsyncStore(runtime)).memory(user="ana")
     memory.remember("the cat is called Misha")
     broken.fails = True
 
@@ -273,7 +273,7 @@ def test_quantised_vectors_are_close_and_their_dots_exact(values: list[float]) -
 
 def test_explain_says_why_a_memory_is_not_recalled() -> None:
     world = World()
-    memory = world.manager()
+    memory = world.memory()
     kept = memory.remember("blue", key="color", category="preference")
     memory.correct("color", "green")
     short = memory.remember("the code is 1234", ttl_days=1)
@@ -310,9 +310,9 @@ class _Unreachable:
 
 def test_a_store_that_does_not_answer_degrades_recall_to_what_is_warm() -> None:
     world = World()
-    store = _Unreachable(world.strata.runtime.store)
-    runtime = replace(world.strata.runtime, store=store)  # type: ignore[arg-type]
-    memory = Store(AsyncStore(runtime)).manager(user="ana")
+    store = _Unreachable(world.store.runtime.store)
+    runtime = replace(world.store.runtime, store=store)  # type: ignore[arg-type]
+    memory = Store(AsyncStore(runtime)).memory(user="ana")
     memory.remember("the cat is called Misha")
     memory.recall("cat")
     store.is_cut = True
@@ -323,7 +323,7 @@ def test_a_store_that_does_not_answer_degrades_recall_to_what_is_warm() -> None:
     assert recall.receipt.degraded == ("store",)
     assert recall[0].record.content == "the cat is called Misha"
     with pytest.raises(simonides.StoreUnavailable):
-        Store(AsyncStore(runtime)).manager(user="nobody-warm").recall("cat")
+        Store(AsyncStore(runtime)).memory(user="nobody-warm").recall("cat")
 
 
 @pytest.mark.parametrize("rows", [3, EXACT_ROWS, EXACT_ROWS + 10_000])

@@ -35,7 +35,7 @@ def test_a_part_is_found_by_the_base_class_that_it_is_registered_under() -> None
 
 def test_a_missing_part_is_named(world: World) -> None:
     with pytest.raises(MissingPart, match="no Replica is registered"):
-        world.strata.runtime.part(Replica)
+        world.store.runtime.part(Replica)
 
 
 def test_a_part_is_registered_once_and_under_a_class_of_its_own() -> None:

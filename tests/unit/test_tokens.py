@@ -81,22 +81,22 @@ def test_a_file_that_cuts_texts_for_its_model_counts_all_of_them(tmp_path: Path)
 
 
 def test_the_setting_names_the_file_and_receipts_name_the_counter(tokenizer: Path) -> None:
-    with simonides.open(":memory:", settings=Settings(tokenizer=tokenizer)) as strata:
-        page = strata.manager(user="ana").digest("x").receipt.page
+    with simonides.open(":memory:", settings=Settings(tokenizer=tokenizer)) as store:
+        page = store.memory(user="ana").digest("x").receipt.page
 
     assert page is not None
     assert page.counter == TokenizerFile(tokenizer).counter_id
 
 
 def test_any_function_counts(tmp_path: Path) -> None:
-    with simonides.open(":memory:", tokens=len) as strata:
-        assert strata.runtime.models.tokens.count("four") == 4
-        assert strata.runtime.models.tokens.counter_id == "function builtins.len"
-        with strata.manager(user="ana").task("x") as task:
+    with simonides.open(":memory:", tokens=len) as store:
+        assert store.runtime.models.tokens.count("four") == 4
+        assert store.runtime.models.tokens.counter_id == "function builtins.len"
+        with store.memory(user="ana").task("x") as task:
             assert task.add("user", "hello").tokens == 5
     mine = CountedBy(len, "letters 1")
-    with simonides.open(":memory:", tokens=mine) as strata:
-        assert strata.runtime.models.tokens is mine
+    with simonides.open(":memory:", tokens=mine) as store:
+        assert store.runtime.models.tokens is mine
     for wrong in (5, "cl100k"):
         with pytest.raises(simonides.ConfigurationError, match="tokens must be"):
             simonides.open(tmp_path / "m.db", tokens=cast("Any", wrong))

@@ -64,7 +64,7 @@ class AsyncStore:
         """The parts it is made of, for those who build on it."""
         return self._runtime
 
-    def manager(
+    def memory(
         self,
         *,
         user: str | None = None,
@@ -102,7 +102,7 @@ class AsyncStore:
 
     def agent(
         self,
-        manager: AsyncMemory,
+        memory: AsyncMemory,
         *,
         needs_model: bool = False,
         checks: Mapping[str, Effect] | None = None,
@@ -114,7 +114,7 @@ class AsyncStore:
             needs_model: Stop with ``llm_unavailable`` instead of letting the rules work.
             checks: Effects to verify beside the built-in ones, by key.
         """
-        return AsyncAgent(self._runtime, manager, needs_model=needs_model, checks=checks)
+        return AsyncAgent(self._runtime, memory, needs_model=needs_model, checks=checks)
 
     def add_source(self, source: KnowledgeSource, *, scope: str = "/global/") -> None:
         """Register a source of documents, which reads of layer ``l3`` ask just in time.

@@ -125,9 +125,9 @@ def remember(
 ) -> None:
     """Store one statement, or say why not."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        manager = chosen.manager(strata)
-        outcome = manager.remember(
+    with chosen.open(context) as store:
+        memory = chosen.memory(store)
+        outcome = memory.remember(
             sys.stdin.read() if content == "-" else content,
             key=key,
             category=category,
@@ -141,7 +141,7 @@ def remember(
             pinned=pinned,
             origin=origin,
         )
-        said = render.with_displaced(outcome, manager)
+        said = render.with_displaced(outcome, memory)
     chosen.show(outcome, lambda _: said)
     refuse_if(outcome.kind is OutcomeKind.BLOCKED)
 
@@ -155,8 +155,8 @@ def capture(
 ) -> None:
     """Find what is worth remembering in what a user said, and store it as policy allows."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        report = chosen.manager(strata).capture(text, before=before or ())
+    with chosen.open(context) as store:
+        report = chosen.memory(store).capture(text, before=before or ())
     chosen.show(report, render.capture)
 
 
@@ -176,8 +176,8 @@ def recall(
 ) -> None:
     """Show the memories that serve a query, best first, with the reasons."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = chosen.manager(strata).recall(
+    with chosen.open(context) as store:
+        found = chosen.memory(store).recall(
             query,
             limit=limit,
             kinds=kind,
@@ -203,16 +203,16 @@ def list_memories(
     wanted = json_of("--filter", filter)
     if category is not None:
         wanted = {"$and": [{"category": category}, *([wanted] if wanted else [])]}
-    with chosen.open(context) as strata:
-        memories = chosen.manager(strata).list(filter=wanted, limit=limit, scopes=scope)
+    with chosen.open(context) as store:
+        memories = chosen.memory(store).list(filter=wanted, limit=limit, scopes=scope)
     chosen.show(memories, render.memories)
 
 
 def get(context: typer.Context, id: Annotated[str, typer.Argument()], scope: Scopes = None) -> None:
     """Show one memory in full."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        memory = chosen.manager(strata).get(id, scopes=scope)
+    with chosen.open(context) as store:
+        memory = chosen.memory(store).get(id, scopes=scope)
     chosen.show(memory, render.memory)
     refuse_if(memory is None)
 
@@ -224,8 +224,8 @@ def history(
 ) -> None:
     """Show every version under a key or of an id, oldest first."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        versions = chosen.manager(strata).history(which, scopes=scope)
+    with chosen.open(context) as store:
+        versions = chosen.memory(store).history(which, scopes=scope)
     chosen.show(versions, render.history)
     refuse_if(not versions)
 
@@ -238,8 +238,8 @@ def explain(
 ) -> None:
     """Say why a memory would or would not be recalled for a query."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        explanation = chosen.manager(strata).explain(id, query, scopes=scope)
+    with chosen.open(context) as store:
+        explanation = chosen.memory(store).explain(id, query, scopes=scope)
     chosen.show(explanation, render.explanation)
     refuse_if(explanation.excluded == ("not_found",))
 
@@ -251,10 +251,10 @@ def correct(
 ) -> None:
     """Replace what is remembered; always wins."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        manager = chosen.manager(strata)
-        outcome = manager.correct(which, content)
-        said = render.with_displaced(outcome, manager)
+    with chosen.open(context) as store:
+        memory = chosen.memory(store)
+        outcome = memory.correct(which, content)
+        said = render.with_displaced(outcome, memory)
     chosen.show(outcome, lambda _: said)
     refuse_if(not outcome.stored)
 
@@ -262,8 +262,8 @@ def correct(
 def confirm(context: typer.Context, id: Annotated[str, typer.Argument()]) -> None:
     """Mark a memory as verified now."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        outcome = chosen.manager(strata).confirm(id)
+    with chosen.open(context) as store:
+        outcome = chosen.memory(store).confirm(id)
     chosen.show(outcome, render.outcome)
     refuse_if(not outcome.stored)
 
@@ -271,8 +271,8 @@ def confirm(context: typer.Context, id: Annotated[str, typer.Argument()]) -> Non
 def status(context: typer.Context) -> None:
     """Show counts, backend, models and health."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        report = chosen.manager(strata).status()
+    with chosen.open(context) as store:
+        report = chosen.memory(store).status()
     chosen.show(report, render.fields)
 
 
@@ -280,8 +280,8 @@ def status(context: typer.Context) -> None:
 def agent_capture(context: typer.Context, message: Annotated[str, typer.Argument()]) -> None:
     """Let the reference agent store what a message gives to remember."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        result = strata.agent(chosen.manager(strata)).capture(message)
+    with chosen.open(context) as store:
+        result = store.agent(chosen.memory(store)).capture(message)
     chosen.show(result, render.agent)
     refuse_if(result.status != "ok")
 
@@ -290,8 +290,8 @@ def agent_capture(context: typer.Context, message: Annotated[str, typer.Argument
 def agent_answer(context: typer.Context, request: Annotated[str, typer.Argument()]) -> None:
     """Let the reference agent answer a request with what is remembered."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        result = strata.agent(chosen.manager(strata)).answer(request)
+    with chosen.open(context) as store:
+        result = store.agent(chosen.memory(store)).answer(request)
     chosen.show(result, render.agent)
     refuse_if(result.status != "ok")
 

@@ -69,11 +69,11 @@ def bench(
         check_plot(plot_to)
     with _target(chosen, transcript) as target:
         settings = Settings()
-        with simonides.open(target, mode="local", settings=settings) as strata:
-            manager = chosen.manager(strata)
-            owner, memories = manager.principal.home.path, manager.list(limit=MAX_LISTED)
+        with simonides.open(target, mode="local", settings=settings) as opened:
+            memory = chosen.memory(opened)
+            owner, memories = memory.principal.home.path, memory.list(limit=MAX_LISTED)
         asked = _questions(questions, queries, memories)
-        quality, latency = measure(target, chosen.manager, asked, settings=settings)
+        quality, latency = measure(target, chosen.memory, asked, settings=settings)
     grown = () if growth is None else _grown(memories, asked, growth, settings)
     report = BenchReport(
         store="a temporary file" if transcript is not None else str(chosen.store or settings.store),
@@ -107,8 +107,8 @@ def _target(chosen: Options, transcript: Path | None) -> Iterator[str | None]:
         return
     with tempfile.TemporaryDirectory(prefix="simonides-bench-") as folder:
         path = str(Path(folder) / "transcript.db")
-        with simonides.open(path, mode="local") as strata:
-            import_file(chosen.manager(strata), transcript)
+        with simonides.open(path, mode="local") as store:
+            import_file(chosen.memory(store), transcript)
         yield path
 
 

@@ -59,8 +59,8 @@ def forget(
 ) -> None:
     """Delete memories with all their versions and keep them from being learned again."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        outcome = chosen.manager(strata).forget(
+    with chosen.open(context) as store:
+        outcome = chosen.memory(store).forget(
             id,
             key=key,
             scope=scope,
@@ -90,11 +90,11 @@ def erase(
         if said != name:
             typer.echo("simonides: nothing was erased", err=True)
             refuse_if(True)
-    with chosen.open(context) as strata:
+    with chosen.open(context) as store:
         if by is None:
-            made = chosen.manager(strata).erase()
+            made = chosen.memory(store).erase()
         else:
-            made = strata.admin(by=by).erase(name, org=chosen.org or DEFAULT_ORG)
+            made = store.admin(by=by).erase(name, org=chosen.org or DEFAULT_ORG)
     _show_receipt(chosen, made, receipt)
 
 
@@ -103,11 +103,11 @@ def erasure_status(context: typer.Context, by: By = None, receipt: ReceiptFile =
     """Show how the last erasure stands, after trying to complete it."""
     chosen: Options = context.obj
     name = _subject(chosen, by)
-    with chosen.open(context) as strata:
+    with chosen.open(context) as store:
         if by is None:
-            made = chosen.manager(strata).erasure()
+            made = chosen.memory(store).erasure()
         else:
-            made = strata.admin(by=by).erasure(name, org=chosen.org or DEFAULT_ORG)
+            made = store.admin(by=by).erasure(name, org=chosen.org or DEFAULT_ORG)
     if made is None:
         typer.echo("simonides: there was no erasure", err=True)
         refuse_if(True)
@@ -133,14 +133,14 @@ def verify_receipt(
         offline = "without --store neither the seal nor the rows can be checked"
         check = ReceiptCheck(check_alone(receipt), ("receipt",), (offline,))
     else:
-        with simonides.open(target, mode="local") as strata:
-            check = _check_with_store(strata, receipt)
+        with simonides.open(target, mode="local") as opened:
+            check = _check_with_store(opened, receipt)
     chosen.show(check, _check)
     refuse_if(not check.ok)
 
 
-def _check_with_store(strata: Store, receipt: ErasureReceipt) -> ReceiptCheck:
-    return strata.admin(by="erase verify").check_erasure(receipt)
+def _check_with_store(store: Store, receipt: ErasureReceipt) -> ReceiptCheck:
+    return store.admin(by="erase verify").check_erasure(receipt)
 
 
 def _subject(chosen: Options, by: str | None) -> str:

@@ -67,8 +67,8 @@ def dry_run(
     """Show what another policy would have done to past writes; changes nothing."""
     chosen: Options = context.obj
     org = DEFAULT_ORG if chosen.org is None else chosen.org
-    with chosen.open(context) as strata:
-        report = strata.admin(by="policy dry-run").dry_run(file, org=org)
+    with chosen.open(context) as store:
+        report = store.admin(by="policy dry-run").dry_run(file, org=org)
     chosen.show(report, partial(render.dry_run, every=every))
 
 
@@ -76,8 +76,8 @@ def dry_run(
 def verify_audit(context: typer.Context) -> None:
     """Recompute the audit chain of every owner."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        report = strata.verify_audit()
+    with chosen.open(context) as store:
+        report = store.verify_audit()
     chosen.show(report, render.audit)
     refuse_if(not report.ok)
 
@@ -89,8 +89,8 @@ def list_reviews(
 ) -> None:
     """Show memories that contradict each other, with both sides."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = chosen.manager(strata).reviews(status=status)
+    with chosen.open(context) as store:
+        found = chosen.memory(store).reviews(status=status)
     chosen.show(found, render.reviews)
 
 
@@ -103,10 +103,10 @@ def decide(
 ) -> None:
     """Keep one side of a conflict, both, or neither."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        manager = chosen.manager(strata)
-        outcome = manager.decide(id, keep, reason=reason)
-        said = render.with_displaced(outcome, manager)
+    with chosen.open(context) as store:
+        memory = chosen.memory(store)
+        outcome = memory.decide(id, keep, reason=reason)
+        said = render.with_displaced(outcome, memory)
     chosen.show(outcome, lambda _: said)
     refuse_if(not outcome.stored)
 
@@ -117,8 +117,8 @@ def undo(
 ) -> None:
     """Take back what a write did: what it displaced stands again."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        outcome = chosen.manager(strata).undo(event)
+    with chosen.open(context) as store:
+        outcome = chosen.memory(store).undo(event)
     chosen.show(outcome, render.outcome)
 
 
@@ -129,8 +129,8 @@ def promote(
 ) -> None:
     """Copy a memory upward; it passes policy again there."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        outcome = chosen.manager(strata).promote(id, to)
+    with chosen.open(context) as store:
+        outcome = chosen.memory(store).promote(id, to)
     chosen.show(outcome, render.outcome)
     refuse_if(not outcome.stored)
 
@@ -146,8 +146,8 @@ def refuse(
 ) -> None:
     """Have nothing remembered under a key or in a category; what there is, is hidden."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        change = chosen.manager(strata).refuse(key, category=category, remove=remove)
+    with chosen.open(context) as store:
+        change = chosen.memory(store).refuse(key, category=category, remove=remove)
     chosen.show(change, _consent_change)
 
 
@@ -155,8 +155,8 @@ def refuse(
 def allow(context: typer.Context, key: Key = None, category: Category = None) -> None:
     """Take a refusal back, or spare a key though its category is refused."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        change = chosen.manager(strata).allow(key, category=category)
+    with chosen.open(context) as store:
+        change = chosen.memory(store).allow(key, category=category)
     chosen.show(change, _consent_change)
 
 
@@ -169,8 +169,8 @@ def switch_recall(
     chosen: Options = context.obj
     if switch not in ("on", "off"):
         raise InvalidInput("recall", "must be on or off")
-    with chosen.open(context) as strata:
-        change = chosen.manager(strata).set_recall(switch == "on")
+    with chosen.open(context) as store:
+        change = chosen.memory(store).set_recall(switch == "on")
     chosen.show(change, _consent_change)
 
 
@@ -178,8 +178,8 @@ def switch_recall(
 def list_consents(context: typer.Context) -> None:
     """Show what was refused and allowed."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        consents = chosen.manager(strata).consents()
+    with chosen.open(context) as store:
+        consents = chosen.memory(store).consents()
     chosen.show(consents, _consents)
 
 
@@ -187,8 +187,8 @@ def list_consents(context: typer.Context) -> None:
 def list_held(context: typer.Context, scope: HeldScope = None) -> None:
     """Show what waits, oldest first, and why."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = chosen.manager(strata).held(scope=scope)
+    with chosen.open(context) as store:
+        found = chosen.memory(store).held(scope=scope)
     chosen.show(found, _held)
 
 
@@ -198,8 +198,8 @@ def release(
 ) -> None:
     """Store what waits, as far as policy lets it by now."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        outcome = chosen.manager(strata).release(id, reason=reason, scope=scope)
+    with chosen.open(context) as store:
+        outcome = chosen.memory(store).release(id, reason=reason, scope=scope)
     chosen.show(outcome, render.outcome)
     refuse_if(not outcome.stored)
 
@@ -210,8 +210,8 @@ def discard(
 ) -> None:
     """Let go of what waits."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        outcome = chosen.manager(strata).discard(id, reason=reason, scope=scope)
+    with chosen.open(context) as store:
+        outcome = chosen.memory(store).discard(id, reason=reason, scope=scope)
     chosen.show(outcome, render.outcome)
     refuse_if("not_found" in outcome.reasons)
 
@@ -236,13 +236,13 @@ def scan(
     if sum((text is not None, file is not None, memories, store_wide)) != 1:
         raise InvalidInput("scan", "give one of a text, --file, --memories and --store-wide")
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
+    with chosen.open(context) as store:
         if store_wide:
-            found = strata.admin(by="scan").scan(org=chosen.org)
+            found = store.admin(by="scan").scan(org=chosen.org)
         elif memories:
-            found = chosen.manager(strata).scan_memories()
+            found = chosen.memory(store).scan_memories()
         else:
-            said = chosen.manager(strata).scan(_text_to_scan(text, file), source=source)
+            said = chosen.memory(store).scan(_text_to_scan(text, file), source=source)
             chosen.show(said, _text_scan)
             refuse_if(said.action is Action.BLOCK)
             return

@@ -95,15 +95,15 @@ def gc(
     one = chosen.user is not None or chosen.session is not None
     if one and scope:
         raise typer.BadParameter("name a user or session before the verb, or scopes, not both")
-    with chosen.open(context) as strata, progress_bar("collecting") as bar:
+    with chosen.open(context) as store, progress_bar("collecting") as bar:
 
         def show(report: GcReport) -> None:
             bar.moved(report.owners, report.of)
 
         if one:
-            report = chosen.manager(strata).gc(dry_run=dry_run, progress=show)
+            report = chosen.memory(store).gc(dry_run=dry_run, progress=show)
         else:
-            report = strata.gc(dry_run=dry_run, scopes=scope or None, progress=show)
+            report = store.gc(dry_run=dry_run, scopes=scope or None, progress=show)
     if chosen.json:
         typer.echo(render.as_json(report))
     else:
@@ -118,8 +118,8 @@ def hygiene(
 ) -> None:
     """Look for repetitions, contradictions and what is stale or sensitive in what is stored."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        report = chosen.manager(strata).hygiene(dry_run=dry_run)
+    with chosen.open(context) as store:
+        report = chosen.memory(store).hygiene(dry_run=dry_run)
     chosen.show(report, _hygiene)
 
 
@@ -132,8 +132,8 @@ def dream(
     if context.invoked_subcommand is not None:
         return
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        dreamt = chosen.manager(strata).dream(dry_run=dry_run)
+    with chosen.open(context) as store:
+        dreamt = chosen.memory(store).dream(dry_run=dry_run)
     chosen.show(dreamt, dream_diff)
 
 
@@ -143,8 +143,8 @@ def undo_dream(
 ) -> None:
     """Take a dream back, and say what could not be."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        undone = chosen.manager(strata).undo_dream(id)
+    with chosen.open(context) as store:
+        undone = chosen.memory(store).undo_dream(id)
     chosen.show(undone, dream_diff)
     refuse_if(bool(undone.left))
 
@@ -155,8 +155,8 @@ def list_dreams(
 ) -> None:
     """Show the dreams that were applied last, the newest first."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = chosen.manager(strata).dreams(limit=limit)
+    with chosen.open(context) as store:
+        found = chosen.memory(store).dreams(limit=limit)
     chosen.show(found, _dreams)
 
 
@@ -169,12 +169,12 @@ def reindex(
 ) -> None:
     """Make index entries anew that another model or analyser made; answers stay as they are."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata, progress_bar("reindexing") as bar:
+    with chosen.open(context) as store, progress_bar("reindexing") as bar:
 
         def show(report: ReindexReport) -> None:
             bar.moved(report.owners, report.of)
 
-        report = strata.reindex(scopes=scope or None, adopt=adopt, progress=show)
+        report = store.reindex(scopes=scope or None, adopt=adopt, progress=show)
     chosen.show(report, render.reindexed)
     refuse_if(not report.ok)
 
@@ -203,8 +203,8 @@ def adopt(
 ) -> None:
     """Code what was written before there was a key ring; run again, it goes on."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        report = strata.rekey(scopes=scope or None, adopt=True, accept=accept_changes)
+    with chosen.open(context) as store:
+        report = store.rekey(scopes=scope or None, adopt=True, accept=accept_changes)
     chosen.show(report, lambda made: render.fields(made.to_dict()))
 
 
@@ -212,8 +212,8 @@ def adopt(
 def rotate(context: typer.Context) -> None:
     """Bring everything under the first key of the ring; run again, it goes on."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        report = strata.rekey()
+    with chosen.open(context) as store:
+        report = store.rekey()
     chosen.show(report, lambda made: render.fields(made.to_dict()))
 
 
@@ -221,8 +221,8 @@ def rotate(context: typer.Context) -> None:
 def sweep(context: typer.Context) -> None:
     """Remove what an old copy has brought back of users whose keys were destroyed."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        swept = strata.sweep()
+    with chosen.open(context) as store:
+        swept = store.sweep()
     chosen.show({"swept": swept}, render.fields)
 
 
@@ -232,8 +232,8 @@ def usage(
 ) -> None:
     """Show what language models and embedders have cost by day, and the ceilings in force."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        report = chosen.manager(strata).usage(days=days)
+    with chosen.open(context) as store:
+        report = chosen.memory(store).usage(days=days)
     chosen.show(report, _usage)
 
 

@@ -72,10 +72,10 @@ class Options:
         settings = simonides.Settings() if settings is None else settings
         self.require_store(context, settings)
         begun = self._new_file(settings)
-        strata = simonides.open(self.store, mode=self.mode, remote=self.remote, settings=settings)
+        opened = simonides.open(self.store, mode=self.mode, remote=self.remote, settings=settings)
         if begun is not None:
             typer.echo(f"simonides: nothing was at {begun}; began a new store there", err=True)
-        return strata
+        return opened
 
     def is_there(self, context: typer.Context) -> bool:
         """Whether there is a store to be opened, or would one be begun.
@@ -114,9 +114,9 @@ class Options:
     def _mode(self, settings: Settings) -> str:
         return settings.mode if self.mode is None else self.mode
 
-    def manager(self, strata: Store) -> Memory:
+    def memory(self, store: Store) -> Memory:
         """Return the verbs of the principal that the options name."""
-        return strata.manager(
+        return store.memory(
             user=self.user,
             org=self.org,
             task=self.task,

@@ -63,8 +63,8 @@ def digest(
 ) -> None:
     """Show the block of memories that belongs into a prompt about something."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = chosen.manager(strata).digest(
+    with chosen.open(context) as store:
+        found = chosen.memory(store).digest(
             query,
             known_at=known_at,
             valid_at=valid_at,
@@ -86,8 +86,8 @@ def push(
 ) -> None:
     """Show what goes before a model at the start of a task or session."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = chosen.manager(strata).push(about)
+    with chosen.open(context) as store:
+        found = chosen.memory(store).push(about)
     chosen.show(found, str)
 
 
@@ -104,16 +104,16 @@ def search(
 ) -> None:
     """Show what a model's search_memory would find, as the block that it would be given."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = chosen.manager(strata).search_memory(query, layer, top_k)
+    with chosen.open(context) as store:
+        found = chosen.memory(store).search_memory(query, layer, top_k)
     chosen.show(found, str)
 
 
 def tool(context: typer.Context) -> None:
     """Show the definition of search_memory for a model, as JSON."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = chosen.manager(strata).search_tool()
+    with chosen.open(context) as store:
+        found = chosen.memory(store).search_tool()
     chosen.show(found, render.as_json)
 
 
@@ -123,8 +123,8 @@ def receipts(
 ) -> None:
     """Show what was put before a model, oldest first; with --json, for replay."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = chosen.manager(strata).receipts(limit=limit)
+    with chosen.open(context) as store:
+        found = chosen.memory(store).receipts(limit=limit)
     chosen.show(found, render.receipts)
 
 
@@ -135,8 +135,8 @@ def verify(
 ) -> None:
     """Check that what an answer cites was really shown, and shows in it."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = chosen.manager(strata).verify(answer, _read_receipt(file))
+    with chosen.open(context) as store:
+        found = chosen.memory(store).verify(answer, _read_receipt(file))
     chosen.show(found, render.verification)
     refuse_if(not found.ok)
 
@@ -146,9 +146,9 @@ def replay(context: typer.Context, file: ReceiptFile) -> None:
     chosen: Options = context.obj
     receipt = _read_receipt(file)
     recalled = receipt.page is None
-    with chosen.open(context) as strata:
-        manager = chosen.manager(strata)
-        found = manager.replay_recall(receipt) if recalled else manager.replay(receipt)
+    with chosen.open(context) as store:
+        memory = chosen.memory(store)
+        found = memory.replay_recall(receipt) if recalled else memory.replay(receipt)
     chosen.show(found, render.recall if recalled else str)
     typer.echo(f"simonides: {found.made}", err=True)
 
@@ -157,8 +157,8 @@ def replay(context: typer.Context, file: ReceiptFile) -> None:
 def list_sources(context: typer.Context, folder: Folders = None) -> None:
     """Show the sources of documents, and what of them cannot be read; ends with 1 if one fails."""
     chosen: Options = context.obj
-    with _open_with(context, folder) as strata:
-        found = chosen.manager(strata).knowledge(within_s=READ_FOLDERS_S)
+    with _open_with(context, folder) as store:
+        found = chosen.memory(store).knowledge(within_s=READ_FOLDERS_S)
     chosen.show(found, _sources)
     refuse_if(any(source.problem for source in found))
 
@@ -172,10 +172,10 @@ def search_knowledge(
 ) -> None:
     """Show the passages that serve a query, each with where it stands."""
     chosen: Options = context.obj
-    with _open_with(context, folder) as strata:
-        manager = chosen.manager(strata)
-        manager.knowledge(within_s=READ_FOLDERS_S)
-        found = manager.recall(query, layer="l3", limit=top_k)
+    with _open_with(context, folder) as store:
+        memory = chosen.memory(store)
+        memory.knowledge(within_s=READ_FOLDERS_S)
+        found = memory.recall(query, layer="l3", limit=top_k)
     chosen.show(found, _passages)
 
 

@@ -48,8 +48,8 @@ def list_safety(
 ) -> None:
     """Show safety records, newest first; of one user with --user before the verb."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = strata.admin(by=by).safety_events(
+    with chosen.open(context) as store:
+        found = store.admin(by=by).safety_events(
             user=chosen.user, org=chosen.org or DEFAULT_ORG, kind=kind, since=since, limit=limit
         )
     chosen.show(found, _safety)
@@ -62,8 +62,8 @@ def purge_safety(
     """Remove safety records whose retention is over, or all; no way back."""
     chosen: Options = context.obj
     _ask(everything, yes, "safety record")
-    with chosen.open(context) as strata:
-        purged = strata.admin(by=by).purge_safety(everything=everything)
+    with chosen.open(context) as store:
+        purged = store.admin(by=by).purge_safety(everything=everything)
     chosen.show(purged, _purged)
 
 
@@ -77,8 +77,8 @@ def add_feedback(
 ) -> None:
     """Keep what was thought of an answer to the user, in the session that is named."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        record = chosen.manager(strata).feedback(label, source=source, score=score, comment=comment)
+    with chosen.open(context) as store:
+        record = chosen.memory(store).feedback(label, source=source, score=score, comment=comment)
     chosen.show([record], _feedback)
 
 
@@ -92,8 +92,8 @@ def list_feedback(
 ) -> None:
     """Show feedback, newest first; that of one user with --user before the verb."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = strata.admin(by=by).feedback(
+    with chosen.open(context) as store:
+        found = store.admin(by=by).feedback(
             user=chosen.user, org=chosen.org or DEFAULT_ORG, label=label, since=since, limit=limit
         )
     chosen.show(found, _feedback)
@@ -106,8 +106,8 @@ def purge_feedback(
     """Remove feedback whose retention is over, or all; no way back."""
     chosen: Options = context.obj
     _ask(everything, yes, "piece of feedback")
-    with chosen.open(context) as strata:
-        purged = strata.admin(by=by).purge_feedback(everything=everything)
+    with chosen.open(context) as store:
+        purged = store.admin(by=by).purge_feedback(everything=everything)
     chosen.show(purged, _purged)
 
 

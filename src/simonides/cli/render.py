@@ -52,7 +52,7 @@ def outcome(value: Outcome) -> str:
     return f"{value.kind}{name}  ({', '.join(value.reasons)})"
 
 
-def with_displaced(value: Outcome, manager: Memory) -> str:
+def with_displaced(value: Outcome, memory: Memory) -> str:
     """Return a line for a write; where it displaced others, one for each of them, and how to take
     it back.
     """
@@ -60,7 +60,7 @@ def with_displaced(value: Outcome, manager: Memory) -> str:
     if value.kind is OutcomeKind.SUPERSEDED and value.record is not None and value.events:
         event = value.events[0]
         for id in event.subjects[1:]:
-            former = manager.get(id)
+            former = memory.get(id)
             said = "" if former is None else f": {short(former.content)}"
             lines.append(f"  displaced {id}{said}")
         lines.append(f"  to take it back: simonides undo {event.id}")

@@ -31,16 +31,16 @@ Name = Annotated[
 def list_sessions(context: typer.Context) -> None:
     """Show the sessions that have not ended."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = chosen.manager(strata).sessions()
+    with chosen.open(context) as store:
+        found = chosen.memory(store).sessions()
     chosen.show(found, _sessions)
 
 
 def show(context: typer.Context, name: Name = None) -> None:
     """Show what was said in a session."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = chosen.manager(strata).session(name).entries()
+    with chosen.open(context) as store:
+        found = chosen.memory(store).session(name).entries()
     chosen.show(found, _entries)
 
 
@@ -53,8 +53,8 @@ def add(
 ) -> None:
     """Append a turn to the session that --session names."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        added = chosen.manager(strata).session().add(role, text, speaker=speaker, at=at)
+    with chosen.open(context) as store:
+        added = chosen.memory(store).session().add(role, text, speaker=speaker, at=at)
     chosen.show(added, _added)
 
 
@@ -65,8 +65,8 @@ def search(
 ) -> None:
     """Show what of the session that --session names serves a query."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        found = chosen.manager(strata).session().search(query, limit=limit)
+    with chosen.open(context) as store:
+        found = chosen.memory(store).session().search(query, limit=limit)
     chosen.show(found, render.recall)
 
 
@@ -81,12 +81,12 @@ def end(
     chosen: Options = context.obj
     if due and name is not None:
         raise typer.BadParameter("--due ends those of every owner; leave out the name")
-    with chosen.open(context) as strata:
+    with chosen.open(context) as store:
         if due:
-            reports = strata.end_due_sessions()
+            reports = store.end_due_sessions()
             chosen.show(reports, render.sessions_ended)
         else:
-            session = chosen.manager(strata).session(name)
+            session = chosen.memory(store).session(name)
             reports = (session.end(),)
             chosen.show(reports[0], _ended)
             # Nothing was said in one of this name, now or before: it is a name that slipped.
@@ -103,11 +103,11 @@ def import_session(
 ) -> None:
     """Keep a transcript's turns as verbatim memories; importing twice adds nothing."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata:
-        manager = chosen.manager(strata)
-        read = read_turns(manager, file)
-        turns = import_turns(manager, read)
-        reports = manager.end_transcript([draft for _, draft in read]) if end else ()
+    with chosen.open(context) as store:
+        memory = chosen.memory(store)
+        read = read_turns(memory, file)
+        turns = import_turns(memory, read)
+        reports = memory.end_transcript([draft for _, draft in read]) if end else ()
     if end:
         chosen.show({"turns": turns, "sessions": reports}, render.imported_and_ended)
     else:
@@ -115,7 +115,7 @@ def import_session(
     refuse_if(any(turn.outcome.kind is OutcomeKind.BLOCKED for turn in turns))
 
 
-def read_turns(manager: Memory, file: Path) -> tuple[NumberedDraft, ...]:
+def read_turns(memory: Memory, file: Path) -> tuple[NumberedDraft, ...]:
     """Read a file's turns, all of them or none.
 
     Raises:
@@ -123,22 +123,20 @@ def read_turns(manager: Memory, file: Path) -> tuple[NumberedDraft, ...]:
     """
     from simonides.transfer.transcripts import parse_transcript
 
-    return parse_transcript(lines_of(file), manager.check)
+    return parse_transcript(lines_of(file), memory.check)
 
 
-def import_file(manager: Memory, file: Path) -> tuple[ImportedTurn, ...]:
+def import_file(memory: Memory, file: Path) -> tuple[ImportedTurn, ...]:
     """Read a file and store its turns; nothing is stored if any line is wrong.
 
     Raises:
         InvalidInput: If the file cannot be read or a line is wrong.
         StoreError: As :func:`import_turns`.
     """
-    return import_turns(manager, read_turns(manager, file))
+    return import_turns(memory, read_turns(memory, file))
 
 
-def import_turns(
-    manager: Memory, turns: Sequence[NumberedDraft]
-) -> tuple[ImportedTurn, ...]:
+def import_turns(memory: Memory, turns: Sequence[NumberedDraft]) -> tuple[ImportedTurn, ...]:
     """Store turns that were read; those of batches after the user was erased are ``blocked``.
 
     Raises:
@@ -148,10 +146,10 @@ def import_turns(
     from simonides.transfer.transcripts import batches, report
 
     imported: list[ImportedTurn] = []
-    manager = manager.unless_erased()
+    memory = memory.unless_erased()
     with typer.progressbar(length=len(turns), label="importing", file=sys.stderr) as progress:
         for batch in batches(turns):
-            outcomes = manager.remember_many([draft for _, draft in batch])
+            outcomes = memory.remember_many([draft for _, draft in batch])
             imported += report(batch, outcomes)
             progress.update(len(batch))
     return tuple(imported)

@@ -67,9 +67,9 @@ def export(
 ) -> None:
     """Write everything of the user or session that is named to a file."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata, progress_bar("exporting") as bar:
-        manager = chosen.manager(strata)
-        report = manager.export(file, overwrite=overwrite, progress=_carried(bar))
+    with chosen.open(context) as store, progress_bar("exporting") as bar:
+        memory = chosen.memory(store)
+        report = memory.export(file, overwrite=overwrite, progress=_carried(bar))
     chosen.show(report, _report_fields)
 
 
@@ -98,11 +98,11 @@ def restore(
         )
     if is_store and not yes and chosen.is_there(context):
         _confirm_restore(file)
-    with chosen.open(context) as strata, progress_bar("restoring") as bar:
+    with chosen.open(context) as opened, progress_bar("restoring") as bar:
         report: Any = (
-            strata.restore_backup(file)
+            opened.restore_backup(file)
             if is_store
-            else chosen.manager(strata).restore(file, progress=_carried(bar))
+            else chosen.memory(opened).restore(file, progress=_carried(bar))
         )
     chosen.show(report, _report_fields)
 
@@ -118,8 +118,8 @@ def backup(
 ) -> None:
     """Back up the whole store while it is in use, and verify the backup."""
     chosen: Options = context.obj
-    with chosen.open(context) as strata, progress_bar("backing up") as bar:
-        report = strata.backup(to, keep=keep, progress=bar.moved)
+    with chosen.open(context) as store, progress_bar("backing up") as bar:
+        report = store.backup(to, keep=keep, progress=bar.moved)
     chosen.show(report, _report_fields)
 
 
@@ -151,21 +151,21 @@ def sync(
     if context.invoked_subcommand is not None:
         return
     chosen = _synced(context)
-    with chosen.open(context) as strata:
-        _register_principal(chosen, strata)
+    with chosen.open(context) as store:
+        _register_principal(chosen, store)
         if once:
-            _show_sync(chosen, strata.sync(scopes=_scopes_of(chosen, scope), full=full))
+            _show_sync(chosen, store.sync(scopes=_scopes_of(chosen, scope), full=full))
             return
-        _sync_forever(chosen, strata, _scopes_of(chosen, scope), full=full)
+        _sync_forever(chosen, store, _scopes_of(chosen, scope), full=full)
 
 
 @sync_app.command("status")
 def sync_status(context: typer.Context) -> None:
     """Say what the remote has not seen, without asking it."""
     chosen = _synced(context)
-    with chosen.open(context) as strata:
-        _register_principal(chosen, strata)
-        found = strata.sync_status()
+    with chosen.open(context) as store:
+        _register_principal(chosen, store)
+        found = store.sync_status()
     chosen.show(found, _sync_standing)
 
 
@@ -253,9 +253,9 @@ def _synced(context: typer.Context) -> Options:
     return replace(chosen, mode="synced")
 
 
-def _register_principal(chosen: Options, strata: Store) -> None:
+def _register_principal(chosen: Options, store: Store) -> None:
     if chosen.user is not None or chosen.session is not None:
-        chosen.manager(strata)
+        chosen.memory(store)
 
 
 def _scopes_of(chosen: Options, scopes: list[str] | None) -> list[str] | None:
@@ -270,7 +270,7 @@ def _scopes_of(chosen: Options, scopes: list[str] | None) -> list[str] | None:
     return [principal.home.owner.path]
 
 
-def _sync_forever(chosen: Options, strata: Store, scopes: list[str] | None, *, full: bool) -> None:
+def _sync_forever(chosen: Options, store: Store, scopes: list[str] | None, *, full: bool) -> None:
     """Exchange until somebody ends it; a remote that is away is waited for."""
     from simonides.settings import Settings
 
@@ -278,7 +278,7 @@ def _sync_forever(chosen: Options, strata: Store, scopes: list[str] | None, *, f
     try:
         while True:
             try:
-                _show_sync(chosen, strata.sync(scopes=scopes, full=full))
+                _show_sync(chosen, store.sync(scopes=scopes, full=full))
                 full = False
             except StoreError as error:
                 typer.echo(f"simonides: {error}", err=True)

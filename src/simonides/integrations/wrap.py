@@ -110,16 +110,16 @@ def wrap(
             "store", f"must be a path, a URL or what simonides.open returns, not {shown(store)}"
         )
     is_open = isinstance(store, Store)
-    strata = store if isinstance(store, Store) else Store(assemble(store, inline=True))
+    opened = store if isinstance(store, Store) else Store(assemble(store, inline=True))
     with ExitStack() as undo:
         if not is_open:
-            undo.callback(strata.close)
-        manager = strata.manager(user=user, org=org, session=session, agent=agent, purpose=purpose)
+            undo.callback(opened.close)
+        own = opened.memory(user=user, org=org, session=session, agent=agent, purpose=purpose)
         undo.pop_all()
     if not is_open:
-        strata.__enter__()
+        opened.__enter__()
     habits = Habits(recall, capture, floor, max_items, preference_bias, Place(place))
-    memory = WrappedMemory(strata, manager, habits, owns=not is_open)
+    memory = WrappedMemory(opened, own, habits, owns=not is_open)
     return cast("ClientT", _ClientWrapper(memory, chats).twin_of(client))
 
 

@@ -63,7 +63,7 @@ class Heard(NamedTuple):
     """
 
     speech: Speech
-    manager: Memory | None = None
+    memory: Memory | None = None
     obstacle: str | None = None
 
 
@@ -74,9 +74,7 @@ class WrappedMemory:
     ends, after all pending captures.
     """
 
-    def __init__(
-        self, strata: Store, manager: Memory, habits: Habits, *, owns: bool
-    ) -> None:
+    def __init__(self, store: Store, memory: Memory, habits: Habits, *, owns: bool) -> None:
         """Build it.
 
         Args:
@@ -85,7 +83,7 @@ class WrappedMemory:
             habits: What runs before and after a call.
             owns: Whether the simonides is closed with this.
         """
-        self._manager = manager
+        self._memory = memory
         self._habits = habits
         self._lock = threading.Lock()
         self._notes: deque[str] = deque(maxlen=MAX_DIAGNOSTICS)
@@ -96,15 +94,15 @@ class WrappedMemory:
         self._process = os.getpid()
         # One thread keeps the order of a conversation.
         self._worker = CREW.next()
-        self._strata = strata if owns else None
-        self._at_end = weakref.finalize(self, _end, self._worker, self._strata, self._process)
+        self._store = store if owns else None
+        self._at_end = weakref.finalize(self, _end, self._worker, self._store, self._process)
         # The caller may close its store at any time; pending captures must run before.
-        flush_on_close(strata, self)
+        flush_on_close(store, self)
 
     @property
-    def manager(self) -> Memory:
+    def memory(self) -> Memory:
         """The user's memory manager, to correct, forget, list and more."""
-        return self._manager
+        return self._memory
 
     @property
     def diagnostics(self) -> tuple[str, ...]:
@@ -147,8 +145,8 @@ class WrappedMemory:
         if was_closed:
             return
         self._at_end.detach()
-        if self._strata is not None:
-            self._strata.close()
+        if self._store is not None:
+            self._store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -194,19 +192,19 @@ class WrappedMemory:
             return Heard(speech, obstacle=reason)
         failed = list[str]()
         with _Reported(lambda _, reason: failed.append(reason), "capture"):
-            return Heard(speech, self._manager.unless_erased())
+            return Heard(speech, self._memory.unless_erased())
         return Heard(speech, obstacle=failed[0])
 
     def said(self, heard: Heard) -> None:
         """Queue the capture of what the user said; returns at once."""
-        speech, manager = heard.speech, heard.manager
+        speech, memory = heard.speech, heard.memory
         if heard.obstacle is not None:
             self._note("capture", heard.obstacle)
-        if manager is None:
+        if memory is None:
             return
         for number, utterance in enumerate(speech.new):
             earlier = (*speech.before, *(one.text for one in speech.new[:number]))
-            self._queue_capture(manager, utterance, earlier)
+            self._queue_capture(memory, utterance, earlier)
 
     def said_in(self, stream: object, heard: Heard) -> Callable[[], object]:
         """Queue the capture for the end of a stream.
@@ -229,7 +227,7 @@ class WrappedMemory:
             self._note("recall", reason)
             return ""
         with _Reported(self._note, "recall"):
-            digest = self._manager.digest(
+            digest = self._memory.digest(
                 query,
                 floor=self._habits.floor,
                 max_items=self._habits.max_items,
@@ -241,24 +239,24 @@ class WrappedMemory:
         return ""
 
     def _queue_capture(
-        self, manager: Memory, utterance: Utterance, earlier: tuple[str, ...]
+        self, memory: Memory, utterance: Utterance, earlier: tuple[str, ...]
     ) -> None:
         if (reason := self._obstacle()) is not None:
             self._note("capture", reason)
             return
         token = object()
         self._under_way.add(token)
-        self._worker.put(partial(self._capture, token, manager, utterance, earlier))
+        self._worker.put(partial(self._capture, token, memory, utterance, earlier))
 
     def _capture(
         self,
         token: object,
-        manager: Memory,
+        memory: Memory,
         utterance: Utterance,
         earlier: tuple[str, ...],
     ) -> None:
         with _Reported(self._note, "capture"):
-            report = manager.capture(utterance.text, speaker=utterance.speaker, before=earlier)
+            report = memory.capture(utterance.text, speaker=utterance.speaker, before=earlier)
             with self._lock:
                 self._usage += report.usage
             for reason in _reasons_of(report):
@@ -306,8 +304,8 @@ class _Reported:
         return True
 
 
-def _end(worker: Worker, strata: Store | None, process: int) -> None:
+def _end(worker: Worker, store: Store | None, process: int) -> None:
     """Close what the caller left open, when the client is collected or the process ends."""
-    if strata is not None and os.getpid() == process:
+    if store is not None and os.getpid() == process:
         # The pending captures must run before.
-        worker.put(strata.close)
+        worker.put(store.close)

@@ -83,7 +83,7 @@ class AsyncAgent:
     def __init__(
         self,
         runtime: Runtime,
-        manager: AsyncMemory,
+        memory: AsyncMemory,
         *,
         needs_model: bool = False,
         checks: Mapping[str, Effect] | None = None,
@@ -98,7 +98,7 @@ class AsyncAgent:
                 :data:`~simonides.api.agent.answer.DEFAULT_CHECKS`.
         """
         self._runtime = runtime
-        self._manager = manager
+        self._memory = memory
         self._needs_model = needs_model
         self._checks = {**DEFAULT_CHECKS, **(checks or {})}
         self._said: deque[str] = deque(maxlen=EARLIER_TURNS)
@@ -128,7 +128,7 @@ class AsyncAgent:
             check_text("message", text, 64 * 1024)
         run = _Run(
             self._runtime,
-            self._manager,
+            self._memory,
             self._checks,
             tuple(self._said),
             needs_model=self._needs_model,
@@ -156,7 +156,7 @@ class _Run:
     def __init__(
         self,
         runtime: Runtime,
-        manager: AsyncMemory,
+        memory: AsyncMemory,
         checks: Mapping[str, Effect],
         before: Sequence[str],
         *,
@@ -164,11 +164,11 @@ class _Run:
     ) -> None:
         self._runtime = runtime
         self._journal = runtime.part(ReadJournal)
-        self._manager = manager
+        self._memory = memory
         self._checks = checks
         self._before = before
         self._needs_model = needs_model
-        home = manager.principal.home
+        home = memory.principal.home
         self._model = account_of(runtime, home.owner)
         self._policy: Policy = runtime.policies.policy_for(home.org)
         self._ends_at = runtime.clock.monotonic() + self._policy.budgets.seconds
@@ -188,9 +188,9 @@ class _Run:
     # -- capture and store -----------------------------------------------------------------
 
     async def capture(self, message: str) -> None:
-        await self._journal.flush(self._manager.principal.home.owner)
+        await self._journal.flush(self._memory.principal.home.owner)
         # Before the model call: the user may be erased during it.
-        memory = await self._manager.unless_erased()
+        memory = await self._memory.unless_erased()
         proposed = await self._propose(message)
         if len(proposed.candidates) > self._policy.budgets.capture_items:
             self._stop("max_capture_items", "capture", raw_capture=proposed.raw)
@@ -220,7 +220,7 @@ class _Run:
 
     async def _propose(self, message: str) -> Proposed:
         model, left_s = self._spend("capture")
-        principal = self._manager.principal
+        principal = self._memory.principal
         turn = turn_of(message, principal, role="user")
         before = turns_before(self._before, principal)
         if model is None:
@@ -245,8 +245,8 @@ class _Run:
         scopes = resolve_scopes(intent, self._policy)
         if isinstance(scopes, Violation):
             self._stop(scopes.reason, "retrieve", raw_intent=raw, intent=intent.to_dict())
-        reachable = paths(scopes, self._manager.principal.home)
-        recall = await self._manager.recall(
+        reachable = paths(scopes, self._memory.principal.home)
+        recall = await self._memory.recall(
             intent.query,
             limit=min(intent.top_k, self._policy.budgets.top_k),
             scopes=reachable,
@@ -256,7 +256,7 @@ class _Run:
         allowed = self._policy.digest.sensitivities
         self._hits = tuple(hit for hit in recall if hit.record.sensitivity in allowed)
         self._receipt = recall.receipt
-        await self._manager.note_shown(self._hits)
+        await self._memory.note_shown(self._hits)
         retrieved = tuple(cited_as(hit) for hit in self._hits)
         self._trace.append(
             TraceStep(
@@ -325,7 +325,7 @@ class _Run:
         """Report the declared memories to the adaptive relevance floors."""
         if self._receipt is not None:
             used = {hit.record.id for hit in self._hits if cited_as(hit) in answer.used}
-            await Floors(self._runtime, self._manager.principal).learn(self._receipt, used)
+            await Floors(self._runtime, self._memory.principal).learn(self._receipt, used)
 
     async def _ask(
         self,
@@ -392,7 +392,7 @@ class _Run:
         self._stop(_stop_reason(error, unusable), phase, **facts)
 
     def _note(self, action: str, **fields: Any) -> None:
-        session = self._manager.principal.session
+        session = self._memory.principal.session
         note = TurnNote(step=len(self._history) + 1, session=session, action=action, **fields)
         self._history.append(note)
 
@@ -422,7 +422,7 @@ class _Run:
 
     async def _memory_state(self) -> tuple[MemoryState, ...]:
         now = from_us(self._runtime.clock.now_us())
-        principal = self._manager.principal
+        principal = self._memory.principal
         memories = await Lookup(self._runtime, principal).keyed(principal.home)
         return tuple(_state(memory, now) for memory in memories)
 

@@ -40,13 +40,13 @@ def recalls(source: AsyncStore, target: AsyncStore) -> Recalls:
         target: Over the store that it was moved to.
     """
     clock = _FixedClock(source.runtime.clock.now_us())
-    one, other = (_at_fixed_time(strata, clock) for strata in (source, target))
+    one, other = (_at_fixed_time(store, clock) for store in (source, target))
 
     async def compare(owners: Sequence[Scope]) -> int:
         compared = 0
         for owner in _spread(owners, OWNERS):
             for query in await _queries(one.runtime.store, owner):
-                wanted, got = [await _answer(strata, owner, query) for strata in (one, other)]
+                wanted, got = [await _answer(store, owner, query) for store in (one, other)]
                 if wanted != got:
                     raise MoveRefused(
                         "differs",
@@ -61,9 +61,9 @@ def recalls(source: AsyncStore, target: AsyncStore) -> Recalls:
     return compare
 
 
-def _at_fixed_time(strata: AsyncStore, clock: Clock) -> AsyncStore:
+def _at_fixed_time(store: AsyncStore, clock: Clock) -> AsyncStore:
     """Return a simonides over the same store at a fixed time, without a read journal."""
-    runtime = strata.runtime
+    runtime = store.runtime
     journal = ReadJournal(runtime.store)
     journal.mute()
     return AsyncStore(
@@ -89,15 +89,15 @@ async def _queries(store: MemoryStore, owner: Scope) -> list[str]:
     return [decode(row).content[:QUERY_CHARS] for row in _spread(rows, QUERIES)]
 
 
-async def _answer(strata: AsyncStore, owner: Scope, query: str) -> bytes:
-    found = await _reader(strata, owner).recall(query, limit=10)
+async def _answer(store: AsyncStore, owner: Scope, query: str) -> bytes:
+    found = await _reader(store, owner).recall(query, limit=10)
     return canonical_json(found.to_dict())
 
 
-def _reader(strata: AsyncStore, owner: Scope) -> AsyncMemory:
+def _reader(store: AsyncStore, owner: Scope) -> AsyncMemory:
     if owner.session is not None:
-        return strata.manager(org=owner.org, session=owner.session)
-    return strata.manager(org=owner.org, user=owner.user or ASKER)
+        return store.memory(org=owner.org, session=owner.session)
+    return store.memory(org=owner.org, user=owner.user or ASKER)
 
 
 def _spread(values: Sequence[T], wanted: int) -> list[T]:

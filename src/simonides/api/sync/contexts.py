@@ -24,11 +24,11 @@ from simonides.transfer.sync.replica import Replica
 class StoreContext:
     """Base of :class:`simonides.Store`: builds its driver, and closes it once."""
 
-    def __init__(self, strata: AsyncStore) -> None:
-        self._strata = strata
-        self._driver = Driver(strata.runtime)
+    def __init__(self, store: AsyncStore) -> None:
+        self._store = store
+        self._driver = Driver(store.runtime)
         # Background work also runs on threads that have no event loop.
-        runtime, run = strata.runtime, self._driver.run
+        runtime, run = store.runtime, self._driver.run
         ask = partial(run, asks_model=True)
         runtime.part(ReadJournal).driven_by(run)
         runtime.part(ReindexWorker).driven_by(run)
@@ -53,13 +53,13 @@ class StoreContext:
                 return  # A signal handler interrupted this thread's own close, which then goes on.
             self._driver.is_closing = True
             try:
-                self._driver.run(self._strata.close(), asks_model=True)
+                self._driver.run(self._store.close(), asks_model=True)
                 self._driver.stop()
             finally:
                 self._driver.is_closing = False
 
     def __enter__(self) -> Self:
-        self._driver.run(self._strata.deliver_outbox())
+        self._driver.run(self._store.deliver_outbox())
         return self
 
     def __exit__(
@@ -71,6 +71,6 @@ class StoreContext:
         self.close()
 
 
-def flush_on_close(strata: StoreContext, worker: Flushable) -> None:
+def flush_on_close(store: StoreContext, worker: Flushable) -> None:
     """Have a background worker flushed before a store closes, for as long as the worker lives."""
-    strata._driver.flushed.add(worker)
+    store._driver.flushed.add(worker)

@@ -633,14 +633,14 @@ class Memory:
     Built by :meth:`simonides.Store.manager`; cheap, keep one per request or for good.
     """
 
-    def __init__(self, manager: AsyncMemory, driver: Driver) -> None:
-        self._manager = manager
+    def __init__(self, memory: AsyncMemory, driver: Driver) -> None:
+        self._memory = memory
         self._driver = driver
 
     @property
     def principal(self) -> Principal:
         """Who this manager acts for."""
-        return self._manager.principal
+        return self._memory.principal
 
     def unless_erased(self) -> Memory:
         """Return a manager that stores nothing once this user has been erased, here or elsewhere.
@@ -652,7 +652,7 @@ class Memory:
         Raises:
             StoreError: If the store could not.
         """
-        return Memory(self._driver.run(self._manager.unless_erased()), self._driver)
+        return Memory(self._driver.run(self._memory.unless_erased()), self._driver)
 
     def remember(
         self,
@@ -687,7 +687,7 @@ class Memory:
             StoreError: If the store could not; nothing was written.
         """
         return self._driver.run(
-            self._manager.remember(
+            self._memory.remember(
                 content,
                 key=key,
                 category=category,
@@ -718,7 +718,7 @@ class Memory:
             ScopeDenied: If a scope is not this principal's to write.
             StoreError: If the store could not; nothing was written.
         """
-        return self._driver.run(self._manager.remember_many(drafts))
+        return self._driver.run(self._memory.remember_many(drafts))
 
     def check(self, draft: Draft) -> None:
         """Look at a draft as :meth:`remember_many` does, and store nothing.
@@ -726,7 +726,7 @@ class Memory:
         Raises:
             InvalidInput: If a value is not storable.
         """
-        self._manager.check(draft)
+        self._memory.check(draft)
 
     def capture(
         self,
@@ -757,9 +757,7 @@ class Memory:
             StoreError: If the store could not; nothing said after what it failed on was written.
         """
         return self._driver.run(
-            self._manager.capture(
-                text, speaker=speaker, role=role, at=at, turn=turn, before=before
-            ),
+            self._memory.capture(text, speaker=speaker, role=role, at=at, turn=turn, before=before),
             asks_model=True,
         )
 
@@ -775,7 +773,7 @@ class Memory:
             ScopeDenied: If a caller's candidate is for such a scope; nothing was written.
             StoreError: If the store could not; what stands before it in the order is done.
         """
-        return self._driver.run(self._manager.propose(candidates))
+        return self._driver.run(self._memory.propose(candidates))
 
     def correct(self, which: str, content: str, *, quote: str | None = None) -> Outcome:
         """Replace what is remembered under a key or an id; always wins.
@@ -788,11 +786,11 @@ class Memory:
         Raises:
             QuotaExceeded: As for :meth:`remember`.
         """
-        return self._driver.run(self._manager.correct(which, content, quote=quote))
+        return self._driver.run(self._memory.correct(which, content, quote=quote))
 
     def confirm(self, id: str) -> Outcome:
         """Mark a memory as verified now; ``dropped`` with ``not_found`` if there is none."""
-        return self._driver.run(self._manager.confirm(id))
+        return self._driver.run(self._memory.confirm(id))
 
     def promote(self, id: str, to: str) -> Outcome:
         """Copy a memory upward, to ``user``, ``org`` or an ancestor's path.
@@ -805,7 +803,7 @@ class Memory:
             ScopeDenied: If the principal lacks the write right there.
             QuotaExceeded: If nothing gives way to the copy there.
         """
-        return self._driver.run(self._manager.promote(id, to))
+        return self._driver.run(self._memory.promote(id, to))
 
     def grant(self, user: str, right: str) -> Grant:
         """Give another user of this org a right; takes the ``admin`` right.
@@ -816,7 +814,7 @@ class Memory:
             InvalidInput: If the right is unknown.
             ScopeDenied: If this principal does not administer its org, or names itself.
         """
-        return self._driver.run(self._manager.grant(user, right))
+        return self._driver.run(self._memory.grant(user, right))
 
     def revoke(self, user: str, right: str) -> bool:
         """Take a right in this org away; takes the ``admin`` right. Returns whether there was one.
@@ -825,7 +823,7 @@ class Memory:
             InvalidInput: If the right is unknown.
             ScopeDenied: If this principal does not administer its org.
         """
-        return self._driver.run(self._manager.revoke(user, right))
+        return self._driver.run(self._memory.revoke(user, right))
 
     def grants(self) -> tuple[Grant, ...]:
         """Return the grants of this org, by user, then right.
@@ -833,7 +831,7 @@ class Memory:
         An administrator sees all of them. Another user sees the grants that the user holds and
         those that let others read the user's memories.
         """
-        return self._driver.run(self._manager.grants())
+        return self._driver.run(self._memory.grants())
 
     def recall(
         self,
@@ -876,7 +874,7 @@ class Memory:
             StoreError: If the store cannot be read and nothing is warm.
         """
         return self._driver.run(
-            self._manager.recall(
+            self._memory.recall(
                 query,
                 limit=limit,
                 filter=filter,
@@ -900,7 +898,7 @@ class Memory:
             query: As for :meth:`recall`.
             scopes: Only these, as for :meth:`recall`.
         """
-        return self._driver.run(self._manager.explain(id, query, scopes=scopes))
+        return self._driver.run(self._memory.explain(id, query, scopes=scopes))
 
     def get(self, id: str, *, scopes: Sequence[str] | None = None) -> Record | None:
         """Return one memory by id, superseded ones included, or a passage of a document that was
@@ -910,7 +908,7 @@ class Memory:
             id: Of the memory.
             scopes: Only if it lies in one of these, as for :meth:`recall`.
         """
-        return self._driver.run(self._manager.get(id, scopes=scopes))
+        return self._driver.run(self._memory.get(id, scopes=scopes))
 
     def list(
         self,
@@ -926,7 +924,7 @@ class Memory:
             limit: At most this many.
             scopes: Only these, as for :meth:`recall`.
         """
-        return self._driver.run(self._manager.list(filter=filter, limit=limit, scopes=scopes))
+        return self._driver.run(self._memory.list(filter=filter, limit=limit, scopes=scopes))
 
     def history(self, which: str, *, scopes: Sequence[str] | None = None) -> tuple[Record, ...]:
         """Return every version under a key or of an id's chain, oldest first.
@@ -936,13 +934,13 @@ class Memory:
             scopes: Where to look, as for :meth:`recall`: the key in the first of them that has
                 it, the id in all. None looks for the key at home.
         """
-        return self._driver.run(self._manager.history(which, scopes=scopes))
+        return self._driver.run(self._memory.history(which, scopes=scopes))
 
     def status(self) -> dict[str, Any]:
         """Return counts per kind and status, open sessions, floors in force with the rates that
         they go by, backend, model ids and health.
         """
-        return self._driver.run(self._manager.status())
+        return self._driver.run(self._memory.status())
 
     def digest(
         self,
@@ -982,7 +980,7 @@ class Memory:
             StoreError: If the store cannot be read and nothing is warm.
         """
         return self._driver.run(
-            self._manager.digest(
+            self._memory.digest(
                 query,
                 filter=filter,
                 kinds=kinds,
@@ -1012,7 +1010,7 @@ class Memory:
             InvalidInput: If it is no text, or none that can be searched for.
             StoreError: If the store cannot be read and nothing is warm.
         """
-        return self._driver.run(self._manager.push(about))
+        return self._driver.run(self._memory.push(about))
 
     def search_memory(
         self, query: str, layer: str | Sequence[str] = "l2", top_k: int | None = None
@@ -1028,11 +1026,11 @@ class Memory:
             InvalidInput: If an argument is out of range or unknown.
             StoreError: If the store cannot be read and nothing is warm.
         """
-        return self._driver.run(self._manager.search_memory(query, layer, top_k))
+        return self._driver.run(self._memory.search_memory(query, layer, top_k))
 
     def search_tool(self) -> Tool:
         """Return the definition of ``search_memory`` for a model, with the policy's limits."""
-        return self._manager.search_tool()
+        return self._memory.search_tool()
 
     def call_search_tool(self, arguments: Mapping[str, Any] | str) -> ToolReply:
         """Carry out a model's call of ``search_memory``, within the policy's limits for models.
@@ -1046,7 +1044,7 @@ class Memory:
         Raises:
             StoreError: If the store cannot be read and nothing is warm.
         """
-        return self._driver.run(self._manager.call_search_tool(arguments))
+        return self._driver.run(self._memory.call_search_tool(arguments))
 
     def triggers(self, about: str = "", *, mode: str = TriggerMode.HYBRID) -> Triggers:
         """Return what decides for one conversation when memory is read.
@@ -1058,7 +1056,7 @@ class Memory:
         Raises:
             InvalidInput: If the mode is unknown.
         """
-        return Triggers(self._manager.triggers(about, mode=mode), self._driver)
+        return Triggers(self._memory.triggers(about, mode=mode), self._driver)
 
     def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
         """Check that what an answer cites was really shown, and that it shows in it.
@@ -1073,7 +1071,7 @@ class Memory:
             InvalidInput: If the answer is neither, or the receipt is none.
             ScopeDenied: If a scope of the receipt may not be read.
         """
-        return self._driver.run(self._manager.verify(answer, receipt))
+        return self._driver.run(self._memory.verify(answer, receipt))
 
     def replay(self, receipt: Receipt) -> Digest:
         """Return the digest that a receipt is of, byte for byte, as of its clocks.
@@ -1086,7 +1084,7 @@ class Memory:
             InvalidInput: If it is no receipt, or a recall's: see :meth:`replay_recall`.
             ScopeDenied: If it is another reader's, or one of its scopes may not be read.
         """
-        return self._driver.run(self._manager.replay(receipt))
+        return self._driver.run(self._memory.replay(receipt))
 
     def replay_recall(self, receipt: Receipt) -> Recall:
         """Return the recall that a receipt is of: the same hits as of its clocks.
@@ -1098,7 +1096,7 @@ class Memory:
             InvalidInput: If it is no receipt, or a digest's.
             ScopeDenied: If it is another reader's, or one of its scopes may not be read.
         """
-        return self._driver.run(self._manager.replay_recall(receipt))
+        return self._driver.run(self._memory.replay_recall(receipt))
 
     def receipts(self, *, limit: int = 100) -> tuple[Receipt, ...]:
         """Return the receipts of this principal's digests, pushes and pulls, oldest first.
@@ -1107,7 +1105,7 @@ class Memory:
             limit: Only so many of the owner's newest are looked at; those that were given to
                 another agent, for another purpose or to one of its tasks are not this reader's.
         """
-        return self._driver.run(self._manager.receipts(limit=limit))
+        return self._driver.run(self._memory.receipts(limit=limit))
 
     def ageing(self, id: str) -> Ageing | None:
         """Return what time has made of one memory, and how often it was read; None if there is
@@ -1116,7 +1114,7 @@ class Memory:
         How often others read the org's memories is not this reader's to know: of those, the
         access says what ranking knows.
         """
-        return self._driver.run(self._manager.ageing(id))
+        return self._driver.run(self._memory.ageing(id))
 
     def to_verify(self) -> tuple[Record, ...]:
         """Return the memories that somebody should be asked to verify now, newest first.
@@ -1124,7 +1122,7 @@ class Memory:
         Unverified ones stay flagged until they are confirmed; they are asked about for an hour
         after they were recorded.
         """
-        return self._driver.run(self._manager.to_verify())
+        return self._driver.run(self._memory.to_verify())
 
     def gc(
         self, *, dry_run: bool = False, progress: Callable[[GcReport], None] | None = None
@@ -1144,7 +1142,7 @@ class Memory:
         Raises:
             StoreError: If the store could not; what was done until then stays.
         """
-        return self._driver.run(self._manager.gc(dry_run=dry_run, progress=progress))
+        return self._driver.run(self._memory.gc(dry_run=dry_run, progress=progress))
 
     def forget(
         self,
@@ -1196,7 +1194,7 @@ class Memory:
             ScopeDenied: If the scope is neither this principal's own nor one of its tasks.
         """
         return self._driver.run(
-            self._manager.forget(
+            self._memory.forget(
                 id,
                 key=key,
                 scope=scope,
@@ -1228,7 +1226,7 @@ class Memory:
                 goes on with it.
         """
         self._driver.flush()
-        return self._driver.run(self._manager.erase(user))
+        return self._driver.run(self._memory.erase(user))
 
     def erasure(self, user: str | None = None) -> ErasureReceipt | None:
         """Return how the last erasure stands, after trying to complete it; None if there was none.
@@ -1239,7 +1237,7 @@ class Memory:
         Raises:
             ScopeDenied: As for :meth:`erase`.
         """
-        return self._driver.run(self._manager.erasure(user))
+        return self._driver.run(self._memory.erasure(user))
 
     def reviews(self, *, status: str = ReviewStatus.OPEN) -> tuple[Review, ...]:
         """Return what a person is asked to decide in this principal's own scope, oldest first.
@@ -1257,7 +1255,7 @@ class Memory:
         Raises:
             InvalidInput: If the status is unknown.
         """
-        return self._driver.run(self._manager.reviews(status=status))
+        return self._driver.run(self._memory.reviews(status=status))
 
     def decide(self, review_id: str, keep: str, *, reason: str = "") -> Outcome:
         """Decide a review: what is kept is verified by it, the other side gives way.
@@ -1279,7 +1277,7 @@ class Memory:
         Raises:
             InvalidInput: If ``keep`` is unknown or the reason too long.
         """
-        return self._driver.run(self._manager.decide(review_id, keep, reason=reason))
+        return self._driver.run(self._memory.decide(review_id, keep, reason=reason))
 
     def undo(self, event_id: str) -> Outcome:
         """Take back what a write did: a correction, a replacement under a key or in a slot, a
@@ -1301,7 +1299,7 @@ class Memory:
                 undone before, or something has come of its result since; the message says what to
                 do instead.
         """
-        return self._driver.run(self._manager.undo(event_id))
+        return self._driver.run(self._memory.undo(event_id))
 
     def get_metrics(self) -> dict[str, Any]:
         """Return what this process has counted since it opened the store, over all principals, and
@@ -1317,7 +1315,7 @@ class Memory:
         Raises:
             StoreError: If the store cannot be read and nothing is warm.
         """
-        return self._driver.run(self._manager.get_metrics())
+        return self._driver.run(self._memory.get_metrics())
 
     def refuse(
         self, key: str | None = None, *, category: str | None = None, remove: bool = False
@@ -1342,7 +1340,7 @@ class Memory:
             StoreError: If the store could not. If only part of it was done, asking again does the
                 rest: the refusal itself comes first.
         """
-        return self._driver.run(self._manager.refuse(key, category=category, remove=remove))
+        return self._driver.run(self._memory.refuse(key, category=category, remove=remove))
 
     def allow(self, key: str | None = None, *, category: str | None = None) -> ConsentChange:
         """Take a refusal back, or spare a key though its category is refused.
@@ -1351,7 +1349,7 @@ class Memory:
             InvalidInput: If not exactly one of the two is named, or the owner has too many.
             StoreError: If the store could not; nothing was changed.
         """
-        return self._driver.run(self._manager.allow(key, category=category))
+        return self._driver.run(self._memory.allow(key, category=category))
 
     def set_recall(self, on: bool) -> ConsentChange:
         """Switch recall of everything that this principal's owner has off, or on again.
@@ -1372,7 +1370,7 @@ class Memory:
             InvalidInput: If it is neither True nor False.
             StoreError: If the store could not; nothing was changed.
         """
-        return self._driver.run(self._manager.set_recall(on))
+        return self._driver.run(self._memory.set_recall(on))
 
     def consents(self) -> tuple[Consent, ...]:
         """Return what was refused and allowed, categories first, then keys, then recall, by name.
@@ -1380,7 +1378,7 @@ class Memory:
         Only the owner's own are returned. Administrators of the org and users with a grant to read
         the memories do not learn what was refused; such memories are just missing.
         """
-        return self._driver.run(self._manager.consents())
+        return self._driver.run(self._memory.consents())
 
     def end_task(self, task: str, *, promote: Sequence[str] = ()) -> TaskEnd:
         """End a task: copy what was worth it to its user, then remove the rest.
@@ -1398,7 +1396,7 @@ class Memory:
             InvalidScope: If the name is malformed, or this principal has no user.
             ScopeDenied: If this principal is at home in another task.
         """
-        return self._driver.run(self._manager.end_task(task, promote=promote))
+        return self._driver.run(self._memory.end_task(task, promote=promote))
 
     def export(
         self,
@@ -1427,7 +1425,7 @@ class Memory:
             StoreError: If the store could not; no file was made.
         """
         return self._driver.run(
-            self._manager.export(path, user=user, overwrite=overwrite, progress=progress)
+            self._memory.export(path, user=user, overwrite=overwrite, progress=progress)
         )
 
     def restore(
@@ -1455,7 +1453,7 @@ class Memory:
             ScopeDenied: As for :meth:`export`.
             StoreError: If the store could not; nothing was written.
         """
-        return self._driver.run(self._manager.restore(path, user=user, progress=progress))
+        return self._driver.run(self._memory.restore(path, user=user, progress=progress))
 
     def scan(self, text: str, *, source: str = Source.USER_STATED) -> Scan:
         """Say what hygiene finds in a text and what policy would do about it; stores nothing.
@@ -1467,7 +1465,7 @@ class Memory:
         Raises:
             InvalidInput: If it is not text that can be stored, or too long.
         """
-        return self._driver.run(self._manager.scan(text, source=source))
+        return self._driver.run(self._memory.scan(text, source=source))
 
     def scan_memories(self) -> StoreScan:
         """Look through what is stored of this principal, its tasks and superseded versions
@@ -1478,7 +1476,7 @@ class Memory:
         Raises:
             StoreError: If the store cannot be read.
         """
-        return self._driver.run(self._manager.scan_memories())
+        return self._driver.run(self._memory.scan_memories())
 
     def note_shown(self, what: Iterable[Hit | Record] | str) -> None:
         """Say what was put into a prompt, so that it is not learned when it comes back.
@@ -1494,7 +1492,7 @@ class Memory:
             InvalidInput: If it is neither, or too much.
             StoreUnavailable: If the store is closed: it would be written no more.
         """
-        self._driver.run(self._manager.note_shown(what))
+        self._driver.run(self._memory.note_shown(what))
 
     def hygiene(self, *, dry_run: bool = False) -> HygieneReport:
         """Look through this principal's memories, its tasks' too, for what writes did not find.
@@ -1516,7 +1514,7 @@ class Memory:
         Raises:
             StoreError: If the store could not; what was done until then stays.
         """
-        return self._driver.run(self._manager.hygiene(dry_run=dry_run), asks_model=True)
+        return self._driver.run(self._memory.hygiene(dry_run=dry_run), asks_model=True)
 
     def held(self, *, scope: str | None = None) -> tuple[Held, ...]:
         """Return what is kept back in a scope, oldest first: recalled by nobody, and stored only
@@ -1533,7 +1531,7 @@ class Memory:
             InvalidScope: If the scope is unknown.
             ScopeDenied: If the scope is not this principal's to write.
         """
-        return self._driver.run(self._manager.held(scope=scope))
+        return self._driver.run(self._memory.held(scope=scope))
 
     def release(self, held_id: str, *, reason: str = "", scope: str | None = None) -> Outcome:
         """Decide that what is kept back is to be stored.
@@ -1559,7 +1557,7 @@ class Memory:
             ScopeDenied: If the scope is not this principal's to write.
             StoreError: If the store could not; then it waits on.
         """
-        return self._driver.run(self._manager.release(held_id, reason=reason, scope=scope))
+        return self._driver.run(self._memory.release(held_id, reason=reason, scope=scope))
 
     def discard(self, held_id: str, *, reason: str = "", scope: str | None = None) -> Outcome:
         """Decide that what is kept back is not to be stored; whoever may write there may.
@@ -1577,7 +1575,7 @@ class Memory:
             ScopeDenied: If the scope is not this principal's to write.
             StoreError: If the store could not; then it waits on.
         """
-        return self._driver.run(self._manager.discard(held_id, reason=reason, scope=scope))
+        return self._driver.run(self._memory.discard(held_id, reason=reason, scope=scope))
 
     def task(
         self,
@@ -1610,7 +1608,7 @@ class Memory:
             ScopeDenied: If the principal is another task.
         """
         return Task(
-            self._manager.task(goal, plan, constraints, name=name, mode=mode, resume=resume),
+            self._memory.task(goal, plan, constraints, name=name, mode=mode, resume=resume),
             self._driver,
         )
 
@@ -1624,7 +1622,7 @@ class Memory:
         Raises:
             InvalidInput: If the time is out of range.
         """
-        return self._driver.run(self._manager.knowledge(within_s=within_s))
+        return self._driver.run(self._memory.knowledge(within_s=within_s))
 
     def safety_event(
         self,
@@ -1656,7 +1654,7 @@ class Memory:
             StoreError: If it could not be kept.
         """
         return self._driver.run(
-            self._manager.safety_event(kind, severity=severity, done=done, note=note, at=at)
+            self._memory.safety_event(kind, severity=severity, done=done, note=note, at=at)
         )
 
     def feedback(
@@ -1687,7 +1685,7 @@ class Memory:
             StoreError: If it could not be kept.
         """
         return self._driver.run(
-            self._manager.feedback(label, source=source, score=score, comment=comment, at=at)
+            self._memory.feedback(label, source=source, score=score, comment=comment, at=at)
         )
 
     def session(self, name: str | None = None, *, ends_on_close: bool = False) -> Session:
@@ -1705,7 +1703,7 @@ class Memory:
                 known.
             InvalidScope: If the name is malformed.
         """
-        return Session(self._manager.session(name, ends_on_close=ends_on_close), self._driver)
+        return Session(self._memory.session(name, ends_on_close=ends_on_close), self._driver)
 
     def sessions(self) -> tuple[OpenSession, ...]:
         """Return the sessions that are open, by when they began, then by name.
@@ -1713,7 +1711,7 @@ class Memory:
         Raises:
             StoreError: If the store could not.
         """
-        return self._driver.run(self._manager.sessions())
+        return self._driver.run(self._memory.sessions())
 
     def end_transcript(self, turns: Sequence[Draft]) -> tuple[SessionEndReport, ...]:
         """Take the turns of imported sessions through the end that every session has: extraction,
@@ -1736,7 +1734,7 @@ class Memory:
             InvalidScope: If the name of a session is malformed.
             StoreError: If a store could not; called again it goes on from there.
         """
-        return self._driver.run(self._manager.end_transcript(turns), asks_model=True)
+        return self._driver.run(self._memory.end_transcript(turns), asks_model=True)
 
     def usage(self, *, days: int = 30) -> UsageReport:
         """Return what models have cost this principal's owner by day, and the ceilings in force.
@@ -1750,7 +1748,7 @@ class Memory:
             InvalidInput: If that is out of range.
             StoreError: If the store cannot be read.
         """
-        return self._driver.run(self._manager.usage(days=days))
+        return self._driver.run(self._memory.usage(days=days))
 
     def dream(self, *, dry_run: bool = False) -> Consolidation:
         """Consolidate this principal's memories, in one transaction that can be taken back.
@@ -1772,7 +1770,7 @@ class Memory:
         Raises:
             StoreError: If the store could not; nothing was changed.
         """
-        return self._driver.run(self._manager.dream(dry_run=dry_run), asks_model=True)
+        return self._driver.run(self._memory.dream(dry_run=dry_run), asks_model=True)
 
     def undo_dream(self, id: str) -> Consolidation:
         """Take a dream back: what it changed stands again as it stood, what it added is evicted.
@@ -1788,7 +1786,7 @@ class Memory:
                 it can be taken back.
             StoreError: If the store could not; nothing was changed.
         """
-        return self._driver.run(self._manager.undo_dream(id))
+        return self._driver.run(self._memory.undo_dream(id))
 
     def dreams(self, *, limit: int = 20) -> tuple[Consolidation, ...]:
         """Return the dreams that were applied last, the newest first, without words.
@@ -1797,7 +1795,7 @@ class Memory:
             InvalidInput: If the limit is out of range.
             StoreError: If the store cannot be read.
         """
-        return self._driver.run(self._manager.dreams(limit=limit))
+        return self._driver.run(self._memory.dreams(limit=limit))
 
 
 class Admin:
@@ -2033,9 +2031,9 @@ class Store(StoreContext):
     @property
     def runtime(self) -> Runtime:
         """The parts it is made of, for those who build on it."""
-        return self._strata.runtime
+        return self._store.runtime
 
-    def manager(
+    def memory(
         self,
         *,
         user: str | None = None,
@@ -2061,7 +2059,7 @@ class Store(StoreContext):
             InvalidScope: If an id is malformed.
         """
         return Memory(
-            self._strata.manager(
+            self._store.memory(
                 user=user, org=org, task=task, agent=agent, session=session, purpose=purpose
             ),
             self._driver,
@@ -2069,11 +2067,11 @@ class Store(StoreContext):
 
     def admin(self, *, by: str) -> Admin:
         """Return an administrator's handle; ``by`` is the name in the audit trail."""
-        return Admin(self._strata.admin(by=by), self._driver)
+        return Admin(self._store.admin(by=by), self._driver)
 
     def agent(
         self,
-        manager: Memory,
+        memory: Memory,
         *,
         needs_model: bool = False,
         checks: Mapping[str, Effect] | None = None,
@@ -2086,8 +2084,7 @@ class Store(StoreContext):
             checks: Effects to verify beside the built-in ones, by key.
         """
         return Agent(
-            self._strata.agent(manager._manager, needs_model=needs_model, checks=checks),
-            self._driver,
+            self._store.agent(memory._memory, needs_model=needs_model, checks=checks), self._driver
         )
 
     def add_source(self, source: KnowledgeSource, *, scope: str = "/global/") -> None:
@@ -2108,22 +2105,22 @@ class Store(StoreContext):
                 already; or if it asks others over a network and this is incognito.
             InvalidScope: If the scope is none.
         """
-        self._strata.add_source(source, scope=scope)
+        self._store.add_source(source, scope=scope)
 
     def remove_source(self, name: str) -> bool:
         """Take a source of documents out and close it; returns whether there was one."""
-        return self._strata.remove_source(name)
+        return self._store.remove_source(name)
 
     def verify_audit(self) -> AuditReport:
         """Recompute the audit chain of every owner."""
-        return self._driver.run(self._strata.verify_audit())
+        return self._driver.run(self._store.verify_audit())
 
     def deliver_outbox(self) -> int:
         """Carry out work between owners that a stopped process left; returns how much it was.
 
         What cannot be carried out now stays for the next time, and ``status`` says so.
         """
-        return self._driver.run(self._strata.deliver_outbox())
+        return self._driver.run(self._store.deliver_outbox())
 
     def sync(self, *, scopes: Sequence[str] | None = None, full: bool = False) -> SyncReport:
         """Exchange what this replica has with its remote, both ways (docs/operations.md).
@@ -2145,7 +2142,7 @@ class Store(StoreContext):
             StoreError: If a store could not, the remote being away for example; what was exchanged
                 until then stays.
         """
-        return self._driver.run(self._strata.sync(scopes=scopes, full=full))
+        return self._driver.run(self._store.sync(scopes=scopes, full=full))
 
     def sync_status(self) -> SyncStatus:
         """Return how this replica stands to its remote, without asking the remote.
@@ -2153,7 +2150,7 @@ class Store(StoreContext):
         Raises:
             ConfigurationError: If the mode is another than ``synced``.
         """
-        return self._driver.run(self._strata.sync_status())
+        return self._driver.run(self._store.sync_status())
 
     def reindex(
         self,
@@ -2183,14 +2180,14 @@ class Store(StoreContext):
             InvalidScope: If a path is none.
             StoreError: If the store could not; what was written until then stays.
         """
-        return self._driver.run(self._strata.reindex(scopes=scopes, adopt=adopt, progress=progress))
+        return self._driver.run(self._store.reindex(scopes=scopes, adopt=adopt, progress=progress))
 
     def get_metrics(self) -> dict[str, Any]:
         """Return what this process has counted, and how the owners stand whose memories it has
         warm; see :meth:`simonides.Memory.get_metrics`. ``scopes`` are the most
         that any of them has. For what watches a service; nothing is read from the store.
         """
-        return self._driver.run(self._strata.get_metrics())
+        return self._driver.run(self._store.get_metrics())
 
     def gc(
         self,
@@ -2215,7 +2212,7 @@ class Store(StoreContext):
             InvalidScope: If a path is none.
             StoreError: If the store could not; what was done until then stays.
         """
-        return self._driver.run(self._strata.gc(dry_run=dry_run, scopes=scopes, progress=progress))
+        return self._driver.run(self._store.gc(dry_run=dry_run, scopes=scopes, progress=progress))
 
     def end_due_sessions(self) -> tuple[SessionEndReport, ...]:
         """End every session that nobody has gone on with for ``session_idle_minutes``.
@@ -2231,7 +2228,7 @@ class Store(StoreContext):
         Raises:
             StoreError: If it cannot be read which sessions are due.
         """
-        return self._driver.run(self._strata.end_due_sessions(), asks_model=True)
+        return self._driver.run(self._store.end_due_sessions(), asks_model=True)
 
     def backup(
         self,
@@ -2258,7 +2255,7 @@ class Store(StoreContext):
                 and none was removed.
             StoreError: If the store could not be read.
         """
-        return self._driver.run(self._strata.backup(to, keep=keep, progress=progress))
+        return self._driver.run(self._store.backup(to, keep=keep, progress=progress))
 
     def restore_backup(self, path: str | os.PathLike[str]) -> RestoredStore:
         """Let the whole store go back to a backup: all owners, in the open file, in one
@@ -2277,7 +2274,7 @@ class Store(StoreContext):
             MoveRefused: ``other_store``: it is another store's backup, and this one has rows.
             StoreError: If the store could not; it stands as it was.
         """
-        return self._driver.run(self._strata.restore_backup(path))
+        return self._driver.run(self._store.restore_backup(path))
 
     def rekey(
         self, *, scopes: Sequence[str] | None = None, adopt: bool = False, accept: bool = False
@@ -2299,7 +2296,7 @@ class Store(StoreContext):
             InvalidInput: If ``accept`` names nobody.
             Tampered: If something is not as it was written, and that is not accepted.
         """
-        return self._driver.run(self._strata.rekey(scopes=scopes, adopt=adopt, accept=accept))
+        return self._driver.run(self._store.rekey(scopes=scopes, adopt=adopt, accept=accept))
 
     def sweep(self) -> int:
         """Remove what nobody can read any more: of owners whose keys were destroyed when they were
@@ -2311,4 +2308,4 @@ class Store(StoreContext):
         Raises:
             ConfigurationError: If the store is not encrypted.
         """
-        return self._driver.run(self._strata.sweep())
+        return self._driver.run(self._store.sweep())

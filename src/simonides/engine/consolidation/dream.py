@@ -229,7 +229,9 @@ class _DreamTurn:
             recorder.record(
                 EventType.ARCHIVED, rule.scope, subjects=(rule.id,), reasons=(RULES_CAP,)
             )
-            item = ConsolidationItem(step=ConsolidationStep.ARCHIVE, before=(rule.id,), reasons=(RULES_CAP,))
+            item = ConsolidationItem(
+                step=ConsolidationStep.ARCHIVE, before=(rule.id,), reasons=(RULES_CAP,)
+            )
             self.items.append(item)
 
     def _withdraw(self, recorder: EventRecorder, taken: Collection[str]) -> None:
@@ -244,7 +246,9 @@ class _DreamTurn:
             self._states[insight.id] = withdrawn(insight, moment)
             ids, why = (insight.id,), (EVIDENCE_GONE,)
             recorder.record(EventType.EVICTED, self.owner, subjects=ids, reasons=why)
-            self.items.append(ConsolidationItem(step=ConsolidationStep.WITHDRAW, before=ids, reasons=why))
+            self.items.append(
+                ConsolidationItem(step=ConsolidationStep.WITHDRAW, before=ids, reasons=why)
+            )
 
     def _insights(self, snapshot: Snapshot) -> Change | None:
         """Pass insights through guards and gates; keep only new ones that conflict with nothing."""

@@ -155,7 +155,9 @@ class FindingsTurn:
         self.reviews.append(review)
         details |= {"review": review.id}
         self._record(EventType.REVIEW, newer, older, reasons, recorder, "contradictions", details)
-        self._note(ConsolidationStep.REVIEW, (older.id, newer.id), (), (*reasons, f"{REVIEW}:{review.id}"))
+        self._note(
+            ConsolidationStep.REVIEW, (older.id, newer.id), (), (*reasons, f"{REVIEW}:{review.id}")
+        )
 
     def _expire(self, review: Review, recorder: EventRecorder) -> None:
         self.reviews.append(replace(review, expired_at=recorder.moment.now))

@@ -97,23 +97,21 @@ def _grown(
         policy.write_text(UNLIMITED)
         settings = settings.model_copy(update={"policy": policy})
         for size in sizes:
-            with _opened(path, settings) as manager:
+            with _opened(path, settings) as memory:
                 while standing < size:
                     batch = list(islice(numbered, min(BATCH, size - standing)))
-                    manager.remember_many(batch)
+                    memory.remember_many(batch)
                     standing += len(batch)
             first = []
             for query in islice(cycle(queries), FIRST_CALLS):
-                with _opened(path, settings) as manager:
-                    first.append(spent_ms(partial(manager.recall, query), timer))
-            with _opened(path, settings) as manager:
-                manager.recall(queries[0])
-                recalls = [
-                    partial(manager.recall, query) for query in islice(cycle(queries), CALLS)
-                ]
+                with _opened(path, settings) as memory:
+                    first.append(spent_ms(partial(memory.recall, query), timer))
+            with _opened(path, settings) as memory:
+                memory.recall(queries[0])
+                recalls = [partial(memory.recall, query) for query in islice(cycle(queries), CALLS)]
                 warm = timed("recall", recalls, timer)
                 writes = [
-                    partial(manager.remember_many, [draft]) for draft in islice(numbered, CALLS)
+                    partial(memory.remember_many, [draft]) for draft in islice(numbered, CALLS)
                 ]
                 written = timed("remember", writes, timer)
                 standing += CALLS
@@ -122,8 +120,8 @@ def _grown(
 
 @contextmanager
 def _opened(path: Path, settings: Settings) -> Iterator[Memory]:
-    with simonides.open(path, mode="local", settings=settings) as strata:
-        yield strata.manager(user="bench")
+    with simonides.open(path, mode="local", settings=settings) as store:
+        yield store.memory(user="bench")
 
 
 def check_plot(file: Path) -> None:

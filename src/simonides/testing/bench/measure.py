@@ -111,14 +111,14 @@ def measure(
     quality, latency = [], []
     for name, changed in RANKINGS.items():
         ranked = settings.model_copy(update=changed)
-        with simonides.open(target, mode="local", settings=ranked) as strata:
-            strata.runtime.part(ReadJournal).mute()
-            manager = enter(strata)
-            found = [manager.recall(question.text, limit=DEPTH) for question in questions]
+        with simonides.open(target, mode="local", settings=ranked) as store:
+            store.runtime.part(ReadJournal).mute()
+            memory = enter(store)
+            found = [memory.recall(question.text, limit=DEPTH) for question in questions]
             quality.append(judge(name, questions, found))
             if not changed:
-                recalls = [partial(manager.recall, question.text) for question in questions]
-                digests = [partial(manager.digest, question.text) for question in questions]
+                recalls = [partial(memory.recall, question.text) for question in questions]
+                digests = [partial(memory.digest, question.text) for question in questions]
                 latency += [timed("recall", recalls, timer), timed("digest", digests, timer)]
     first = [_first(target, enter, question, settings) for question in questions[:FIRST_RECALLS]]
     return tuple(quality), (timed("open and first recall", first, timer), *latency)
@@ -128,9 +128,9 @@ def _first(
     target: str | None, enter: Enter, question: Question, settings: Settings
 ) -> Callable[[], object]:
     def ask() -> object:
-        with simonides.open(target, mode="local", settings=settings) as strata:
-            strata.runtime.part(ReadJournal).mute()
-            return enter(strata).recall(question.text)
+        with simonides.open(target, mode="local", settings=settings) as store:
+            store.runtime.part(ReadJournal).mute()
+            return enter(store).recall(question.text)
 
     return ask
 
