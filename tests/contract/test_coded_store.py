@@ -4,10 +4,10 @@ moved.
 
 import apsw
 import pytest
-from principals import erase
 
 import simonides
 from coding import ONE, RING, TWO, coded_store, sealed_store
+from principals import erase
 from simonides.domain.writing.change import TurnRequest
 from simonides.engine.core.audit_chain import verify
 from simonides.storage.encryption.key_ring import HeldKeys

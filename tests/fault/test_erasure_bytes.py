@@ -7,8 +7,8 @@ import sys
 import apsw
 import pytest
 from erasing import Life, found_in, rows_of
-from principals import erase, principal_of
 
+from principals import erase, principal_of
 from simonides import ErasureState
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store

@@ -7,8 +7,8 @@ import time
 import pytest
 from erasing import Life, found_in
 from killing import Child
-from principals import erase
 
+from principals import erase
 from simonides import ErasureState
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store

@@ -3,8 +3,8 @@
 import psycopg
 import pytest
 from erasing import Life, rows_of
-from principals import erase, principal_of
 
+from principals import erase, principal_of
 from simonides import ErasureState
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store

@@ -4,8 +4,8 @@ import asyncio
 from collections import Counter
 
 import pytest
-from principals import memory_for
 
+from principals import memory_for
 from simonides.api.open.assemble import assemble
 from simonides.domain.errors import SimonidesError
 from simonides.domain.scope import Scope

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from principals import principal_of
 
 import simonides
+from principals import principal_of
 from simonides.testing.store_contract import drive
 
 TALK = """

@@ -10,9 +10,9 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from principals import erase
 
 import simonides
+from principals import erase
 from simonides import Draft, Store, StoreError
 from simonides.settings import Settings
 from simonides.testing.fault_proxy import FaultProxy, Faults

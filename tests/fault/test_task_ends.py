@@ -55,7 +55,7 @@ class Breaking:
 def begun(store: Store) -> Memory:
     ana = store.memory(user="ana")
     task = ana.task("Upgrade", plan=["a"], name="up")
-    task.start()
+    task.__enter__()
     store.memory(user="ana").task(name="up").memory.remember("Inside the task")
     task.observe("psql", "PostgreSQL 16.4", importance="high", key="version", verified=True)
     task.observe("df", "40 GB are free", importance="critical", verified=True)
@@ -66,7 +66,7 @@ def begun(store: Store) -> Memory:
 def ended(ana: Memory) -> TaskReport:
     """End it as a new process would."""
     task = ana.task(name="up")
-    task.start()
+    task.__enter__()
     return task.report or task.complete("A dump takes three minutes")
 
 
@@ -116,10 +116,10 @@ def test_giving_up_that_breaks_anywhere_leaves_nothing_behind(
     place: int, monkeypatch: pytest.MonkeyPatch, *, after: bool
 ) -> None:
     with memory_only() as store:
-        ana, runtime = begun(store).session("one").record, store.runtime
+        ana, runtime = begun(store).session("one"), store.runtime
         store.memory(user="ana").task(name="up").__enter__().abandon()
         task = ana.task("Upgrade", name="up")
-        task.start()
+        task.__enter__()
         store.memory(user="ana").task(name="up").memory.remember("Inside the task")
         breaking = Breaking(place, after=after, error=Gone)
         with monkeypatch.context() as broken, suppress(Gone):
@@ -128,7 +128,7 @@ def test_giving_up_that_breaks_anywhere_leaves_nothing_behind(
             task.abandon()
         assert breaking.calls < 3
 
-        ana.session().end()
+        ana.end()
 
         assert store.memory(user="ana").task(name="up").memory.list(scopes=["task"]) == ()
         store.memory(user="ana").task("Upgrade", name="up").start()
@@ -138,7 +138,7 @@ def broken_off(opened: Store, monkeypatch: pytest.MonkeyPatch) -> Task:
     """Return a task whose end wrote what it leaves and came no further."""
     begun(opened)
     task = opened.memory(user="ana").task(name="up")
-    task.start()
+    task.__enter__()
     breaking = Breaking(0, after=True, error=lambda: StoreUnavailable("here", "gone"))
     with monkeypatch.context() as broken:
         store = opened.runtime.store
@@ -153,7 +153,7 @@ def test_whoever_resumes_it_completes_it(monkeypatch: pytest.MonkeyPatch) -> Non
         broken_off(store, monkeypatch)
         task = store.memory(user="ana").task(name="up")
 
-        task.start()
+        task.__enter__()
 
         assert task.phase is TaskPhase.COMPLETE
         assert task.report is not None
@@ -177,9 +177,9 @@ def test_what_is_told_after_the_learning_is_not_part_of_it(monkeypatch: pytest.M
     with memory_only() as opened:
         ana = begun(opened)
         late = ana.task(name="up")
-        late.start()
+        late.__enter__()
         task = ana.task(name="up")
-        task.start()
+        task.__enter__()
         breaking = Breaking(0, after=False, error=lambda: StoreUnavailable("here", "gone"))
         with monkeypatch.context() as broken:
             store = opened.runtime.store
@@ -208,7 +208,7 @@ def test_a_broken_end_is_called_again_on_the_same_task(monkeypatch: pytest.Monke
     with Store(made) as store:
         ana = store.memory(user="ana")
         task = ana.task("Upgrade", name="up")
-        task.start()
+        task.__enter__()
         breaking = Breaking(0, after=True, error=lambda: StoreUnavailable("here", "gone"))
         with monkeypatch.context() as broken:
             broken.setattr(store.runtime.store, "commit",

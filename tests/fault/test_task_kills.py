@@ -29,7 +29,7 @@ def work(target, say) -> None:
     """Observe hosts and complete, saying what was acknowledged."""
     with opened(target) as store:
         task = store.memory(user="ana").task("Count the hosts", plan=["a", "b"], name="count")
-        task.start()
+        task.__enter__()
         say("started")
         for n in range(HOSTS):
             task.observe("ping", f"host {n} answers", importance="high", key=f"host_{n}",

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from principals import capture, erase, memory_for
-from simonides.prompting import Prompting
-
 from simonides import Draft
+from simonides.prompting import Prompting
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 CHANGES = {

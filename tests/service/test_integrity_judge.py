@@ -50,20 +50,20 @@ class SimonidesAdapter(MemoryAdapter):
         (root / "elsewhere").mkdir()
         self._path = root / "store" / "m.db"
         self._anchor = FileAnchor(root / "elsewhere" / "anchor.db") if self.has_ring else None
-        self._strata = None
+        self._store = None
         self.reload()
 
     def teardown(self):
-        self._strata.close()
+        self._store.close()
         if self._anchor is not None:
             self._anchor.close()
         self._directory.cleanup()
 
     def reload(self):
-        if self._strata is not None:
-            self._strata.close()
+        if self._store is not None:
+            self._store.close()
         ring = RING if self.has_ring else None
-        self._strata = simonides.open(self._path, key_ring=ring, anchor=self._anchor)
+        self._store = simonides.open(self._path, key_ring=ring, anchor=self._anchor)
 
     def seed(self, n):
         self._seed("ana", "limit", n)
@@ -73,12 +73,12 @@ class SimonidesAdapter(MemoryAdapter):
 
     def append_genuine(self):
         self.reload()
-        self._strata.memory(user="ana").remember("One more fact that is not there yet")
-        self._strata.close()
+        self._store.memory(user="ana").remember("One more fact that is not there yet")
+        self._store.close()
 
     def verify(self):
         try:
-            own = self._strata.memory(user="ana")
+            own = self._store.memory(user="ana")
             own.recall("what is the limit?", limit=10)
             for memory in own.list():
                 own.history(memory.id)
@@ -144,14 +144,14 @@ class SimonidesAdapter(MemoryAdapter):
         self._write(fields["id"], {"known_from": meta["known_from"] - 1}, ["known_from"])
 
     def snapshot_store(self):
-        self._strata.close()
+        self._store.close()
         return self._copy_store(self._path)
 
     def restore_store(self, token):
         self._restore_store(token, self._path)
 
     def _seed(self, user, what, n):
-        memory = self._strata.memory(user=user)
+        memory = self._store.memory(user=user)
         for i in range(n):
             memory.remember(f"The {what} number {i} is {50 + i}")
 

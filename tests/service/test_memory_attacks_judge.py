@@ -49,7 +49,7 @@ class Everything(SemanticMemoryAdapter):
     wanted: dict | None = None
 
     def __init__(self, store):
-        self._strata = store
+        self._store = store
 
     def reset(self):
         """Begin anew, in an org that nobody has written to."""
@@ -58,9 +58,7 @@ class Everything(SemanticMemoryAdapter):
     def add_memory(self, item: MemoryItem):
         signed = KEYRING.verify(item.user_id, item.source, item.text, item.signature)
         source = "user_stated" if item.source == "user" and signed else "external"
-        self._manager(item.user_id).remember(
-            Draft(item.text, source=source, metadata=item.metadata)
-        )
+        self._memory(item.user_id).remember(Draft(item.text, source=source, metadata=item.metadata))
 
     def retrieve(self, query, user_id, k=5):
         return self._found(query, user_id, self.wanted, k)
@@ -71,11 +69,11 @@ class Everything(SemanticMemoryAdapter):
         return self._found(query, user_id, {"$and": wanted}, k)
 
     def _found(self, query, user_id, wanted, k):
-        hits = self._manager(user_id).recall(query, limit=k, filter=wanted)
+        hits = self._memory(user_id).recall(query, limit=k, filter=wanted)
         return [Retrieved(hit.record.content, user_id, hit.score) for hit in hits]
 
     def _manager(self, user):
-        return self._strata.memory(user=user, org=self._org)
+        return self._store.memory(user=user, org=self._org)
 
 
 class Trusted(Everything):
@@ -140,7 +138,7 @@ class ReadFirst(Trusted):
         if item.text not in PLANTED:
             super().add_memory(item)
             return
-        memory = self._manager(item.user_id)
+        memory = self._memory(item.user_id)
         memory.remember(Draft(f"From the page. {item.text} End of the page.", source="external"))
         memory.remember(Draft(item.text, source="agent_inferred", confidence=0.9))
 

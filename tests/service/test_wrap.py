@@ -14,7 +14,6 @@ from typing import Any
 import anthropic
 import openai
 import pytest
-from principals import erase
 from wrapping import (
     ASKED,
     FACES,
@@ -32,6 +31,7 @@ from wrapping import (
 )
 
 import simonides
+from principals import erase
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.integrations.wrap import memory_of
@@ -522,7 +522,7 @@ def test_closing_the_client_closes_a_store_that_was_opened_for_it(tmp_path: Path
                 model="m", messages=[{"role": "user", "content": STATED}]
             )
         with pytest.raises(simonides.StoreError):
-            memory_of(client).manager.list()
+            memory_of(client).own.list()
 
     with simonides.open(tmp_path / "m.db") as opened_store:
         assert facts(opened_store) == {"nickname": "Ana"}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from principals import erase
 from wrapping import (
     FACES,
     STATED,
@@ -21,6 +20,7 @@ from wrapping import (
 )
 
 import simonides
+from principals import erase
 from simonides.api.sync import Store
 from simonides.integrations.wrap import memory_of
 from simonides.testing.model_server import ModelServer, saying

@@ -17,8 +17,8 @@ from hypothesis.stateful import (
     rule,
 )
 from lives import Fact, Shelf
-from principals import erase
 
+from principals import erase
 from simonides import Draft, Hit, Outcome, Record, UndoRefused
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
@@ -279,7 +279,7 @@ class Living(RuleBasedStateMachine):
     def allow(self, who: str, key: str) -> None:
         self.tick()
         self.memories[who].privacy.allow(key=key)
-        self.refused[who].pending.reject(key)
+        self.refused[who].discard(key)
 
     def is_refused(self, who: str, key: str) -> bool:
         return key in self.refused.get(who.split("/")[0], ())

@@ -62,9 +62,9 @@ class Run:
 
 def learned(run: Run) -> Run:
     """Store what the reference scenario stores, without the model."""
-    run.manager.remember("english", key="language", category="preference")
-    run.manager.remember("concise", key="response_style", category="preference")
-    run.manager.remember("email", key="update_channel", category="preference")
+    run.own.remember("english", key="language", category="preference")
+    run.own.remember("concise", key="response_style", category="preference")
+    run.own.remember("email", key="update_channel", category="preference")
     return run
 
 
@@ -111,7 +111,7 @@ def test_a_model_plays_the_reference_scenario_under_the_same_contract() -> None:
 def test_what_is_sensitive_reaches_no_model() -> None:
     model = ScriptedModel(INTENT, ANSWER)
     run = learned(Run(model))
-    run.manager.remember(Draft("Ana's incident pin is 4711", sensitivity="sensitive", pinned=True))
+    run.own.remember(Draft("Ana's incident pin is 4711", sensitivity="sensitive", pinned=True))
 
     result = run.agent.answer(SECOND)
 
@@ -190,7 +190,7 @@ def test_a_bad_proposal_stops_the_run_with_its_reason_and_stores_nothing(
 
     assert (result.status, result.stop_reason, result.phase) == ("stopped", reason, "capture")
     assert result.raw_capture == raw
-    assert run.manager.list() == ()
+    assert run.own.list() == ()
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_what_a_failing_model_has_cost_counts(before: tuple[Any, ...]) -> None:
 
 
 def test_what_a_failing_model_has_cost_counts_in_the_report_of_capture_too() -> None:
-    report = Run(ScriptedModel(ModelTimeout("late", usage=COST))).manager.add(FIRST)
+    report = Run(ScriptedModel(ModelTimeout("late", usage=COST))).own.add(FIRST)
 
     assert report.diagnostics[-1] == "llm_timeout"
     assert report.stored, "the rules' findings are not lost with the model"
@@ -379,7 +379,7 @@ def _out_of_time_at_once(run: Run) -> AgentResult:
 
 
 def _slow_recall(run: Run) -> AgentResult:
-    memory = run.agent._agent._manager
+    memory = run.agent._agent._memory
     recall = memory.recall
 
     async def slow(*args: Any, **named: Any) -> Any:
@@ -425,8 +425,8 @@ def test_checks_for_more_keys_can_be_added() -> None:
     hidden = {"answer": "Hello there.", "used_memory_keys": ["name"]}
     shown = {"answer": "Hello Ana.", "used_memory_keys": ["name"]}
     run = Run(ScriptedModel(intent, hidden, intent, shown))
-    run.manager.remember("Ana", key="name", category="entity_fact")
-    agent = run.store.agent(run.manager, checks={"name": lambda value, text: value in text})
+    run.own.remember("Ana", key="name", category="entity_fact")
+    agent = run.store.agent(run.own, checks={"name": lambda value, text: value in text})
 
     first, second = agent.answer("Greet me"), agent.answer("Greet me")
 
@@ -455,7 +455,7 @@ def test_the_state_of_memory_is_whole_beside_thousands_of_turns() -> None:
         Draft(f"turn {n}", kind="episodic", session="s", turn=n, source="external")
         for n in range(1_100)
     ]
-    run.manager.remember_many(turns)
+    run.own.remember_many(turns)
 
     keys = [state.key for state in run.agent.answer(SECOND).memory_state]
 

@@ -80,5 +80,5 @@ def test_what_was_edited_is_found(postgres: Any, database: str, store: Any, edit
 
     report = drive(store, verify(store))
 
-    problems = [(p.owner, p.seq, p.problem, p.record) for p in report.problems]
+    problems = [(p.owner, p.seq, p.problem, p.memory) for p in report.problems]
     assert problems == expected

@@ -10,8 +10,8 @@ import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from principals import erase
 
+from principals import erase
 from simonides import Draft
 from simonides.api.migrate.migrate import migrate
 from simonides.api.open.assemble import assemble, open_for_move

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from principals import capture, principal_of
 
 import simonides
 from conftest import World
+from principals import capture, principal_of
 from simonides import (
     ConfigurationError,
     Draft,
@@ -154,7 +154,7 @@ def test_a_write_with_a_bad_value_names_it_and_changes_nothing(
 
     for value in BAD_WRITES[field]:
         given = {"content": "Fine", "key": "region", field: value}
-        refuse(field, lambda given=given: memory.remember(**given))
+        refuse(field, lambda given=given: memory.remember(Draft(**given)))
 
     assert everything(world.store, memory) == before
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from principals import principal_of
 
 import simonides
+from principals import principal_of
 from simonides import CarryRefused, Draft, Memory, SimonidesError
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
@@ -91,7 +91,7 @@ WAYS: dict[str, Callable[[Memory, str], Any]] = {
     "get": lambda m, s: m.get(s),
     "history": lambda m, s: m.history(s),
     "forget": lambda m, s: m.forget(s),
-    "decide": lambda m, s: m.note(s, keep="a"),
+    "decide": lambda m, s: m.note(s, keep="old"),
     "undo": lambda m, s: m.undo(s),
     "scan": lambda m, s: m.maintenance.scan(f"my token is {s}"),
 }

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from principals import erase, principal_of
-from simonides.prompting import AsyncPrompting
 
 import simonides
 from conftest import World
+from principals import erase, principal_of
 from simonides import Draft, FolderSource, StoreUnavailable
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
+from simonides.prompting import AsyncPrompting
 
 HANDLES = {
     "opened_store": {"manager", "admin", "agent", "get_metrics", "close", "runtime"},
@@ -49,7 +49,7 @@ class Open:
         session = memory.session("s")
         await _done(session.add({"role": "user", "content": "I live in Lisbon."}).kept[0])
         task = await _done(memory.task("Find a boat", name="boat"))
-        await _done(task.start())
+        await _done(task.__enter__())
         self.idle = await _done(memory.task("Find a car", name="car"))
         agent, admin = store.agent(memory), store.admin(actor="root")
         triggers = await _done(AsyncPrompting(memory).triggers("tea"))

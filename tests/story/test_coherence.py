@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from principals import capture, principal_of
-from simonides.prompting import Prompting
 
 import simonides
+from principals import capture, principal_of
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Memory, Store
 from simonides.domain.conversation.session import Observation, SessionRules
 from simonides.engine.recall.warm_sessions import WarmSessions
+from simonides.prompting import Prompting
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 
@@ -48,7 +48,7 @@ def test_a_correction_wins_at_once_within_its_session_alone(ana: Memory) -> None
 
     session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
 
-    assert values(session.memory, "location") == ["Lisbon"]
+    assert values(session, "location") == ["Lisbon"]
     assert values(elsewhere.record, "location") == ["Berlin"]
     assert values(ana, "location") == ["Berlin"]
     (hit,) = [h for h in session.recall("Lisbon") if h.record.key == "location"]
@@ -61,9 +61,9 @@ def test_a_correction_wins_at_once_within_its_session_alone(ana: Memory) -> None
 def test_no_prompt_says_both(ana: Memory, verb: str) -> None:
     session = ana.session("s")
     session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
-    options = {"floor": 0.0} if verb == "digest" else {}
+    options = {"min_relevance": 0.0} if verb == "digest" else {}
 
-    text = getattr(session.memory, verb)("Where does Ana live, Berlin or Lisbon?", **options).text
+    text = getattr(session, verb)("Where does Ana live, Berlin or Lisbon?", **options).text
 
     assert ("Lisbon" in text, "Berlin" in text) == (True, False)
     assert "in_session_correction" in text
@@ -82,14 +82,14 @@ def test_the_last_word_of_a_session_counts(ana: Memory) -> None:
     for said in ("I live in Lisbon now.", "No, it's Porto."):
         session.add({"role": "user", "content": said})
 
-    assert values(session.memory, "location") == ["Porto"]
+    assert values(session, "location") == ["Porto"]
 
 
 def test_what_nothing_is_stored_of_counts_as_well(ana: Memory) -> None:
     session = ana.session("s")
     session.add({"role": "user", "content": "I work as a nurse."})
 
-    assert values(session.memory, "occupation") == ["nurse"]
+    assert values(session, "occupation") == ["nurse"]
     assert values(ana, "occupation") == []
 
 
@@ -99,7 +99,7 @@ def test_what_the_agent_or_a_tool_says_corrects_nothing(ana: Memory) -> None:
     session.add({"role": "other", "content": "I live in Lisbon now."})
     session.add({"role": "tool", "name": "page", "content": "I live in Lisbon now."})
 
-    assert values(session.memory, "location") == ["Berlin"]
+    assert values(session, "location") == ["Berlin"]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_what_is_meant_for_the_session_holds_in_it(ana: Memory, said: str, langu
     session = ana.session("s")
     session.add({"role": "user", "content": said})
 
-    assert values(session.memory, "language") == [language]
+    assert values(session, "language") == [language]
     assert values(ana, "language") == ["english"]
 
 
@@ -125,10 +125,10 @@ def test_what_is_to_be_forgotten_is_not_shown_from_then_on(ana: Memory) -> None:
     session.add({"role": "user", "content": "I live in Lisbon now."})
     session.add({"role": "user", "content": "Forget where I live."})
 
-    assert values(session.memory, "location") == []
+    assert values(session, "location") == []
     assert values(ana, "location") == ["Berlin"]
     session.add({"role": "user", "content": "I live in Porto now."})
-    assert values(session.memory, "location") == ["Porto"]
+    assert values(session, "location") == ["Porto"]
 
 
 def test_once_stored_it_stands_for_itself(world: Any, ana: Memory) -> None:
@@ -138,7 +138,7 @@ def test_once_stored_it_stands_for_itself(world: Any, ana: Memory) -> None:
 
     capture(session, said.text, turn=said.number, at=said.at)
 
-    for memory in (session.memory, ana):
+    for memory in (session, ana):
         (hit,) = [h for h in memory.recall("Lisbon") if h.record.key == "location"]
         assert (hit.record.content, hit.record.version > 0) == ("Lisbon", True)
 
@@ -150,25 +150,25 @@ def test_what_was_recorded_later_is_newer(world: Any, ana: Memory) -> None:
 
     ana.correct("location", "Madrid")
 
-    assert values(session.memory, "location") == ["Madrid"]
+    assert values(session, "location") == ["Madrid"]
 
 
 def test_what_was_said_long_ago_corrects_nothing_newer(ana: Memory) -> None:
     session = ana.session("imported")
     session.add({"role": "user", "content": "I live in Lisbon."}, at="2020-01-01")
 
-    assert values(session.memory, "location") == ["Berlin"]
+    assert values(session, "location") == ["Berlin"]
 
 
 def test_what_was_forgotten_by_a_verb_does_not_come_back(world: Any, ana: Memory) -> None:
     session = ana.session("s")
     session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
-    assert values(session.memory, "location") == ["Lisbon"]
+    assert values(session, "location") == ["Lisbon"]
     world.clock.advance(seconds=1)
 
     ana.forget("location")
 
-    assert values(session.memory, "location") == []
+    assert values(session, "location") == []
 
 
 def test_what_was_refused_is_not_shown(ana: Memory) -> None:
@@ -176,14 +176,14 @@ def test_what_was_refused_is_not_shown(ana: Memory) -> None:
     session.add({"role": "user", "content": "I work as a nurse."})
     ana.privacy.refuse(key="occupation")
 
-    assert values(session.memory, "occupation") == []
+    assert values(session, "occupation") == []
 
 
 def test_what_policy_would_not_store_overrides_nothing(ana: Memory) -> None:
     session = ana.session("s")
     session.add({"role": "user", "content": "Remember that I am enterprise tier."})
 
-    assert values(session.memory, "declared_tier") == []
+    assert values(session, "declared_tier") == []
 
 
 def test_what_waits_for_the_session_s_end_holds_in_it(ana: Memory) -> None:
@@ -191,7 +191,7 @@ def test_what_waits_for_the_session_s_end_holds_in_it(ana: Memory) -> None:
     (held,) = session.add("Be brief.").outcomes
 
     assert held.kind == "held"
-    assert values(session.memory, "response_style") == ["concise"]
+    assert values(session, "response_style") == ["concise"]
     assert values(ana, "response_style") == []
 
 
@@ -199,13 +199,13 @@ def test_what_everybody_shares_gives_way_to_the_user_s_own_word(world: Any, ana:
     general = simonides.Draft("UTC", key="timezone", category="fact")
     world.store.admin(actor="root").remember(general)
     session = ana.session("s")
-    assert values(session.memory, "timezone") == ["UTC"]
+    assert values(session, "timezone") == ["UTC"]
     world.clock.advance(seconds=1)
 
     session.add({"role": "user", "content": "My timezone is UTC+1."})
 
-    assert values(session.memory, "timezone") not in ([], ["UTC"])
-    assert len(values(session.memory, "timezone")) == 1
+    assert values(session, "timezone") not in ([], ["UTC"])
+    assert len(values(session, "timezone")) == 1
 
 
 def test_other_scopes_read_within_the_session_are_as_they_are(ana: Memory) -> None:
@@ -267,7 +267,7 @@ def test_another_session_of_the_same_name_begins_with_nothing_said(
     session, driver = ana.session("s"), world.store._driver
     for said in ("Hello.", "I live in Lisbon now."):
         session.add({"role": "user", "content": said})
-    assert values(session.memory, "location") == ["Lisbon"]
+    assert values(session, "location") == ["Lisbon"]
     assert session.recall("Lisbon", layer="session")[0].record.origin.turn == 1
 
     # As another process ends it and begins the next.
@@ -278,7 +278,7 @@ def test_another_session_of_the_same_name_begins_with_nothing_said(
     again = [Observation(world.clock.now_us(), kept[0].body)] * 3
     driver.run(sessions.append(owner, "s", again, now=world.clock.now_us()))
 
-    assert values(session.memory, "location") == []
+    assert values(session, "location") == []
     assert {hit.record.content for hit in session.recall("Lisbon", layer="session")} <= {"Hello."}
 
 
@@ -409,7 +409,7 @@ class Coherence(RuleBasedStateMachine):
     def each_reader_sees_one_value(self) -> None:
         if not hasattr(self, "memory"):
             return
-        readers = [self.memory, *(session.memory for session in self.sessions)]
+        readers = [self.memory, *(session for session in self.sessions)]
         for place, reader in enumerate(readers):
             found = _of_key(reader.recall("location city", limit=50))
             assert len(found) <= 1
@@ -444,7 +444,7 @@ def test_what_a_prompt_costs_does_not_grow_with_the_session(
     ana: Memory, world: Any, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     with ana.task("Migrate", plan=["one", "two"]) as task:
-        within = ana.session(task.session).memory
+        within = ana.session(task.session)
         for n in range(2 * world.store.runtime.part(SessionRules).hot_entries):
             task.observe("psql", f"{n} rows")
         prompt = task.prompt if kind == "task" else lambda: within.recall("location")

@@ -14,7 +14,7 @@ FACT = {"source": "tool_verified", "category": "entity_fact"}
 def test_a_year_of_daily_collecting(world: World) -> None:
     store, admin = world.store.runtime.store, world.store.admin(actor="root")
     ana, ben = (world.store.memory(user=user) for user in ("ana", "ben"))
-    lift = admin.remember(Draft("The office has a lift", **FACT), scope=ORG.path).memory
+    lift = admin.remember(Draft("The office has a lift", **FACT), scope=ORG.path).record
     admin.remember(Draft("The office has a cellar", **FACT), scope=ORG.path)
     ana.remember("us-east-1", key="region")
     ana.remember(Draft("The build is green", source="tool_verified", category="tool_result"))

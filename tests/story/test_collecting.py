@@ -436,8 +436,8 @@ def test_what_changes_between_the_look_and_the_turn_is_left_alone(
 ) -> None:
     ids = [stored(world, f"Port {n} is open", **FACT) for n in range(3)]
     world.clock.advance(days=350)
-    store, ana = world.store.runtime.store, world.store._strata.memory(user="ana")
-    store, ana = world.store.runtime.store, world.store._strata.memory(user="ana")
+    store, ana = world.store.runtime.store, world.store._store.memory(user="ana")
+    store, ana = world.store.runtime.store, world.store._store.memory(user="ana")
     commit, waiting = store.commit, [ids[1]]
 
     async def confirm_and_commit(*asked: object) -> object:

@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from principals import principal_of
-from simonides.prompting import Prompting
 
 import simonides
 from conftest import World
+from principals import principal_of
 from simonides import (
     Draft,
     Event,
@@ -21,8 +20,10 @@ from simonides import (
     Scope,
     UndoRefused,
 )
+from simonides.domain.errors import NotFound
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
+from simonides.prompting import Prompting
 
 SALARY = "Ana earns 5000 a month"
 BY_KEY, BY_CATEGORY = ("blocked", "consent_refused:key"), ("blocked", "consent_refused:category")
@@ -88,7 +89,8 @@ def test_who_refused_a_key_writes_nothing_of_it_for_others(world: World) -> None
     ana.privacy.refuse(category="fact")
 
     assert said(ana.remember(Draft(SALARY, key="salary", scope="org"))) == BY_CATEGORY
-    assert ana.promote(original.id, "org").reasons == ("not_found",)
+    with pytest.raises(NotFound):
+        ana.promote(original.id, "org")
     assert seen(world.store.memory(user="bob")) == []
 
 
@@ -121,7 +123,8 @@ def test_what_is_refused_is_hidden_on_every_read_until_it_is_allowed(
     assert "5000" not in Prompting(ana).push("what Ana earns").text
     assert "5000" not in Prompting(ana).search("what Ana earns").text
     assert sum(ana.status()["memories"].values()) == 1
-    assert ana.confirm(memory.id).reasons == ("not_found",)
+    with pytest.raises(NotFound):
+        ana.confirm(memory.id)
     assert ana.explain(memory.id, "Ana").excluded == ("consent_refused",)
     assert memory.id in ana.receipts.verify(f"See {memory.id}.", digest.receipt).gone
     for again, receipt in ((ana.replay, digest.receipt), (ana.replay_recall, recall.receipt)):
@@ -253,7 +256,7 @@ def test_a_consent_outlives_the_process(world: World, ana: Memory) -> None:
 def test_a_refusal_names_a_key_or_a_category(ana: Memory) -> None:
     both = {"key": "a", "category": "b"}
     for named in ({}, both, {"key": " "}, {"category": ""}, {"key": "x" * 513}):
-        for verb in (ana.refuse, ana.allow):
+        for verb in (ana.privacy.refuse, ana.privacy.allow):
             with pytest.raises(InvalidInput):
                 verb(**named)
     with pytest.raises(InvalidInput, match="feedback"):
@@ -315,7 +318,8 @@ def test_what_is_refused_is_nobodys_to_decide_or_take_back(ana: Memory) -> None:
 
     assert outcome.kind == "review"
     assert ana.pending.list(kind="review") == ()
-    assert ana.pending.resolve(review.id, "old").reasons == ("not_found",)
+    with pytest.raises(NotFound):
+        ana.pending.resolve(review.id, "old")
     with pytest.raises(UndoRefused, match="unknown_event"):
         ana.undo(corrected)
 
@@ -352,7 +356,9 @@ def test_what_is_refused_is_in_no_search_of_the_session_in_which_it_was_said(
         assert layered not in found.text
         assert (
             layered
-            not in session.call_search_tool({"query": "where do I live?", "layer": "l1"}).text
+            not in session.tools("search")
+            .call("search_memory", {"query": "where do I live?", "layer": "l1"})
+            .text
         )
     session.add({"role": "user", "content": "I live in Porto."})
     session.add({"role": "assistant", "content": "Porto it is, at night."})
@@ -384,9 +390,9 @@ def test_a_refusal_that_was_restored_holds_for_searches_of_sessions(new_world, t
     here, there = (new_world().store.memory(user="ana") for _ in range(2))
     here.privacy.refuse("location")
     here.session("s").add({"role": "user", "content": "I live in Lisbon."})
-    here.export(tmp_path / "ana.export")
+    here.data.export(tmp_path / "ana.export")
 
-    there.restore(tmp_path / "ana.export")
+    there.data.restore(tmp_path / "ana.export")
 
     assert len(there.session("s").messages()) == 1
     assert not there.session("s").recall("Lisbon", layer="session")

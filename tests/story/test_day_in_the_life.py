@@ -14,12 +14,12 @@ from typing import Any
 
 import openai
 import pytest
-from principals import ending
-from simonides.prompting import Prompting
 
 import simonides
+from principals import Ending
 from simonides import FolderSource, Memory, Settings, Store
 from simonides.integrations.wrap import memory_of
+from simonides.prompting import Prompting
 from simonides.testing.model_server import ModelServer, saying
 
 STEPS = [f"Migrate shard {n:02}" for n in range(1, 13)]
@@ -102,7 +102,7 @@ def test_the_first_constraint_of_a_migration_is_there_at_its_twelfth_step(
 def test_a_task_within_a_session_hears_what_the_user_says_there(opened_store: Store) -> None:
     ana = opened_store.memory(user="ana").session("monday")
     ana.remember("english", key="language", category="preference")
-    session = ana.session()
+    session = ana
 
     with ana.task("Plan the move", plan=["Find a van", "Pack"], constraints=["No Sundays"]) as task:
         assert "english" in task.before_model()
@@ -200,24 +200,24 @@ def test_a_changed_preference_wins_here_at_once_there_later_and_at_the_end_every
     ana.remember("english", key="language", category="preference")
     here, there = ana.session("here"), ana.session("there")
     there.add({"role": "user", "content": "Good morning!"})
-    with here.record.task("Write the report", plan=["Outline", "Text"]) as task:
+    with here.task("Write the report", plan=["Outline", "Text"]) as task:
         assert "english" in task.before_model()
 
         here.add({"role": "user", "content": "From now on, please answer in French."})
 
-        assert value(here.record, "language") == ["french"]
-        digest, prompt = here.record.digest("which language?").text, task.before_model()
+        assert value(here, "language") == ["french"]
+        digest, prompt = here.digest("which language?").text, task.before_model()
         assert ("french" in digest, "english" in digest) == (True, False)
         assert ("french" in prompt, "english" in prompt) == (True, False)
-        assert value(there.record, "language") == ["english"]
-        assert "english" in there.record.digest("which language?").text
+        assert value(there, "language") == ["english"]
+        assert "english" in there.digest("which language?").text
         assert contents(ana, key="language") == ["english"]
         task.complete()
 
     here.end()
 
     assert contents(ana, key="language") == ["french"]
-    assert value(there.record, "language") == ["french"]
+    assert value(there, "language") == ["french"]
     assert [each.content for each in ana.history("language")] == ["english", "french"]
 
 
@@ -228,7 +228,7 @@ def test_two_threads_have_a_log_each_and_one_memory(ana: Memory) -> None:
     boats, planes = ana.session("boats"), ana.session("planes")
     boats.add({"role": "user", "content": "The boat is called Albatross."})
     planes.add({"role": "user", "content": "The plane is called Heron."})
-    boats.record.remember("Always use metric units", key="units", category="preference")
+    boats.remember("Always use metric units", key="units", category="preference")
 
     assert "Albatross" in boats.search("what is it called?", limit=1)[0].record.content
     assert "Heron" in planes.search("what is it called?", limit=1)[0].record.content
@@ -237,7 +237,7 @@ def test_two_threads_have_a_log_each_and_one_memory(ana: Memory) -> None:
 
 
 def test_the_next_talk_begins_with_what_the_last_was_about(opened_store: Store) -> None:
-    with ending(opened_store.memory(user="ana").session("monday")) as monday:
+    with Ending(opened_store.memory(user="ana").session("monday")) as monday:
         for said in TALK:
             monday.add({"role": "user", "content": said})
 
@@ -272,7 +272,7 @@ def test_a_document_that_is_read_in_a_task_never_becomes_memory(
         task.add({"role": "assistant", "content": "Visitors leave their cars in garage G7."})
         assert ana.receipts.verify(f"In G7 ({found.items[0].record.id}).", found.receipt).ok
         task.complete()
-    ana.session().end()
+    ana.end()
 
     assert [content for content in contents(ana) if "G7" in content] == []
     assert "G7" not in Prompting(ana).push("Where do visitors leave their cars?").text
@@ -290,7 +290,7 @@ def test_a_day_in_incognito_leaves_nothing(tmp_path: Path) -> None:
     with simonides.open(kept, mode="incognito") as opened_store:
         ana = opened_store.memory(user="ana")
         assert contents(ana) == []
-        with ending(ana.session("gift")) as session:
+        with Ending(ana.session("gift")) as session:
             for said in TALK:
                 session.add({"role": "user", "content": said})
             session.add({"role": "user", "content": "From now on, please answer in French."})
@@ -339,7 +339,7 @@ def test_recall_is_switched_off_in_the_middle_of_a_day_and_on_again(ana: Memory)
 def test_what_a_session_left_is_before_a_wrapped_client_and_what_that_heard_before_the_next_talk(
     opened_store: Store,
 ) -> None:
-    with ending(opened_store.memory(user="ana").session("monday")) as monday:
+    with Ending(opened_store.memory(user="ana").session("monday")) as monday:
         monday.add({"role": "user", "content": "From now on, please answer in French."})
 
     with ModelServer([saying("Bonjour !")]) as server:

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from principals import principal_of
-from simonides.prompting import Prompting
 
 from conftest import World
+from principals import principal_of
 from simonides import InvalidInput, Memory, Scope
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
@@ -18,6 +17,7 @@ from simonides.domain.memory import Draft, Kind
 from simonides.domain.writing.decision import CaptureReport
 from simonides.engine.recall import shown_ledger as showing
 from simonides.engine.recall.shown_ledger import ECHO, LEDGER, TRIMMED_AFTER
+from simonides.prompting import Prompting
 from simonides.settings import Settings
 from simonides.testing.models import ScriptedModel
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import apsw
 import pytest
-from principals import erase
 
 import simonides
+from principals import erase
 from simonides import Draft
 from simonides.domain.codecs.parts import PARTS
 from simonides.settings import Settings

@@ -8,10 +8,10 @@ import shutil
 from contextlib import contextmanager
 
 import pytest
-from principals import erase
 
 import simonides
 from coding import RING, TWO, coded_store, sealed_store
+from principals import erase
 from simonides import Draft
 from simonides.domain.codecs.parts import PARTS
 from simonides.domain.conversation.session import Observation

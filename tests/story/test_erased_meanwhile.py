@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from principals import erase, principal_of
 
 from conftest import World
+from principals import bound_of, erase, principal_of
 from simonides import Draft, FunctionClassifier, Memory
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store, unless_erased
@@ -111,7 +111,7 @@ def test_what_a_model_read_before_an_erasure_is_not_captured_after_it(
     assert [(one.kind, one.reasons) for one in report.outcomes] == [BLOCKED]
     assert contents(handles) == []
     assert ana.recall("zorbmacs").hits == ()
-    assert ana.add("My name is Zorba.").stored
+    assert ana.add("My name is Zorba.").outcomes.done
 
 
 @known
@@ -141,7 +141,7 @@ def test_what_is_looked_at_again_is_not_stored_once_its_user_is_erased(
         "remember_many": lambda: ana.remember_many([Draft(SUSPICIOUS, source="external")] * 2),
         "propose": lambda: ana.pending.propose([candidate]),
     }
-    candidate = ana._manager._writer.candidate(Draft(SUSPICIOUS, source="external"))
+    candidate = ana._memory._writer.candidate(Draft(SUSPICIOUS, source="external"))
 
     outcomes = calls[verb]()
 
@@ -159,7 +159,7 @@ def test_a_correction_does_not_outlive_what_it_corrects(
 
     async def erased_then(*given: Any) -> Any:
         found = await standing(*given)
-        erase(handles)
+        handles.erase()
         return found
 
     monkeypatch.setattr(Changer, "standing", erased_then)
@@ -179,7 +179,7 @@ def test_what_is_promoted_is_not_sent_on_once_its_user_is_erased(
 
     async def erased_then(*given: Any) -> Any:
         found = await standing(*given)
-        erase(handles)
+        handles.erase()
         return found
 
     monkeypatch.setattr(Changer, "standing", erased_then)
@@ -201,10 +201,10 @@ def test_what_a_dream_thought_of_before_an_erasure_is_not_stored_after_it(
     async def erased_then(planner: Planner) -> Any:
         made = await plan(planner)
         parents = tuple(memory.id for memory in await planner._memories())
-        candidate = ana._manager._writer.candidate(Draft("Ana is fond of Zorb"))
+        candidate = ana._memory._writer.candidate(Draft("Ana is fond of Zorb"))
         candidate = replace(candidate, parents=parents, metadata={"rule": "model"})
         thought.append(candidate)
-        erase(handles)
+        handles.erase()
         return replace(made, insights=(candidate,), reflected=True)
 
     monkeypatch.setattr(Planner, "plan", erased_then)
@@ -218,12 +218,12 @@ def test_what_a_turn_says_behind_what_it_has_forgotten_is_not_stored_either(
     handles: Handles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ana = handles.open()
-    forgetter = type(ana._manager._forgetter)
+    forgetter = type(ana._memory._forgetter)
     retract = forgetter.retract
 
     async def erased_then(*given: Any) -> Any:
         outcome = await retract(*given)
-        erase(handles)
+        handles.erase()
         return outcome
 
     monkeypatch.setattr(forgetter, "retract", erased_then)
@@ -263,7 +263,7 @@ def test_a_new_user_of_whom_others_write_and_forget_meanwhile_is_captured(
 
     ana = modelled(handles, lambda: handles.aside(happens))
 
-    assert ana.add(SAID).stored
+    assert ana.add(SAID).outcomes.done
     assert contents(handles) == ["zorbmacs"]
 
 
@@ -273,9 +273,9 @@ def test_a_user_who_was_erased_before_may_come_back(handles: Handles) -> None:
 
     ana = modelled(handles, lambda: handles.aside(happens))
     ana.remember("Ana reads on a phone")
-    erase(handles)
+    handles.erase()
 
-    assert ana.add(SAID).stored
+    assert ana.add(SAID).outcomes.done
     assert sorted(contents(handles)) == ["blue", "zorbmacs"]
 
 
@@ -287,7 +287,7 @@ def test_forgetting_and_erasing_others_does_not_touch_what_is_captured(handles: 
     ana = modelled(handles, lambda: handles.aside(happens))
     ana.remember("blue", key="colour")
 
-    assert ana.add(SAID).stored
+    assert ana.add(SAID).outcomes.done
 
 
 # -- what waits to be stored ---------------------------------------------------------------
@@ -302,7 +302,7 @@ def test_what_waits_in_a_queue_is_stored_unless_its_user_was_erased(
         ana.remember("Ana reads on a phone")
     before = unless_erased(ana)
     assert principal_of(before) == principal_of(ana)
-    erase(handles)
+    handles.erase()
     after = unless_erased(ana)
 
     late = before.add("My name is Zorba.")
@@ -310,7 +310,7 @@ def test_what_waits_in_a_queue_is_stored_unless_its_user_was_erased(
     assert not before.remember("zorb").stored
     assert not unless_erased(before).correct("name", "Zorb").stored
     assert contents(handles) == []
-    assert after.add("My name is Ana.").stored
+    assert after.add("My name is Ana.").outcomes.done
     assert contents(handles) == ["Ana"]
 
 
@@ -320,7 +320,7 @@ def test_what_is_for_the_org_is_not_stored_of_who_was_erased(handles: Handles) -
     for is_known in (False, True):
         before = unless_erased(ana)
         assert before.remember(Draft(f"Zorb is closed {is_known}", scope="org")).stored
-        erase(handles)
+        handles.erase()
         assert not before.remember(Draft("Zorb is open", scope="org")).stored
         handles._opened[0].admin(actor="root").grant("ana", "org_write")
         ana.remember("Ana reads on a phone")
@@ -331,14 +331,14 @@ def test_the_rest_of_an_import_is_not_stored_once_its_user_is_erased(
 ) -> None:
     ana = handles.open()
     lines = [f'{{"session_id": "s", "speaker": "ana", "text": "Zorb {n}"}}' for n in range(1_100)]
-    turns = parse_transcript(lines, ana.check)
+    turns = parse_transcript(lines, bound_of(ana).writer.candidate)
     many, calls = Memory.remember_many, [0]
 
     def erased_behind_the_first(memory: Memory, drafts: Any) -> Any:
         outcomes = many(memory, drafts)
         calls[0] += 1
         if calls[0] == 1:
-            erase(handles)
+            handles.erase()
         return outcomes
 
     monkeypatch.setattr(Memory, "remember_many", erased_behind_the_first)

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from principals import erase, principal_of
 
 from conftest import World
+from principals import erase, principal_of
 from simonides import (
     Draft,
     ErasureReceipt,
@@ -199,9 +199,9 @@ def test_a_promotion_that_was_under_way_writes_nothing_after_it(
         if owner == org:
             monkeypatch.undo()
             if verb == "erase":
-                late.append((await erase(ana._manager)).state)
+                late.append((await erase(ana._memory)).state)
             else:
-                late.append((await ana._manager.forget(learned.id)).kind)
+                late.append((await ana._memory.forget(learned.id)).kind)
         return await commit(owner, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store, "commit", overtaken)
@@ -296,7 +296,7 @@ def test_what_is_written_while_a_subject_is_being_erased_goes_too(
 
     async def restless(owner: Scope, *rest: str) -> object:
         for number in said:
-            await ana._manager.remember(f"Said meanwhile {number}")
+            await ana._memory.remember(f"Said meanwhile {number}")
             break
         return await derived(owner, *rest)
 

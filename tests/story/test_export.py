@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from principals import erase, principal_of
 
+from principals import erase, principal_of
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.domain.canonical_json import canonical_json
@@ -94,7 +94,7 @@ def test_a_life_comes_back_whole_in_another_store(tmp_path, world, other):
         there = elsewhere.memory(user="alice").session("s1")
         org_first(world.store, elsewhere, tmp_path)
         back = elsewhere.admin(actor="root").restore(tmp_path / "alice.jsonl", user="alice")
-        again = there.export(tmp_path / "again.jsonl")
+        again = there.data.export(tmp_path / "again.jsonl")
 
         assert (back.restored, back.lost_edges) == (True, 0)
         assert back.counts == report.counts == again.counts
@@ -546,8 +546,8 @@ def test_any_small_life_comes_back_and_goes_on_the_same(tmp_path_factory, deeds,
         done(memory, one.memory(user="alice").task(name="t").memory, deeds, clock)
         memory.data.export(place / "1.jsonl")
         there = other.memory(user="alice")
-        there.restore(place / "1.jsonl")
-        there.export(place / "2.jsonl")
+        there.data.restore(place / "1.jsonl")
+        there.data.export(place / "2.jsonl")
 
         assert middle(place / "1.jsonl") == middle(place / "2.jsonl")
         assert there.list(limit=1000) == memory.list(limit=1000)
@@ -567,12 +567,12 @@ def test_a_life_travels_by_way_of_postgres(tmp_path, postgres, database):
         there = two.memory(user="alice")
         org_first(one, two, tmp_path)
         assert two.admin(actor="root").restore(tmp_path / "1.jsonl", user="alice").restored
-        assert not there.restore(tmp_path / "1.jsonl").restored
-        there.export(tmp_path / "2.jsonl")
+        assert not there.data.restore(tmp_path / "1.jsonl").restored
+        there.data.export(tmp_path / "2.jsonl")
         assert two.admin(actor="root").check_audit().ok
         assert there.correct("city", "Porto").record.version == 3
         with pytest.raises(CarryRefused):
-            there.restore(tmp_path / "1.jsonl")
+            there.data.restore(tmp_path / "1.jsonl")
 
     with opened(":memory:", *made) as three, opened(tmp_path / "a.db", *made) as one:
         org_first(one, three, tmp_path)

@@ -92,7 +92,7 @@ def test_what_policy_strikes_out_is_struck_out_of_text_and_quote(tmp_path: Path)
             .remember(
                 Draft(f"My badge is {BADGE}, mail ana@example.org", quote=f"it is {BADGE}, I think")
             )
-            .memory
+            .record
         )
 
     assert memory is not None

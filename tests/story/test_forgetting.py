@@ -1,10 +1,11 @@
 """What is forgotten is gone everywhere it waits, and does not come back by itself."""
 
 import pytest
-from principals import memory_for, principal_of
 
 from conftest import World
+from principals import memory_for, principal_of
 from simonides import Draft, InvalidInput, InvalidScope, ScopeDenied, StoreUnavailable
+from simonides.domain.errors import NotFound
 
 SAID = "The door code is 4711"
 
@@ -151,8 +152,9 @@ def test_a_user_forgets_a_task_and_in_a_task(world: World) -> None:
         memory.remember("Deploy on Friday")
     mine = ana.list()
 
-    assert ana.forget(key="color", scope=place).reasons == ("count:1",)
-    assert ana.forget(ana.list()[0].id, scope=place).reasons == ("not_found",)
+    assert task.forget("color").reasons == ("count:1",)
+    with pytest.raises(NotFound):
+        task.forget(ana.list()[0].id)
     assert [m.content for m in task.list() if m.scope.task] == ["Deploy on Friday"]
     assert ana.forget_many(scope=place).reasons == ("count:1",)
     assert [m for m in task.list() if m.scope.task] == []
@@ -184,7 +186,7 @@ def test_a_scope_that_is_none_forgets_nothing(world: World) -> None:
         with pytest.raises((InvalidInput, InvalidScope)):
             ana.forget_many(scope=scope)
     with pytest.raises(InvalidInput):
-        ana.forget()
+        ana.forget_many()
     assert len(ana.list()) == 1
 
 
@@ -209,7 +211,7 @@ def test_what_comes_while_a_scope_is_being_forgotten_goes_too(
     async def and_then(owner: object, **rest: object) -> object:
         monkeypatch.undo()
         # Awaited: a store with a loop of its own is asked from that loop.
-        await ana._manager.remember("Said at the very last")
+        await ana._memory.remember("Said at the very last")
         return await held(owner, **rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store, "held", and_then)

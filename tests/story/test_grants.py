@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from principals import principal_of
 
 from conftest import World
+from principals import principal_of
 from simonides import Draft, InvalidInput, Memory, ScopeDenied, Store, StoreReadOnly
 from simonides.api.open.assemble import assemble
 from simonides.domain.scope import Scope
@@ -130,7 +130,7 @@ def test_who_administers_an_org_gives_and_takes_rights_there_under_its_own_name(
 
 def test_nobody_grants_to_themselves_nor_beyond_their_org(world: World) -> None:
     root = world.store.admin(actor="root")
-    root.privacy.grant("ana", "admin", org="acme")
+    root.grant("ana", "admin", org="acme")
     ana = world.store.memory(user="ana", org="acme")
     task = world.store.memory(user="ana", org="acme").task(name="t1").memory
 
@@ -150,13 +150,13 @@ def test_nobody_grants_to_themselves_nor_beyond_their_org(world: World) -> None:
             stranger.privacy.grant("carol", "org_write")
         with pytest.raises(ScopeDenied):
             stranger.privacy.revoke("ana", "admin")
-    assert [g.name for g in root.privacy.grants(org="acme")] == ["admin"]
+    assert [g.name for g in root.grants(org="acme")] == ["admin"]
 
 
 def test_one_sees_the_rights_that_concern_one(world: World) -> None:
     root = world.store.admin(actor="root")
-    root.privacy.grant("ana", "admin")
-    reading = root.privacy.grant("bob", "read_user:carol")
+    root.grant("ana", "admin")
+    reading = root.grant("bob", "read_user:carol")
 
     assert len(world.store.memory(user="ana").privacy.grants()) == 2
     assert list(world.store.memory(user="bob").privacy.grants()) == [reading]
@@ -256,7 +256,7 @@ def test_what_other_users_have_hides_nothing_of_an_org_in_whatever_order_they_ar
 ) -> None:
     root = world.store.admin(actor="root")
     for right in ("org_write", "read_user:ana", "read_user:carol"):
-        root.privacy.grant("bob", right)
+        root.grant("bob", right)
     ana, bob, carol = (world.store.memory(user=name) for name in USERS)
     bob.remember(Draft("UTC everywhere", key="timezone", scope="org"))
     ana.remember("CET, please", key="timezone")

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from principals import principal_of
 
+from principals import principal_of
 from simonides import Draft, InvalidInput, Memory, Outcome, PolicyInvalid, ScopeDenied
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
+from simonides.domain.errors import NotFound
 from simonides.domain.policy.hygiene import Action, HygieneRules
 from simonides.domain.scope import Principal, Right
 from simonides.domain.trust import Label, Source, Trust
@@ -156,7 +157,8 @@ def test_what_is_discarded_waits_no_more(opened: Opener) -> None:
 
     assert (outcome.kind, outcome.reasons) == ("dropped", ("discarded",))
     assert (ana.pending.list(kind="held"), ana.list()) == ((), ())
-    assert ana.pending.approve(waiting.id).reasons == ("not_found",)
+    with pytest.raises(NotFound):
+        ana.pending.approve(waiting.id)
     assert trail(store)[-1]["reasons"] == ["discarded"]
     with pytest.raises(InvalidInput):
         ana.pending.reject(waiting.id, reason="r" * 1001)
@@ -196,7 +198,8 @@ def test_what_nobody_decides_is_let_go(opened: Opener, clock: ManualClock) -> No
     clock.advance(days=31)
 
     assert ana.pending.list(kind="held") == ()
-    assert ana.pending.approve(planted.id).reasons == ("not_found",)
+    with pytest.raises(NotFound):
+        ana.pending.approve(planted.id)
     foreseen, done, again = (
         ana.maintenance.hygiene(dry_run=True),
         ana.maintenance.hygiene(),

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 from hostile import ALL, NOT_TEXTS, TEXTS, Liar, shows_nothing
-from principals import capture, memory_for, principal_of
 from typer.testing import CliRunner
 
 from conftest import World
+from principals import capture, memory_for, principal_of
 from simonides import Draft, InvalidInput, InvalidScope, Memory, SimonidesError
 from simonides.api.sync import Store
 from simonides.cli.app import app
+from simonides.domain.errors import NotFound
 
 SECRET = "The secret word is walnut"
 IDENTITIES: dict[str, Callable[[Store, Any], Memory]] = {
@@ -86,9 +87,12 @@ def test_every_admitted_identity_is_strictly_its_own_tenant(
         assert own.get(other) is None
         assert own.history(other) == ()
         assert own.explain(other, SECRET).excluded == ("not_found",)
-        assert own.forget(other).reasons == ("not_found",)
-        assert own.correct(other, "hazel").reasons == ("not_found",)
-        assert own.confirm(other).reasons == ("not_found",)
+        with pytest.raises(NotFound):
+            own.forget(other)
+        with pytest.raises(NotFound):
+            own.correct(other, "hazel")
+        with pytest.raises(NotFound):
+            own.confirm(other)
     assert store.admin(actor="root").check_audit().ok
 
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from principals import principal_of
 
 from conftest import World
+from principals import principal_of
 from simonides import Draft, Memory
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY

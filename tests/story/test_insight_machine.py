@@ -140,7 +140,7 @@ class Insights(RuleBasedStateMachine):
 
     @rule(key=st.sampled_from(KEYS), allowed=st.booleans())
     def consent(self, key: str, allowed: bool) -> None:
-        (self.ana.allow if allowed else self.ana.refuse)(key=key)
+        (self.ana.privacy.allow if allowed else self.ana.privacy.refuse)(key=key)
 
     @rule(days=st.sampled_from([1, 40, 400]))
     def pass_time(self, days: int) -> None:

@@ -3,9 +3,8 @@
 from typing import Any
 
 import pytest
-from principals import ending, erase, principal_of
-from simonides.prompting import Prompting
 
+from principals import Ending, erase, principal_of
 from simonides import Memory, StoreUnavailable
 from simonides.domain.conversation.task import EVENT, TaskEvent
 from simonides.domain.governance.consent import RECALL_OFF
@@ -16,6 +15,7 @@ from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.engine.forgetting.erase import Eraser
 from simonides.engine.sessions.progress import SessionTurns
 from simonides.engine.tasks.run import TaskRun
+from simonides.prompting import Prompting
 
 ANA = Scope.of_user("default", "ana")
 
@@ -42,7 +42,7 @@ def test_what_was_read_of_a_session_before_an_erasure_is_not_written_after_it(
 
     async def erased_before(turns: SessionTurns, *given: Any, **named: Any) -> Any:
         if left and left.pop():
-            await erase(Eraser(world.store.runtime, principal_of(ana)), ANA)
+            await Eraser(world.store.runtime, principal_of(ana)).erase(ANA)
         return await take(turns, *given, **named)
 
     monkeypatch.setattr(SessionTurns, "take", erased_before)
@@ -89,7 +89,7 @@ def test_while_recall_is_off_a_session_is_not_searched_either(ana: Memory) -> No
 
     found = session.recall("Zorbville", layer="session")
     assert (found.hits, found.degraded) == ((), (RECALL_OFF,))
-    reply = session.call_search_tool({"query": "Zorbville", "layer": "l1"})
+    reply = session.tools("search").call("search_memory", {"query": "Zorbville", "layer": "l1"})
     assert "Zorbville" not in reply.text
     assert session.recall("Zorbville", layer=["l2", "l3"]).degraded == (RECALL_OFF,)
 
@@ -115,7 +115,7 @@ def test_a_task_under_way_writes_nothing_of_before_its_user_was_erased(
     task = ana.task(
         "Find flights to Zorbville", plan=["ask Zorba"], constraints=["never Zorbair"], name="trip"
     )
-    task.start()
+    task.__enter__()
     task.note("zorbium is dear")
     task.add({"role": "user", "content": f"I said zorbcheese. {'word ' * 2_000}"})
     task.add({"role": "user", "content": f"I said zorbtalk. {'word ' * 2_000}"})
@@ -139,7 +139,7 @@ def test_a_task_under_way_writes_nothing_of_before_its_user_was_erased(
 
 def told_of_zorb(ana: Memory) -> Any:
     task = ana.task("Find flights", name="trip")
-    task.start()
+    task.__enter__()
     task.observe("search", "Zorbair flies at noon", importance="high", key="noon", verified=True)
     task.note("Zorbville is far", importance="high")
     return task
@@ -159,7 +159,7 @@ def test_what_a_task_read_of_its_log_before_an_erasure_is_not_written_after_it(
             calls[0] += 1
             if calls[0] == place + 1:
                 patched.undo()
-                await erase(Eraser(runtime, principal_of(ana)), ANA)
+                await Eraser(runtime, principal_of(ana)).erase(ANA)
             return await call(*given, **named)
 
         return called
@@ -207,14 +207,14 @@ def test_a_summary_of_the_talk_that_was_on_its_way_is_not_written_after_an_erasu
     world: Any, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = ana.task("Talk", name="trip")
-    task.start()
+    task.__enter__()
     summarised, erased = TaskRun._summary, [False]
 
     async def erased_meanwhile(run: TaskRun, *given: Any) -> Any:
         made = await summarised(run, *given)
         if not erased[0]:
             erased[0] = True
-            await erase(Eraser(world.store.runtime, principal_of(ana)), ANA)
+            await Eraser(world.store.runtime, principal_of(ana)).erase(ANA)
         return made
 
     monkeypatch.setattr(TaskRun, "_summary", erased_meanwhile)
@@ -233,7 +233,7 @@ def test_a_task_goes_on_with_what_is_before_it_when_only_its_session_ended(
 ) -> None:
     session = ana.session("s")
     task = session.task("Find flights", name="trip")
-    task.start()
+    task.__enter__()
     session.add({"role": "user", "content": "Look for the cheapest one."})
     session.end()
     again = session.session()
@@ -249,10 +249,10 @@ def test_a_task_that_was_over_is_not_cleaned_again_with_its_session(
     world: Any, ana: Memory
 ) -> None:
     first = ana.session("one")
-    done = first.record.task("Deploy", name="deploy")
+    done = first.task("Deploy", name="deploy")
     done.start()
     done.complete()
-    running = ana.session("two").record.task("Deploy again", name="deploy")
+    running = ana.session("two").task("Deploy again", name="deploy")
     running.start()
     scope = world.store.memory(user="ana").task(name="deploy").memory
     scope.remember("The second run waits for approval")
@@ -265,7 +265,7 @@ def test_a_task_that_was_over_is_not_cleaned_again_with_its_session(
 @pytest.mark.parametrize("how", ["call", "idle", "background"])
 def test_a_session_of_a_task_leaves_its_user_the_same_whoever_ends_it(world: Any, how: str) -> None:
     within = world.store.memory(user="ana").session("s").task(name="trip").memory
-    session = within.session()
+    session = within
     session.add({"role": "user", "content": "I live in Lisbon."})
 
     if how == "idle":
@@ -283,7 +283,7 @@ def test_a_session_of_a_task_leaves_its_user_the_same_whoever_ends_it(world: Any
 
 def test_what_the_user_refused_is_in_no_summary_of_a_session(ana: Memory) -> None:
     ana.privacy.refuse(key="location")
-    with ending(ana.session("s")) as session:
+    with Ending(ana.session("s")) as session:
         session.add(
             {
                 "role": "user",
@@ -334,9 +334,9 @@ def test_what_was_only_said_so_far_is_forgotten_and_not_learned_later(ana: Memor
 
 
 def test_what_the_user_tells_a_task_is_looked_at_soon_after(world: Any, ana: Memory) -> None:
-    within = ana.session("s").record
+    within = ana.session("s")
     task = within.task("Book a trip", name="trip")
-    task.start()
+    task.__enter__()
     task.add({"role": "user", "content": "I live in Lisbon."})
 
     world.clock.advance(seconds=5)

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from principals import capture, erase, memory_for, principal_of
 from prompt_reader import Item, read_page
-from simonides.prompting import Prompting
 
 from conftest import World
 from documents import LONG_AGO_NS, handbook, write
+from principals import capture, erase, memory_for, principal_of
 from simonides import (
     ConfigurationError,
     Draft,
@@ -40,6 +39,7 @@ from simonides.domain.memory import PASSAGE_CATEGORY
 from simonides.engine.knowledge import library
 from simonides.engine.knowledge.library import Library
 from simonides.ports import Capability
+from simonides.prompting import Prompting
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from web import Site, listed
@@ -289,7 +289,10 @@ def test_a_folder_of_one_org_is_not_seen_by_another(store: Store, ana: Memory, d
         assert stranger.maintenance.sources() == ()
         assert stranger.get(hit.record.id) is None
         assert "City07" not in Prompting(stranger).search(GARAGE, "l3").text
-        assert stranger.search_tool() == store.memory(user="zoe", org="third").search_tool()
+        assert (
+            stranger.tools("search").all[0]
+            == store.memory(user="zoe", org="third").tools("search").all[0]
+        )
 
 
 def test_a_folder_of_one_user_or_task_is_not_seen_by_another(store: Store, docs: Path) -> None:
@@ -380,18 +383,24 @@ def test_a_digest_without_documents_is_what_it_was(store: Store, ana: Memory, do
 def test_a_model_may_search_documents_where_there_are_any(
     store: Store, ana: Memory, docs: Path
 ) -> None:
-    alone = ana.search_tool().parameters["properties"]["layer"]["enum"]
-    refused = ana.call_search_tool({"query": GARAGE, "layer": "l3"})
+    alone = ana.tools("search").all[0].parameters["properties"]["layer"]["enum"]
+    refused = ana.tools("search").call("search_memory", {"query": GARAGE, "layer": "l3"})
     store.add_source(settled(docs), scope="/org/acme/")
 
-    reply = ana.call_search_tool(json.dumps({"query": GARAGE, "layer": "l3", "top_k": 1}))
+    reply = ana.tools("search").call(
+        "search_memory", json.dumps({"query": GARAGE, "layer": "l3", "top_k": 1})
+    )
 
     assert alone == ["l2", "l1"]
     assert refused.refused == "invalid_retrieval_intent:layer"
-    assert ana.search_tool().parameters["properties"]["layer"]["enum"] == ["l2", "l1", "l3"]
+    assert ana.tools("search").all[0].parameters["properties"]["layer"]["enum"] == [
+        "l2",
+        "l1",
+        "l3",
+    ]
     assert "G007" in reply.text
-    assert ana.call_search_tool({"query": "x", "layer": "l4"}).refused
-    assert ana.call_search_tool({"query": "x", "layer": ["l3"]}).refused
+    assert ana.tools("search").call("search_memory", {"query": "x", "layer": "l4"}).refused
+    assert ana.tools("search").call("search_memory", {"query": "x", "layer": ["l3"]}).refused
 
 
 ATTACK = (
@@ -903,7 +912,7 @@ def test_while_recall_is_off_documents_are_neither_shown_nor_asked(
         ana.digest(GARAGE, min_relevance=0, layer=layer).receipt,
         Prompting(ana).search(GARAGE, layer=layer).receipt,
     ]
-    reply = ana.call_search_tool({"query": GARAGE, "layer": "l3"})
+    reply = ana.tools("search").call("search_memory", {"query": GARAGE, "layer": "l3"})
 
     assert [(receipt.returned, receipt.degraded) for receipt in found] == [
         ((), ("recall_off",))

@@ -256,9 +256,9 @@ def test_confirming_verifies_and_does_not_lift(ana: Memory) -> None:
 
 def test_a_user_who_quotes_states_nothing(ana: Memory) -> None:
     for turn in (f'The page says: "{ATTACK}"', f"> {ATTACK}", f"```\n{ATTACK}\n```"):
-        assert ana.add(turn).stored == ()
+        assert ana.add(turn).outcomes.done == ()
 
-    assert ana.add(ATTACK).stored[0].record.trust is Trust.USER  # type: ignore[union-attr]
+    assert ana.add(ATTACK).outcomes.done[0].record.trust is Trust.USER  # type: ignore[union-attr]
 
 
 # -- never a rule, never a fact about the user ----------------------------------------------------

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from principals import principal_of
 
+from principals import principal_of
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store

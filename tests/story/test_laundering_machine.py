@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from attacks import collected
-from principals import capture, principal_of
 from prompt_reader import read_page
-from simonides.prompting import Prompting
 
+from principals import capture, principal_of
 from simonides import Draft, Memory, Outcome, Record, UndoRefused
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
 from simonides.domain.scope import Right
+from simonides.prompting import Prompting
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 

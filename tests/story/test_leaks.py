@@ -7,16 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from principals import memory_for, principal_of
-from simonides.prompting import Prompting
 from typer.testing import CliRunner
 
 import simonides
 from conftest import World
+from principals import memory_for, principal_of
 from simonides import Draft, Memory, SimonidesError
 from simonides.api.sync import Store
 from simonides.cli.app import app
 from simonides.domain.value import plain
+from simonides.prompting import Prompting
 
 SECRET = "I like dark mode"
 KEY = "colour_mode"
@@ -93,7 +93,7 @@ def read_all(stranger: Memory, ids: tuple[str, ...]) -> list[Any]:
     verbs += [lambda q=q: stranger.digest(q, min_relevance=0) for q in QUESTIONS]
     verbs += [lambda q=q: Prompting(stranger).push(q) for q in QUESTIONS]
     verbs += [lambda q=q: Prompting(stranger).search(q, top_k=50) for q in QUESTIONS]
-    verbs += [lambda: stranger.call_search_tool({"query": SECRET})]
+    verbs += [lambda: stranger.tools("search").call("search_memory", {"query": SECRET})]
     verbs += [lambda: Prompting(stranger).triggers(SECRET).before_model()]
     verbs += [lambda: Prompting(stranger).triggers().before_tool(SECRET, SECRET)]
     verbs += [lambda: stranger.digest(SECRET, filter={"metadata.mode": {"$contains": "dark"}})]

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 from lives import HISTORY, Fact
 from living import KEYS, ORG, PICK, VALUES, WHO, Living
-from principals import memory_for, principal_of
 
+from principals import memory_for, principal_of
 from simonides import CarryRefused, Record
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY

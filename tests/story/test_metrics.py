@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from simonides.prompting import Prompting
 
 import simonides
 from conftest import World
@@ -14,6 +13,7 @@ from simonides.api.sync import Store
 from simonides.domain.errors import ModelTimeout
 from simonides.domain.writing.decision import Usage
 from simonides.engine.core.counters import Counters
+from simonides.prompting import Prompting
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel

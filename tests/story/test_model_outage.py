@@ -245,7 +245,7 @@ def test_where_none_is_installed_the_rules_work_and_status_says_how_to_change_it
 
     with opened(":memory:", Settings(anthropic_api_key="k"), ManualClock()) as store:
         memory = store.memory(user="ana")
-        assert memory.add("Call me Ana.").stored
+        assert memory.add("Call me Ana.").outcomes.done
         problems = memory.status()["problems"]
 
     assert len(problems) == 1

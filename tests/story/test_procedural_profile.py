@@ -4,9 +4,9 @@ import multiprocessing
 import threading
 
 import pytest
-from principals import principal_of
 
 import simonides
+from principals import principal_of
 from simonides import Draft
 from simonides.settings import Settings
 

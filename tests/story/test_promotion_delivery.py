@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from principals import principal_of
-
 from conftest import World
+from principals import principal_of
 from simonides import Draft, Memory, Outcome, Principal, Record
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.codecs.candidate import encode_candidate

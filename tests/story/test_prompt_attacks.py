@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from attacks import HIDDEN, ORDERS, collected, generated
 from prompt_reader import Escaped, Item, read_page
-from simonides.prompting import Prompting
 
 from simonides import Draft, Kind, Memory, Record, Scope, Source, Triple
 from simonides.api.open.assemble import assemble
@@ -20,6 +19,7 @@ from simonides.domain.memory import PASSAGE_CATEGORY, Origin
 from simonides.domain.policy.budgets import Budget, DigestRules
 from simonides.domain.reading.recall import Hit
 from simonides.engine.prompting.compose import compose
+from simonides.prompting import Prompting
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel
@@ -209,7 +209,9 @@ def test_what_the_verbs_put_into_prompts_holds(
     found = [seen(ana, ana.digest(query).text), seen(ana, Prompting(ana).push(query).text)]
     if query:
         found.append(seen(ana, Prompting(ana).search(query, top_k=50).text))
-        found.append(seen(ana, ana.call_search_tool({"query": query, "top_k": 6}).text))
+        found.append(
+            seen(ana, ana.tools("search").call("search_memory", {"query": query, "top_k": 6}).text)
+        )
 
     assert any(found)
 
@@ -220,7 +222,7 @@ def test_a_refused_call_of_the_tool_says_nothing_of_the_callers(
 ) -> None:
     _, ana, _ = attacked
     for arguments in ({"query": text, "layer": text}, {text: text}, text, {"query": 7}):
-        reply = ana.call_search_tool(arguments)
+        reply = ana.tools("search").call("search_memory", arguments)
         if reply.refused is None:
             seen(ana, reply.text)
         else:

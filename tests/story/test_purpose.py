@@ -1,10 +1,10 @@
 """What was given for one purpose is returned for no other, by any verb."""
 
 import pytest
-from simonides.prompting import Prompting
 
 from conftest import World
 from simonides import Draft, Memory, NotReplayable, Record, ScopeDenied
+from simonides.prompting import Prompting
 
 CARE = "Ana is allergic to nuts"
 NAME = {"category": "entity_fact"}
@@ -44,7 +44,7 @@ def test_no_verb_returns_it_for_another_purpose(
         Prompting(other).search(asked),
     ):
         assert "nuts" not in block.text
-    assert "nuts" not in other.call_search_tool({"query": asked}).text
+    assert "nuts" not in other.tools("search").call("search_memory", {"query": asked}).text
     assert other.explain(given.id, asked).excluded == ("purpose_mismatched",)
     assert sum(other.status()["memories"].values()) == 0
     assert given.id not in str(other.receipts.list())

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simonides.prompting import Prompting
 
 from conftest import World
 from simonides import Digest, Draft, InvalidInput, Made, StoreUnavailable, Trigger, Triggers
 from simonides.api.sync import Memory
+from simonides.prompting import Prompting
 
 
 def contents(digest: Digest | None) -> list[str]:
@@ -108,7 +108,7 @@ def test_the_tool_is_a_json_schema_with_the_policys_limits(
 ) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("proposals: {max_top_k: 4, default_top_k: 2, max_query_chars: 99}\n")
-    tool = new_world(policy=str(policy)).store.memory(user="bob").search_tool()
+    tool = new_world(policy=str(policy)).store.memory(user="bob").tools("search").all[0]
 
     assert tool.name == "search_memory"
     assert tool.description
@@ -122,12 +122,21 @@ def test_the_tool_is_a_json_schema_with_the_policys_limits(
 
 
 def test_a_models_call_is_carried_out(ana: Memory) -> None:
-    reply = ana.call_search_tool('{"query": "where did Ana grow up?", "top_k": 1}')
+    reply = ana.tools("search").call(
+        "search_memory", '{"query": "where did Ana grow up?", "top_k": 1}'
+    )
 
     assert reply.refused is None
     assert contents(reply.digest) == ["Porto is where Ana grew up"]
     assert str(reply) == reply.text == reply.digest.text  # type: ignore[union-attr]
-    assert len(ana.call_search_tool({"query": "billing Ana short deploy"}).digest.items) == 5  # type: ignore[union-attr]
+    assert (
+        len(
+            ana.tools("search")
+            .call("search_memory", {"query": "billing Ana short deploy"})
+            .digest.items
+        )
+        == 5
+    )  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +161,7 @@ def test_a_models_call_is_carried_out(ana: Memory) -> None:
 def test_whatever_a_model_says_wrong_is_a_refusal_that_it_can_read(
     ana: Memory, arguments: Any, reason: str
 ) -> None:
-    reply = ana.call_search_tool(arguments)
+    reply = ana.tools("search").call("search_memory", arguments)
 
     assert reply.refused == f"invalid_retrieval_intent:{reason}"
     assert reply.refused in reply.text
@@ -169,9 +178,11 @@ def test_a_model_searches_where_execution_allows_and_nowhere_else(
     ana = world.store.memory(user="ana", org="acme")
 
     assert contents(Prompting(ana).search("walnuts")) == ["Acme sells walnuts"]
-    assert contents(ana.call_search_tool({"query": "walnuts"}).digest) == []
+    assert contents(ana.tools("search").call("search_memory", {"query": "walnuts"}).digest) == []
     policy.write_text("version: two\nexecution: {workspace_memory: true}\n")
-    assert contents(ana.call_search_tool({"query": "walnuts"}).digest) == ["Acme sells walnuts"]
+    assert contents(ana.tools("search").call("search_memory", {"query": "walnuts"}).digest) == [
+        "Acme sells walnuts"
+    ]
 
 
 def test_before_a_tool_three_are_pulled_for_its_name_and_the_beginning_of_its_input(
@@ -321,7 +332,10 @@ def test_strangers_and_siblings_push_and_pull_nothing(world: World, ana: Memory)
     ):
         assert contents(Prompting(stranger).push("deploy the billing service")) == []
         assert contents(Prompting(stranger).search("deploy the billing service")) == []
-        assert contents(stranger.call_search_tool({"query": "billing"}).digest) == []
+        assert (
+            contents(stranger.tools("search").call("search_memory", {"query": "billing"}).digest)
+            == []
+        )
 
 
 def test_what_was_selected_for_a_push_is_selected_anew_once_a_nearer_key_of_another_kind_ends(

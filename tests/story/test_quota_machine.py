@@ -16,8 +16,8 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from principals import memory_for, principal_of
 
+from principals import memory_for, principal_of
 from simonides import Draft, Memory, QuotaExceeded
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY

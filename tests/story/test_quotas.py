@@ -7,9 +7,9 @@ from threading import Barrier, Thread
 from typing import Any
 
 import pytest
-from principals import principal_of
 
 from conftest import World
+from principals import principal_of
 from simonides import Draft, Memory, Outcome, QuotaExceeded, UndoRefused
 from simonides.domain.scope import Scope
 

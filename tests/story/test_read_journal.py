@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from principals import principal_of
-from simonides.prompting import Prompting
 
 from conftest import World
+from principals import principal_of
 from simonides import Receipt, Scope, StoreFull
 from simonides.api.agent import AgentResult
 from simonides.api.open.assemble import assemble
@@ -22,6 +21,7 @@ from simonides.domain.policy.floors import FloorState
 from simonides.domain.writing.change import JournalEntry
 from simonides.engine.recall import read_journal as journal_module
 from simonides.engine.recall.read_journal import ReadJournal
+from simonides.prompting import Prompting
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.contracts.base import drive

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from principals import erase, principal_of
-from simonides.prompting import Prompting
 
 import simonides
 from conftest import World
+from principals import erase, principal_of
 from simonides import (
     ConsentChange,
     Digest,
@@ -21,6 +20,7 @@ from simonides import (
     Recall,
 )
 from simonides.domain.governance.consent import RECALL_OFF
+from simonides.prompting import Prompting
 
 QUERY = "which colour mode?"
 SAID = "Ana likes dark mode in the editor"
@@ -34,7 +34,7 @@ def ana(world: World) -> Memory:
 def reads(memory: Memory) -> list[Recall | Digest]:
     """Everything that may go before a model."""
     triggers = Prompting(memory).triggers("colours")
-    reply = memory.call_search_tool({"query": QUERY})
+    reply = memory.tools("search").call("search_memory", {"query": QUERY})
     assert reply.digest is not None
     now = memory.recall(QUERY)
     soon = now.receipt.at + timedelta(minutes=1)
@@ -211,7 +211,7 @@ def test_it_travels_with_the_owner(world: World, tmp_path: Path) -> None:
 
     with simonides.open(tmp_path / "elsewhere.db") as other:
         there = other.memory(user="ana")
-        there.restore(tmp_path / "ana.jsonl")
+        there.data.restore(tmp_path / "ana.jsonl")
 
         assert [memory.content for memory in there.list()] == [SAID]
         assert there.recall(QUERY).degraded == (RECALL_OFF,)

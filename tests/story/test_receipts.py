@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from principals import principal_of
 
 from conftest import World
+from principals import principal_of
 from simonides import Digest, Draft, InvalidInput, Made, NotReplayable, Receipt, ScopeDenied
 from simonides.api.sync import Memory
 from simonides.domain.value import from_us

@@ -373,7 +373,7 @@ class TestAnEmbedderThatFails:
         fill(one, 10)
         embedder.fails = ModelTimeout("no answer")
         one.memory(user="ana", org="acme").remember("the red boat sank")
-        bare = watching._strata._runtime.indexes.of(ANA)
+        bare = watching._store._runtime.indexes.of(ANA)
         run = watching._driver.run
         bare.refresh(run(watching.runtime.store.snapshot(ANA)))
         assert len(bare.bare) == 1
@@ -497,7 +497,7 @@ def test_what_is_changed_or_forgotten_meanwhile_is_left_alone(shared, monkeypatc
             await others.confirm(seven.id)
         return await real(store, owner, entries)
 
-    others = new._strata.memory(user="ana", org="acme")
+    others = new._store.memory(user="ana", org="acme")
     monkeypatch.setattr(store, "renew", late)
 
     report = new.admin(actor="root").reindex()

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from principals import capture
 
 from conftest import World
+from principals import capture
 from simonides import CaptureReport, InvalidInput
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store

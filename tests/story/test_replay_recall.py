@@ -10,9 +10,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from principals import principal_of
 
 from conftest import World
+from principals import principal_of
 from simonides import Draft, InvalidInput, Made, NotReplayable, Recall, Receipt, ScopeDenied
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.value import from_us

@@ -285,7 +285,7 @@ def test_captured_talk_that_is_repeated_makes_no_versions(world: World, ana: Mem
 def test_where_a_captured_quote_stands_is_not_told_of_another_quote(ana: Memory) -> None:
     ana.remember(Draft("email", key="update_channel", quote="by mail"))
 
-    outcomes = ana.add("Use email as the primary channel for updates.").stored
+    outcomes = ana.add("Use email as the primary channel for updates.").outcomes.done
 
     assert [outcome.kind for outcome in outcomes] == ["refreshed"]
     assert [(memory.quote, memory.metadata) for memory in ana.list()] == [("by mail", {})]

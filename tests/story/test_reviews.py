@@ -6,6 +6,7 @@ import pytest
 
 from conftest import World
 from simonides import Draft, InvalidInput, Memory, Outcome, Record, Review
+from simonides.domain.errors import NotFound
 from simonides.domain.event import EventType
 
 
@@ -114,7 +115,7 @@ def test_a_correction_is_not_ended_by_a_decision_about_what_stood_before(
         "Ana lives in Bergen",
         "Ana lives in Rome",
     ]
-    ana.forget(key=None, id=str(ana.pending.list(kind="review")[0].sides[0].id))  # type: ignore[union-attr]
+    ana.forget(str(ana.pending.list(kind="review")[0].sides[0].id))  # type: ignore[union-attr]
     assert ana.pending.resolve(review.id, "new").kind == "coexists"
     assert [memory.content for memory in ana.list()] == ["Ana lives in Rome"]
 
@@ -148,7 +149,8 @@ def test_a_review_of_which_nothing_stands_is_not_shown(ana: Memory, review: Revi
         ana.forget(root)
 
     assert ana.pending.list(kind="review") == ()
-    assert ana.pending.resolve(review.id, "old").reasons == ("not_found",)
+    with pytest.raises(NotFound):
+        ana.pending.resolve(review.id, "old")
 
 
 def test_reviews_are_told_to_nobody_else(world: World, ana: Memory, review: Review) -> None:
@@ -187,7 +189,7 @@ def test_a_review_survives_a_restart(world: World, review: Review) -> None:
 )
 def test_what_makes_no_sense_is_said(ana: Memory, arguments: tuple[str, ...], field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        ana.note(*arguments[:2], reason="".join(arguments[2:]))
+        ana.pending.resolve(*arguments[:2], reason="".join(arguments[2:]))
 
     assert caught.value.field == field
     with pytest.raises(InvalidInput, match="'open', 'decided', 'expired'"):

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from principals import memory_for, principal_of
 
 from conftest import World
+from principals import memory_for, principal_of
 from simonides import (
     Draft,
     EventType,
@@ -135,7 +135,7 @@ def test_a_grant_survives_a_restart(world: World) -> None:
 def test_only_an_administrator_writes_for_all_and_under_its_name(world: World) -> None:
     root = world.store.admin(actor="root")
     ana = world.store.memory(user="ana")
-    root.privacy.grant("ana", "org_write")
+    root.grant("ana", "org_write")
 
     outcome = root.remember(Draft("Be kind", kind="procedural"))
 
@@ -143,11 +143,11 @@ def test_only_an_administrator_writes_for_all_and_under_its_name(world: World) -
     assert [m.content for m in world.store.memory(user="x", org="y").list()] == ["Be kind"]
     with pytest.raises(ScopeDenied):
         ana.remember(Draft("Be kinder", scope="global"))
-    root.privacy.grant("ana", "admin")
+    root.grant("ana", "admin")
     assert (
         ana.remember(Draft("Be kinder", scope="global")).events[0].actor == principal_of(ana).name
     )
-    root.privacy.revoke("ana", "admin")
+    root.revoke("ana", "admin")
     with pytest.raises(ScopeDenied):
         ana.remember(Draft("Be kindest", scope="global"))
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import apsw
 import pytest
-from principals import erase
 
 import simonides
+from principals import erase
 from simonides.storage.encryption.key_ring import HeldKeys, new_key
 
 RING = HeldKeys.of_text(new_key("k1"))

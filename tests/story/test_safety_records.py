@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from principals import erase, memory_for
-from simonides.prompting import Prompting
 
 import simonides
 from conftest import Run, World
+from principals import erase, memory_for
 from simonides import InvalidInput, Memory, SafetySeverity, Scope
 from simonides.api.open.assemble import assemble
 from simonides.domain.value import to_us
 from simonides.engine.maintenance.daily_gc import FIRST_S
 from simonides.engine.operations.safety_records import SafetyRecordStore, _with_id_replaced
+from simonides.prompting import Prompting
 
 CANARY = "canary-heron-4711"
 

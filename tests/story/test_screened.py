@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from principals import principal_of
 
 import simonides
+from principals import principal_of
 from simonides import Draft, PolicyInvalid
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store

@@ -211,10 +211,10 @@ def test_policy_says_what_is_looked_at_and_what_follows(tmp_path: Path) -> None:
     off = policy_of(tmp_path, "hygiene: {second_look: []}")
     classifier.asked.clear()
     with opened(classifier, policy=off) as store:
-        assert read(store).memory is not None
+        assert read(store).record is not None
     none = policy_of(tmp_path, "hygiene: {second_looks: 0}")
     with opened(classifier, policy=none) as store:
-        assert read(store).memory is not None
+        assert read(store).record is not None
     assert classifier.asked == []
 
 

@@ -3,9 +3,9 @@
 import contextlib
 
 import pytest
-from principals import principal_of
 from sessions import ALICE, Talk, summaries
 
+from principals import principal_of
 from simonides.domain.conversation.session import EndedBy, EndStep
 from simonides.domain.errors import StoreUnavailable
 from simonides.domain.memory import Kind, Origin

@@ -6,12 +6,11 @@ import threading
 from dataclasses import replace
 
 import pytest
-from principals import end_transcript, erase, principal_of
 from sessions import ALICE, Talk, summaries
-from simonides.prompting import Prompting
 from test_session_end import STORY
 
 import simonides
+from principals import end_transcript, erase, principal_of
 from simonides import AsyncMemory, Draft
 from simonides.domain.conversation.session import EndedBy, EndStep, Entry, EntryKind
 from simonides.domain.conversation.turn import Role
@@ -20,6 +19,7 @@ from simonides.engine.recall.session_log import SessionLog
 from simonides.engine.sessions import idle as idling
 from simonides.engine.sessions.end import SessionEnder
 from simonides.engine.sessions.idle import ProcessSessions
+from simonides.prompting import Prompting
 from simonides.settings import Settings
 
 __all__ = ["summaries"]

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from principals import erase
 
 from conftest import Run, World
+from principals import erase
 from simonides import Draft, InvalidInput, Memory, Outcome, Record
 
 PAGE = "https://shop.example/returns"
@@ -74,7 +74,6 @@ def test_a_dry_run_counts_and_leaves_all_as_it_is(world: World, ana: Memory) -> 
     assert counted.reasons == ("dry_run", "count:2", "derived:1", "elsewhere:1")
     assert ana.list() == before
     assert ana.forget_many(origin=PAGE).reasons == counted.reasons[1:]
-    assert ana.forget(key="nothing", dry_run=True).reasons == ("not_found",)
 
 
 def test_only_what_came_from_there_goes_of_a_chain(ana: Memory) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from principals import erase, memory_for
 
 import simonides
+from principals import erase, memory_for
 from simonides import ConfigurationError, Draft, StoreUnavailable
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
@@ -520,7 +520,7 @@ def test_a_review_is_decided_once_for_all(devices: Devices) -> None:
     devices.meet()
     (review,) = devices.memory("phone").pending.list(kind="review")
 
-    devices.memory("phone").note(review.id, keep="a", reason="asked")
+    devices.memory("phone").pending.resolve(review.id, keep="old", reason="asked")
     devices.meet()
 
     assert devices.memory("laptop").pending.list(kind="review") == ()

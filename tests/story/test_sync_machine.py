@@ -22,8 +22,8 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from principals import erase
 
+from principals import erase
 from simonides import Draft, Record, StoreUnavailable
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store

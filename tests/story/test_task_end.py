@@ -1,9 +1,9 @@
 """Task scopes are temporary: at the end what was worth it goes up, the rest goes."""
 
 import pytest
-from principals import principal_of
 
 from conftest import World
+from principals import principal_of
 from simonides import Draft, InvalidScope, Memory, ScopeDenied
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer

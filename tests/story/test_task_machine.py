@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from principals import memory_for
 
+from principals import memory_for
 from simonides import Task
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Memory, Store
@@ -34,7 +34,7 @@ class TwoTasks:
         ]
         self.kept: list[dict[str, str]] = [{}, {}]
         for task in self.tasks:
-            task.start()
+            task.__enter__()
 
     def call(self, which: int, call: str, n: int) -> None:
         task, mark = self.tasks[which], MARKS[which]
@@ -75,7 +75,7 @@ class TwoTasks:
         if politely:
             task.__exit__(None, None, None)
         again = self._ana.task(name=MARKS[which])
-        again.start()
+        again.__enter__()
         assert shown(again) == before
         self.tasks[which] = again
 
@@ -130,5 +130,5 @@ def test_the_talk_never_costs_more_than_its_budget(said: list[str], budget: int)
             verbatim = [message.text for message in talk.messages]
             assert verbatim == said[number - len(verbatim) : number]
         again = store.memory(user="ana").task(name="talk")
-        again.start()
+        again.__enter__()
         assert again.conversation() == task.conversation()

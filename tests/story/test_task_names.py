@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from principals import erase, memory_for
 
 import simonides
 from conftest import World
+from principals import erase, memory_for
 from simonides import InvalidInput, Memory, PhaseError, TaskPhase, TaskUnderWay
 from simonides.domain.conversation.session import SessionStep
 from simonides.domain.conversation.task import HELD, holder_of
@@ -26,7 +26,7 @@ def scope(world: World) -> Memory:
 
 
 def within(ana: Memory, session: str) -> Memory:
-    return ana.session(session).memory
+    return ana.session(session)
 
 
 def contents(memory: Memory) -> list[str]:
@@ -62,7 +62,7 @@ def test_another_user_has_names_of_her_own(world: World, ana: Memory) -> None:
 @pytest.mark.parametrize("how", ["complete", "abandon", "session", "idle"])
 def test_whatever_ends_a_run_gives_its_name_back(world: World, ana: Memory, how: str) -> None:
     task = within(ana, "one").task("Upgrade", name="up")
-    task.start()
+    task.__enter__()
     match how:
         case "complete":
             task.complete()
@@ -153,7 +153,7 @@ def test_who_comes_back_while_another_takes_its_name_over_keeps_it(
 ) -> None:
     """The other has found that the session was left; before it cleans, it was not any more."""
     one = within(ana, "one").task("Upgrade", name="up")
-    one.start()
+    one.__enter__()
     world.clock.advance(seconds=21 * 60)
     store, first = world.store.runtime.store, [True]
     held = store.held
@@ -161,7 +161,7 @@ def test_who_comes_back_while_another_takes_its_name_over_keeps_it(
     async def meanwhile(*given: Any, **named: Any) -> Any:
         if first and first.pop():
             await one._task.note("I am back")
-            await scope._manager.remember("Of the run that goes on")
+            await scope._memory.remember("Of the run that goes on")
         return await held(*given, **named)
 
     with monkeypatch.context() as slow:
@@ -178,7 +178,7 @@ def test_who_begins_anew_after_it_died_has_its_minute_again(
     world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sessions, times = world.store.runtime.sessions, [0]
-    append, theirs = sessions.append, within(ana, "two")._manager
+    append, theirs = sessions.append, within(ana, "two")._memory
 
     async def dies_once(*given: Any, **named: Any) -> int:
         times[0] += 1
@@ -194,7 +194,7 @@ def test_who_begins_anew_after_it_died_has_its_minute_again(
             within(ana, "one").task("Upgrade", name="up").start()
         world.clock.advance(seconds=61)
         one = within(ana, "one").task("Upgrade", name="up")
-        one.start()
+        one.__enter__()
 
     assert times == [2]
     assert one.note("Mine") == 1
@@ -211,7 +211,7 @@ def taken_away(ana: Memory, how: str) -> None:
 @pytest.mark.parametrize("how", ["session", "erase"])
 def test_who_goes_on_after_its_session_ended_is_told_and_asks_again(ana: Memory, how: str) -> None:
     one = within(ana, "one").task("Upgrade", name="up")
-    one.start()
+    one.__enter__()
     taken_away(ana, how)
     two = within(ana, "two").task("Upgrade again", name="up")
     two.start()
@@ -236,7 +236,7 @@ def test_who_goes_on_after_its_session_ended_has_the_name_again(
     world: World, ana: Memory, how: str
 ) -> None:
     one = within(ana, "one").task("Upgrade", name="up")
-    one.start()
+    one.__enter__()
     taken_away(ana, how)
 
     one.note("Still here")
@@ -254,7 +254,7 @@ def test_what_began_to_complete_is_completed_without_its_name(
         raise simonides.StoreUnavailable("here", "gone")
 
     one = within(ana, "one").task("Upgrade", name="up")
-    one.start()
+    one.__enter__()
     with monkeypatch.context() as broken:
         broken.setattr(world.store.runtime.store, "commit", dies)
         with pytest.raises(simonides.StoreUnavailable):
@@ -276,7 +276,7 @@ def test_a_note_of_a_run_in_good_order_is_one_write_and_no_read(
 ) -> None:
     runtime, calls = world.store.runtime, list[str]()
     one = within(ana, "one").task("Upgrade", name="up")
-    one.start()
+    one.__enter__()
 
     def counted(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         async def counting(*given: Any, **named: Any) -> Any:
@@ -316,7 +316,7 @@ def test_of_two_sessions_that_begin_a_name_at_once_one_gets_it(
     world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, first = world.store.runtime.store, [True]
-    commit, theirs = store.commit, within(ana, "two")._manager
+    commit, theirs = store.commit, within(ana, "two")._memory
 
     async def late(*given: Any, **named: Any) -> Any:
         if first and first.pop():
@@ -336,9 +336,9 @@ def test_an_end_looks_whose_the_scope_is_under_the_turn(
 ) -> None:
     """The end of a session has read that a task is left open; before it cleans, it is not."""
     one = within(ana, "one").task("Upgrade", name="up")
-    one.start()
+    one.__enter__()
     store, first = world.store.runtime.store, [True]
-    held, theirs = store.held, within(ana, "two")._manager
+    held, theirs = store.held, within(ana, "two")._memory
 
     async def meanwhile(*given: Any, **named: Any) -> Any:
         row = await store.session_steps(one_home, session=" task/up")
@@ -346,7 +346,7 @@ def test_an_end_looks_whose_the_scope_is_under_the_turn(
             first.pop()
             await one._task.abandon()
             await theirs.task("Upgrade again", name="up").start()
-            await scope._manager.remember("Of the second run")
+            await scope._memory.remember("Of the second run")
         return await held(*given, **named)
 
     one_home = simonides.Scope.of_user("default", "ana")
@@ -378,7 +378,7 @@ def test_of_two_handles_one_ends_the_task(
 ) -> None:
     ana = memory_for(world.store, user="ana", session=session)
     one = ana.task("Upgrade", name="up")
-    one.start()
+    one.__enter__()
     one.observe("psql", "PostgreSQL 16.4", importance="high", key="version", verified=True)
     two = ana.task(name="up")
     two.start()
@@ -416,7 +416,7 @@ def test_calls_at_once_end_a_task_once(tmp_path: Any) -> None:
             ana = store.memory(user="ana")
             handles = [ana.task("Upgrade", name="up") for _ in range(2)]
             for task in handles:
-                await task.start()
+                await task.__enter__()
             calls: list[Callable[[str], Any]] = [task.complete for task in handles for _ in "ab"]
             said = [call(f"Learned by call {n}") for n, call in enumerate(calls)]
             came = await asyncio.gather(*said, return_exceptions=True)
@@ -443,7 +443,7 @@ def test_an_end_that_got_no_answer_is_not_taken_for_anothers(
 
     for end in ("complete", "abandon"):
         task = ana.task("Upgrade", name="up")
-        task.start()
+        task.__enter__()
         answers[:] = [False]
         with monkeypatch.context() as broken:
             broken.setattr(sessions, "append", unanswered)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from principals import erase
 
 import simonides
 from conftest import World
+from principals import erase
 from simonides import (
     Constraint,
     InvalidInput,
@@ -362,9 +362,9 @@ def test_calls_out_of_order_are_typed_errors_that_say_what_is_possible(ana: Memo
         with pytest.raises(PhaseError) as refused:
             call()
         assert (refused.value.phase, refused.value.legal) == ("startup", ("start",))
-    task.start()
+    task.__enter__()
     with pytest.raises(PhaseError):
-        task.start()
+        task.__enter__()
 
     task.before_tool("sh", "ls")
     assert task.phase is TaskPhase.TOOL_CALL
@@ -441,7 +441,7 @@ def test_an_error_in_the_block_learns_nothing_and_the_task_can_go_on(
 
 def test_a_stopped_process_goes_on_where_it_was(world: World, ana: Memory) -> None:
     task = ana.task("Upgrade", plan=["a", "b", "c"], constraints=["Never drop users"], name="up")
-    task.start()
+    task.__enter__()
     task.add_constraint("Keep port 5432 open", importance="critical")
     task.observe("sh", "12 tables", importance="critical", key="tables", verified=True)
     number = task.note("Why so few?")
@@ -676,7 +676,7 @@ def test_a_model_sums_the_talk_up_where_there_is_one(monkeypatch: pytest.MonkeyP
         # What the model gave was too long for its share; it was cut, and nobody was asked again.
         assert full.tokens - sum(message.tokens for message in full.messages) <= 25
         again = store.memory(user="ana").task(name="up")
-        again.start()
+        again.__enter__()
         assert again.conversation().summary == full.summary
         assert len(asked) == 1
 
@@ -710,7 +710,7 @@ def test_of_two_that_begin_a_name_at_once_one_is_told(
     async def late(*given: Any, **named: Any) -> int:
         if not begun:
             begun.append("first")
-            await ana._manager.task("Mine", name="up").start()
+            await ana._memory.task("Mine", name="up").start()
         return await append(*given, **named)
 
     monkeypatch.setattr(sessions, "append", late)

@@ -5,9 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from principals import principal_of
 
 from conftest import World
+from principals import principal_of
 from simonides import (
     Draft,
     IdempotencyMismatch,
@@ -16,6 +16,7 @@ from simonides import (
     OutcomeKind,
     Record,
 )
+from simonides.domain.errors import NotFound
 from simonides.domain.value import from_us
 
 KEY = "deploy_region"
@@ -95,10 +96,10 @@ def test_what_comes_of_a_second_statement(
     world: World, ana: Memory, story: tuple[dict[str, Any], dict[str, Any], str, str]
 ) -> None:
     before, after, kind, content = story
-    first = ana.remember(**before)
+    first = ana.remember(Draft(**before))
     world.clock.advance(days=1)
 
-    second = ana.remember(**after)
+    second = ana.remember(Draft(**after))
 
     assert first.kind == "created"
     assert second.kind == kind
@@ -261,7 +262,8 @@ def test_a_correction_wins_and_keeps_what_the_fact_was(ana: Memory) -> None:
     assert (new.quote, new.supersedes) == ("no, eu-west-1", known.id)
     assert ana.correct("new_key", "first value").kind == "created"
     assert ana.correct(new.id, "us-west-2").kind == "superseded"
-    assert ana.correct(known.id, "too late").reasons == ("not_found",)
+    with pytest.raises(NotFound):
+        ana.correct(known.id, "too late")
     assert standing(ana) == ["us-west-2"]
 
 
@@ -275,12 +277,13 @@ def test_confirming_verifies(world: World, ana: Memory) -> None:
     assert outcome.kind == "bumped"
     assert not stored(outcome).needs_verification
     assert stored(outcome).verified_at == from_us(world.clock.now_us())
-    assert ana.confirm("unknown").reasons == ("not_found",)
+    with pytest.raises(NotFound):
+        ana.confirm("unknown")
 
 
 def test_what_was_forgotten_is_gone_and_capture_does_not_relearn_it(ana: Memory) -> None:
     said = "Use email as the primary channel for updates."
-    assert [o.kind for o in ana.add(said).stored] == ["created"]
+    assert [o.kind for o in ana.add(said).outcomes.done] == ["created"]
     first = stored(ana.remember("chat", key=CHANNEL))
     ana.remember("email", key=CHANNEL)
 
@@ -293,7 +296,8 @@ def test_what_was_forgotten_is_gone_and_capture_does_not_relearn_it(ana: Memory)
     assert len(ana.recall("email channel")) == 0
     assert {o.kind for o in ana.add(said).outcomes} == {OutcomeKind.BLOCKED}
     assert ana.add(said).blocked[0].reasons == ("tombstoned",)
-    assert ana.forget(CHANNEL).reasons == ("not_found",)
+    with pytest.raises(NotFound):
+        ana.forget(CHANNEL)
 
 
 def test_the_user_who_says_it_anew_takes_the_block_away(ana: Memory) -> None:
@@ -333,7 +337,8 @@ def test_hard_expiry_holds_from_the_very_instant(world: World, ana: Memory) -> N
     assert ana.get(memory.id) is None
     assert ana.history("code") == ()
     assert ana.explain(memory.id, "code").excluded == ("expired",)
-    assert ana.confirm(memory.id).reasons == ("not_found",)
+    with pytest.raises(NotFound):
+        ana.confirm(memory.id)
     assert ana.status()["memories"] == {}
 
 

@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from typing import Any, assert_type
 
 import openai
-from principals import capture, end_transcript, ending, erase
-from simonides.prompting import Prompting
 
 import simonides
+from principals import Ending, capture, end_transcript, erase
 from simonides import Draft
 from simonides.integrations.wrap import memory_of
 from simonides.ports import (
@@ -21,6 +20,7 @@ from simonides.ports import (
     QueryEmbedder,
     Reranker,
 )
+from simonides.prompting import Prompting
 from simonides.providers.embeddings.minilm import MiniLMEmbedder
 from simonides.providers.embeddings.multilingual import MultilingualEmbedder
 from simonides.providers.embeddings.openai import OpenAIEmbedder
@@ -107,7 +107,7 @@ def modes() -> None:
 
 
 def sessions(memory: simonides.Memory) -> None:
-    with ending(memory.session("thread-7")) as session:
+    with Ending(memory.session("thread-7")) as session:
         added = session.add(
             {"role": "user", "content": "Never suggest brand X.", "name": "Ana"}, at=None
         ).kept[0]
@@ -128,13 +128,13 @@ def sessions(memory: simonides.Memory) -> None:
         assert_type(session.messages(), tuple[simonides.LoggedEntry, ...])
         assert_type(session.recall("brand", limit=5, layer="session"), simonides.Recall)
         assert_type(session.checkpoint(), simonides.SessionEndReport)
-        assert_type(session.memory, simonides.Memory)
+        assert_type(session, simonides.Memory)
     assert_type(session.end(), simonides.SessionEndReport)
     assert_type(memory.sessions(), tuple[simonides.OpenSession, ...])
 
 
 async def sessions_awaited(memory: simonides.AsyncMemory) -> None:
-    async with ending(memory.session("thread-7")) as session:
+    async with Ending(memory.session("thread-7")) as session:
         assert_type(
             (await session.add({"role": "user", "content": "Hello."})).kept[0],
             simonides.LoggedEntry,
@@ -210,8 +210,10 @@ def blocking() -> None:
         assert_type(hits[0].warnings, tuple[str, ...])
         assert_type(Prompting(memory).push("deploy"), simonides.Digest)
         assert_type(Prompting(memory).search("deploy", "l2", 5), simonides.Digest)
-        assert_type(memory.search_tool(), simonides.Tool)
-        assert_type(memory.call_search_tool({"query": "deploy"}), simonides.ToolReply)
+        assert_type(memory.tools("search").all[0], simonides.Tool)
+        assert_type(
+            memory.tools("search").call("search_memory", {"query": "deploy"}), simonides.ToolReply
+        )
         documents: KnowledgeSource = simonides.FolderSource("docs", name="handbook")
         store.add_source(documents, scope="/org/acme/")
         web = simonides.HttpSource("https://x.example/?q={query}", hosts=["x.example"])

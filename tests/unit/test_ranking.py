@@ -48,7 +48,7 @@ class World:
         core = assemble(":memory:", settings=made, inline=True, clock=self.clock, ids=CountingIds())
         self.store = Store(core)
 
-    def own(self, texts: Sequence[str] = TEXTS, user: str = "ana") -> Memory:
+    def filled(self, texts: Sequence[str] = TEXTS, user: str = "ana") -> Memory:
         own = self.store.memory(user=user)
         own.remember_many([simonides.Draft(text) for text in texts])
         return own
@@ -56,7 +56,7 @@ class World:
 
 @pytest.mark.parametrize("mode", [mode.value for mode in FusionMode])
 def test_every_mode_finds_the_right_memory_and_explains_its_score(mode: str) -> None:
-    memory = World(mode).memory()
+    memory = World(mode).filled()
 
     hits = memory.recall("What is the cat called?", limit=3)
 
@@ -69,7 +69,7 @@ def test_every_mode_finds_the_right_memory_and_explains_its_score(mode: str) -> 
 
 @pytest.mark.parametrize("mode", ["conversational", "hybrid", "weighted"])
 def test_the_components_add_up_to_what_orders(mode: str) -> None:
-    hits = World(mode).memory().recall("cat printer", limit=12)
+    hits = World(mode).filled().recall("cat printer", limit=12)
 
     factors = ("relevance", "confidence", "freshness")
     sums = [sum(v for name, v in hit.why.items() if name not in factors) for hit in hits]
@@ -77,15 +77,15 @@ def test_the_components_add_up_to_what_orders(mode: str) -> None:
 
 
 def test_a_hybrid_weight_of_zero_is_keyword_only_and_of_one_vector_only() -> None:
-    by_keyword = World("hybrid", hybrid_weight=0.0).memory().recall("cat", limit=12)
-    by_vector = World("hybrid", hybrid_weight=1.0).memory().recall("kitten", limit=1)
+    by_keyword = World("hybrid", hybrid_weight=0.0).filled().recall("cat", limit=12)
+    by_vector = World("hybrid", hybrid_weight=1.0).filled().recall("kitten", limit=1)
 
     assert {h.record.content for h in by_keyword if h.score > 0} == {t for t in TEXTS if "cat" in t}
     assert "cat" in by_vector[0].record.content
 
 
 def test_rrf_scores_follow_the_formula() -> None:
-    hit = World("rrf", rrf_k=60).memory().recall("cat called Misha", limit=1)[0]
+    hit = World("rrf", rrf_k=60).filled().recall("cat called Misha", limit=1)[0]
 
     assert hit.why["bm25"] == pytest.approx(1 / 61)
     assert hit.why["vector"] == pytest.approx(1 / 61)
@@ -117,7 +117,7 @@ def test_equal_scores_go_to_the_newest_then_to_the_smaller_id() -> None:
 
 
 def test_a_floor_cuts_what_is_irrelevant_and_spares_what_is_pinned() -> None:
-    memory = World().memory()
+    memory = World().filled()
     memory.remember("Never share the door code", pinned=True)
 
     found = [
@@ -128,7 +128,7 @@ def test_a_floor_cuts_what_is_irrelevant_and_spares_what_is_pinned() -> None:
 
 
 def test_an_empty_or_stop_word_query_returns_structured_candidates_only() -> None:
-    memory = World().memory()
+    memory = World().filled()
     memory.remember("Never share the door code", pinned=True, importance="critical")
     memory.remember("email", key="update_channel", category="preference")
 
@@ -139,7 +139,7 @@ def test_an_empty_or_stop_word_query_returns_structured_candidates_only() -> Non
 
 
 def test_a_preference_key_can_enter_without_overlap_but_is_not_always_included() -> None:
-    memory = World().memory()
+    memory = World().filled()
     memory.remember("email", key="update_channel", category="preference")
 
     biased = memory.recall("zzz", preference_bias=True, limit=1)
@@ -209,13 +209,13 @@ def test_turns_around_a_matching_turn_rise() -> None:
     ],
 )
 def test_every_script_is_searchable(text: str, query: str) -> None:
-    memory = World().memory([*TEXTS, text])
+    memory = World().filled([*TEXTS, text])
 
     assert memory.recall(query)[0].record.content == text
 
 
 def test_a_script_that_the_embedder_does_not_know_is_ranked_without_vectors() -> None:
-    memory = World().memory([*TEXTS, "我喜欢喝绿茶"])
+    memory = World().filled([*TEXTS, "我喜欢喝绿茶"])
 
     recall = memory.recall("绿茶")
 
@@ -276,7 +276,7 @@ def test_quantised_vectors_are_close_and_their_dots_exact(values: list[float]) -
 
 def test_explain_says_why_a_memory_is_not_recalled() -> None:
     world = World()
-    memory = world.memory()
+    memory = world.filled()
     kept = memory.remember("blue", key="color", category="preference")
     memory.correct("color", "green")
     short = memory.remember("the code is 1234", ttl_days=1)

@@ -46,7 +46,7 @@ class AsyncPrompting:
         return await self._bound.supplier.push(about)
 
     async def search(
-        self, query: str, *, layer: str | Sequence[str] = "memory", top_k: int | None = None
+        self, query: str, layer: str | Sequence[str] = "memory", top_k: int | None = None
     ) -> Digest:
         """Return the best memories for a query as a block for a prompt, without a threshold.
 

@@ -33,6 +33,7 @@ from simonides.domain.ageing import Ageing
 from simonides.domain.conversation.add_report import AddReport
 from simonides.domain.conversation.session import LoggedEntry, OpenSession, SessionEndReport
 from simonides.domain.conversation.task import TaskPhase, TaskReport
+from simonides.domain.conversation.tool import Tool, ToolReply
 from simonides.domain.event import Event
 from simonides.domain.governance.consent import Consent, ConsentChange
 from simonides.domain.governance.erasure import ErasureReceipt, ReceiptCheck
@@ -175,15 +176,40 @@ class Triggers:
 
 
 class Tools:
-    """Stub."""
+    """Tools for a model, over one memory; built by :meth:`simonides.Memory.tools`."""
 
     def __init__(self, tools: AsyncTools, driver: Driver) -> None:
         self._tools = tools
         self._driver = driver
 
-    def definitions(self, kind: str) -> Sequence[dict[str, Any]]:
-        """Stub."""
-        return self._tools.definitions(kind)
+    @property
+    def all(self) -> tuple[Tool, ...]:
+        """The tools in the form common to all vendors."""
+        return self._tools.all
+
+    def definitions(self, format: str = "openai") -> list[dict[str, Any]]:
+        """Return the definitions as an SDK takes them.
+
+        Args:
+            format: ``openai`` (chat completions), ``openai-responses``, ``anthropic``, ``gemini``
+                (function declarations), or ``mcp``.
+
+        Raises:
+            InvalidInput: If the format is unknown.
+        """
+        return self._tools.definitions(format)
+
+    def call(self, name: str, arguments: Mapping[str, Any] | str) -> ToolReply:
+        """Carry out a model's call.
+
+        Args:
+            name: As the model named the tool, ``search_memory`` or ``search``.
+            arguments: As the model gave them, parsed or as JSON.
+
+        Raises:
+            StoreError: If the store could not.
+        """
+        return self._driver.run(self._tools.call(name, arguments), asks_model=True)
 
 
 class Privacy:
@@ -1856,7 +1882,7 @@ class Prompting(PromptingContext):
         return self._driver.run(self._prompting.push(about))
 
     def search(
-        self, query: str, *, layer: str | Sequence[str] = "memory", top_k: int | None = None
+        self, query: str, layer: str | Sequence[str] = "memory", top_k: int | None = None
     ) -> Digest:
         """Return the best memories for a query as a block for a prompt, without a threshold.
 
@@ -1869,7 +1895,7 @@ class Prompting(PromptingContext):
             InvalidInput: If an argument is out of range or unknown.
             StoreError: If the store cannot be read and nothing is warm.
         """
-        return self._driver.run(self._prompting.search(query, layer=layer, top_k=top_k))
+        return self._driver.run(self._prompting.search(query, layer, top_k))
 
     def triggers(self, about: str = "", *, mode: str = TriggerMode.HYBRID) -> Triggers:
         """Return what decides for one conversation when memory is read.
