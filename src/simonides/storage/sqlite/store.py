@@ -1,6 +1,7 @@
 """The embedded store: memories of all owners in one SQLite database, in a file or in memory."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from simonides.domain.codecs.memory import by_creation
@@ -91,13 +92,12 @@ class SqliteStore(SqliteBackups):
 
     async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
         """See the port."""
-        known = self._owners.of(owner)
-        return await self._writing(lambda: self._commit(known, request, decide))
+        return await self._writing(lambda: self._commit(self._owners.of(owner), request, decide))
 
     async def renew(self, owner: Scope, entries: Sequence[Renewed]) -> tuple[str, ...]:
         """See the port."""
         digest = self._owners.of(owner).digest
-        return await self._writing(lambda: self._renew(digest, entries))
+        return await self._changing(lambda: self._renew(digest, entries), absent=())
 
     async def get(self, owner: Scope, ids: Sequence[str]) -> tuple[StoredRow, ...]:
         """See the port."""
@@ -185,9 +185,9 @@ class SqliteStore(SqliteBackups):
         )
 
     async def journal(self, notes: Mapping[Scope, Sequence[JournalEntry]]) -> None:
-        """See the port."""
+        """See the port; reads alone make no file, so what they note before one is there is lost."""
         named = {self._owners.of(owner).digest: entries for owner, entries in notes.items()}
-        await self._writing(lambda: self._append_journal(named))
+        await self._changing(lambda: self._append_journal(named), absent=None)
 
     async def journaled(
         self,
@@ -215,18 +215,22 @@ class SqliteStore(SqliteBackups):
         """See the port."""
         digest = self._owners.of(owner).digest
         named = {self._owners.of(scope).digest: more for scope, more in into.items()}
-        return await self._writing(lambda: self._condense(digest, kind, entries, named))
+        condense = partial(self._condense, digest, kind, entries, named)
+        return await self._changing(condense, absent=False)
 
     async def lease(self, owner: Scope, name: str, holder: str, *, now: int, until: int) -> bool:
         """See the port."""
-        bound = {"owner": self._owners.of(owner).digest, "name": name, "holder": holder}
-        times = {"now": now, "until": until}
-        return await self._writing(lambda: self._changes("take_lease", {**bound, **times}))
+        named = {"name": name, "holder": holder, "now": now, "until": until}
+
+        def take() -> bool:
+            return self._changes("take_lease", {"owner": self._owners.of(owner).digest, **named})
+
+        return await self._writing(take)
 
     async def release(self, owner: Scope, name: str, holder: str) -> None:
         """See the port."""
         bound = {"owner": self._owners.of(owner).digest, "name": name, "holder": holder}
-        await self._writing(lambda: self._changes("drop_lease", bound))
+        await self._changing(lambda: self._changes("drop_lease", bound), absent=False)
 
     async def spend(
         self,
@@ -237,8 +241,12 @@ class SqliteStore(SqliteBackups):
         most: Mapping[str, int] | None = None,
     ) -> bool:
         """See the port."""
-        digest = self._owners.of(owner).digest
-        return await self._writing(lambda: self._spend(digest, day, counts, most))
+
+        def spend() -> bool:
+            return self._spend(self._owners.of(owner).digest, day, counts, most)
+
+        # Without limits it adds to what was counted before, which is nothing where no file is.
+        return await (self._changing(spend, absent=False) if most is None else self._writing(spend))
 
     async def spent(self, owner: Scope, *, since: int = 0) -> tuple[Spent, ...]:
         """See the port."""
@@ -261,7 +269,7 @@ class SqliteStore(SqliteBackups):
         """See the port."""
         digest = self._owners.of(source).digest
         check_edges(edges)
-        await self._writing(lambda: self._settle(digest, ids, edges))
+        await self._changing(lambda: self._settle(digest, ids, edges), absent=None)
 
     async def derived(
         self, owner: Scope, parent: str | None = None
