@@ -19,7 +19,7 @@ from simonides.domain.operations.backup import BackupReport, RestoredStore
 from simonides.domain.operations.gc import GcReport
 from simonides.domain.operations.reindex import KeysReport, ReindexReport
 from simonides.domain.operations.sync import SyncReport, SyncStatus
-from simonides.domain.scope import Principal, Scope
+from simonides.domain.scope import OrgRule, Principal, Scope
 from simonides.engine.core.audit_chain import AuditReport, verify
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.promote import deliver
@@ -86,9 +86,11 @@ class AsyncStore:
             purpose: What recall is for.
 
         Raises:
-            OwnerRequired: If neither user nor session is named.
+            OwnerRequired: If neither user nor session is named, or no organisation although the
+                setting ``require_org`` is on.
             InvalidScope: If an id is malformed.
         """
+        self._runtime.part(OrgRule).check(org)
         principal = Principal.resolve(
             user=user, org=org, task=task, session=session, agent=agent, purpose=purpose
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from simonides.domain.errors import ConfigurationError, MissingExtra
+from simonides.domain.value import shown
 from simonides.domain.writing.decision import Usage
 from simonides.ports import Capability, LanguageModel
 from simonides.providers.language_models.circuit_breaker import (
@@ -86,6 +88,34 @@ def _health(model: GuardedModel) -> dict[str, Any]:
         "asked_again_in_s": round(model.left_s, 1),
         "usage": model.spent.to_dict(),
     }
+
+
+def choose_named_model(
+    settings: Settings, given: LanguageModel | str | None
+) -> tuple[Settings, LanguageModel | None]:
+    """Return the settings that a model's name changes, and the model that the caller passed.
+
+    Args:
+        settings: Of the open simonides.
+        given: A model; a name such as ``openai:gpt-5-mini``; a provider alone, ``openai``, for the
+            settings' model of it; or ``none``.
+
+    Raises:
+        ConfigurationError: If the name is of no known provider.
+    """
+    if not isinstance(given, str):
+        return settings, given
+    provider, separator, name = given.partition(":")
+    is_complete = bool(name) if separator else True
+    if provider not in (*_BUILDERS, "none") or not is_complete or (provider == "none" and name):
+        near = difflib.get_close_matches(provider, _BUILDERS, n=1)
+        hint = f"; did you mean {near[0]}:{name or '…'}?" if near else ""
+        raise ConfigurationError(
+            f"model must be a language model, none, or provider:name with one of the providers "
+            f"{', '.join(_BUILDERS)}, not {shown(given)}{hint}"
+        )
+    named = {f"{provider}_model": name} if name else {}
+    return settings.model_copy(update={"model_provider": provider, **named}), None
 
 
 def choose_model(

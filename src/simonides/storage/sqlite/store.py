@@ -219,13 +219,13 @@ class SqliteStore(SqliteBackups):
         return await self._changing(condense, absent=False)
 
     async def lease(self, owner: Scope, name: str, holder: str, *, now: int, until: int) -> bool:
-        """See the port."""
+        """See the port; where no file is, nothing is there to work on, and anybody may have it."""
         named = {"name": name, "holder": holder, "now": now, "until": until}
 
         def take() -> bool:
             return self._changes("take_lease", {"owner": self._owners.of(owner).digest, **named})
 
-        return await self._writing(take)
+        return await self._changing(take, absent=True)
 
     async def release(self, owner: Scope, name: str, holder: str) -> None:
         """See the port."""
