@@ -185,9 +185,13 @@ class SqliteStore(SqliteBackups):
         )
 
     async def journal(self, notes: Mapping[Scope, Sequence[JournalEntry]]) -> None:
-        """See the port; reads alone make no file, so what they note before one is there is lost."""
-        named = {self._owners.of(owner).digest: entries for owner, entries in notes.items()}
-        await self._changing(lambda: self._append_journal(named), absent=None)
+        """See the port; it makes no file, for reads alone make none."""
+        noted = {owner: tuple(entries) for owner, entries in notes.items()}
+
+        def append() -> None:
+            self._append_journal({self._owners.of(o).digest: each for o, each in noted.items()})
+
+        await self._noting(append)
 
     async def journaled(
         self,

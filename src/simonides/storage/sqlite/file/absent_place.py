@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -9,11 +11,12 @@ from simonides.domain.errors import StoreUnavailable
 from simonides.storage.schema.owner_ids import Secrets
 from simonides.storage.sqlite.file.errors import Translating
 from simonides.storage.sqlite.file.memory_place import MemoryPlace
+from simonides.storage.sqlite.file.place import WriteTurn
 from simonides.storage.sqlite.file.schema import check_possible
 
 
 class AbsentPlace(MemoryPlace):
-    """An empty store in memory in place of a file that is not there; it gives no turn to write."""
+    """An empty store in memory in place of a file that is not there; it takes notes of reads only."""
 
     lacks = frozenset()
 
@@ -30,20 +33,34 @@ class AbsentPlace(MemoryPlace):
         """
         super().__init__(keys, busy_timeout_s=busy_timeout_s)
         self.location = str(path)
+        self._takes_notes = False
         self.translating = self.translating_writer = Translating(self.location)
         with self.translating:
             check_possible(path)
 
-    def turn(self) -> NoReturn:
-        """See :class:`Place`; what was written here would be lost.
+    @contextmanager
+    def taking_notes(self) -> Iterator[None]:
+        """Let the block write here; one thread at a time."""
+        self._takes_notes = True
+        try:
+            yield
+        finally:
+            self._takes_notes = False
+
+    @contextmanager
+    def turn(self) -> Iterator[WriteTurn]:
+        """See :class:`Place`; what else is written here would be lost.
 
         Raises:
-            StoreUnavailable: Always.
+            StoreUnavailable: Outside of :meth:`taking_notes`.
         """
-        raise StoreUnavailable(self.location, "the file is not there yet")
+        if not self._takes_notes:
+            raise StoreUnavailable(self.location, "the file is not there yet")
+        with super().turn() as turn:
+            yield turn
 
     def sole_turn(self) -> NoReturn:
-        """See :meth:`turn`.
+        """See :class:`Place`.
 
         Raises:
             StoreUnavailable: Always.

@@ -7,6 +7,7 @@ Where the database lies, and how readers and writers are kept apart there, is th
 import asyncio
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -32,6 +33,9 @@ CODED = "coded"
 """Name of the row of ``meta`` that says that the memories of a file are under a key ring."""
 
 T = TypeVar("T")
+
+EARLY_NOTES = 1000
+"""Notes of reads kept until a write makes the file. Chosen: a process that only reads keeps few."""
 
 Make = Callable[[], tuple[FilePlace, Secrets]]
 """Opens the file of a store, or makes it; returns it with the keys of the store's digests."""
@@ -81,7 +85,8 @@ class SqliteDatabase:
     in memory waits for no disk and is always inline.
 
     A database whose file is not there yet answers reads as an empty one. The first write makes the
-    file. The first read after another process made it opens it. The keys of the digests come with
+    file. The first read after another process made it opens it. What reads note until then is kept
+    in memory, and the first write takes it along; without one it ends with the process. The keys of the digests come with
     the file, so a write takes its digests only once the file is there.
 
     Attributes:
@@ -111,7 +116,9 @@ class SqliteDatabase:
         self._thread = None if inline else ThreadPoolExecutor(1, "simonides-writer")
         self._readers = None if inline else ThreadPoolExecutor(IDLE_READERS, "simonides-reader")
         self._make = make
-        self._making = threading.Lock()
+        # Also of whoever asks for the owners while it has it.
+        self._making = threading.RLock()
+        self._notes: deque[Callable[[], object]] = deque(maxlen=EARLY_NOTES)
         self._stand_on(place, secrets)
 
     @classmethod
@@ -269,9 +276,38 @@ class SqliteDatabase:
 
         def with_file() -> T:
             self._ensure_file()
+            self._write_notes()
             return write()
 
-        return await self._on(self._thread, with_file if self._is_absent() else write)
+        is_ready = not (self._is_absent() or self._notes)
+        return await self._on(self._thread, write if is_ready else with_file)
+
+    async def _noting(self, write: Callable[[], None]) -> None:
+        """Run a write that makes no file: where none is, on the empty store in memory, and once
+        more when there is one.
+        """
+
+        def note() -> None:
+            with self._making:
+                place = self._place
+                if isinstance(place, AbsentPlace):
+                    with place.taking_notes():
+                        write()
+                    # It looks for the file itself, and may have found it.
+                    if self._is_absent():
+                        self._notes.append(write)
+                    return
+            self._write_notes()
+            write()
+
+        self._look()
+        await self._on(self._thread, note)
+
+    def _write_notes(self) -> None:
+        with self._making:
+            while self._notes:
+                self._notes[0]()
+                self._notes.popleft()
 
     async def _changing(self, write: Callable[[], T], *, absent: T) -> T:
         """Run a write that only changes what is there; where no file is, return ``absent``."""
@@ -314,5 +350,9 @@ class SqliteDatabase:
     def _close(self) -> None:
         # Not while another thread makes the file.
         with self._making:
-            self._place.close()
+            try:
+                if not self._is_absent():
+                    self._write_notes()
+            finally:
+                self._place.close()
         self._opening.close()
