@@ -1,7 +1,6 @@
 """The embedded store: memories of all owners in one SQLite database, in a file or in memory."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from simonides.domain.codecs.memory import by_creation
@@ -217,24 +216,32 @@ class SqliteStore(SqliteBackups):
         into: Mapping[Scope, Sequence[JournalEntry]],
     ) -> bool:
         """See the port."""
-        digest = self._owners.of(owner).digest
-        named = {self._owners.of(scope).digest: more for scope, more in into.items()}
-        condense = partial(self._condense, digest, kind, entries, named)
-        return await self._changing(condense, absent=False)
+        passed_on = {scope: tuple(more) for scope, more in into.items()}
+
+        def condense() -> bool:
+            digest = self._owners.of(owner).digest
+            named = {self._owners.of(scope).digest: more for scope, more in passed_on.items()}
+            return self._condense(digest, kind, entries, named)
+
+        return await self._noting(condense)
 
     async def lease(self, owner: Scope, name: str, holder: str, *, now: int, until: int) -> bool:
-        """See the port; where no file is, nothing is there to work on, and anybody may have it."""
+        """See the port; it makes no file, for work on nothing makes none."""
         named = {"name": name, "holder": holder, "now": now, "until": until}
 
         def take() -> bool:
             return self._changes("take_lease", {"owner": self._owners.of(owner).digest, **named})
 
-        return await self._changing(take, absent=True)
+        return await self._noting(take)
 
     async def release(self, owner: Scope, name: str, holder: str) -> None:
-        """See the port."""
-        bound = {"owner": self._owners.of(owner).digest, "name": name, "holder": holder}
-        await self._changing(lambda: self._changes("drop_lease", bound), absent=False)
+        """See the port; likewise."""
+        named = {"name": name, "holder": holder}
+
+        def drop() -> bool:
+            return self._changes("drop_lease", {"owner": self._owners.of(owner).digest, **named})
+
+        await self._noting(drop)
 
     async def spend(
         self,
@@ -244,13 +251,13 @@ class SqliteStore(SqliteBackups):
         *,
         most: Mapping[str, int] | None = None,
     ) -> bool:
-        """See the port."""
+        """See the port; it makes no file, for a read may spend too."""
+        spent, limits = dict(counts), None if most is None else dict(most)
 
         def spend() -> bool:
-            return self._spend(self._owners.of(owner).digest, day, counts, most)
+            return self._spend(self._owners.of(owner).digest, day, spent, limits)
 
-        # Without limits it adds to what was counted before, which is nothing where no file is.
-        return await (self._changing(spend, absent=False) if most is None else self._writing(spend))
+        return await self._noting(spend)
 
     async def spent(self, owner: Scope, *, since: int = 0) -> tuple[Spent, ...]:
         """See the port."""

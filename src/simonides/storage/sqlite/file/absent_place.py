@@ -16,7 +16,7 @@ from simonides.storage.sqlite.file.schema import check_possible
 
 
 class AbsentPlace(MemoryPlace):
-    """An empty store in memory in place of a file that is not there; it takes notes of reads only."""
+    """An empty store in memory in place of a file that is not there; it takes notes only."""
 
     lacks = frozenset()
 

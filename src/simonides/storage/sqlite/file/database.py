@@ -35,7 +35,8 @@ CODED = "coded"
 T = TypeVar("T")
 
 EARLY_NOTES = 1000
-"""Notes of reads kept until a write makes the file. Chosen: a process that only reads keeps few."""
+"""Writes of :meth:`SqliteDatabase._noting` kept until a file is made. Chosen: who only reads makes
+few, for they come in batches; of more the oldest are lost."""
 
 Make = Callable[[], tuple[FilePlace, Secrets]]
 """Opens the file of a store, or makes it; returns it with the keys of the store's digests."""
@@ -86,8 +87,8 @@ class SqliteDatabase:
 
     A database whose file is not there yet answers reads as an empty one. The first write makes the
     file. The first read after another process made it opens it. What reads note until then is kept
-    in memory, and the first write takes it along; without one it ends with the process. The keys of the digests come with
-    the file, so a write takes its digests only once the file is there.
+    in memory, and the first write takes it along; without one it ends with the process. The keys
+    of the digests come with the file, so a write takes its digests only once the file is there.
 
     Attributes:
         abilities: Capabilities of every store of a class in a file, inline or not.
@@ -282,26 +283,27 @@ class SqliteDatabase:
         is_ready = not (self._is_absent() or self._notes)
         return await self._on(self._thread, write if is_ready else with_file)
 
-    async def _noting(self, write: Callable[[], None]) -> None:
+    async def _noting(self, write: Callable[[], T]) -> T:
         """Run a write that makes no file: where none is, on the empty store in memory, and once
         more when there is one.
         """
 
-        def note() -> None:
+        def note() -> T:
             with self._making:
                 place = self._place
                 if isinstance(place, AbsentPlace):
                     with place.taking_notes():
-                        write()
+                        done = write()
                     # It looks for the file itself, and may have found it.
                     if self._is_absent():
                         self._notes.append(write)
-                    return
+                    return done
             self._write_notes()
-            write()
+            return write()
 
         self._look()
-        await self._on(self._thread, note)
+        is_ready = not (self._is_absent() or self._notes)
+        return await self._on(self._thread, write if is_ready else note)
 
     def _write_notes(self) -> None:
         with self._making:

@@ -14,7 +14,9 @@ from simonides.domain.errors import (
 )
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_READ_ONLY = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+READ_ONLY = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+"""Numbers of the system's errors that say that a place may not be written."""
+
 _CORRUPT = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.ConstraintError)
 
 
@@ -36,7 +38,7 @@ def translated(
     text = str(error)
     if isinstance(error, apsw.FullError) or number in _FULL:
         return StoreFull(location, f"no space is left: {text}")
-    if isinstance(error, apsw.ReadOnlyError) or number in _READ_ONLY:
+    if isinstance(error, apsw.ReadOnlyError) or number in READ_ONLY:
         return StoreReadOnly(location, f"cannot be written: {text}")
     if isinstance(error, UnicodeDecodeError):
         return StoreCorrupt(location, f"a column of text holds what is none: {text}")

@@ -19,6 +19,7 @@ import apsw
 from simonides.domain.errors import StoreCorrupt, StoreReadOnly, StoreUnavailable
 from simonides.storage.schema.owner_ids import TAG_KEY_BYTES, Secrets
 from simonides.storage.schema.sql_files import Migration, load_migrations, load_queries
+from simonides.storage.sqlite.file.errors import READ_ONLY
 
 Synchronous = Literal["full", "normal"]
 
@@ -97,12 +98,14 @@ def prepare_file(path: Path) -> None:
         if not path.exists():
             try:
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-            except PermissionError as error:
-                raise StoreReadOnly(
-                    str(path),
+            except OSError as error:
+                _refuse(
+                    error,
+                    path,
                     f"no file can be made in {path.parent}; let the user of this program write "
                     "there, or name another path",
-                ) from error
+                )
+                raise
     if not path.is_file():
         raise StoreUnavailable(str(path), "there is something that is not a file")
     if not os.access(path, os.R_OK | os.W_OK):
@@ -114,11 +117,20 @@ def prepare_file(path: Path) -> None:
 def _make_directory(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-    except PermissionError as error:
-        raise StoreReadOnly(
-            str(path),
-            f"its directory cannot be made; make {path.parent} yourself, or name another path",
-        ) from error
+    except OSError as error:
+        problem = f"its directory cannot be made; make {path.parent} yourself, or name another path"
+        _refuse(error, path, problem)
+        raise
+
+
+def _refuse(error: OSError, path: Path, problem: str) -> None:
+    """Say what to do about an error of the system if the place may not be written.
+
+    Raises:
+        StoreReadOnly: If it may not.
+    """
+    if error.errno in READ_ONLY:
+        raise StoreReadOnly(str(path), problem) from error
 
 
 def _check_ours(path: Path) -> None:
