@@ -26,9 +26,9 @@ def open(
     with testing.open(clock=clock) as store:
         memory = store.memory(user="ana")
         memory.remember("Parked on level 3", key="parking", ttl_days=1)
-        assert memory.get("parking") is not None
+        assert [each.key for each in memory.list()] == ["parking"]
         clock.advance(days=2)
-        assert memory.get("parking") is None
+        assert not memory.list()
     ```
 
     No timer runs: what is periodic waits for a call. Ids are counted, so they are the same in

@@ -32,6 +32,7 @@ from simonides.ports import (
 from simonides.storage.sidecar.records_sqlite import SqliteRecords
 from simonides.storage.sqlite.authenticated_store import CodedSqliteStore
 from simonides.storage.sqlite.file.database import SqliteDatabase
+from simonides.storage.sqlite.file.errors import Translating
 from simonides.storage.sqlite.file.schema import IN_MEMORY, holds_bytes
 from simonides.storage.sqlite.sessions import SqliteSessionStore
 from simonides.storage.sqlite.store import SqliteStore
@@ -119,12 +120,8 @@ def open_store(
     if isinstance(named, str) and named.startswith(POSTGRES):
         return _open_postgres(named, settings, keys, filling=filling)
     path = _path_of(named)
-    if not create and not holds_bytes(path):
-        raise StoreUnavailable(
-            str(path),
-            "no store is there; name another path, or open it with create=True: the first write "
-            "then makes it",
-        )
+    if not create:
+        _check_there(path)
     how: dict[str, Any] = {
         "busy_timeout_s": settings.busy_timeout_s,
         "synchronous": settings.synchronous,
@@ -135,6 +132,17 @@ def open_store(
     if keys.ring is None:
         return SqliteStore.open(path, **how)
     return _under_ring(partial(CodedSqliteStore.under, path=path, **how), settings, keys, path)
+
+
+def _check_there(path: Path) -> None:
+    with Translating(str(path)):
+        is_there = holds_bytes(path)
+    if not is_there:
+        raise StoreUnavailable(
+            str(path),
+            "no store is there; name another path, or open it with create=True: the first write "
+            "then makes it",
+        )
 
 
 def new_file(target: str | os.PathLike[str] | None, settings: Settings) -> Path | None:
