@@ -4,8 +4,10 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from textwrap import dedent
@@ -225,6 +227,32 @@ def test_a_maker_that_is_killed_leaves_what_the_next_can_open(tmp_path: Path, ke
             assert contents(memory) in ([], ["Fact of the dead of the race"])
             assert memory.remember("Prefers tea").kind == "created"
             assert "Prefers tea" in contents(memory)
+            assert store.verify_audit().ok
+
+
+@KINDS
+def test_threads_that_read_while_others_write_first_see_a_whole_store(
+    tmp_path: Path, settings: Callable[[], Settings]
+) -> None:
+    for round_ in range(5):
+        with simonides.open(tmp_path / f"{round_}.db", settings=settings()) as store:
+            start = threading.Barrier(8)
+
+            def live(n: int, store: simonides.Store, start: threading.Barrier) -> None:
+                memory = store.memory(user="ana")
+                start.wait()
+                if n % 2:
+                    assert memory.remember(f"Fact {n} of a thread").kind == "created"
+                for _ in range(3):
+                    found = {each.content for each in memory.list()}
+                    assert n % 2 == 0 or f"Fact {n} of a thread" in found
+                    memory.digest("thread")
+
+            with ThreadPoolExecutor(8) as pool:
+                done = [pool.submit(live, n, store, start) for n in range(8)]
+                for each in done:
+                    each.result(timeout=60)
+            assert len(contents(store.memory(user="ana"))) == 4
             assert store.verify_audit().ok
 
 

@@ -266,11 +266,9 @@ class SqliteDatabase:
                 self._make_file(self._make)
 
     def _make_file(self, make: Make) -> None:
-        absent = self._place
+        # The place before stays open for the reads of other threads that have begun there.
         self._stand_on(*make())
         self._make = None
-        # Reads that hold its connection end first.
-        absent.close()
 
     async def _writing(self, write: Callable[[], T]) -> T:
         """Run ``write`` here or, for event loops, on the writer thread; the file is there then."""
