@@ -499,6 +499,20 @@ def test_a_store_for_tests_needs_no_environment(monkeypatch: pytest.MonkeyPatch)
         assert not memory.list()
 
 
+def test_the_example_of_a_store_for_tests_runs() -> None:
+    example = dedent(open_for_tests.__doc__ or "").split("```python\n")[1].split("```")[0]
+    example = dedent(example)
+    assert "clock.advance" in example
+    exec(example, {})
+
+
+def test_a_store_for_tests_asks_the_scripted_model() -> None:
+    model = ScriptedModel(model_id="mine")
+    with open_for_tests(model=model) as store:
+        assert store.memory(user="ana").status()["model"] == "mine"
+    assert model.closed
+
+
 def test_a_store_for_tests_is_the_same_in_every_run() -> None:
     def run() -> list[str]:
         with open_for_tests() as store:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from simonides.api.open.language_model import choose_model, choose_named_model
+from simonides.api.open.language_model import choose_model
 from simonides.api.open.models import (
     ChosenModels,
     add_folders,
@@ -179,7 +179,6 @@ def assemble(
     hidden = mode == "incognito"
     if hidden:
         chosen, alarm = _hidden(chosen, clock, alarm, closers)
-    chosen, model = choose_named_model(chosen, model)
     parts, time = _rules_of(chosen, mode), clock or SystemClock()
     language = choose_model(chosen, model, time.monotonic, hidden=hidden)
     policies, counter = PolicyBook(chosen.policy), choose_tokens(chosen, tokens)

@@ -90,7 +90,37 @@ def _health(model: GuardedModel) -> dict[str, Any]:
     }
 
 
-def choose_named_model(
+def choose_model(
+    settings: Settings,
+    given: LanguageModel | str | None,
+    monotonic: Callable[[], float],
+    *,
+    hidden: bool,
+) -> ChosenModel:
+    """Return the model that the caller passed, else the settings'.
+
+    Either is guarded by a breaker and a limit, unless it answers without suspending: then no
+    provider can fail. Incognito mode uses none.
+
+    Args:
+        settings: Of the open simonides.
+        given: The caller's model, or the name of one.
+        monotonic: Clock of the breaker.
+        hidden: Whether nothing may leave the process (incognito).
+
+    Raises:
+        ConfigurationError: If the name is of no known provider, or the named one has no key.
+        MissingExtra: If it is not installed.
+    """
+    settings, given = _named(settings, given)
+    chosen = _chosen(settings, given, monotonic, hidden=hidden)
+    prices = (settings.model_input_price, settings.model_output_price)
+    if prices == (None, None):
+        return chosen
+    return replace(chosen, prices=(prices[0] or 0.0, prices[1] or 0.0))
+
+
+def _named(
     settings: Settings, given: LanguageModel | str | None
 ) -> tuple[Settings, LanguageModel | None]:
     """Return the settings that a model's name changes, and the model that the caller passed.
@@ -116,35 +146,6 @@ def choose_named_model(
         )
     named = {f"{provider}_model": name} if name else {}
     return settings.model_copy(update={"model_provider": provider, **named}), None
-
-
-def choose_model(
-    settings: Settings,
-    given: LanguageModel | None,
-    monotonic: Callable[[], float],
-    *,
-    hidden: bool,
-) -> ChosenModel:
-    """Return the model that the caller passed, else the settings'.
-
-    Either is guarded by a breaker and a limit, unless it answers without suspending: then no
-    provider can fail. Incognito mode uses none.
-
-    Args:
-        settings: Of the open simonides.
-        given: The caller's model.
-        monotonic: Clock of the breaker.
-        hidden: Whether nothing may leave the process (incognito).
-
-    Raises:
-        ConfigurationError: If the settings name a provider without a key.
-        MissingExtra: If they name one that is not installed.
-    """
-    chosen = _chosen(settings, given, monotonic, hidden=hidden)
-    prices = (settings.model_input_price, settings.model_output_price)
-    if prices == (None, None):
-        return chosen
-    return replace(chosen, prices=(prices[0] or 0.0, prices[1] or 0.0))
 
 
 def _chosen(

@@ -2055,7 +2055,8 @@ class Store(StoreContext):
             purpose: What recall is for.
 
         Raises:
-            OwnerRequired: If neither user nor session is named.
+            OwnerRequired: If neither user nor session is named, or no organisation although the
+                setting ``require_org`` is on.
             InvalidScope: If an id is malformed.
         """
         return Memory(
