@@ -5,7 +5,7 @@ SimonidesError
 ├── InvalidInput            fix the value: what, where, what is allowed
 │   ├── InvalidScope        fix the identity or the scope path
 │   └── IdempotencyMismatch use another key: this one already names a different write
-├── OwnerRequired           name a user or a session; the organisation too if it is required
+├── OwnerRequired           name a user or a session
 ├── ScopeDenied             ask for a grant, or use your own scope
 ├── PhaseError              make one of the calls that the message names
 ├── UndoRefused             follow the advice in the message
@@ -72,9 +72,7 @@ class IdempotencyMismatch(InvalidInput):
 
 
 class OwnerRequired(SimonidesError):
-    """No user and no session was named, or not the organisation although a setting asks for it;
-    there is no shared default owner.
-    """
+    """No user and no session was named; there is no shared default owner."""
 
 
 class ScopeDenied(SimonidesError):
