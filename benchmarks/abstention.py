@@ -120,7 +120,7 @@ def gather(data: Path, name: str) -> Iterator[Judged]:
     rng = random.Random(7)
     adapter, few = Found(), Found()
     for number, (conversation, items, questions) in enumerate(conversations):
-        adapter.add(conversation, items)
+        adapter.add({"role": conversation, "content": items})
         askings: list[Asking] = []
         for place, question in enumerate(questions):
             gold = set(question["evidence_item_ids"])
@@ -163,7 +163,9 @@ def small_owners(
                 one = {first} if is_near or not is_foreign else set()
                 ids = one | {item["item_id"] for item in others[: size - len(one)]}
                 owner = f"{name}-{next(owners)}"
-                adapter.add(owner, [item for item in items if item["item_id"] in ids])
+                adapter.add(
+                    {"role": owner, "content": [item for item in items if item["item_id"] in ids]}
+                )
                 found = judged(adapter, owner, question, gold)
                 if found and found["answerable"] != is_foreign:
                     yield Judged(name, fold, **found, size=size, is_near=is_near)

@@ -97,7 +97,7 @@ def all_due(store: Store, user: str, rows: int, name: str) -> None:
     """Time both, once: every memory is due."""
     own, reading = store.memory(user=user), [spent(lambda: read(store, user))]
     busy = time.process_time()
-    collecting = spent(lambda: check(own.gc(), rows))
+    collecting = spent(lambda: check(own.maintenance.gc(), rows))
     busy = 1e6 * (time.process_time() - busy) / rows
     told(name, reading, [collecting], f"   {1000 * collecting / rows:.0f} µs a memory ({busy:.0f})")
 
@@ -158,7 +158,7 @@ def some_due(store: Store, clock: ManualClock, user: str, rounds: int, wanted: i
     for _ in range(rounds):
         clock.advance(days=1)
         reading.append(spent(lambda: read(store, user)))
-        collecting.append(spent(lambda: check(memory.gc(), wanted)))
+        collecting.append(spent(lambda: check(memory.maintenance.gc(), wanted)))
     name = "nothing due" if wanted == 0 else "one in a hundred"
     told(name, reading, collecting)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import simonides
+from simonides import Draft
 from simonides.providers.embeddings.static import StaticEmbedder
 from simonides.text.similarity.same_statement import overlap, read
 
@@ -26,11 +27,11 @@ def merged(sentences: list[str]) -> dict[str, list[tuple[str, str]]]:
     with simonides.open(":memory:") as store:
         ana = store.memory(user="ana")
         for sentence in sentences:
-            outcome = ana.remember(sentence, kind="semantic")
+            outcome = ana.remember(Draft(sentence, kind="semantic"))
             for gate, pairs in found.items():
                 if gate in outcome.reasons and outcome.record is not None:
                     pairs.append((outcome.record.content, sentence))
-        counted = ana.get_metrics()
+        counted = ana.maintenance.metrics()
         print("writes", {k: v for k, v in counted["writes"].items() if v})
         print("dedups", {k: v for k, v in counted["dedups"].items() if v})
     return found

@@ -25,6 +25,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from principals import memory_for, principal_of
+
 import simonides
 from simonides.api.sync import Memory
 from simonides.capture.pasted import without_digests
@@ -61,18 +63,18 @@ def learned(ana: Memory, text: str) -> Counter[str]:
     made = [
         Candidate(
             content=sentence,
-            scope=ana.principal.home,
+            scope=principal_of(ana).home,
             source=source,
             proposer=Proposer.MODEL,
             label=Label(source.trust),
             category="fact",
             quote=sentence,
-            origin=Origin(session=ana.principal.session),
+            origin=Origin(session=principal_of(ana).session),
         )
         for sentence in sentences(text)
     ]
     found: Counter[str] = Counter()
-    for outcome in ana.propose(made) if made else ():
+    for outcome in ana.pending.propose(made) if made else ():
         found["echo" if outcome.reasons == ("echo",) else outcome.kind.value] += 1
     return found
 
@@ -130,7 +132,7 @@ def main() -> None:
                 if row["speaker"] != speaker:
                     heard = row["text"]
                     continue
-                ana = store.memory(user="ana", session=row["session_id"].replace("/", "."))
+                ana = memory_for(store, user="ana", session=row["session_id"].replace("/", "."))
                 digest = ana.digest(heard or row["text"])
                 if digest.items and pasted < given.turns and chance.random() < 0.3:
                     pasted += 1
@@ -142,7 +144,7 @@ def main() -> None:
                                 said = [s for s in said if is_little(s) == ("few" in name)]
                             back[name] += learned_of(ana, "\n".join(said))
                 turns += 1
-                for candidate in examine(turn_of(row), ana.principal.home).candidates:
+                for candidate in examine(turn_of(row), principal_of(ana).home).candidates:
                     echo = ana._driver.run(
                         ana._manager._writer._echoes.among([candidate], fresh=True)
                     )

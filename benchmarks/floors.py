@@ -51,7 +51,7 @@ def played(memory: Any, asked: list[tuple[str, set[str]]], *, by_memory: bool) -
     """
     state, admitted, unused = FloorState(), 0, 0
     for number, (text, gold) in enumerate(asked):
-        digest = memory.digest(text, floor=state.floor(BASE, RULES))
+        digest = memory.digest(text, min_relevance=state.floor(BASE, RULES))
         ids = {item.record.metadata["item_id"] for item in digest.items}
         hit = bool(ids & gold)
         seen = Served(digest.receipt.at, str(number), hit, bool(ids), bool(ids) and not hit)
@@ -76,7 +76,7 @@ def main() -> None:
     conversations = list(read_set(options.data, options.set))
     adapter = SimonidesAdapter()
     for place, mine in enumerate(conversations):
-        adapter.add(mine[0], mine[1])
+        adapter.add({"role": mine[0], "content": mine[1]})
         memory = adapter._manager(mine[0])
         for foreign in (False, True):
             asked = questions(

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from principals import principal_of
+
 import simonides
 from simonides.domain.trust import Label, Source
 from simonides.domain.writing.decision import Candidate, Proposer
@@ -200,7 +202,7 @@ def of_writing() -> None:
 
 def writing_of(memory: simonides.Memory, text: str) -> Candidate:
     source = Source.USER_STATED
-    named = {"scope": memory.principal.home, "source": source, "proposer": Proposer.CALLER}
+    named = {"scope": principal_of(memory).home, "source": source, "proposer": Proposer.CALLER}
     return Candidate(content=text, label=Label(source.trust), **named)
 
 

@@ -249,7 +249,7 @@ def measured(asked: Asked, half: str, *, talks: bool, cases: bool) -> Iterator[t
         for name, (whole, lacking) in memories.items():
             hits = whole.recall(question, limit=3)
             is_first = bool(hits) and hits[0].record.key in right
-            shown = {hit.record.key for hit in whole.recall(question, floor=FLOOR)}
+            shown = {hit.record.key for hit in whole.recall(question, min_relevance=FLOOR)}
             yield f"{name} first", is_first
             yield f"{name} kept", bool(right & shown)
             if cases and not (is_first and right & shown):
@@ -258,7 +258,7 @@ def measured(asked: Asked, half: str, *, talks: bool, cases: bool) -> Iterator[t
             for kind, (memory, text) in foreign.items():
                 if text is None:
                     continue
-                found = memory.recall(text, floor=FLOOR)
+                found = memory.recall(text, min_relevance=FLOOR)
                 yield f"{name} {kind} emptied", not found
                 if cases and found:
                     print(f"{name} {kind}: {text!r} finds", *map(told, found))

@@ -52,11 +52,11 @@ def main() -> None:
         time.sleep(2.1)  # until the files have come to rest, as those of a wiki have
         store.add_source(simonides.FolderSource(folder, name="docs", fresh_s=0))
         memory = store.memory(user="ana")
-        first = timed(lambda: memory.knowledge(within_s=3_600))
-        (source,) = memory.knowledge()
-        same = timed(lambda: memory.knowledge(within_s=3_600))
+        first = timed(lambda: memory.maintenance.sources(within_s=3_600))
+        (source,) = memory.maintenance.sources()
+        same = timed(lambda: memory.maintenance.sources(within_s=3_600))
         (Path(folder) / "00000.md").write_text(page(rng, files))
-        changed = timed(lambda: memory.knowledge(within_s=3_600))
+        changed = timed(lambda: memory.maintenance.sources(within_s=3_600))
         queries = [" ".join(rng.choices(WORDS, k=4)) for _ in range(50)]
         asked = [timed(lambda q=query: memory.recall(q, layer="l3")) for query in queries]
     print(f"{source.documents} files, {source.passages} passages")

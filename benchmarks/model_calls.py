@@ -17,6 +17,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from principals import capture, principal_of
+
 from simonides.api import AsyncMemory
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
@@ -108,7 +110,7 @@ async def main(path: Path) -> None:
     model, talks = Diligent(), sessions(path)
     store = assemble(IN_MEMORY, settings=Settings(), inline=True, model=model, clock=SystemClock())
     runtime = store.runtime
-    principal = store.memory(user="reader").principal
+    principal = principal_of(store.memory(user="reader"))
     memory, writer = AsyncMemory(runtime, principal), Writer(runtime, principal)
     policy = runtime.policies.policy_for(principal.home.org)
     for turns in talks:
@@ -119,7 +121,7 @@ async def main(path: Path) -> None:
         await reconcile(runtime, principal, policy, outcomes)
         await summarise(runtime, policy, turns, max_chars=600, owner=principal.home.owner)
     ends = dict(model.calls)
-    await memory.dream()
+    await memory.maintenance.consolidate()
     total = sum(map(len, talks))
     per_turn = await _captured(memory, talks[0])
     print(f"{len(talks)} sessions, {total:,} turns, {total / len(talks):.0f} a session")
@@ -134,14 +136,14 @@ async def main(path: Path) -> None:
     tokens = sum(n for name, n in model.tokens.items() if name in ends)
     print(f"all of a session's end{100 * calls / total:>14.2f}{100 * tokens / total:>18,.0f}")
     print(f"capture of each turn  {per_turn[0]:>14.2f}{per_turn[1]:>18,.0f}")
-    usage = await memory.usage()
+    usage = await memory.maintenance.usage()
     print(f"booked: {usage.today.calls} calls, {usage.today.tokens:,} tokens")
     await store.close()
 
 
 async def _captured(memory: AsyncMemory, turns: list[Turn]) -> tuple[float, float]:
     """Return calls and tokens per 100 turns if every turn is captured as it is said."""
-    reports = [await memory.capture(each.text, role=each.role.value) for each in turns]
+    reports = [await capture(memory, each.text, role=each.role.value) for each in turns]
     calls = sum(report.usage.model_calls for report in reports)
     tokens = sum(r.usage.input_tokens + r.usage.output_tokens for r in reports)
     return 100 * calls / len(turns), 100 * tokens / len(turns)

@@ -29,6 +29,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from principals import end_transcript
+
 import simonides
 from simonides import Draft
 from simonides.api.sync import Store
@@ -95,14 +97,14 @@ def _imported(store: Store, data: Path, name: str) -> list[tuple[str, ...]]:
     turns, users, held, rows, kinds = 0, 0, 0, list[tuple[str, ...]](), Counter[str]()
     for conversation, drafts in conversations(data, name):
         own = store.memory(user=conversation.replace(" ", "-"))
-        reports = own.end_transcript(drafts)
+        reports = end_transcript(own, drafts)
         stored = own.list(limit=EVERYTHING)
-        again = own.end_transcript(drafts)
+        again = end_transcript(own, drafts)
         if own.list(limit=EVERYTHING) != stored or not all(one.already for one in again):
             sys.exit(f"{conversation}: a replay has changed what is stored")
         turns += len(drafts)
         users += sum(report.counts.get("user_turns", 0) for report in reports)
-        held += len(own.held())
+        held += len(own.pending.list(kind="held"))
         kinds.update(memory.category for memory in stored)
         rows += [
             (name, " ".join(m.content.split()), m.key or "", m.category, " ".join(m.quote.split()))

@@ -128,7 +128,7 @@ class Times:
             call = sides[side]()
             begin = time.perf_counter()
             call()
-            self.add(side, time.perf_counter() - begin)
+            self.add({"role": side, "content": time.perf_counter() - begin})
 
     async def round_async(self, sides: Sides) -> None:
         """As :meth:`round`, of calls to be awaited."""
@@ -136,7 +136,7 @@ class Times:
             call = sides[side]()
             begin = time.perf_counter()
             await call()
-            self.add(side, time.perf_counter() - begin)
+            self.add({"role": side, "content": time.perf_counter() - begin})
 
     def add(self, side: str, spent: float) -> None:
         """Note what a side took."""
@@ -351,7 +351,7 @@ class Commits:
 
             begin = time.perf_counter()
             done = await self._commit(owner, request, deciding)
-            times.add(f"{side} commit", time.perf_counter() - begin - decided)
+            times.add({"role": f"{side} commit", "content": time.perf_counter() - begin - decided})
             return done
 
         store.commit = timed

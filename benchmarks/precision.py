@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import QuestionClock
+from principals import memory_for, principal_of
 
 import simonides
 from simonides.api.open.assemble import assemble
@@ -81,15 +82,15 @@ class Application:
             memory = self._manager(row["speaker"], row["scope"][0])
             memory.remember_many([_draft(row, key=last["title"])])
             if row["why_it_matters"].startswith(SETTLED) and not row["superseded_by"]:
-                memory.forget(key=row["title"])
+                memory.forget(row["title"])
 
     def ask(self, user: str, domains: Sequence[str], question: str) -> Answer:
         facts, above, questions = [], [], []
         for domain in domains:
             own = self._manager(user, domain)
-            here = {"scopes": [own.principal.home.path], "limit": EVERYTHING}
+            here = {"scopes": [principal_of(own).home.path], "limit": EVERYTHING}
             facts += own.recall(question, filter=FACTS, **here)
-            above += own.recall(question, filter=FACTS, floor=FLOOR, **here)
+            above += own.recall(question, filter=FACTS, min_relevance=FLOOR, **here)
             questions += own.list(filter=QUESTIONS, scopes=here["scopes"])
         facts.sort(key=lambda hit: -hit.score)
         prelude = self._manager(user, UNIVERSAL).list()
@@ -105,7 +106,7 @@ class Application:
 
     def _manager(self, user: str, domain: str) -> Memory:
         task = None if domain == UNIVERSAL else domain.replace(":", "-")
-        return self._strata.memory(user=user, task=task)
+        return memory_for(self._strata, user=user, task=task)
 
 
 def _id(memory: simonides.Record) -> str:

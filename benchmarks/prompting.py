@@ -63,7 +63,9 @@ def main() -> None:
 
 def measured(ana: simonides.Memory, rounds: int) -> dict[str, list[float]]:
     taken: dict[str, list[float]] = {name: [] for name in NAMES}
-    with ana.task("Migrate the users database", PLAN, ["Never drop the table users"]) as task:
+    with ana.task(
+        "Migrate the users database", plan=PLAN, constraints=["Never drop the table users"]
+    ) as task:
         for n in range(rounds):
             about = f"{task.goal} {PLAN[n % len(PLAN)]}"
             # What a step that is done does, without a plan that comes to its end.

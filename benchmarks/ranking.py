@@ -171,7 +171,7 @@ def gather_set(
         for question in questions:
             upto = min(question.get("as_of_seq", len(items)), len(items))
             if upto > written:
-                adapter.add(conversation, items[written:upto])
+                adapter.add({"role": conversation, "content": items[written:upto]})
                 written = upto
             adapter.search(conversation, question["question"], 1, question["question_date"])
             pool, signals = adapter.pool, adapter.signals()

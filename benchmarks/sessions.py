@@ -99,7 +99,12 @@ def read() -> None:
         memory.remember("Oslo", key="location")
         session = memory.session("s")
         for turn in range(40):
-            session.add("user", STATED[turn // 4] if turn % 4 == 0 else f"And item {turn}?")
+            session.add(
+                {
+                    "role": "user",
+                    "content": STATED[turn // 4] if turn % 4 == 0 else f"And item {turn}?",
+                }
+            )
         print("| read | in no session, ms | in one, ms | ratio |")
         print("| --- | --- | --- | --- |")
         for verb in ("recall", "digest"):
@@ -171,7 +176,10 @@ def found(
         for place, items in sessions.items():
             opened[place] = session = store.memory(user=place[0]).session(place[1])
             for item in items:
-                session.add("user", item["text"], speaker=item["speaker"], at=item["timestamp"])
+                session.add(
+                    {"role": "user", "content": item["text"], "name": item["speaker"]},
+                    at=item["timestamp"],
+                )
         for question, place, evidence in asked:
             for way, query in enumerate((question, rarest(question, seen))):
                 hits = opened[place].search(query, limit=CUTOFF)

@@ -4,9 +4,9 @@
 import simonides
 
 with simonides.open("memory.db") as store:
-    memory = store.memory(user="alice")
+    memory = store.memory(user="ana")
     memory.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
-    print(memory.recall("where do I deploy?")[0].memory.content)
+    print(memory.recall("where do I deploy?")[0].content)
 ```
 
 Importing it is cheap: what opens a store is loaded when one is opened.
@@ -91,8 +91,8 @@ from simonides.domain.memory import (
     Draft,
     Importance,
     Kind,
-    Record,
     Origin,
+    Record,
     Status,
     Triple,
 )
@@ -380,15 +380,16 @@ __all__ = [
     "ConfigurationError",
     "Consent",
     "ConsentChange",
-    "Constraint",
-    "DayUsage",
-    "Digest",
-    "DigestItem",
-    "Draft",
     "Consolidation",
     "ConsolidationItem",
     "ConsolidationStatus",
     "ConsolidationStep",
+    "Constraint",
+    "ConversationMessage",
+    "DayUsage",
+    "Digest",
+    "DigestItem",
+    "Draft",
     "DryRun",
     "EndedBy",
     "Entry",
@@ -424,9 +425,7 @@ __all__ = [
     "Limits",
     "LoggedEntry",
     "Made",
-    "Record",
     "Memory",
-    "ConversationMessage",
     "MissingExtra",
     "ModelClassifier",
     "ModelError",
@@ -453,6 +452,7 @@ __all__ = [
     "Recall",
     "Receipt",
     "ReceiptCheck",
+    "Record",
     "RecordsPurged",
     "ReindexReport",
     "Rejudged",
@@ -481,13 +481,13 @@ __all__ = [
     "SourceReport",
     "SourceUnavailable",
     "Status",
+    "Store",
     "StoreCorrupt",
     "StoreError",
     "StoreFull",
     "StoreReadOnly",
     "StoreScan",
     "StoreUnavailable",
-    "Store",
     "SyncReport",
     "SyncStatus",
     "Talk",

@@ -66,7 +66,7 @@ def fill(store):
         )
         contract.add(store, first, other, owner=owner)
         more = {
-            "held": (make.held(session="s"), make.held()),
+            "held": (make.pending.list(kind="held", session="s"), make.pending.list(kind="held")),
             "outbox": (make.outbox_item(),),
             "granted": (Grant("ann", Right.ADMIN, by="root"),),
         }
@@ -129,7 +129,7 @@ def test_edits_of_the_database_are_not_served(opened, postgres, database):
             assert drive(cold, cold.recode(ALICE, accept=True, adopt=True))
             fresh = contract.make.memory("Other", id="alice-other")
             if not drive(cold, cold.get(ALICE, [fresh.id])):
-                contract.add(cold, fresh)
+                contract.add({"role": cold, "content": fresh})
             assert problems(cold) == set(), what
         drive(cold, cold.close())
 
@@ -172,7 +172,7 @@ def test_a_reader_follows_a_writer_by_what_changed(opened):
     writer, reader = opened(), opened()
     fill(writer)
     head = drive(reader, reader.snapshot(ALICE)).head
-    contract.add(writer, contract.make.memory("Third", id="third"))
+    contract.add({"role": writer, "content": contract.make.memory("Third", id="third")})
     seen = drive(reader, reader.snapshot(ALICE, since=head))
     assert [row.id for row in seen.rows] == ["third"]
 

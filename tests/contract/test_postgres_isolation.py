@@ -73,7 +73,7 @@ def peopled(store):
     for owner in (ALICE, BOB):
         parent = contract.everything_of(store, owner, id="same")
         child = contract.make.memory(scope=owner, id="child", parents=(parent.id,))
-        contract.add(store, child, owner=owner)
+        contract.add({"role": store, "content": child}, owner=owner)
     return store
 
 

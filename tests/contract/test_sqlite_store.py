@@ -71,7 +71,7 @@ class TestSqliteStoreInMemory(MemoryStoreContract):
 
     def seconds_of_forgetting(self, number):
         store, many = SqliteStore.in_memory(), [self.make.memory() for _ in range(number)]
-        self.add(store, *many)
+        self.add({"role": store, "content": *many})
         ids = tuple(memory.id for memory in many)
         return self.seconds(store, self.make.change(forgotten=ids))
 

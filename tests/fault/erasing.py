@@ -35,12 +35,14 @@ class Life:
         stored = []
         for _ in range(self._random.randint(2, 8)):
             outcome = own.remember(
-                f"The {self.word('text')} is blue{self.padding()}",
-                key=self.word("key") if self._random.random() < 0.7 else None,
-                tags=[self.word("tag"), self.word("tag")],
-                metadata={"note": self.word("note"), "in": {"more": [self.word("note")]}},
-                quote=f"{self.word('quote')} is blue",
-                idempotency_key=self.word("fact"),
+                Draft(
+                    f"The {self.word('text')} is blue{self.padding()}",
+                    key=self.word("key") if self._random.random() < 0.7 else None,
+                    tags=[self.word("tag"), self.word("tag")],
+                    metadata={"note": self.word("note"), "in": {"more": [self.word("note")]}},
+                    quote=f"{self.word('quote')} is blue",
+                    idempotency_key=self.word("fact"),
+                )
             )
             stored.append(outcome.record)
         keyed = [memory for memory in stored if memory.key]
@@ -55,14 +57,14 @@ class Life:
         for said in (f"I live in {self.word('talk').capitalize()}.", "Be concise."):
             self.turns.append(said)
         self.turns.append(f"Call me {self.word('talk').capitalize()}.")
-        self.replay(own)
+        self.receipts.replay(own)
         own.digest(f"What of {self.word('query')}?")
         own.recall(self.canaries[0])
         return stored
 
     def replay(self, memory):
         """Hear the transcript, turn by turn and as a file."""
-        outcomes = [o for turn in self.turns for o in memory.capture(turn).outcomes]
+        outcomes = [o for turn in self.turns for o in memory.add(turn).outcomes]
         drafts = [
             Draft(turn, kind="episodic", session="s", turn=place, speaker="Ana")
             for place, turn in enumerate(self.turns)

@@ -43,8 +43,8 @@ def lived(tmp_path_factory):
     with opened(place / "m.db") as store:
         memory = store.memory(user="alice")
         memory.remember_many([Draft(f"Memory number {n}") for n in range(MEMORIES)])
-        memory.export(place / "alice.jsonl")
-        store.backup(place / "b.db")
+        memory.data.export(place / "alice.jsonl")
+        store.admin(actor="root").backup(place / "b.db")
         memory.remember("Newer")
     return place
 
@@ -79,7 +79,7 @@ def killed_along(work, prepare, check):
 
 def contents(path):
     with opened(path) as store:
-        assert store.verify_audit().ok
+        assert store.admin(actor="root").check_audit().ok
         return {memory.content for memory in store.memory(user="alice").list(limit=1000)}
 
 
@@ -92,7 +92,7 @@ def test_a_backup_that_is_killed_leaves_none_under_its_name(lived, tmp_path, mon
 
     def work(say):
         with opened(path) as store:
-            store.backup(target, progress=lambda *far: say(far[0]))
+            store.admin(actor="root").backup(target, progress=lambda *far: say(far[0]))
             say("done")
 
     def check():
@@ -103,7 +103,7 @@ def test_a_backup_that_is_killed_leaves_none_under_its_name(lived, tmp_path, mon
     killed_along(work, lambda: target.unlink(missing_ok=True), check)
     with opened(path) as store:
         target.unlink(missing_ok=True)
-        store.backup(target)
+        store.admin(actor="root").backup(target)
     assert contents(target) == NUMBERED | {"Newer"}
 
 
@@ -117,7 +117,7 @@ def test_a_store_that_is_killed_on_its_way_back_is_what_it_was(lived, tmp_path, 
 
         sqlite_backups.copy_pages = copy
         with opened(path) as store:
-            store.restore_backup(lived / "b.db")
+            store.admin(actor="root").restore_backup(lived / "b.db")
 
     def check():
         found = contents(path)
@@ -128,7 +128,7 @@ def test_a_store_that_is_killed_on_its_way_back_is_what_it_was(lived, tmp_path, 
     killed_along(work, lambda: copied(lived, tmp_path), check)
     assert MEMORIES + 1 in seen
     with opened(path) as store:
-        store.restore_backup(lived / "b.db")
+        store.admin(actor="root").restore_backup(lived / "b.db")
     assert contents(path) == NUMBERED
 
 
@@ -138,7 +138,7 @@ def test_an_owner_that_is_killed_on_the_way_in_is_not_there(lived, tmp_path, mon
 
     def work(say):
         with opened(path) as store:
-            store.memory(user="alice").restore(
+            store.memory(user="alice").data.restore(
                 lived / "alice.jsonl", progress=lambda far: say(f"{far.step}{far.lines}")
             )
 
@@ -152,7 +152,7 @@ def test_an_owner_that_is_killed_on_the_way_in_is_not_there(lived, tmp_path, mon
 
     killed_along(work, prepare, check)
     with opened(path) as store:
-        store.memory(user="alice").restore(lived / "alice.jsonl")
+        store.memory(user="alice").data.restore(lived / "alice.jsonl")
     assert contents(path) == NUMBERED
 
 
@@ -162,7 +162,7 @@ def test_an_export_that_is_killed_leaves_what_was_there(lived, tmp_path, monkeyp
 
     def work(say):
         with opened(path) as store:
-            store.memory(user="alice").export(
+            store.memory(user="alice").data.export(
                 target, overwrite=True, progress=lambda far: say(far.lines)
             )
 
@@ -171,9 +171,9 @@ def test_an_export_that_is_killed_leaves_what_was_there(lived, tmp_path, monkeyp
         with opened(tmp_path / "other.db") as store:
             if raw == b"before":
                 with pytest.raises(CarryRefused):
-                    store.memory(user="alice").restore(target)
+                    store.memory(user="alice").data.restore(target)
             else:
-                assert store.memory(user="alice").restore(target).counts["memory"] > MEMORIES
+                assert store.memory(user="alice").data.restore(target).counts["memory"] > MEMORIES
         for file in tmp_path.glob("other.db*"):
             file.unlink()
 
@@ -198,7 +198,7 @@ def test_another_process_notices_that_the_store_went_back(lived, tmp_path):
     child = Child(work)
     assert child.hear(1) == [str(MEMORIES + 1)]
     with Store(assemble(path, settings=PLAIN, inline=True)) as opened:
-        opened.restore_backup(lived / "b.db")
+        opened.admin(actor="root").restore_backup(lived / "b.db")
         os.write(go, b"x")
 
         assert child.hear(2) == [str(MEMORIES), "ok"]

@@ -33,7 +33,7 @@ def opened(target):
 
 def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(target):
     store = opened(target)
-    store.memory(user="ana").session("s", ends_on_close=True).add("user", "I live in Zorbville.")
+    store.memory(user="ana").session("s").add({"role": "user", "content": "I live in Zorbville."})
     begun, go_on, told = threading.Event(), threading.Event(), []
     close = store.runtime.part(ReadJournal).close
 
@@ -94,7 +94,7 @@ def test_of_several_tasks_that_close_one_does_and_the_others_wait_for_it(target)
 
     asyncio.run(main())
     with opened(target) as again:
-        assert len(again.memory(user="ana").receipts()) == 1
+        assert len(again.memory(user="ana").receipts.list()) == 1
 
 
 def test_a_signals_handler_that_closes_what_is_being_closed_waits_for_nothing(target):

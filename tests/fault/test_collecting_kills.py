@@ -60,7 +60,7 @@ def test_killed_at_any_point_collecting_is_gone_on_with(tmp_path, monkeypatch):
     fill(target)
     with opened(target, 350) as store:
         before = standing(store)
-        wanted = store.gc(dry_run=True)
+        wanted = store.admin(actor="root").gc(dry_run=True)
     wanted = {rule: count for rule, count in wanted.counts.items() if rule != "in_review"}
     assert set(wanted) == {"hard_expired", "queued", "superseded_old"}
 
@@ -68,7 +68,9 @@ def test_killed_at_any_point_collecting_is_gone_on_with(tmp_path, monkeypatch):
 
         def work(say, turn=turn):
             with opened(target, 350, leases=turn) as store:
-                store.gc(progress=lambda report: say(sum(report.counts.values())))
+                store.admin(actor="root").gc(
+                    progress=lambda report: say(sum(report.counts.values()))
+                )
                 say("end")
                 threading.Event().wait()
 
@@ -84,14 +86,14 @@ def test_killed_at_any_point_collecting_is_gone_on_with(tmp_path, monkeypatch):
             assert all(before[id] == "superseded" for id in set(before) - set(now))
             assert len(store.memory(user="ana").list(limit=1_000)) == 2 * COUNT
             assert drive(store.runtime.store, store.runtime.store.damaged(ANA)) == ()
-            assert store.verify_audit().ok
+            assert store.admin(actor="root").check_audit().ok
     with opened(target, 350, leases=KILLS) as store:
-        store.gc()
+        store.admin(actor="root").gc()
         done = list(standing(store).values())
         assert done.count("evicted") == wanted["hard_expired"]
         assert done.count("stale") == wanted["queued"]
         assert len(before) - len(done) == wanted["superseded_old"]
-        assert set(store.gc().counts) <= {"in_review"}
+        assert set(store.admin(actor="root").gc().counts) <= {"in_review"}
 
 
 def test_of_two_at_once_one_collects(tmp_path, monkeypatch):
@@ -103,7 +105,7 @@ def test_of_two_at_once_one_collects(tmp_path, monkeypatch):
     def work():
         with opened(target, 350) as store:
             begun.wait()
-            reports.append(store.memory(user="ana").gc())
+            reports.append(store.memory(user="ana").maintenance.gc())
 
     threads = [threading.Thread(target=work) for _ in range(2)]
     for thread in threads:
@@ -115,4 +117,4 @@ def test_of_two_at_once_one_collects(tmp_path, monkeypatch):
     assert sum(report["superseded_old"] for report in reports) == COUNT
     with opened(target, 350) as store:
         assert list(standing(store).values()).count("evicted") == COUNT
-        assert store.verify_audit().ok
+        assert store.admin(actor="root").check_audit().ok

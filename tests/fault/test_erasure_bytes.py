@@ -7,6 +7,7 @@ import sys
 import apsw
 import pytest
 from erasing import Life, found_in, rows_of
+from principals import erase, principal_of
 
 from simonides import ErasureState
 from simonides.api.open.assemble import assemble
@@ -59,11 +60,11 @@ def test_cycles_of_lives_and_erasures_leave_no_canary_and_no_others_changed(
 ):
     store = opened()
     for user in ("ana", "bob"):
-        store.admin(by="root").grant(user, "org_write")
+        store.admin(actor="root").grant(user, "org_write")
     bob = store.memory(user="bob")
     Life("bob").lead(bob)
     store._driver.run(store.runtime.part(ReadJournal).flush())
-    before = rows_of(store, bob.principal.home)
+    before = rows_of(store, principal_of(bob).home)
     org = {memory.id for memory in bob.list() if memory.scope.user is None}
 
     for cycle in range(CYCLES):
@@ -72,18 +73,18 @@ def test_cycles_of_lives_and_erasures_leave_no_canary_and_no_others_changed(
         clock.advance(seconds=6)
         assert found_in(tmp_path, life.canaries)
 
-        receipt = ana.erase()
+        receipt = erase(ana)
 
         assert receipt.state is ErasureState.COMPLETE, receipt.waits
         assert found_in(tmp_path, life.canaries) == []
-        assert {o.kind for o in life.replay(ana)} == {"blocked"}
+        assert {o.kind for o in life.receipts.replay(ana)} == {"blocked"}
         assert ana.list(scopes=["user"]) == ()
         assert found_in(tmp_path, life.canaries) == []
         clock.advance(seconds=6)
 
-    assert rows_of(store, bob.principal.home) == before
+    assert rows_of(store, principal_of(bob).home) == before
     assert {memory.id for memory in bob.list() if memory.scope.user is None} == org
-    assert store.verify_audit().ok
+    assert store.admin(actor="root").check_audit().ok
 
 
 def test_forgetting_leaves_no_canary_either(opened, tmp_path, clock):
@@ -97,10 +98,10 @@ def test_forgetting_leaves_no_canary_either(opened, tmp_path, clock):
         ana.forget(one.id)
         assert found_in(tmp_path, [one.content.split()[1], one.quote.split()[0], *one.tags]) == []
 
-        ana.forget(scope="user")
+        ana.forget_many(scope="user")
 
         assert found_in(tmp_path, life.canaries) == []
-        life.replay(ana)
+        life.receipts.replay(ana)
         assert found_in(tmp_path, life.canaries) == []
 
 
@@ -112,15 +113,15 @@ def test_while_a_reader_needs_the_log_the_receipt_is_pending(opened, tmp_path):
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM memories").fetchall()
 
-    pending = ana.erase()
-    still = ana.erasure()
+    pending = erase(ana)
+    still = ana.data.erasure()
 
     assert (pending.state, pending.waits) == (ErasureState.PENDING, ("log_in_use",))
     assert still.waits == ("log_in_use",)
     assert ana.list() == ()
     reader.execute("COMMIT")
     reader.close()
-    done = ana.erasure()
+    done = ana.data.erasure()
     assert (done.state, done.waits) == (ErasureState.COMPLETE, ())
     assert {file.result for file in done.files} == {Look.CLEAN}
     assert found_in(tmp_path, life.canaries) == []
@@ -132,10 +133,10 @@ def test_another_process_completes_what_it_cannot_look_for(opened, tmp_path):
     reader = apsw.Connection(str(tmp_path / "m.db"))
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM memories").fetchall()
-    assert ana.erase().state is ErasureState.PENDING
+    assert erase(ana).state is ErasureState.PENDING
     reader.close()
 
-    done = opened().memory(user="ana").erasure()
+    done = opened().memory(user="ana").data.erasure()
 
     assert done.state is ErasureState.COMPLETE
     assert {file.result for file in done.files} == {Look.EMPTIED}
@@ -144,14 +145,14 @@ def test_another_process_completes_what_it_cannot_look_for(opened, tmp_path):
 def test_what_was_said_in_sessions_goes_with_its_owner(opened, tmp_path):
     store = opened()
     ana, sessions = (
-        store.memory(user="ana").principal.home,
+        principal_of(store.memory(user="ana")).home,
         SqliteSessionStore.open(tmp_path / "m.db"),
     )
-    for owner in (ana, store.memory(user="bob").principal.home):
+    for owner in (ana, principal_of(store.memory(user="bob")).home):
         said = [Observation(1, canonical_json({"said": f"canary of {owner.user}"}))]
         drive(sessions, sessions.append(owner, "thread-7", said, now=1))
 
-    receipt = store.memory(user="ana").erase()
+    receipt = erase(store.memory(user="ana"))
 
     assert (receipt.removed["sessions"], receipt.removed["turns"]) == (1, 1)
     assert drive(sessions, sessions.sessions(ana)) == ()
@@ -166,7 +167,7 @@ def test_bytes_that_another_row_holds_rightly_are_no_residue(opened, tmp_path):
         memory = store.memory(user=user)
         memory.remember("The door code of the office is 4711", key="door_code", tags=["office-1"])
 
-    receipt = store.memory(user="ana").erase()
+    receipt = erase(store.memory(user="ana"))
 
     assert receipt.state is ErasureState.COMPLETE
     assert {file.result for file in receipt.files} == {Look.CLEAN}
@@ -189,7 +190,7 @@ def test_what_lies_in_free_space_is_found_and_written_over(opened, tmp_path):
     raw = (tmp_path / "m.db").read_bytes()
     assert raw.count(b"The canary of the free space") == 2
 
-    receipt = ana.erase()
+    receipt = erase(ana)
 
     assert receipt.state is ErasureState.COMPLETE
     assert found_in(tmp_path, ["canary of the free"]) == []
@@ -199,7 +200,7 @@ def test_reading_the_files_drops_no_lock_that_others_rely_on(opened, tmp_path):
     store = opened()
     ana = store.memory(user="ana")
     ana.remember("The door code is 4711")
-    ana.erase()
+    erase(ana)
     ana.remember("Hello again")
     # Whoever is not alone with the file may not take its log away.
     alone = f"import sqlite3; c = sqlite3.connect({str(tmp_path / 'm.db')!r}, timeout=0); "
@@ -221,20 +222,20 @@ def test_a_known_backup_that_holds_the_subject_keeps_the_receipt_pending(
     ana.remember("The door code of the office is 4711")
     kept = tmp_path.parent / f"{tmp_path.name}-backup.db"
     source, target = apsw.Connection(str(tmp_path / "m.db")), apsw.Connection(str(kept))
-    with target.backup("main", source, "main") as copying:
+    with target.admin(actor="root").backup("main", source, "main") as copying:
         copying.step()
     source.close()
     target.close()
     there = [kept]
     monkeypatch.setattr(sqlite_erasure, "known_backups", lambda _: [f for f in there if f.exists()])
 
-    pending = ana.erase()
-    elsewhere = opened().memory(user="ana").erasure()
+    pending = erase(ana)
+    elsewhere = opened().memory(user="ana").data.erasure()
 
     assert pending.waits == elsewhere.waits == (f"backup:{kept}",)
     assert pending.files[-1].result is Look.RESIDUE
     kept.unlink()
-    assert ana.erasure().state is ErasureState.COMPLETE
+    assert ana.data.erasure().state is ErasureState.COMPLETE
 
 
 def test_needles_are_found_wherever_they_stand():

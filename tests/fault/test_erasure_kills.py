@@ -7,6 +7,7 @@ import time
 import pytest
 from erasing import Life, found_in
 from killing import Child
+from principals import erase
 
 from simonides import ErasureState
 from simonides.api.open.assemble import assemble
@@ -72,7 +73,7 @@ def prepared(path):
     """A user with copies in the org, and somebody beside; returns the user's life and the other."""
     life = Life("killed")
     with opened(path) as store:
-        store.admin(by="root").grant("ana", "org_write")
+        store.admin(actor="root").grant("ana", "org_write")
         store.memory(user="bob").remember("Bob was here")
         life.lead(store.memory(user="ana"))
     return life
@@ -82,15 +83,15 @@ def finished(path, life):
     """Go on after the kill, and look."""
     with opened(path) as store:
         ana, bob = store.memory(user="ana"), store.memory(user="bob")
-        before = ana.erasure()
+        before = ana.data.erasure()
         assert bool(before) != bool(ana.list(scopes=["user"])), "all of it or nothing"
-        done = before if before is not None else ana.erase()
+        done = before if before is not None else erase(ana)
         assert done.state is ErasureState.COMPLETE
         assert ana.list() == ()
         assert [memory.content for memory in bob.list()] == ["Bob was here"]
-        assert {o.kind for o in life.replay(ana)} == {"blocked"}
-        assert store.verify_audit().ok
-        assert store.admin(by="root").check_erasure(done).ok
+        assert {o.kind for o in life.receipts.replay(ana)} == {"blocked"}
+        assert store.admin(actor="root").check_audit().ok
+        assert store.admin(actor="root").check_erasure(done).ok
     directory = path.parent
     assert found_in(directory, life.canaries) == []
 
@@ -102,7 +103,7 @@ def test_killed_at_a_point_it_is_gone_on_with(tmp_path, monkeypatch, point):
 
     def work(say):
         point(monkeypatch)
-        opened(path).memory(user="ana").erase()
+        erase(opened(path).memory(user="ana"))
         say("done")
 
     child = Child(work)
@@ -122,7 +123,7 @@ def test_killed_at_any_time_it_is_gone_on_with(tmp_path, step):
     def work(say):
         store = opened(path)
         say("ready")
-        store.memory(user="ana").erase()
+        erase(store.memory(user="ana"))
         time.sleep(60)
 
     child = Child(work)

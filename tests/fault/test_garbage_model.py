@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from principals import principal_of
 
 from simonides.api import AsyncMemory
 from simonides.api.open.assemble import assemble
@@ -171,7 +172,7 @@ class Life:
     def __init__(self, store: Store, clock: ManualClock, run: Callable[..., Any]) -> None:
         self.store, self.clock, self.run = store, clock, run
         self.runtime = store.runtime
-        self.principal = store.memory(user="ana", session="s").principal
+        self.principal = principal_of(store.memory(user="ana").session("s"))
         self.ana = AsyncMemory(self.runtime, self.principal)
         self.policy = self.runtime.policies.policy_for(self.principal.home.org)
         self.log = SessionLog(self.runtime, self.principal.home.owner, "s")
@@ -190,12 +191,12 @@ class Life:
             Turn(text=text, role=Role.USER, session="s", number=first + n)
             for n, text in enumerate(texts)
         ]
-        self.diagnostics.update(self.run(self.ana.capture(texts[0])).diagnostics)
+        self.diagnostics.update(self.run(self.ana.add(texts[0])).diagnostics)
         self.run(self.consolidated(turns))
         if number % 3 == 0:
-            self.diagnostics.update(self.run(self.ana.dream()).diagnostics)
+            self.diagnostics.update(self.run(self.ana.maintenance.consolidate()).diagnostics)
         if number % 7 == 0:
-            self.diagnostics.update(self.run(self.ana.hygiene()).diagnostics)
+            self.diagnostics.update(self.run(self.ana.maintenance.hygiene()).diagnostics)
 
     async def consolidated(self, turns: list[Turn]) -> None:
         runtime, principal, policy = self.runtime, self.principal, self.policy
@@ -214,7 +215,7 @@ class Life:
 
     def check(self) -> None:
         """Assert that nothing is corrupt, nothing planted, and nothing that was said lost."""
-        assert self.store.verify_audit().ok
+        assert self.store.admin(actor="root").check_audit().ok
         kept = self.run(self.log.entries())
         assert [logged.entry.text for logged in kept] == self.said
         store, owner = self.runtime.store, self.principal.home.owner
@@ -257,7 +258,7 @@ def test_a_thousand_garbage_answers_corrupt_nothing_and_the_ceiling_holds(policy
         assert number < 1_000
     life.round(number)
 
-    asked = store.memory(user="ana").usage().today.calls
+    asked = store.memory(user="ana").maintenance.usage().today.calls
     # None is asked past the ceiling.
     assert ANSWERS <= len(model.asked) <= asked <= CEILING + 1
     life.check()
@@ -295,7 +296,7 @@ def test_garbage_over_http_corrupts_nothing(policy: Path, tmp_path: Path) -> Non
         for number in range(8):
             life.round(number)
 
-        booked = loop.run_until_complete(life.ana.usage()).today.calls
+        booked = loop.run_until_complete(life.ana.maintenance.usage()).today.calls
         assert booked == len(server.received)
         life.check()
         loop.run_until_complete(model.close())

@@ -104,7 +104,7 @@ def test_every_call_of_the_store_ends_in_time_and_works_again(proxy, url, fault)
 
 def verbs_of(store):
     """What people call, readers first."""
-    ana, org = store.memory(user="ana", org="acme"), store.admin(by="root")
+    ana, org = store.memory(user="ana", org="acme"), store.admin(actor="root")
     reads = {
         "recall": lambda: ana.recall("which seat?"),
         "list": ana.list,
@@ -115,8 +115,8 @@ def verbs_of(store):
     writes = {
         "remember": lambda: ana.remember("I prefer aisle seats", key="seat"),
         "correct": lambda: ana.correct("seat", "I prefer window seats"),
-        "forget": lambda: ana.forget(key="nothing"),
-        "grant": lambda: org.grant(user="bo", right="org_write", org="acme"),
+        "forget": lambda: ana.forget("nothing"),
+        "grant": lambda: org.privacy.grant(user="bo", right="org_write", org="acme"),
     }
     return reads, writes
 
@@ -203,7 +203,7 @@ def test_nothing_acknowledged_is_lost_whatever_happens_to_the_network(proxy, url
             making = asyncio.create_task(trouble(store))
             writers = [writer(store, n, lambda: not making.done()) for n in range(4)]
             await asyncio.gather(making, *writers)
-            assert (await store.verify_audit()).ok
+            assert (await store.admin(actor="root").check_audit()).ok
             return {
                 (n, memory.content)
                 for n in range(4)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from principals import principal_of
 
 import simonides
 from simonides.testing.store_contract import drive
@@ -18,7 +19,7 @@ who, place = sys.argv[1:]
 with simonides.open(place) as opened_store:
     session = opened_store.memory(user="ana").session("s")
     for turn in range(10_000):
-        print(session.add("user", f"{who} says {turn}").number, flush=True)
+        print(session.add({"role": "user", "content": f"{who} says {turn}"}).kept[0].number, flush=True)
 """
 
 SERVICE = """
@@ -29,8 +30,8 @@ import simonides
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 with simonides.open(sys.argv[1]) as opened_store:
     ana = opened_store.memory(user="ana")
-    ana.session("leaving", ends_on_close=True).add("user", "I live in Lisbon.")
-    ana.session("staying").add("user", "My favorite color is green.")
+    ana.session("leaving").add({"role": "user", "content": "I live in Lisbon."})
+    ana.session("staying").add({"role": "user", "content": "My favorite color is green."})
     print("ready", flush=True)
     signal.pause()
 """
@@ -66,8 +67,8 @@ def test_what_was_acknowledged_outlives_a_kill_and_others_go_on(tmp_path: Path) 
 
     with simonides.open(store) as opened:
         session = opened.memory(user="ana").session("s")
-        entries = session.entries()
-        gone_on = session.add("user", "And I go on.")
+        entries = session.messages()
+        gone_on = session.add({"role": "user", "content": "And I go on."}).kept[0]
 
     assert [entry.number for entry in entries] == list(range(len(entries)))
     assert gone_on.number == len(entries)
@@ -94,7 +95,9 @@ def test_a_signal_that_is_turned_into_an_exit_ends_what_is_to_end_with_the_proce
 
     with simonides.open(store) as opened:
         ana = opened.memory(user="ana")
-        links = drive(opened.runtime.store, opened.runtime.store.links(ana.principal.home.owner))
+        links = drive(
+            opened.runtime.store, opened.runtime.store.links(principal_of(ana).home.owner)
+        )
         left = [open_session.name for open_session in ana.sessions()]
         kept = [memory.content for memory in ana.list(filter={"key": "location"})]
 

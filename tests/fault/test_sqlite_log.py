@@ -75,7 +75,7 @@ def store(database):
 def test_what_was_forgotten_leaves_the_log_though_a_reader_kept_it(store, database, reader_ends_by):
     samples, secret = contract.make, "the word is xyzzy"
     memory = samples.memory(secret)
-    contract.add(store, memory)
+    contract.add({"role": store, "content": memory})
     # Of another process: SQLite shares locks within one.
     reader = Reader(database)
     contract.write(store, samples.change(forgotten=(memory.id,)))
@@ -98,7 +98,7 @@ def test_what_was_forgotten_leaves_the_log_though_a_reader_kept_it(store, databa
 def test_closing_empties_a_log_that_a_reader_is_done_with(store, database):
     samples, secret = contract.make, "the word is xyzzy"
     memory = samples.memory(secret)
-    contract.add(store, memory)
+    contract.add({"role": store, "content": memory})
     reader = Reader(database)
     contract.write(store, samples.change(forgotten=(memory.id,)))
     reader.end("commit")
@@ -110,9 +110,9 @@ def test_closing_empties_a_log_that_a_reader_is_done_with(store, database):
 
 
 def test_a_reader_in_the_way_delays_a_close_but_does_not_stop_it(store, database):
-    contract.add(store, contract.make.memory())
+    contract.add({"role": store, "content": contract.make.memory()})
     reader = Reader(database)
-    contract.add(store, contract.make.memory())
+    contract.add({"role": store, "content": contract.make.memory()})
     began = time.monotonic()
     drive(store, store.close())
     drive(again := SqliteStore.open(database), again.close())
@@ -212,12 +212,12 @@ def test_what_is_forgotten_while_the_log_is_copied_leaves_it_all_the_same(
     monkeypatch.setattr(sqlite_log, "_WAIT_MS", 10 if by_thread else 20_000)
     samples, secret = contract.make, "the word is xyzzy"
     memory = samples.memory(secret)
-    contract.add(store, memory)
+    contract.add({"role": store, "content": memory})
     copying = threading.Thread(target=connection.wal_checkpoint)
     if by_thread:
         monkeypatch.setattr(store._place._copying, "_reading", Lending(connection))
         monkeypatch.setattr(sqlite_log, "DUE_PAGES", 1)
-        contract.add(store, samples.memory())
+        contract.add({"role": store, "content": samples.memory()})
     else:
         copying.start()
     assert disk.writing.wait(20)
@@ -239,10 +239,10 @@ def test_what_is_forgotten_while_the_log_is_copied_leaves_it_all_the_same(
 def test_a_thread_copies_the_log_and_the_next_write_begins_it_anew(store, database, often):
     before = 0
     while before < 20:
-        contract.add(store, contract.make.memory())
+        contract.add({"role": store, "content": contract.make.memory()})
         before = pages_in_log(database)
     store._place._copying.close()
-    contract.add(store, contract.make.memory())
+    contract.add({"role": store, "content": contract.make.memory()})
 
     assert pages_in_log(database) < 20
 
@@ -280,17 +280,17 @@ def test_what_could_not_be_copied_beside_the_writers_is_copied_under_the_turn(pl
 
 
 def test_a_reader_who_stays_keeps_the_log_growing_and_nothing_else(store, database, often):
-    contract.add(store, contract.make.memory())
+    contract.add({"role": store, "content": contract.make.memory()})
     reader = Reader(database)
     kept = [contract.make.memory() for _ in range(40)]
     for memory in kept:
-        contract.add(store, memory)
+        contract.add({"role": store, "content": memory})
     held = pages_in_log(database)
     reader.end("close")
     for _ in range(12):
-        contract.add(store, contract.make.memory())
+        contract.add({"role": store, "content": contract.make.memory()})
     store._place._copying.close()
-    contract.add(store, contract.make.memory())
+    contract.add({"role": store, "content": contract.make.memory()})
 
     assert held >= 80
     assert pages_in_log(database) < 20
@@ -348,6 +348,6 @@ def test_a_log_that_nobody_copies_does_not_grow_for_ever(plain, often):
 def test_who_wants_the_file_for_himself_waits_for_the_thread(store, often):
     keys = drive(store, store.keys())
     for _ in range(20):
-        contract.add(store, contract.make.memory())
+        contract.add({"role": store, "content": contract.make.memory()})
         drive(store, store.begin_arrivals(keys))
         drive(store, store.end_arrivals())

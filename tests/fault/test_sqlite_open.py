@@ -157,7 +157,7 @@ def schema(tmp_path, monkeypatch):
 
 def test_a_later_migration_runs_once_and_keeps_what_is_stored(database, schema):
     drive(store := SqliteStore.open(database), store.close())
-    contract.add(store := SqliteStore.open(database), contract.make.memory("kept"))
+    contract.add({"role": store := SqliteStore.open(database), "content": contract.make.memory("kept")})
     before = contract.shown(store)
     drive(store, store.close())
     later = schema / "0002_colours.sql"
@@ -246,7 +246,7 @@ def test_an_empty_file_becomes_a_store(database):
     database.touch()
 
     store = SqliteStore.open(database)
-    contract.add(store, contract.make.memory())
+    contract.add({"role": store, "content": contract.make.memory()})
     drive(store, store.close())
 
 
@@ -261,7 +261,7 @@ def test_a_new_store_has_the_settings_that_it_needs(store, database):
 def test_nothing_is_written_beside_the_stores_own_files(tmp_path):
     database = tmp_path / "made" / "for it" / "m.db"
     store = SqliteStore.open(database)
-    contract.add(store, contract.make.memory())
+    contract.add({"role": store, "content": contract.make.memory()})
 
     own = {"m.db", "m.db-wal", "m.db-shm", "m.db-turn"}
     assert set(files_in(database.parent)) == own
@@ -322,7 +322,7 @@ def test_a_file_that_may_not_be_written_is_read_only(public_directory):
 def test_records_that_may_not_be_written_say_which_file_and_what_to_do(public_directory):
     database, records = public_directory / "m.db", public_directory / "m.db.records"
     with simonides.open(database) as store:
-        store.memory(user="ana").safety_event("threat")
+        store.memory(user="ana").audit.record_safety("threat")
     for path in public_directory.iterdir():
         path.chmod(0o666)
     public_directory.chmod(0o777)
@@ -332,7 +332,7 @@ def test_records_that_may_not_be_written_say_which_file_and_what_to_do(public_di
     def told():
         with simonides.open(database) as store:
             try:
-                store.memory(user="ana").safety_event("again")
+                store.memory(user="ana").audit.record_safety("again")
             except StoreReadOnly as error:
                 is_told = "let the user of this program" in str(error)
                 return is_told and str(error).startswith(str(records))
@@ -359,7 +359,7 @@ def test_a_directory_that_may_not_be_written_is_read_only(public_directory):
 def test_a_full_store_keeps_what_it_has(store):
     samples = contract.make
     store._place.writer.pragma("max_page_count", store._place.writer.pragma("page_count") + 4)
-    contract.add(store, samples.memory())
+    contract.add({"role": store, "content": samples.memory()})
     before = contract.shown(store, ALICE)
 
     with pytest.raises(StoreFull):
@@ -398,11 +398,11 @@ def test_a_file_locked_by_another_program_is_unavailable(store, database):
     other.execute("BEGIN IMMEDIATE")
 
     with pytest.raises(StoreUnavailable, match="locked"):
-        contract.add(impatient, contract.make.memory())
+        contract.add({"role": impatient, "content": contract.make.memory()})
 
     other.execute("ROLLBACK")
     other.close()
-    contract.add(impatient, contract.make.memory())
+    contract.add({"role": impatient, "content": contract.make.memory()})
     drive(impatient, impatient.close())
 
 
@@ -430,17 +430,17 @@ def test_a_turn_that_does_not_come_is_unavailable(store, database):
         os.close(reading)
         os.close(writing)
 
-    contract.add(store, contract.make.memory())
+    contract.add({"role": store, "content": contract.make.memory()})
 
 
 def test_a_decision_that_writes_is_stopped(store):
     def decide(_):
-        contract.add(store, contract.make.memory())
+        contract.add({"role": store, "content": contract.make.memory()})
 
     with pytest.raises(ValueError, match="must not call the store"):
         drive(store, store.commit(ALICE, TurnRequest(), decide))
 
-    contract.add(store, contract.make.memory())
+    contract.add({"role": store, "content": contract.make.memory()})
 
 
 def test_a_child_may_open_the_store_of_its_parent_anew(store, database):
@@ -463,7 +463,7 @@ def test_closing_one_of_two_stores_leaves_the_other_working(store, database):
     other = SqliteStore.open(database)
     drive(other, other.close())
 
-    contract.add(store, contract.make.memory())
+    contract.add({"role": store, "content": contract.make.memory()})
 
     assert len(contract.shown(store, ALICE).rows) == 1
 

@@ -12,6 +12,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from principals import capture, erase, memory_for
+from simonides.prompting import Prompting
+
+from simonides import Draft
+
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 CHANGES = {
     "os.mkdir",
@@ -72,21 +77,21 @@ def day(simonides: Any, export_to: str) -> dict[str, Any]:
     global asked_for
     found: dict[str, Any] = {}
     with simonides.open(mode="incognito") as store:
-        memory = store.memory(user=word("user"), org="acme", session=word("thread"))
+        memory = memory_for(store, user=word("user"), org="acme", session=word("thread"))
         colour, city, name = word("colour"), word("city"), word("name")
         first = memory.remember(f"Prefers {colour} above all", key="colour", category="preference")
         memory.remember_many([simonides.Draft(f"{word('note')} is the password hint owner")])
-        memory.remember("Always be brief", kind="procedural", tags=[word("tag")])
-        memory.capture(f"My name is {name} and I live in {city}.", speaker=name)
-        memory.capture(f"Never suggest {word('brand')} to me.")
+        memory.remember(Draft("Always be brief", kind="procedural", tags=[word("tag")]))
+        capture(memory, f"My name is {name} and I live in {city}.", speaker=name)
+        memory.add(f"Never suggest {word('brand')} to me.")
         memory.recall(f"which {colour}?", limit=3)
         found["recalled"] = [hit.record.id == first.record.id for hit in memory.recall(colour)][:1]
         digest = memory.digest(f"{colour} {city}")
-        memory.verify(f"[{first.record.id}]", digest.receipt)
-        memory.replay(digest.receipt)
-        memory.push(city)
-        memory.search_memory(name)
-        triggers = memory.triggers(city)
+        memory.receipts.verify(f"[{first.record.id}]", digest.receipt)
+        memory.receipts.replay(digest.receipt)
+        Prompting(memory).push(city)
+        Prompting(memory).search(name)
+        triggers = Prompting(memory).triggers(city)
         triggers.before_model()
         triggers.before_tool("search", {"q": word("tool")})
         triggers.turn_end()
@@ -94,42 +99,42 @@ def day(simonides: Any, export_to: str) -> dict[str, Any]:
         memory.undo(memory.correct("colour", word("third")).events[-1].id)
         memory.confirm(memory.history("colour")[-1].id)
         memory.explain(first.record.id, colour)
-        memory.ageing(first.record.id)
-        memory.to_verify()
+        memory.maintenance.ageing(first.record.id)
+        memory.pending.to_verify()
         memory.list()
-        memory.held()
-        memory.reviews()
-        memory.receipts()
-        memory.scan(f"{word('scanned')} 4111 1111 1111 1111")
-        memory.scan_memories()
-        memory.refuse(key="salary")
-        memory.allow(key="salary")
-        memory.note_shown(f"shown {city}")
-        memory.gc()
-        memory.hygiene()
+        memory.pending.list(kind="held")
+        memory.pending.list(kind="review")
+        memory.receipts.list()
+        memory.maintenance.scan(f"{word('scanned')} 4111 1111 1111 1111")
+        memory.maintenance.scan()
+        memory.privacy.refuse(key="salary")
+        memory.privacy.allow(key="salary")
+        Prompting(memory).note_shown(f"shown {city}")
+        memory.maintenance.gc()
+        memory.maintenance.hygiene()
         store.agent(memory).run(
             f"For future updates, write in English and call me {word('nick')}.",
             f"Draft an update about {word('incident')}.",
         )
-        admin = store.admin(by="root")
+        admin = store.admin(actor="root")
         admin.grant("bob", "org_write", org="acme")
         admin.remember(simonides.Draft(word("global")))
-        store.gc()
-        store.reindex()
+        store.admin(actor="root").gc()
+        store.admin(actor="root").reindex()
         store.deliver_outbox()
         status = memory.status()
         found["status"] = {name: status[name] for name in ("mode", "backend", "embedder", "model")}
-        found["audit"] = store.verify_audit().ok
+        found["audit"] = store.admin(actor="root").check_audit().ok
         try:
-            store.backup()
+            store.admin(actor="root").backup()
         except simonides.CarryRefused as error:
             found["backup"] = error.reason
         found["before_export"] = list(broken)
         asked_for = export_to
-        found["exported"] = memory.export(export_to).counts["memory"]
+        found["exported"] = memory.data.export(export_to).counts["memory"]
         asked_for = None
-        memory.forget(key="colour")
-        found["erased"] = memory.erase().state
+        memory.forget("colour")
+        found["erased"] = erase(memory).state
         found["left"] = [entry.content for entry in memory.list() if colour in entry.content]
     return found
 

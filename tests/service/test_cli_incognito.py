@@ -93,7 +93,7 @@ def on_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     with simonides.open(store, mode="local") as opened:
         memory = opened.memory(user="ana")
         memory.remember("Prefers tea", key="drink")
-        memory.export(tmp_path / "given.jsonl")
+        memory.data.export(tmp_path / "given.jsonl")
         receipt = memory.digest("tea").receipt
     (tmp_path / "given.json").write_text(json.dumps(receipt.to_dict()))
     (tmp_path / "turns.jsonl").write_text('{"speaker": "Ana", "text": "Hello", "session_id": "s"}')

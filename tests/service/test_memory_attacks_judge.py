@@ -15,6 +15,8 @@ from itertools import count
 
 import pytest
 
+from simonides import Draft
+
 pytest.importorskip("agmi", reason="needs pip install agent-memory-integrity")
 
 from agmi.adapters.semantic_base import MemoryItem, Retrieved, SemanticMemoryAdapter
@@ -56,7 +58,9 @@ class Everything(SemanticMemoryAdapter):
     def add_memory(self, item: MemoryItem):
         signed = KEYRING.verify(item.user_id, item.source, item.text, item.signature)
         source = "user_stated" if item.source == "user" and signed else "external"
-        self._manager(item.user_id).remember(item.text, source=source, metadata=item.metadata)
+        self._manager(item.user_id).remember(
+            Draft(item.text, source=source, metadata=item.metadata)
+        )
 
     def retrieve(self, query, user_id, k=5):
         return self._found(query, user_id, self.wanted, k)
@@ -137,8 +141,8 @@ class ReadFirst(Trusted):
             super().add_memory(item)
             return
         memory = self._manager(item.user_id)
-        memory.remember(f"From the page. {item.text} End of the page.", source="external")
-        memory.remember(item.text, source="agent_inferred", confidence=0.9)
+        memory.remember(Draft(f"From the page. {item.text} End of the page.", source="external"))
+        memory.remember(Draft(item.text, source="agent_inferred", confidence=0.9))
 
 
 @pytest.mark.parametrize("attack", PLANTING, ids=lambda attack: attack.name)

@@ -64,19 +64,19 @@ import simonides
 said = ("For future incident updates, write in English, keep replies concise, use email as the "
         "primary channel, and remember that I am enterprise tier.")
 with simonides.open(store) as opened_store:
-    memory = opened_store.memory(user="ana", session="s1")
+    memory = opened_store.memory(user="ana").session("s1")
     opened_store.agent(memory).capture(said)
     memory.remember("Deploy to us-east-1", key="deploy_region")
     memory.correct("deploy_region", "eu-west-1")
-    opened_store.admin(by="root").grant("ana", "org_write")
+    opened_store.admin(actor="root").grant("ana", "org_write")
     memory.promote(memory.history("deploy_region")[-1].id, "org")
 with simonides.open(store) as opened_store:
-    memory = opened_store.memory(user="ana", session="s2")
+    memory = opened_store.memory(user="ana").session("s2")
     answer = opened_store.agent(memory).answer("Draft an update on the payment incident")
     assert answer.status == "ok", answer
     assert len(memory.recall("where do I deploy?"))
-    memory.forget(key="deploy_region")
-    assert opened_store.verify_audit().ok
+    memory.forget("deploy_region")
+    assert opened_store.admin(actor="root").check_audit().ok
 """
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import anthropic
 import openai
 import pytest
+from principals import erase
 from wrapping import (
     ASKED,
     FACES,
@@ -189,7 +190,7 @@ def test_what_was_answered_before_is_not_captured_again(face: Face, opened_store
 def test_a_correction_is_read_against_what_the_user_said_before(
     face: Face, opened_store: Store
 ) -> None:
-    opened_store.memory(user="ana").capture("I live in Paris.")
+    opened_store.memory(user="ana").add("I live in Paris.")
     with ModelServer([saying("Fine.")]) as server:
         client = simonides.wrap(face.client(server), user="ana", store=opened_store)
         face.say(
@@ -571,9 +572,9 @@ def test_what_waits_to_be_captured_does_not_outlive_an_erasure(
         threading.Timer(0.2, may_go_on.set).start()
 
         if by == "user":
-            opened_store.memory(user="ana").erase()
+            erase(opened_store.memory(user="ana"))
         else:
-            opened_store.admin(by="root").erase("ana")
+            opened_store.admin(actor="root").erase("ana", confirm="ana")
 
         assert client.memory.flush(10)
         client.memory.close()

@@ -128,7 +128,7 @@ def test_what_a_method_of_the_sdk_calls_by_itself_is_the_same_turn(
         assert client.memory.flush(10)
 
     assert str(server.received[0].body).count("Memory digest:") == 1
-    assert len(opened_store.memory(user="ana").receipts()) == 1
+    assert len(opened_store.memory(user="ana").receipts.list()) == 1
 
 
 def test_two_vendors_may_share_one_users_memory(opened_store: Store) -> None:

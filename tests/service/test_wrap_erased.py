@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from principals import erase
 from wrapping import (
     FACES,
     STATED,
@@ -69,7 +70,7 @@ def test_only_what_is_said_after_an_erasure_elsewhere_is_captured(
         client = simonides.wrap(face.client(server), user="ana", store=opened_store)
         face.say(client, STATED)
 
-        elsewhere.memory(user="ana").erase()
+        erase(elsewhere.memory(user="ana"))
         face.say(client, "I live in Lisbon.")
         may_go_on.set()
         assert memory_of(client).flush(10)
@@ -96,7 +97,7 @@ def test_what_a_stream_was_asked_before_an_erasure_is_not_captured_at_its_end(
     with ModelServer([saying("one two three")]) as server:
         client = simonides.wrap(make(server), user="ana", store=opened_store)
         with begin(client, [{"role": "user", "content": STATED}]) as stream:
-            elsewhere.memory(user="ana").erase()
+            erase(elsewhere.memory(user="ana"))
             for _ in stream:
                 pass
 

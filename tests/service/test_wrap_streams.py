@@ -176,7 +176,7 @@ def test_the_sdks_stream_helpers_remember_once(helper: str, opened_store: Store)
 
     assert facts(opened_store) == {"nickname": "Ana"}
     assert str(server.received[1].body).count("Memory digest:") == 1
-    assert len(opened_store.memory(user="ana").receipts()) == 2
+    assert len(opened_store.memory(user="ana").receipts.list()) == 2
 
 
 def test_the_async_stream_helper_remembers(opened_store: Store) -> None:

@@ -17,8 +17,9 @@ from hypothesis.stateful import (
     rule,
 )
 from lives import Fact, Shelf
+from principals import erase
 
-from simonides import Hit, Record, Outcome, UndoRefused
+from simonides import Draft, Hit, Outcome, Record, UndoRefused
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
@@ -85,7 +86,7 @@ class Living(RuleBasedStateMachine):
         self.abandoned: list[Store] = []
         self.store = self.opened()
         for user in ("ana", "bob"):
-            self.store.admin(by="root").grant(user, "org_write", org=self.org)
+            self.store.admin(actor="root").grant(user, "org_write", org=self.org)
 
     def new_target(self, on_disk: bool) -> str:
         return str(Path(self.place.name) / "m.db") if on_disk else IN_MEMORY
@@ -98,7 +99,7 @@ class Living(RuleBasedStateMachine):
         self.memories = {
             "ana": store.memory(user="ana", org=self.org),
             "bob": store.memory(user="bob", org=self.org),
-            "ana/task": store.memory(user="ana", org=self.org, task="t1"),
+            "ana/task": store.memory(user="ana", org=self.org).task(name="t1").memory,
         }
         return store
 
@@ -116,7 +117,7 @@ class Living(RuleBasedStateMachine):
                 self.place.cleanup()
 
     def the_trail_holds(self) -> None:
-        report = self.store.verify_audit()
+        report = self.store.admin(actor="root").check_audit()
         assert report.ok, report.problems
 
     @property
@@ -135,12 +136,14 @@ class Living(RuleBasedStateMachine):
     def remember(self, who: str, key: str, value: str, source: str, days: int | None) -> None:
         if self.is_refused(who, key):
             self.tick()
-            outcome = self.memories[who].remember(value, key=key, source=source, ttl_days=days)
+            outcome = self.memories[who].remember(
+                Draft(value, key=key, source=source, ttl_days=days)
+            )
             assert (outcome.kind, outcome.record) == ("blocked", None)
             return
         before = self.copied(who, key)
         expected = self.shelves[who].told(key, value, source, self.tick(), days)
-        outcome = self.memories[who].remember(value, key=key, source=source, ttl_days=days)
+        outcome = self.memories[who].remember(Draft(value, key=key, source=source, ttl_days=days))
         self.noted(who, key, outcome, before)
 
         assert outcome.kind == expected
@@ -219,7 +222,7 @@ class Living(RuleBasedStateMachine):
     def forget(self, who: str, key: str) -> None:
         self.tick()
         gone = self.shelves[who].removed(key)
-        outcome = self.memories[who].forget(key=key)
+        outcome = self.memories[who].forget(key)
 
         assert outcome.kind == ("forgotten" if gone else "dropped")
         self._forgotten(who, [key])
@@ -228,7 +231,7 @@ class Living(RuleBasedStateMachine):
     def forget_all_of_a_scope(self, who: str) -> None:
         self.tick()
         gone = [key for key in NAMES if self.shelves[who].removed(key)]
-        outcome = self.memories[who].forget(scope="task" if "/" in who else "user")
+        outcome = self.memories[who].forget_many(scope="task" if "/" in who else "user")
 
         assert outcome.kind == ("forgotten" if gone else "dropped")
         self._forgotten(who, gone)
@@ -247,7 +250,7 @@ class Living(RuleBasedStateMachine):
     def erase(self, who: str) -> None:
         self.tick()
         self.ticks = 0
-        receipt = self.memories[who].erase()
+        receipt = erase(self.memories[who])
 
         assert receipt.state == "complete"
         for place in (each for each in PLACES if each.split("/")[0] == who):
@@ -267,7 +270,7 @@ class Living(RuleBasedStateMachine):
     @rule(who=st.sampled_from(("ana", "bob")), key=KEYS)
     def refuse(self, who: str, key: str) -> None:
         self.tick()
-        change = self.memories[who].refuse(key=key)
+        change = self.memories[who].privacy.refuse(key=key)
 
         assert change.changed is (key not in self.refused[who])
         self.refused[who].add(key)
@@ -275,8 +278,8 @@ class Living(RuleBasedStateMachine):
     @rule(who=st.sampled_from(("ana", "bob")), key=KEYS)
     def allow(self, who: str, key: str) -> None:
         self.tick()
-        self.memories[who].allow(key=key)
-        self.refused[who].discard(key)
+        self.memories[who].privacy.allow(key=key)
+        self.refused[who].pending.reject(key)
 
     def is_refused(self, who: str, key: str) -> bool:
         return key in self.refused.get(who.split("/")[0], ())

@@ -69,7 +69,7 @@ class Talk:
         return self.drive(SessionEnder(self.runtime, self.principal).checkpoint(self.name))
 
     def log(self):
-        return self.drive(SessionLog(self.runtime, self.owner, self.name).entries())
+        return self.drive(SessionLog(self.runtime, self.owner, self.name).messages())
 
     def step(self):
         steps = self.drive(self.runtime.store.session_steps(self.owner, session=self.name))

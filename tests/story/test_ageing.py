@@ -15,7 +15,7 @@ QUERY = "which database is in use?"
 def guess(world: World, user: str = "ana") -> str:
     memory = world.store.memory(user=user)
     outcome = memory.remember(
-        "The database in use is Postgres", source="agent_inferred", category="entity_fact"
+        Draft("The database in use is Postgres", source="agent_inferred", category="entity_fact")
     )
     assert outcome.record is not None
     return outcome.record.id
@@ -33,7 +33,7 @@ def test_every_face_shows_what_is_left_of_an_inference(world: World) -> None:
     assert ana.get(id) == hit.record
     assert ana.list() == (hit.record,)
     assert [m.confidence for m in ana.history(id)] == [hit.record.confidence]
-    assert " 0.50; unverified" in ana.digest(QUERY, floor=0).text
+    assert " 0.50; unverified" in ana.digest(QUERY, min_relevance=0).text
     assert ana.list(filter={"confidence": {"$gt": 0.51}}) == ()
     assert len(ana.list(filter={"confidence": {"$lte": 0.5}})) == 1
 
@@ -55,28 +55,28 @@ def test_the_past_shows_what_was_left_then_and_receipts_give_it_again(world: Wor
     ana, id = world.store.memory(user="ana"), guess(world)
     world.clock.advance(days=30)
     then, found = from_us(world.clock.now_us()), ana.recall(QUERY)
-    text = ana.digest(QUERY, floor=0)
+    text = ana.digest(QUERY, min_relevance=0)
     world.clock.advance(days=200)
     ana.confirm(id)
     ana = world.reopen().memory(user="ana")
 
     assert ana.recall(QUERY, known_at=then)[0].record.confidence == pytest.approx(0.55)
-    again = ana.replay_recall(found.receipt)
+    again = ana.receipts.replay(found.receipt)
     assert again.made is Made.RANKED
     assert [h.to_dict() | {"known_to": None} for h in again] == [
         h.to_dict() | {"known_to": None} for h in found
     ]
-    assert ana.replay(text.receipt).text == text.text
+    assert ana.receipts.replay(text.receipt).text == text.text
 
 
 def test_a_decayed_guess_gives_way_to_a_fresh_one(world: World) -> None:
     ana = world.store.memory(user="ana")
     said = {"key": "database", "source": "agent_inferred", "category": "entity_fact"}
-    ana.remember("Postgres", confidence=0.8, **said)
-    assert ana.remember("MySQL", confidence=0.75, **said).kind == "touched"
+    ana.remember(Draft("Postgres", confidence=0.8, **said))
+    assert ana.remember(Draft("MySQL", confidence=0.75, **said)).kind == "touched"
     world.clock.advance(days=60)
 
-    assert ana.remember("Oracle", confidence=0.75, **said).kind == "superseded"
+    assert ana.remember(Draft("Oracle", confidence=0.75, **said)).kind == "superseded"
 
 
 def test_a_derivation_is_no_surer_than_its_parent_is_by_then(world: World) -> None:
@@ -113,7 +113,9 @@ def test_past_its_soft_expiry_a_preference_counts_half_and_is_up_for_review(worl
 
 def test_confirming_does_not_move_a_hard_end(world: World) -> None:
     ana = world.store.memory(user="ana")
-    outcome = ana.remember("The build is green", category="tool_result", source="tool_verified")
+    outcome = ana.remember(
+        Draft("The build is green", category="tool_result", source="tool_verified")
+    )
     assert outcome.record is not None
     world.clock.advance(days=6)
     ana.confirm(outcome.record.id)
@@ -163,9 +165,9 @@ def test_timeless_is_yes_or_no(world: World) -> None:
 def test_the_latest_session_summary_of_a_user_does_not_expire(world: World) -> None:
     ana = world.store.memory(user="ana")
     summary = {"kind": "episodic", "category": "session_summary"}
-    first = ana.remember("Session about the harbour", **summary).record
+    first = ana.remember(Draft("Session about the harbour", **summary)).record
     world.clock.advance(days=1)
-    second = ana.remember("Session about the harbour and boats", **summary).record
+    second = ana.remember(Draft("Session about the harbour and boats", **summary)).record
     assert first is not None
     assert second is not None
     world.clock.advance(days=300)
@@ -189,7 +191,7 @@ def test_another_readers_summary_makes_none_the_older_one(world: World) -> None:
         "Session of the other agent", kind="episodic", category="session_summary", audience=("b",)
     )
     a, b = (world.store.memory(user="ana", agent=agent) for agent in "ab")
-    a.remember("Session about the harbour", kind="episodic", category="session_summary")
+    a.remember(Draft("Session about the harbour", kind="episodic", category="session_summary"))
     world.clock.advance(days=1)
     b.remember_many([private])
     world.clock.advance(days=100)
@@ -198,7 +200,7 @@ def test_another_readers_summary_makes_none_the_older_one(world: World) -> None:
 
 
 def test_recall_over_several_owners_ages_each_row_by_itself(world: World) -> None:
-    admin = world.store.admin(by="root")
+    admin = world.store.admin(actor="root")
     ana = world.store.memory(user="ana")
     old = Draft("The office is in Berlin", category="entity_fact", source="agent_inferred")
     admin.remember(old, scope="/global/")
@@ -246,7 +248,7 @@ def test_each_category_has_its_lives(
     world: World, category: str, soft: int | None, hard: int | None
 ) -> None:
     kinds = {"rule": "procedural", "turn": "episodic", "session_summary": "episodic"}
-    ana = world.store.memory(user="ana", session="s")
+    ana = world.store.memory(user="ana").session("s")
     draft = Draft(
         "The harbour", category=category, kind=kinds.get(category, "semantic"), at="2020-01-01"
     )

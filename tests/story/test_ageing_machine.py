@@ -21,6 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from simonides import Draft
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
@@ -67,7 +68,7 @@ class AgeingMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "opened_store"):
-            assert self.store.verify_audit().ok
+            assert self.store.admin(actor="root").check_audit().ok
             self.store.close()
             self.place.cleanup()
 
@@ -103,7 +104,9 @@ class AgeingMachine(RuleBasedStateMachine):
         self.tick()
         self.count += 1
         said = {"source": source, "category": category, "pinned": pinned, "ttl_days": days}
-        outcome = self.own.remember(f"The {word} {self.count}", confidence=confidence, **said)
+        outcome = self.own.remember(
+            Draft(f"The {word} {self.count}", confidence=confidence, **said)
+        )
         if outcome.record is not None:
             memory = outcome.record
             protected = pinned or source == "user_stated" or category == "constraint"
@@ -136,9 +139,9 @@ class AgeingMachine(RuleBasedStateMachine):
     @rule()
     def collect(self) -> None:
         self.tick()
-        dry = self.own.gc(dry_run=True)
-        run = self.own.gc()
-        again = self.own.gc()
+        dry = self.own.maintenance.gc(dry_run=True)
+        run = self.own.maintenance.gc()
+        again = self.own.maintenance.gc()
 
         told = (dry.counts, dry.rows, dry.reads_folded, dry.receipts_old)
         assert told == (run.counts, run.rows, run.reads_folded, run.receipts_old)

@@ -56,7 +56,7 @@ class Run:
             ids=CountingIds(),
         )
         self.store = Store(core)
-        self.own = self.store.memory(user="ana", session="s1")
+        self.own = self.store.memory(user="ana").session("s1")
         self.agent: Agent = self.store.agent(self.own, needs_model=needs_model)
 
 
@@ -73,9 +73,9 @@ def test_rules_play_the_reference_scenario_over_two_openings_of_one_file(tmp_pat
         return Store(assemble(tmp_path / "m.db", settings=Settings(), inline=True))
 
     with opened() as store:
-        first = store.agent(store.memory(user="ana", session="s1")).capture(FIRST)
+        first = store.agent(store.memory(user="ana").session("s1")).capture(FIRST)
     with opened() as store:
-        second = store.agent(store.memory(user="ana", session="s2")).answer(SECOND)
+        second = store.agent(store.memory(user="ana").session("s2")).answer(SECOND)
 
     assert (first.status, first.stop_reason) == ("ok", "success")
     assert first.trace[0].written == ("language", "response_style", "update_channel")
@@ -111,7 +111,7 @@ def test_a_model_plays_the_reference_scenario_under_the_same_contract() -> None:
 def test_what_is_sensitive_reaches_no_model() -> None:
     model = ScriptedModel(INTENT, ANSWER)
     run = learned(Run(model))
-    run.manager.remember("Ana's incident pin is 4711", sensitivity="sensitive", pinned=True)
+    run.manager.remember(Draft("Ana's incident pin is 4711", sensitivity="sensitive", pinned=True))
 
     result = run.agent.answer(SECOND)
 
@@ -278,7 +278,7 @@ def test_what_a_failing_model_has_cost_counts(before: tuple[Any, ...]) -> None:
 
 
 def test_what_a_failing_model_has_cost_counts_in_the_report_of_capture_too() -> None:
-    report = Run(ScriptedModel(ModelTimeout("late", usage=COST))).manager.capture(FIRST)
+    report = Run(ScriptedModel(ModelTimeout("late", usage=COST))).manager.add(FIRST)
 
     assert report.diagnostics[-1] == "llm_timeout"
     assert report.stored, "the rules' findings are not lost with the model"
@@ -436,11 +436,11 @@ def test_checks_for_more_keys_can_be_added() -> None:
 
 def test_retrieval_reads_no_more_than_execution_allows() -> None:
     run = Run(None)
-    run.store.admin(by="root").remember(
+    run.store.admin(actor="root").remember(
         Draft("Updates go by fax", key="update_channel", category="preference"),
         scope="/org/default/",
     )
-    alone = run.store.agent(run.store.memory(session="s9"))
+    alone = run.store.agent(run.store.visitor("s9"))
 
     result = alone.answer("Which channel do updates use?")
 

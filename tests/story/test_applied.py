@@ -3,6 +3,7 @@
 import pytest
 
 from conftest import World
+from simonides import Draft
 from simonides.api.sync import Memory
 from simonides.domain.memory import Record
 from simonides.engine.prompting.application import applied
@@ -62,14 +63,14 @@ def test_verify_says_what_shows_and_what_does_not(ana: Memory) -> None:
     channel = kept(ana, "email", "update_channel")
     region = kept(ana, "Always deploy to us-east-1", "deploy_region")
     kept(ana, "Ana grew up in Porto")
-    receipt = ana.digest("deploy update channel email", floor=0).receipt
+    receipt = ana.digest("deploy update channel email", min_relevance=0).receipt
     assert len(receipt.returned) == 3
 
-    good = ana.verify(f"By email [{channel.id}], in us-east-1 [{region.id}].", receipt)
-    half = ana.verify(f"Soon [{channel.id}], in us-east-1 [{region.id}].", receipt)
-    bad = ana.verify(f"Soon [{channel.id}].", receipt)
-    vague = ana.verify(f"Over there [{region.id}].", receipt)
-    names = ana.verify(["update_channel"], receipt)
+    good = ana.receipts.verify(f"By email [{channel.id}], in us-east-1 [{region.id}].", receipt)
+    half = ana.receipts.verify(f"Soon [{channel.id}], in us-east-1 [{region.id}].", receipt)
+    bad = ana.receipts.verify(f"Soon [{channel.id}].", receipt)
+    vague = ana.receipts.verify(f"Over there [{region.id}].", receipt)
+    names = ana.receipts.verify(["update_channel"], receipt)
 
     assert (good.applied, good.unapplied) == ((channel.id, region.id), ())
     assert (half.applied, half.unapplied, half.ok) == ((region.id,), (channel.id,), True)
@@ -79,8 +80,8 @@ def test_verify_says_what_shows_and_what_does_not(ana: Memory) -> None:
 
 
 def test_a_doubtful_memory_warns_once_it_is_a_week_old(world: World, ana: Memory) -> None:
-    ana.remember("Ana moved to Porto", confidence=0.75)
-    ana.remember("Ana lives by the sea in Porto", confidence=0.8)
+    ana.remember(Draft("Ana moved to Porto", confidence=0.75))
+    ana.remember(Draft("Ana lives by the sea in Porto", confidence=0.8))
 
     def warned() -> list[tuple[str, ...]]:
         found = sorted(ana.recall("Porto"), key=lambda hit: hit.record.confidence)
@@ -93,8 +94,8 @@ def test_a_doubtful_memory_warns_once_it_is_a_week_old(world: World, ana: Memory
     assert warned() == [(), ()]
     world.clock.advance(seconds=1)
     assert warned() == [("stale?",), ()]
-    assert "0.75; stale?)" in ana.digest("Porto", floor=0).text
+    assert "0.75; stale?)" in ana.digest("Porto", min_relevance=0).text
     ana.confirm(next(h.record.id for h in ana.recall("Porto") if h.record.confidence < 0.8))
     assert warned() == [(), ()]
     # Seen again as it was read then, it is as fresh as it was.
-    assert {hit.warnings for hit in ana.replay_recall(early)} == {()}
+    assert {hit.warnings for hit in ana.receipts.replay(early)} == {()}

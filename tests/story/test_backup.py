@@ -10,7 +10,9 @@ import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from principals import erase
 
+from simonides import Draft
 from simonides.api.migrate.migrate import migrate
 from simonides.api.open.assemble import assemble, open_for_move
 from simonides.api.sync import Store
@@ -63,17 +65,22 @@ def test_a_backup_is_a_store_with_all_that_there_was(tmp_path, world):
     memory = live(world.store)
     told = []
 
-    report = world.store.backup(tmp_path / "b.db", progress=lambda *far: told.append(far))
+    report = world.store.admin(actor="root").backup(
+        tmp_path / "b.db", progress=lambda *far: told.append(far)
+    )
 
     assert told[-1][0] == told[-1][1]
-    assert (report.owners, report.events) == (2, world.store.verify_audit().events)
+    assert (report.owners, report.events) == (
+        2,
+        world.store.admin(actor="root").check_audit().events,
+    )
     assert report.size_bytes == (tmp_path / "b.db").stat().st_size
     assert (tmp_path / "b.db").stat().st_mode & 0o077 == 0
     with opened(tmp_path / "b.db", world.clock) as copy:
         assert contents(copy) == contents(world.store) == {"Berlin", "The boat lies at 4711"}
         there = copy.memory(user="alice")
         assert there.history("city") == memory.history("city")
-        assert copy.verify_audit().ok
+        assert copy.admin(actor="root").check_audit().ok
 
 
 def test_a_place_of_which_so_many_are_kept_is_a_directory_though_it_is_not_there_yet(
@@ -82,7 +89,7 @@ def test_a_place_of_which_so_many_are_kept_is_a_directory_though_it_is_not_there
     live(world.store)
 
     for _ in range(3):
-        report = world.store.backup(tmp_path / "daily", keep=2)
+        report = world.store.admin(actor="root").backup(tmp_path / "daily", keep=2)
         world.clock.advance(seconds=1)
 
     assert (tmp_path / "daily").is_dir()
@@ -95,11 +102,11 @@ def test_of_a_file_no_number_is_kept(tmp_path, world):
     (tmp_path / "taken").write_text("mine")
     for place in ("taken", "b.db"):
         with pytest.raises(InvalidInput, match="keep"):
-            world.store.backup(tmp_path / place, keep=2)
+            world.store.admin(actor="root").backup(tmp_path / place, keep=2)
 
     assert (tmp_path / "taken").read_text() == "mine"
     assert not (tmp_path / "b.db").exists()
-    assert Path(world.store.backup(tmp_path / "b").path) == tmp_path / "b"
+    assert Path(world.store.admin(actor="root").backup(tmp_path / "b").path) == tmp_path / "b"
 
 
 def test_backups_are_named_by_time_and_the_newest_are_kept(tmp_path, world):
@@ -109,7 +116,7 @@ def test_backups_are_named_by_time_and_the_newest_are_kept(tmp_path, world):
 
     taken = []
     for _ in range(4):
-        taken.append(world.store.backup(f"{tmp_path}/backups/", keep=2))
+        taken.append(world.store.admin(actor="root").backup(f"{tmp_path}/backups/", keep=2))
         world.clock.advance(days=1)
 
     names = sorted(path.name for path in (tmp_path / "backups").iterdir())
@@ -126,9 +133,9 @@ def test_without_a_place_a_store_in_a_file_has_one_beside_it(tmp_path, new_world
 
     if not world.is_durable:
         with pytest.raises(CarryRefused, match="backup_dir"):
-            world.store.backup()
+            world.store.admin(actor="root").backup()
         return
-    report = world.store.backup()
+    report = world.store.admin(actor="root").backup()
     assert Path(report.path).parent == Path(f"{world.target}.backups")
 
 
@@ -137,9 +144,12 @@ def test_a_store_knows_where_its_backups_are(tmp_path, world):
     store = world.store.runtime.store
     assert drive(store, store.backups()) == ()
 
-    taken = [world.store.backup(tmp_path / "one.db"), world.store.backup(f"{tmp_path}/many/")]
+    taken = [
+        world.store.admin(actor="root").backup(tmp_path / "one.db"),
+        world.store.admin(actor="root").backup(f"{tmp_path}/many/"),
+    ]
     world.clock.advance(days=1)
-    taken.append(world.store.backup(f"{tmp_path}/many/"))
+    taken.append(world.store.admin(actor="root").backup(f"{tmp_path}/many/"))
     left = tmp_path / ".one.db.cafe.part" / "memory.db"
     left.parent.mkdir()
     left.write_text("of who was killed")
@@ -160,10 +170,10 @@ def test_a_place_that_cannot_be_is_refused(tmp_path, world):
 
     for place, reason in ((tmp_path / "taken.db", "exists"), (tmp_path / "file" / "b.db", "file")):
         with pytest.raises(CarryRefused) as refused:
-            world.store.backup(place)
+            world.store.admin(actor="root").backup(place)
         assert refused.value.reason == reason
     with pytest.raises(InvalidInput, match="keep"):
-        world.store.backup(tmp_path, keep=0)
+        world.store.admin(actor="root").backup(tmp_path, keep=0)
     assert (tmp_path / "taken.db").read_text() == "mine"
 
 
@@ -193,7 +203,7 @@ def prefix_of_what_each_wrote(target, place, users):
         backups = []
         for number in range(4):
             before = dict(acknowledged)
-            store.backup(place / f"{number}.db")
+            store.admin(actor="root").backup(place / f"{number}.db")
             backups.append((place / f"{number}.db", before, dict(acknowledged)))
         stop.set()
         for thread in threads:
@@ -202,7 +212,7 @@ def prefix_of_what_each_wrote(target, place, users):
     assert not failures
     for backup, before, after in backups:
         with opened(backup) as copy:
-            assert copy.verify_audit().ok
+            assert copy.admin(actor="root").check_audit().ok
             for user in users:
                 found = contents(copy, user)
                 assert found == {f"number {n}" for n in range(len(found))}
@@ -224,14 +234,14 @@ def test_a_store_goes_back_and_who_has_it_open_goes_on(tmp_path):
     with opened(tmp_path / "m.db", clock, ids) as one, opened(tmp_path / "m.db", clock, ids) as two:
         memory = live(one)
         two.memory(user="alice").recall("where do I live?")
-        one.backup(tmp_path / "b.db")
+        one.admin(actor="root").backup(tmp_path / "b.db")
         clock.advance(days=1)
         memory.correct("city", "Porto")
         memory.remember("Newer")
         two.memory(user="carol").remember("I came later")
         assert "Newer" in contents(two)
 
-        report = one.restore_backup(tmp_path / "b.db")
+        report = one.admin(actor="root").restore_backup(tmp_path / "b.db")
 
         assert (report.owners, report.forgotten) == (2, 0)
         for store in (one, two):
@@ -239,26 +249,26 @@ def test_a_store_goes_back_and_who_has_it_open_goes_on(tmp_path):
             assert contents(store, "carol") == set()
         assert two.memory(user="alice").correct("city", "Rome").record.version == 3
         assert "Rome" in contents(one)
-        assert one.verify_audit().ok
-        one.admin(by="root").export(tmp_path / "org.jsonl")
+        assert one.admin(actor="root").check_audit().ok
+        one.admin(actor="root").export(tmp_path / "org.jsonl")
         assert '"brought_back"' in (tmp_path / "org.jsonl").read_text()
 
 
 def test_what_was_forgotten_since_stays_forgotten(tmp_path):
     with opened(tmp_path / "m.db") as store:
         memory = live(store)
-        store.backup(tmp_path / "b.db")
-        memory.forget(key="pin")
+        store.admin(actor="root").backup(tmp_path / "b.db")
+        memory.forget("pin")
         gone = memory.list()[0]
         memory.forget(gone.id)
 
-        report = store.restore_backup(tmp_path / "b.db")
+        report = store.admin(actor="root").restore_backup(tmp_path / "b.db")
 
         assert report.forgotten == 3
         assert contents(store) == set()
-        assert store.verify_audit().ok
+        assert store.admin(actor="root").check_audit().ok
         assert contents(store, "bob") == {"I am Bob"}
-        again = memory.remember("The boat lies at 4711", key="pin", source="agent_inferred")
+        again = memory.remember(Draft("The boat lies at 4711", key="pin", source="agent_inferred"))
         assert "4711" in again.record.content
     assert b"Berlin" not in (tmp_path / "m.db").read_bytes()
 
@@ -267,59 +277,62 @@ def test_who_was_erased_since_stays_erased(tmp_path):
     clock = ManualClock()
     with opened(tmp_path / "m.db", clock) as store:
         live(store)
-        store.backup(tmp_path / "b.db")
+        store.admin(actor="root").backup(tmp_path / "b.db")
         clock.advance(days=1)
-        store.memory(user="alice").erase()
+        erase(store.memory(user="alice"))
 
-        report = store.restore_backup(tmp_path / "b.db")
+        report = store.admin(actor="root").restore_backup(tmp_path / "b.db")
 
         assert report.forgotten == 3
         assert contents(store) == set()
         assert contents(store, "bob") == {"I am Bob"}
-        assert store.verify_audit().ok
+        assert store.admin(actor="root").check_audit().ok
     assert b"Berlin" not in (tmp_path / "m.db").read_bytes()
 
 
 def test_what_was_refused_switched_off_or_taken_since_stays_so(tmp_path):
     with opened(tmp_path / "m.db") as store:
         alice, bob = live(store), store.memory(user="bob")
-        bob.refuse("salary")
-        alice.refuse("pin")
+        bob.privacy.refuse("salary")
+        alice.privacy.refuse("pin")
         for name in ("bob", "carol"):
-            store.admin(by="root").grant(name, "read_user:alice")
-        store.backup(tmp_path / "b.db")
-        alice.refuse("city")
-        alice.allow("pin")
-        bob.set_recall(False)
-        store.admin(by="root").revoke("bob", "read_user:alice")
+            store.admin(actor="root").grant(name, "read_user:alice")
+        store.admin(actor="root").backup(tmp_path / "b.db")
+        alice.privacy.refuse("city")
+        alice.privacy.allow(key="pin")
+        bob.privacy.pause_recall()
+        store.admin(actor="root").revoke("bob", "read_user:alice")
 
-        store.restore_backup(tmp_path / "b.db")
+        store.admin(actor="root").restore_backup(tmp_path / "b.db")
 
         assert contents(store) == set()
-        assert {each.name for each in alice.consents() if not each.allowed} == {"city", "pin"}
+        assert {each.name for each in alice.privacy.list() if not each.allowed} == {"city", "pin"}
         assert bob.recall("who am I?").degraded == ("recall_off",)
-        assert {each.name for each in bob.consents() if not each.allowed} == {"salary", "recall"}
-        assert bob.grants() == ()
-        assert [grant.grantee for grant in store.memory(user="carol").grants()] == ["carol"]
-        assert store.verify_audit().ok
-        alice.allow("city")
+        assert {each.name for each in bob.privacy.list() if not each.allowed} == {
+            "salary",
+            "recall",
+        }
+        assert bob.privacy.grants() == ()
+        assert [grant.grantee for grant in store.memory(user="carol").privacy.grants()] == ["carol"]
+        assert store.admin(actor="root").check_audit().ok
+        alice.privacy.allow(key="city")
         assert contents(store) == {"Berlin"}
 
 
 def test_who_came_since_is_forgotten_but_for_what_was_refused(tmp_path):
     with opened(tmp_path / "m.db") as store:
         live(store)
-        store.backup(tmp_path / "b.db")
+        store.admin(actor="root").backup(tmp_path / "b.db")
         zoe = store.memory(user="zoe")
         zoe.remember("Sails")
-        zoe.refuse("city")
-        zoe.set_recall(False)
+        zoe.privacy.refuse("city")
+        zoe.privacy.pause_recall()
 
-        store.restore_backup(tmp_path / "b.db")
+        store.admin(actor="root").restore_backup(tmp_path / "b.db")
 
-        assert {each.name for each in zoe.consents() if not each.allowed} == {"city", "recall"}
+        assert {each.name for each in zoe.privacy.list() if not each.allowed} == {"city", "recall"}
         assert zoe.list() == ()
-        assert store.verify_audit().ok
+        assert store.admin(actor="root").check_audit().ok
 
 
 EDITED = "UPDATE grants SET body = CAST(replace(CAST(body AS TEXT), 'bob', 'eve') AS BLOB)"
@@ -339,47 +352,47 @@ def test_a_store_in_which_rights_or_refusals_are_damaged_goes_back_to_those_of_t
     ringed = Settings(embedder="none", keys=new_key("k") if is_ringed else None)
     with opened(tmp_path / "m.db", settings=ringed) as store:
         alice, bob = store.memory(user="alice"), store.memory(user="bob")
-        alice.refuse("pin")
-        store.admin(by="root").grant("bob", "read_user:alice")
-        store.backup(tmp_path / "b.db")
+        alice.privacy.refuse("pin")
+        store.admin(actor="root").grant("bob", "read_user:alice")
+        store.admin(actor="root").backup(tmp_path / "b.db")
         with closing(apsw.Connection(str(tmp_path / "m.db"))) as connection:
             connection.execute(statement)
         with pytest.raises(StoreCorrupt):
-            _ = bob.grants(), alice.consents()
+            _ = bob.privacy.grants(), alice.privacy.list()
 
-        store.restore_backup(tmp_path / "b.db")
+        store.admin(actor="root").restore_backup(tmp_path / "b.db")
 
-        assert [grant.grantee for grant in bob.grants()] == ["bob"]
-        assert [each.name for each in alice.consents()] == ["pin"]
+        assert [grant.grantee for grant in bob.privacy.grants()] == ["bob"]
+        assert [each.name for each in alice.privacy.list()] == ["pin"]
 
 
 def test_a_backup_from_after_an_erasure_holds_nothing_of_whom_it_was(tmp_path):
     with opened(tmp_path / "m.db") as store:
         store.memory(user="bob").remember("I am Bob")
         store.memory(user="eve").remember("Call me Eve")
-        before = store.backup(f"{tmp_path}/before/")
-        assert store.memory(user="eve").erase().waits == (f"backup:{before.path}",)
+        before = store.admin(actor="root").backup(f"{tmp_path}/before/")
+        assert erase(store.memory(user="eve")).waits == (f"backup:{before.path}",)
         Path(before.path).unlink()
 
-        after = store.backup(f"{tmp_path}/after/")
+        after = store.admin(actor="root").backup(f"{tmp_path}/after/")
 
-        assert store.memory(user="eve").erasure().state is ErasureState.COMPLETE
-        store.restore_backup(after.path)
-        assert store.memory(user="eve").erasure().state is ErasureState.COMPLETE
+        assert store.memory(user="eve").data.erasure().state is ErasureState.COMPLETE
+        store.admin(actor="root").restore_backup(after.path)
+        assert store.memory(user="eve").data.erasure().state is ErasureState.COMPLETE
 
 
 def test_a_backup_comes_to_a_new_machine(tmp_path):
     with opened(tmp_path / "m.db") as store:
         live(store)
-        store.backup(tmp_path / "b.db")
+        store.admin(actor="root").backup(tmp_path / "b.db")
     with opened(tmp_path / "new.db") as store:
-        store.restore_backup(tmp_path / "b.db")
+        store.admin(actor="root").restore_backup(tmp_path / "b.db")
         assert contents(store) == {"Berlin", "The boat lies at 4711"}
-        assert store.verify_audit().ok
+        assert store.admin(actor="root").check_audit().ok
     with opened(tmp_path / "other.db") as store:
         store.memory(user="zoe").remember("Mine")
         with pytest.raises(MoveRefused) as refused:
-            store.restore_backup(tmp_path / "b.db")
+            store.admin(actor="root").restore_backup(tmp_path / "b.db")
         assert refused.value.reason == "other_store"
         assert contents(store, "zoe") == {"Mine"}
 
@@ -390,7 +403,7 @@ def backed_up(tmp_path_factory):
     place = tmp_path_factory.mktemp("backed-up")
     with opened(place / "m.db") as store:
         live(store)
-        store.backup(place / "b.db")
+        store.admin(actor="root").backup(place / "b.db")
         store.memory(user="alice").remember("Newer")
     return (place / "b.db").read_bytes(), place / "m.db"
 
@@ -409,11 +422,11 @@ def test_a_flipped_bit_is_refused_by_the_digest_beside_it(tmp_path_factory, back
 
     with opened(path) as opened_store:
         with pytest.raises(CarryRefused, match="sha256") as refused:
-            opened_store.restore_backup(tmp_path / "b.db")
+            opened_store.admin(actor="root").restore_backup(tmp_path / "b.db")
         assert refused.value.reason == "damaged"
         assert "Newer" in contents(opened_store)
         (tmp_path / "b.db").write_bytes(raw)
-        opened_store.restore_backup(tmp_path / "b.db")
+        opened_store.admin(actor="root").restore_backup(tmp_path / "b.db")
         assert "Newer" not in contents(opened_store)
 
 
@@ -440,7 +453,7 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(tmp_path, backed
 
     with opened(path) as opened_store:
         with pytest.raises(CarryRefused) as refused:
-            opened_store.restore_backup(tmp_path / "b.db")
+            opened_store.admin(actor="root").restore_backup(tmp_path / "b.db")
         assert refused.value.reason == "damaged"
         assert contents(opened_store) == {"Berlin", "The boat lies at 4711", "Newer"}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["b.db", "m.db", "m.db-turn"]
@@ -459,20 +472,20 @@ def test_without_its_digest_a_flipped_bit_is_refused_or_changes_no_memory(
 
     with opened(path) as opened_store:
         try:
-            opened_store.restore_backup(tmp_path / "b.db")
+            opened_store.admin(actor="root").restore_backup(tmp_path / "b.db")
         except (CarryRefused, MoveRefused):
             assert "Newer" in contents(opened_store)
         else:
             # It lay where nothing is kept, or in an index entry, which is made of the memory.
             assert contents(opened_store) == {"Berlin", "The boat lies at 4711"}
-            assert opened_store.verify_audit().ok
+            assert opened_store.admin(actor="root").check_audit().ok
 
 
 def test_no_file_and_no_backup_are_refused(tmp_path, world):
     (tmp_path / "x.jsonl").write_text("{}")
     for path in (tmp_path / "missing.db", tmp_path, tmp_path / "x.jsonl"):
         with pytest.raises(CarryRefused):
-            world.store.restore_backup(path)
+            world.store.admin(actor="root").restore_backup(path)
 
 
 def both(path):
@@ -485,7 +498,7 @@ def test_a_copy_that_is_not_the_store_does_not_count(tmp_path, monkeypatch):
     with opened(tmp_path / "m.db", clock) as opened_store:
         live(opened_store)
         directory = f"{tmp_path}/kept/"
-        first = opened_store.backup(directory, keep=1)
+        first = opened_store.admin(actor="root").backup(directory, keep=1)
         clock.advance(days=1)
         real = SqliteStore.copy_to
 
@@ -497,7 +510,7 @@ def test_a_copy_that_is_not_the_store_does_not_count(tmp_path, monkeypatch):
 
         monkeypatch.setattr(SqliteStore, "copy_to", lossy)
         with pytest.raises(CarryRefused, match="does not hold") as refused:
-            opened_store.backup(directory, keep=1)
+            opened_store.admin(actor="root").backup(directory, keep=1)
 
     assert refused.value.reason == "damaged"
     assert {path.name for path in Path(directory).iterdir()} == both(first.path)
@@ -591,7 +604,7 @@ def test_on_an_event_loop_backups_are_taken_beside_it(tmp_path):
                 await asyncio.sleep(0)
             await store.memory(user="alice").remember("Newer")
             (backup,) = await store.runtime.part(Backups).known()
-            await store.restore_backup(backup)
+            await store.admin(actor="root").restore_backup(backup)
             return [memory.content for memory in await store.memory(user="alice").list()]
 
     assert asyncio.run(use()) == ["I live in Lisbon"]
@@ -601,16 +614,16 @@ def test_a_server_s_store_is_backed_up_to_a_file_that_moves_back(tmp_path, postg
     url = postgres.url("simonides_app", database)
     with opened(url, ManualClock()) as store:
         live(store)
-        report = store.backup(f"{tmp_path}/backups/")
+        report = store.admin(actor="root").backup(f"{tmp_path}/backups/")
         store.memory(user="alice").remember("Newer")
         with pytest.raises(CarryRefused, match="migrate"):
-            store.restore_backup(report.path)
+            store.admin(actor="root").restore_backup(report.path)
         assert contents(store) == {"Berlin", "The boat lies at 4711", "Newer"}
 
     assert report.owners == 2
     with opened(report.path) as copy:
         assert contents(copy) == {"Berlin", "The boat lies at 4711"}
-        assert copy.verify_audit().ok
+        assert copy.admin(actor="root").check_audit().ok
     name = postgres.new_database()
     asyncio.run(moved(report.path, postgres.url("simonides_app", name)))
     with opened(postgres.url("simonides_app", name)) as store:
@@ -628,5 +641,5 @@ def test_a_full_store_that_is_closed_takes_no_backup(tmp_path):
     live(store)
     store.close()
     with pytest.raises(StoreError):
-        store.backup(tmp_path / "b.db")
+        store.admin(actor="root").backup(tmp_path / "b.db")
     assert not (tmp_path / "b.db").exists()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from principals import capture, principal_of
 
 import simonides
 from conftest import World
@@ -122,9 +123,14 @@ def memory(world: World) -> Memory:
 def everything(opened: Store, memory: Memory) -> Any:
     """What a store holds, as far as anyone can see: rows, history, chain and head."""
     store = opened.runtime.store
-    owner = memory.principal.home
+    owner = principal_of(memory).home
     chain = asyncio.run(_chain(store, owner))
-    return memory.list(limit=1000), memory.history("region"), chain, opened.verify_audit()
+    return (
+        memory.list(limit=1000),
+        memory.history("region"),
+        chain,
+        opened.admin(actor="root").check_audit(),
+    )
 
 
 async def _chain(store: Any, owner: Any) -> Any:
@@ -213,10 +219,10 @@ def test_every_verb_refuses_a_name_that_is_none(world: World, memory: Memory) ->
         with pytest.raises(SimonidesError):
             memory.promote(name, "org")
         with pytest.raises(InvalidInput):
-            memory.capture(name)
+            memory.add(name)
         for named in ("id", "key", "source"):
             with pytest.raises(InvalidInput):
-                memory.forget(**{named: name})
+                memory.forget_many(**{named: name})
 
     assert everything(world.store, memory) == before
 
@@ -228,13 +234,13 @@ def test_every_verb_refuses_a_name_that_is_none(world: World, memory: Memory) ->
     ids=lambda given: next(iter(given)),
 )  # fmt: skip
 def test_capture_refuses_a_bad_value(memory: Memory, given: dict[str, Any]) -> None:
-    refuse(next(iter(given)), lambda: memory.capture("Call me Ana.", **given))
+    refuse(next(iter(given)), lambda: capture(memory, "Call me Ana.", **given))
 
 
 def test_a_bad_candidate_is_refused_as_a_draft_would_be(memory: Memory) -> None:
     good = Candidate(
         content="Fine",
-        scope=memory.principal.home,
+        scope=principal_of(memory).home,
         source=simonides.Source.USER_STATED,
         proposer=Proposer.RULES,
         label=Label(simonides.Trust.USER),
@@ -244,15 +250,15 @@ def test_a_bad_candidate_is_refused_as_a_draft_would_be(memory: Memory) -> None:
             if value is None:
                 continue
             bad = replace(good, **{field: value})
-            refuse(field, lambda bad=bad: memory.propose([good, bad]))
+            refuse(field, lambda bad=bad: memory.pending.propose([good, bad]))
     for none in (5, None, "text", [5], [None]):
-        refuse("candidates", lambda none=none: memory.propose(none))
+        refuse("candidates", lambda none=none: memory.pending.propose(none))
 
     assert len(memory.list()) == 2
 
 
 def test_a_long_wish_to_forget_is_no_error(memory: Memory) -> None:
-    report = memory.capture("Forget that " + "the deploy region is somewhere far away " * 40)
+    report = memory.add("Forget that " + "the deploy region is somewhere far away " * 40)
 
     assert {outcome.kind for outcome in report.outcomes} <= {"dropped"}
 
@@ -260,19 +266,19 @@ def test_a_long_wish_to_forget_is_no_error(memory: Memory) -> None:
 def test_forgetting_needs_something_to_forget(memory: Memory) -> None:
     for named in ({}, {"filter": {}}, {"filter": "all"}, {"filter": {"colour": 1}}):
         with pytest.raises(InvalidInput):
-            memory.forget(**named)
+            memory.forget_many(**named)
 
     assert len(memory.list()) == 2
 
 
 @pytest.mark.parametrize("draft", [None, "text", 5, {"content": "x"}])
 def test_an_administrator_writes_drafts_only(world: World, draft: Any) -> None:
-    refuse("draft", lambda: world.store.admin(by="root").remember(draft))
+    refuse("draft", lambda: world.store.admin(actor="root").remember(draft))
 
 
 @pytest.mark.parametrize("right", [None, 5, "", "write", "read_user", "read_user:", DEEP_LIST])
 def test_an_unknown_right_is_refused(world: World, right: Any) -> None:
-    refuse("right", lambda: world.store.admin(by="root").grant("bob", right))
+    refuse("right", lambda: world.store.admin(actor="root").grant("bob", right))
 
 
 def test_dates_without_a_zone_are_utc_and_with_one_are_converted(memory: Memory) -> None:
@@ -423,9 +429,9 @@ def test_a_closed_store_says_so_for_every_verb(world: World, memory: Memory) -> 
         lambda: memory.history("x"),
         lambda: memory.correct("region", "x"),
         lambda: memory.confirm("x"),
-        lambda: memory.forget(key="region"),
-        lambda: world.store.admin(by="root").grant("bob", "org_write"),
-        lambda: world.store.verify_audit(),
+        lambda: memory.forget("region"),
+        lambda: world.store.admin(actor="root").grant("bob", "org_write"),
+        lambda: world.store.admin(actor="root").check_audit(),
     ):
         with pytest.raises(StoreUnavailable):
             verb()

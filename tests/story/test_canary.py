@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from principals import principal_of
 
 import simonides
 from simonides import CarryRefused, Draft, Memory, SimonidesError
@@ -45,7 +46,7 @@ def log() -> Iterator[Log]:
 def candidate(memory: Memory, **changes: Any) -> Candidate:
     described: dict[str, Any] = {
         "content": "It",
-        "scope": memory.principal.home,
+        "scope": principal_of(memory).home,
         "source": Source.USER_STATED,
         "proposer": Proposer.MODEL,
         "label": Label(Trust.USER),
@@ -57,7 +58,7 @@ WAYS: dict[str, Callable[[Memory, str], Any]] = {
     "content": lambda m, s: m.remember(f"it is {s}"),
     "key": lambda m, s: m.remember("x", key=s),
     "key and value": lambda m, s: m.remember(PASSWORD, key="wifi_password"),
-    "quote": lambda m, s: m.remember("x", quote=f"he said {s}"),
+    "quote": lambda m, s: m.remember(Draft("x", quote=f"he said {s}")),
     "tags": lambda m, s: m.remember("x", tags=[s]),
     "metadata": lambda m, s: m.remember("x", metadata={"a": {"b": [s]}}),
     "metadata name": lambda m, s: m.remember("x", metadata={s: 1}),
@@ -67,32 +68,32 @@ WAYS: dict[str, Callable[[Memory, str], Any]] = {
     "turn": lambda m, s: m.remember_many([Draft(s, kind="episodic", session="s", turn=3)]),
     "speaker": lambda m, s: m.remember_many([Draft("x", speaker=s)]),
     "triple": lambda m, s: m.remember_many([Draft("x", triple=("Ana", "has", s))]),
-    "capture": lambda m, s: m.capture(f"Remember that my token is {s}."),
-    "captured password": lambda m, s: m.capture(f"Please remember: my password is {PASSWORD}"),
-    "retracted": lambda m, s: m.capture(f"Forget that my token is {s}."),
-    "proposed": lambda m, s: m.propose([candidate(m, content=s, key="language")]),
-    "proposed key": lambda m, s: m.propose([candidate(m, key=s)]),
+    "capture": lambda m, s: m.add(f"Remember that my token is {s}."),
+    "captured password": lambda m, s: m.add(f"Please remember: my password is {PASSWORD}"),
+    "retracted": lambda m, s: m.add(f"Forget that my token is {s}."),
+    "proposed": lambda m, s: m.pending.propose([candidate(m, content=s, key="language")]),
+    "proposed key": lambda m, s: m.pending.propose([candidate(m, key=s)]),
     "correct": lambda m, s: m.correct("city", f"it is {s}"),
     "correct what": lambda m, s: m.correct(s, "new"),
     "query": lambda m, s: m.recall(s),
     "filter value": lambda m, s: m.recall("x", filter={"content": {"$contains": s}}),
     "filter field": lambda m, s: m.recall("x", filter={s: 1}),
     "filter operator": lambda m, s: m.recall("x", filter={"content": {s: 1}}),
-    "source": lambda m, s: m.remember("x", source=s),
-    "kind": lambda m, s: m.remember("x", kind=s),
+    "source": lambda m, s: m.remember(Draft("x", source=s)),
+    "kind": lambda m, s: m.remember(Draft("x", kind=s)),
     "importance": lambda m, s: m.remember("x", importance=s),
-    "scope": lambda m, s: m.remember("x", scope=s),
-    "scope path": lambda m, s: m.remember("x", scope=f"/{s}/"),
+    "scope": lambda m, s: m.remember(Draft("x", scope=s)),
+    "scope path": lambda m, s: m.remember(Draft("x", scope=f"/{s}/")),
     "at": lambda m, s: m.remember("x", at=s),
     "layer": lambda m, s: m.recall("x", layer=s),
     "kinds": lambda m, s: m.recall("x", kinds=[s]),
     "known_at": lambda m, s: m.recall("x", known_at=s),
     "get": lambda m, s: m.get(s),
     "history": lambda m, s: m.history(s),
-    "forget": lambda m, s: m.forget(id=s),
-    "decide": lambda m, s: m.decide(s, keep="a"),
+    "forget": lambda m, s: m.forget(s),
+    "decide": lambda m, s: m.note(s, keep="a"),
     "undo": lambda m, s: m.undo(s),
-    "scan": lambda m, s: m.scan(f"my token is {s}"),
+    "scan": lambda m, s: m.maintenance.scan(f"my token is {s}"),
 }
 
 
@@ -104,7 +105,7 @@ def test_a_secret_in_any_place_leaves_no_trace(tmp_path: Path, log: Log, by: str
     file.parent.mkdir()
     told: dict[str, str] = {}
     with simonides.open(file, settings=settings) as store:
-        memory = store.memory(user="ana", session="s")
+        memory = store.memory(user="ana").session("s")
         memory.remember("Ana lives in Rome", key="city")
         for name, way in WAYS.items():
             try:
@@ -114,7 +115,9 @@ def test_a_secret_in_any_place_leaves_no_trace(tmp_path: Path, log: Log, by: str
                     traceback.format_exception_only(error)
                 )
         told["status"] = json.dumps(memory.status(), default=str)
-        told["events"] = repr(store._driver.run(store.runtime.store.links(memory.principal.home)))
+        told["events"] = repr(
+            store._driver.run(store.runtime.store.links(principal_of(memory).home))
+        )
         told["all"] = repr(memory.list())
         files_open = {path: path.read_bytes() for path in file.parent.iterdir()}
 
@@ -143,12 +146,12 @@ def test_an_export_with_a_secret_is_not_taken_in_where_policy_blocks_it(tmp_path
     with simonides.open(":memory:", settings=Settings(policy=lax)) as store:
         kept = store.memory(user="ana").remember(f"it is {CANARY}").record
         assert kept is not None
-        store.memory(user="ana").export(file)
+        store.memory(user="ana").data.export(file)
 
     with simonides.open(":memory:") as store:
         memory = store.memory(user="ana")
         with pytest.raises(CarryRefused) as refusal:
-            memory.restore(file)
+            memory.data.restore(file)
 
         assert refusal.value.reason == "hygiene"
         assert f"memory {kept.id} holds secret:github-token" in str(refusal.value)

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from principals import principal_of
 
 from conftest import World
-from simonides import Memory, ScopeDenied
+from simonides import Draft, Memory, ScopeDenied
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.domain.writing.decision import CaptureReport, Drop
@@ -18,7 +19,7 @@ from simonides.testing.models import ScriptedModel
 @pytest.fixture
 def ana(world: World) -> Iterator[Memory]:
     yield world.store.memory(user="ana")
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def names(own: Memory) -> list[str]:
@@ -31,7 +32,7 @@ def told(report: CaptureReport) -> list[tuple[str | None, str, str]]:
 
 
 def held(world: World, user: str = "ana") -> int:
-    owner = world.store.memory(user=user).principal.home
+    owner = principal_of(world.store.memory(user=user)).home
     return len(world.store._driver.run(world.store.runtime.store.held(owner)))
 
 
@@ -40,26 +41,26 @@ def held(world: World, user: str = "ana") -> int:
 
 @pytest.mark.parametrize("before", ["My name is Bob.", "My name is Ana."])
 def test_what_is_said_after_forgetting_stands(ana: Memory, before: str) -> None:
-    ana.capture(before)
+    ana.add(before)
 
-    report = ana.capture("Forget my name. My name is Ana.")
+    report = ana.add("Forget my name. My name is Ana.")
 
     assert [outcome.kind.value for outcome in report.outcomes] == ["forgotten", "created"]
     assert names(ana) == ["Ana"]
 
 
 def test_what_is_said_before_forgetting_goes(ana: Memory) -> None:
-    ana.capture("My name is Ana. Forget my name.")
+    ana.add("My name is Ana. Forget my name.")
 
     assert names(ana) == []
 
 
 def test_capture_does_not_bring_back_what_an_earlier_turn_forgot(ana: Memory) -> None:
-    ana.capture("My name is Ana.")
-    ana.forget(key="name")
+    ana.add("My name is Ana.")
+    ana.forget("name")
 
-    again = ana.capture("My name is Ana.")
-    mixed = ana.capture("Forget my name. My name is Ana.")
+    again = ana.add("My name is Ana.")
+    mixed = ana.add("Forget my name. My name is Ana.")
 
     assert told(again) == [("name", "blocked", "tombstoned")]
     assert told(mixed)[1] == ("name", "blocked", "tombstoned")
@@ -95,7 +96,7 @@ def opened(tmp_path: Path) -> Path:
 def test_a_scope_that_execution_denies_is_blocked_in_its_place() -> None:
     world = Modelled(ITEMS)
 
-    report = world.store.memory(user="ana").capture(TEXT)
+    report = world.store.memory(user="ana").add(TEXT)
 
     assert told(report) == [
         ("editor", "blocked", "scope_denied_execution"),
@@ -103,15 +104,15 @@ def test_a_scope_that_execution_denies_is_blocked_in_its_place() -> None:
         ("units", "blocked", "scope_denied_execution"),
     ]
     assert [judgement.reasons[0] for judgement in report.judged] == [t[2] for t in told(report)]
-    assert world.store.verify_audit().owners == 1
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().owners == 1
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def test_an_extracted_fact_for_a_scope_without_right_is_blocked(tmp_path: Path) -> None:
     world = Modelled(ITEMS, opened(tmp_path))
     ana = world.store.memory(user="ana")
 
-    report = ana.capture(TEXT)
+    report = ana.add(TEXT)
 
     assert told(report) == [
         ("editor", "blocked", "scope_not_own"),
@@ -120,19 +121,19 @@ def test_an_extracted_fact_for_a_scope_without_right_is_blocked(tmp_path: Path) 
     ]
     assert isinstance(report.judged[0], Drop)
     with pytest.raises(ScopeDenied):
-        ana.remember("Ours", scope="org")
+        ana.remember(Draft("Ours", scope="org"))
 
 
 def test_extracted_facts_of_two_owners_are_stored_with_each(tmp_path: Path) -> None:
     world = Modelled(ITEMS, opened(tmp_path))
-    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.admin(actor="root").grant("ana", "org_write")
 
-    report = world.store.memory(user="ana").capture(TEXT)
+    report = world.store.memory(user="ana").add(TEXT)
 
     assert [outcome.kind.value for outcome in report.outcomes] == ["created", "created", "blocked"]
     bob = world.store.memory(user="bob")
     assert [memory.content for memory in bob.list()] == ["emacs"]
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 # -- policy's boundary binds rules too -----------------------------------------------------
@@ -143,7 +144,7 @@ def test_a_key_outside_the_policy_is_blocked(new_world: Any, tmp_path: Path) -> 
     file.write_text("proposals:\n  keys: {tone: preference}\n")
     ana = new_world(policy=file).store.memory(user="ana")
 
-    report = ana.capture("My birthday is on May 4.")
+    report = ana.add("My birthday is on May 4.")
 
     reason = "memory_key_not_allowed_policy:birthday"
     assert told(report) == [("birthday", "blocked", reason)]
@@ -155,7 +156,7 @@ def test_a_long_value_is_blocked(new_world: Any, tmp_path: Path) -> None:
     file.write_text("proposals:\n  max_value_chars: 3\n")
     ana = new_world(policy=file).store.memory(user="ana")
 
-    report = ana.capture("My name is Anna.")
+    report = ana.add("My name is Anna.")
 
     assert told(report) == [("name", "blocked", "invalid_memory_candidates:value_too_long")]
 
@@ -164,7 +165,7 @@ def test_of_many_statements_the_first_six_are_taken_and_judged_once(ana: Memory)
     things = ("kale", "golf", "opera", "winter", "queues", "jazz", "chess")
     text = " ".join(f"I hate {thing}." for thing in things)
 
-    report = ana.capture(text)
+    report = ana.add(text)
 
     too_many = "invalid_memory_candidates:too_many_items"
     assert [kind for _, kind, _ in told(report)] == ["created"] * 6 + ["blocked"]
@@ -176,19 +177,19 @@ def test_of_many_statements_the_first_six_are_taken_and_judged_once(ana: Memory)
 
 @pytest.mark.parametrize("text", ["Be brief.", "I'm not good at math."])
 def test_the_same_is_held_once(world: World, ana: Memory, text: str) -> None:
-    kinds = {ana.capture(text).outcomes[0].kind for _ in range(5)}
+    kinds = {ana.add(text).outcomes[0].kind for _ in range(5)}
 
     assert len(kinds) == 1
     assert held(world) == 1
-    ana.capture("I'm not good at chess.")
+    ana.add("I'm not good at chess.")
     assert held(world) == 2
 
 
 def test_what_was_forgotten_is_not_held(world: World, ana: Memory) -> None:
     ana.remember("concise", key="response_style")
-    ana.forget(key="response_style")
+    ana.forget("response_style")
 
-    report = ana.capture("Be brief.")
+    report = ana.add("Be brief.")
 
     assert told(report) == [("response_style", "blocked", "tombstoned")]
     assert held(world) == 0

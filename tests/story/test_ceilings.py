@@ -64,7 +64,7 @@ def at_home(tmp_path: Path) -> Iterator[Callable[..., Home]]:
 
     yield make
     for home in made:
-        assert home.store.verify_audit().ok
+        assert home.store.admin(actor="root").check_audit().ok
         home.store.close()
 
 
@@ -84,7 +84,7 @@ def test_past_the_owners_day_the_rules_take_over_and_it_is_said(at_home: Any) ->
     model = Endless(NOTHING)
     home = at_home("owner_day: {calls: 2}", model)
 
-    reports = [home.ana.capture(SAID), *(home.ana.capture("I prefer tea.") for _ in range(3))]
+    reports = [home.ana.add(SAID), *(home.ana.add("I prefer tea.") for _ in range(3))]
 
     assert [len(r.diagnostics) for r in reports] == [0, 0, 1, 1]
     assert reports[-1].diagnostics == ("ceiling:calls_per_owner_day",)
@@ -97,13 +97,13 @@ def test_past_the_owners_day_the_rules_take_over_and_it_is_said(at_home: Any) ->
 def test_another_day_has_room_again(at_home: Any) -> None:
     model = Endless(NOTHING)
     home = at_home("owner_day: {calls: 1}", model)
-    home.ana.capture(SAID)
-    assert home.ana.capture(SAID).diagnostics
+    home.ana.add(SAID)
+    assert home.ana.add(SAID).diagnostics
 
     home.clock.advance(days=1)
 
-    assert not home.ana.capture(SAID).diagnostics
-    days = home.ana.usage().days
+    assert not home.ana.add(SAID).diagnostics
+    days = home.ana.maintenance.usage().days
     assert [day.calls for day in days] == [1, 1]
     assert days[0].day > days[1].day
 
@@ -115,12 +115,12 @@ def test_one_users_day_is_not_anothers_but_an_orgs_is_everybodys(at_home: Any) -
     other = home.store.memory(user="ana", org="other")
 
     for _ in range(2):
-        assert not home.ana.capture(SAID).diagnostics
-    assert not bob.capture(SAID).diagnostics
+        assert not home.ana.add(SAID).diagnostics
+    assert not bob.add(SAID).diagnostics
 
-    assert eve.capture(SAID).diagnostics == ("ceiling:calls_per_org_day",)
-    assert eve.usage().today.calls == 0
-    assert not other.capture(SAID).diagnostics
+    assert eve.add(SAID).diagnostics == ("ceiling:calls_per_org_day",)
+    assert eve.maintenance.usage().today.calls == 0
+    assert not other.add(SAID).diagnostics
 
 
 def test_what_a_question_may_cost_is_reserved_and_what_it_cost_is_booked(at_home: Any) -> None:
@@ -128,24 +128,24 @@ def test_what_a_question_may_cost_is_reserved_and_what_it_cost_is_booked(at_home
     home: Home
 
     def answer(_: Any) -> Any:
-        seen.append(home.ana.usage().today.tokens)
+        seen.append(home.ana.maintenance.usage().today.tokens)
         return NOTHING
 
     home = at_home("", ScriptedModel(answer, usage=Usage(1, 300, 20)))
 
-    home.ana.capture(SAID)
+    home.ana.add(SAID)
 
     assert seen[0] > 2_000
-    today = home.ana.usage().today
+    today = home.ana.maintenance.usage().today
     assert (today.calls, today.tokens) == (1, 320)
 
 
 def test_tokens_that_no_provider_counts_are_estimated(at_home: Any) -> None:
     home = at_home("", Endless(NOTHING))
 
-    home.ana.capture(SAID)
+    home.ana.add(SAID)
 
-    assert 200 < home.ana.usage().today.tokens < 800
+    assert 200 < home.ana.maintenance.usage().today.tokens < 800
 
 
 def test_a_failure_is_booked_at_what_it_cost_and_at_the_most_where_nobody_counted(
@@ -154,10 +154,10 @@ def test_a_failure_is_booked_at_what_it_cost_and_at_the_most_where_nobody_counte
     model = ScriptedModel(ModelTimeout("late", usage=Usage(3, 30, 0)), ModelTimeout("late"))
     home = at_home("", model)
 
-    home.ana.capture(SAID)
-    counted = home.ana.usage().today
-    home.ana.capture(SAID)
-    uncounted = home.ana.usage().today
+    home.ana.add(SAID)
+    counted = home.ana.maintenance.usage().today
+    home.ana.add(SAID)
+    uncounted = home.ana.maintenance.usage().today
 
     assert (counted.calls, counted.tokens) == (3, 30)
     assert uncounted.calls == 4
@@ -168,11 +168,11 @@ def test_one_operation_has_a_ceiling_of_its_own(at_home: Any) -> None:
     model = Endless(NOTHING)
     home = at_home("write: {tokens: 100}", model)
 
-    report = home.ana.capture(SAID)
+    report = home.ana.add(SAID)
 
     assert report.diagnostics == ("ceiling:tokens_per_write",)
     assert not model.asked
-    assert home.ana.usage().days == ()
+    assert home.ana.maintenance.usage().days == ()
 
 
 def test_no_limit_is_none_however_often_one_operation_asks(at_home: Any) -> None:
@@ -211,10 +211,10 @@ def test_a_question_that_may_be_retried_is_not_asked_where_its_retries_have_no_r
     model.most_requests = 5  # type: ignore[attr-defined]
     home = at_home("owner_day: {calls: 6}", model)
 
-    reports = [home.ana.capture(SAID) for _ in range(4)]
+    reports = [home.ana.add(SAID) for _ in range(4)]
 
     assert [bool(report.diagnostics) for report in reports] == [False, False, True, True]
-    assert home.ana.usage().today.calls == 2
+    assert home.ana.maintenance.usage().today.calls == 2
 
 
 def test_an_agents_run_goes_on_by_rules(at_home: Any) -> None:
@@ -266,11 +266,11 @@ def test_texts_for_a_charged_embedder_are_counted_and_past_the_ceiling_stored_wi
     assert all(outcome.stored for outcome in outcomes)
     assert [outcome.usage.embedded_texts for outcome in outcomes] == [1, 1, 0]
     assert "ceiling:embedded_per_owner_day" in outcomes[2].reasons
-    assert home.ana.usage().today.embedded == embedder.texts == 2
+    assert home.ana.maintenance.usage().today.embedded == embedder.texts == 2
     found = home.ana.recall("Bob")
     assert "Bob is tall" in [hit.record.content for hit in found]
     # The query itself is embedded and not counted.
-    assert home.ana.usage().today.embedded == 2
+    assert home.ana.maintenance.usage().today.embedded == 2
     assert embedder.texts == 3
     assert {memory.status for memory in home.ana.list()} == {Status.ACTIVE}
 
@@ -281,13 +281,13 @@ def test_what_waits_for_its_vector_gets_it_on_another_day(at_home: Any) -> None:
     for text in ("I like tea", "I own a boat", "Bob is tall"):
         home.ana.remember(text)
 
-    report = home.store.reindex()
+    report = home.store.admin(actor="root").reindex()
     assert (report.remade, report.problem) == (0, "CeilingReached")
     home.clock.advance(days=1)
-    home.store.reindex()
+    home.store.admin(actor="root").reindex()
 
     assert embedder.texts == 3
-    assert [day.embedded for day in home.ana.usage().days] == [1, 2]
+    assert [day.embedded for day in home.ana.maintenance.usage().days] == [1, 2]
 
 
 def test_an_embedder_of_the_process_costs_nothing(at_home: Any) -> None:
@@ -296,7 +296,7 @@ def test_an_embedder_of_the_process_costs_nothing(at_home: Any) -> None:
     outcome = home.ana.remember("I like tea")
 
     assert outcome.usage.embedded_texts == 1
-    assert home.ana.usage().days == ()
+    assert home.ana.maintenance.usage().days == ()
 
 
 # -- several processes --------------------------------------------------------------------------
@@ -313,7 +313,7 @@ model = OpenAIModel(model="m", api_key="k", base_url=url, max_retries=0)
 opened_store = Store(assemble(target, settings=Settings(policy=policy), inline=True, model=model))
 ana = opened_store.memory(user="ana")
 for _ in range(6):
-    ana.capture("I live in Porto.")
+    ana.add("I live in Porto.")
 opened_store.close()
 """
 
@@ -328,7 +328,7 @@ def test_several_processes_together_stay_under_the_ceiling(tmp_path: Path) -> No
         received = len(server.received)
 
     with simonides.open(target) as store:
-        booked = store.memory(user="ana").usage().today.calls
+        booked = store.memory(user="ana").maintenance.usage().today.calls
     assert booked == received
     # With retries to be had and a repair, a question takes room for five.
     assert 5 <= received <= 9
@@ -387,9 +387,9 @@ def test_every_question_of_every_verb_is_booked(at_home: Any) -> None:
         home.ana.remember(text)
         home.clock.advance(seconds=5)
 
-    home.ana.capture(SAID)
-    home.ana.hygiene()
+    home.ana.add(SAID)
+    home.ana.maintenance.hygiene()
     home.store.agent(home.ana).run(SAID, "Where do I live?")
 
     assert len(model.asked) >= 4
-    assert home.ana.usage().today.calls == len(model.asked)
+    assert home.ana.maintenance.usage().today.calls == len(model.asked)

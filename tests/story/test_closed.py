@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from principals import erase, principal_of
+from simonides.prompting import AsyncPrompting
 
 import simonides
 from conftest import World
@@ -42,15 +44,15 @@ class Open:
     async def prepare(self) -> None:
         store = self.store
         store.add_source(FolderSource(self.folder, name="before"))
-        memory = store.memory(user="ana", session="s")
+        memory = store.memory(user="ana").session("s")
         written = await _done(memory.remember("Ana likes tea", key="drink"))
         session = memory.session("s")
-        await _done(session.add("user", "I live in Lisbon."))
+        await _done(session.add({"role": "user", "content": "I live in Lisbon."}).kept[0])
         task = await _done(memory.task("Find a boat", name="boat"))
         await _done(task.start())
         self.idle = await _done(memory.task("Find a car", name="car"))
-        agent, admin = store.agent(memory), store.admin(by="root")
-        triggers = await _done(memory.triggers("tea"))
+        agent, admin = store.agent(memory), store.admin(actor="root")
+        triggers = await _done(AsyncPrompting(memory).triggers("tea"))
         self.handles = {
             "opened_store": store,
             "manager": memory,
@@ -61,11 +63,11 @@ class Open:
             "triggers": triggers,
         }
         digest, recall = await _done(memory.digest("tea")), await _done(memory.recall("tea"))
-        erased = await _done(store.memory(user="zoe").erase())
+        erased = await _done(erase(store.memory(user="zoe")))
         (self.folder / "policy.yaml").write_text("version: other\n")
         candidate = Candidate(
             content="Ana sails",
-            scope=memory.principal.home,
+            scope=principal_of(memory).home,
             source=Source.USER_STATED,
             proposer=Proposer.CALLER,
             label=Label(Trust.USER),
@@ -105,8 +107,8 @@ class Open:
             "digest.receipt": digest.receipt,
         }
         if self.is_file:
-            await _done(store.backup(self.folder / "backup.db"))
-        await _done(memory.export(self.folder / "all.export"))
+            await _done(store.admin(actor="root").backup(self.folder / "backup.db"))
+        await _done(memory.data.export(self.folder / "all.export"))
 
     def arguments(self, name: str, verb: Callable[..., Any]) -> tuple[Any, ...]:
         """Return what a verb is given: what is noted for it, else text for whatever it needs."""
@@ -161,7 +163,7 @@ async def check(opened: Open) -> None:
         with pytest.raises(StoreUnavailable, match="closed"):
             await _done(read())
     with pytest.raises(StoreUnavailable, match="closed"):
-        await _done(opened.handles["manager"].knowledge(within_s=1))
+        await _done(opened.handles["manager"].maintenance.sources(within_s=1))
     await _done(opened.store.close())  # twice does no harm
 
 

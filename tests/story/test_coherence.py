@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from principals import capture, principal_of
+from simonides.prompting import Prompting
 
 import simonides
 from simonides.api.open.assemble import assemble
@@ -44,12 +46,12 @@ def values(memory: Any, key: str) -> list[str]:
 def test_a_correction_wins_at_once_within_its_session_alone(ana: Memory) -> None:
     session, elsewhere = ana.session("one"), ana.session("two")
 
-    session.add("user", "Actually, I live in Lisbon now.")
+    session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
 
     assert values(session.memory, "location") == ["Lisbon"]
     assert values(elsewhere.record, "location") == ["Berlin"]
     assert values(ana, "location") == ["Berlin"]
-    (hit,) = [h for h in session.memory.recall("Lisbon") if h.record.key == "location"]
+    (hit,) = [h for h in session.recall("Lisbon") if h.record.key == "location"]
     assert (hit.record.source, hit.record.confidence) == ("in_session_correction", 1.0)
     assert hit.record.metadata["in_session"] is True
     assert (hit.record.origin.session, hit.record.origin.turn) == ("one", 0)
@@ -58,7 +60,7 @@ def test_a_correction_wins_at_once_within_its_session_alone(ana: Memory) -> None
 @pytest.mark.parametrize("verb", ["digest", "push", "search_memory"])
 def test_no_prompt_says_both(ana: Memory, verb: str) -> None:
     session = ana.session("s")
-    session.add("user", "Actually, I live in Lisbon now.")
+    session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
     options = {"floor": 0.0} if verb == "digest" else {}
 
     text = getattr(session.memory, verb)("Where does Ana live, Berlin or Lisbon?", **options).text
@@ -68,9 +70,9 @@ def test_no_prompt_says_both(ana: Memory, verb: str) -> None:
 
 
 def test_a_second_process_in_the_session_sees_it_too(world: Any, ana: Memory) -> None:
-    ana.session("s").add("user", "Actually, I live in Lisbon now.")
+    ana.session("s").add({"role": "user", "content": "Actually, I live in Lisbon now."})
 
-    again = world.reopen().memory(user="ana", session="s")
+    again = world.reopen().memory(user="ana").session("s")
 
     assert values(again, "location") == ["Lisbon"]
 
@@ -78,14 +80,14 @@ def test_a_second_process_in_the_session_sees_it_too(world: Any, ana: Memory) ->
 def test_the_last_word_of_a_session_counts(ana: Memory) -> None:
     session = ana.session("s")
     for said in ("I live in Lisbon now.", "No, it's Porto."):
-        session.add("user", said)
+        session.add({"role": "user", "content": said})
 
     assert values(session.memory, "location") == ["Porto"]
 
 
 def test_what_nothing_is_stored_of_counts_as_well(ana: Memory) -> None:
     session = ana.session("s")
-    session.add("user", "I work as a nurse.")
+    session.add({"role": "user", "content": "I work as a nurse."})
 
     assert values(session.memory, "occupation") == ["nurse"]
     assert values(ana, "occupation") == []
@@ -93,9 +95,9 @@ def test_what_nothing_is_stored_of_counts_as_well(ana: Memory) -> None:
 
 def test_what_the_agent_or_a_tool_says_corrects_nothing(ana: Memory) -> None:
     session = ana.session("s")
-    session.add("assistant", "I live in Lisbon now.")
-    session.add("other", "I live in Lisbon now.")
-    session.add_tool("page", "I live in Lisbon now.")
+    session.add({"role": "assistant", "content": "I live in Lisbon now."})
+    session.add({"role": "other", "content": "I live in Lisbon now."})
+    session.add({"role": "tool", "name": "page", "content": "I live in Lisbon now."})
 
     assert values(session.memory, "location") == ["Berlin"]
 
@@ -112,7 +114,7 @@ def test_what_the_agent_or_a_tool_says_corrects_nothing(ana: Memory) -> None:
 )
 def test_what_is_meant_for_the_session_holds_in_it(ana: Memory, said: str, language: str) -> None:
     session = ana.session("s")
-    session.add("user", said)
+    session.add({"role": "user", "content": said})
 
     assert values(session.memory, "language") == [language]
     assert values(ana, "language") == ["english"]
@@ -120,21 +122,21 @@ def test_what_is_meant_for_the_session_holds_in_it(ana: Memory, said: str, langu
 
 def test_what_is_to_be_forgotten_is_not_shown_from_then_on(ana: Memory) -> None:
     session = ana.session("s")
-    session.add("user", "I live in Lisbon now.")
-    session.add("user", "Forget where I live.")
+    session.add({"role": "user", "content": "I live in Lisbon now."})
+    session.add({"role": "user", "content": "Forget where I live."})
 
     assert values(session.memory, "location") == []
     assert values(ana, "location") == ["Berlin"]
-    session.add("user", "I live in Porto now.")
+    session.add({"role": "user", "content": "I live in Porto now."})
     assert values(session.memory, "location") == ["Porto"]
 
 
 def test_once_stored_it_stands_for_itself(world: Any, ana: Memory) -> None:
     session = ana.session("s")
-    said = session.add("user", "Actually, I live in Lisbon now.")
+    said = session.add({"role": "user", "content": "Actually, I live in Lisbon now."}).kept[0]
     world.clock.advance(seconds=1)
 
-    session.memory.capture(said.text, turn=said.number, at=said.at)
+    capture(session, said.text, turn=said.number, at=said.at)
 
     for memory in (session.memory, ana):
         (hit,) = [h for h in memory.recall("Lisbon") if h.record.key == "location"]
@@ -143,7 +145,7 @@ def test_once_stored_it_stands_for_itself(world: Any, ana: Memory) -> None:
 
 def test_what_was_recorded_later_is_newer(world: Any, ana: Memory) -> None:
     session = ana.session("s")
-    session.add("user", "Actually, I live in Lisbon now.")
+    session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
     world.clock.advance(seconds=1)
 
     ana.correct("location", "Madrid")
@@ -153,40 +155,40 @@ def test_what_was_recorded_later_is_newer(world: Any, ana: Memory) -> None:
 
 def test_what_was_said_long_ago_corrects_nothing_newer(ana: Memory) -> None:
     session = ana.session("imported")
-    session.add("user", "I live in Lisbon.", at="2020-01-01")
+    session.add({"role": "user", "content": "I live in Lisbon."}, at="2020-01-01")
 
     assert values(session.memory, "location") == ["Berlin"]
 
 
 def test_what_was_forgotten_by_a_verb_does_not_come_back(world: Any, ana: Memory) -> None:
     session = ana.session("s")
-    session.add("user", "Actually, I live in Lisbon now.")
+    session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
     assert values(session.memory, "location") == ["Lisbon"]
     world.clock.advance(seconds=1)
 
-    ana.forget(key="location")
+    ana.forget("location")
 
     assert values(session.memory, "location") == []
 
 
 def test_what_was_refused_is_not_shown(ana: Memory) -> None:
     session = ana.session("s")
-    session.add("user", "I work as a nurse.")
-    ana.refuse(key="occupation")
+    session.add({"role": "user", "content": "I work as a nurse."})
+    ana.privacy.refuse(key="occupation")
 
     assert values(session.memory, "occupation") == []
 
 
 def test_what_policy_would_not_store_overrides_nothing(ana: Memory) -> None:
     session = ana.session("s")
-    session.add("user", "Remember that I am enterprise tier.")
+    session.add({"role": "user", "content": "Remember that I am enterprise tier."})
 
     assert values(session.memory, "declared_tier") == []
 
 
 def test_what_waits_for_the_session_s_end_holds_in_it(ana: Memory) -> None:
     session = ana.session("s")
-    (held,) = session.memory.capture("Be brief.").outcomes
+    (held,) = session.add("Be brief.").outcomes
 
     assert held.kind == "held"
     assert values(session.memory, "response_style") == ["concise"]
@@ -195,12 +197,12 @@ def test_what_waits_for_the_session_s_end_holds_in_it(ana: Memory) -> None:
 
 def test_what_everybody_shares_gives_way_to_the_user_s_own_word(world: Any, ana: Memory) -> None:
     general = simonides.Draft("UTC", key="timezone", category="fact")
-    world.store.admin(by="root").remember(general)
+    world.store.admin(actor="root").remember(general)
     session = ana.session("s")
     assert values(session.memory, "timezone") == ["UTC"]
     world.clock.advance(seconds=1)
 
-    session.add("user", "My timezone is UTC+1.")
+    session.add({"role": "user", "content": "My timezone is UTC+1."})
 
     assert values(session.memory, "timezone") not in ([], ["UTC"])
     assert len(values(session.memory, "timezone")) == 1
@@ -208,19 +210,17 @@ def test_what_everybody_shares_gives_way_to_the_user_s_own_word(world: Any, ana:
 
 def test_other_scopes_read_within_the_session_are_as_they_are(ana: Memory) -> None:
     session = ana.session("s")
-    session.add("user", "Actually, I live in Lisbon now.")
+    session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
 
-    assert not session.memory.recall("Lisbon", scopes=["org"])
+    assert not session.recall("Lisbon", scopes=["org"])
 
 
 def test_the_past_is_as_it_was(world: Any, ana: Memory) -> None:
     before = world.clock.now_us()
     session = ana.session("s")
-    session.add("user", "Actually, I live in Lisbon now.")
+    session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
 
-    found = session.memory.recall(
-        "location", known_at=simonides.domain.value.from_us(before), limit=50
-    )
+    found = session.recall("location", known_at=simonides.domain.value.from_us(before), limit=50)
     assert [h.record.content for h in found if h.record.key == "location"] == ["Berlin"]
 
 
@@ -228,33 +228,33 @@ def test_a_receipt_says_what_gave_way_and_can_be_replayed_while_the_session_is_o
     world: Any, ana: Memory
 ) -> None:
     session = ana.session("s")
-    session.add("user", "Actually, I live in Lisbon now.")
-    shown = session.memory.digest("Where do I live?", floor=0.0)
+    session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
+    shown = session.digest("Where do I live?", min_relevance=0.0)
     (berlin,) = ana.history("location")
 
     assert (berlin.id, "in_session") in [(d.id, d.reason) for d in shown.receipt.dropped]
     world.clock.advance(seconds=1)
-    session.add("user", "No, it's Porto.")
-    again = session.memory.replay(shown.receipt)
+    session.add({"role": "user", "content": "No, it's Porto."})
+    again = session.receipts.replay(shown.receipt)
     assert again.text == shown.text
     cited = shown.items[0].record.id
-    assert session.memory.verify(f"See {cited}.", shown.receipt).ok
+    assert session.receipts.verify(f"See {cited}.", shown.receipt).ok
 
     world.store.runtime.part(WarmSessions).clear()
-    owner = ana.principal.home.owner
+    owner = principal_of(ana).home.owner
     drop = world.store.runtime.sessions.drop(owner, "s")
     world.store._driver.run(drop)
     with pytest.raises(simonides.NotReplayable) as gone:
-        session.memory.replay(shown.receipt)
+        session.receipts.replay(shown.receipt)
     assert gone.value.ids
 
 
 def test_explain_says_why_the_stored_one_is_not_shown(ana: Memory) -> None:
     (berlin,) = ana.history("location")
     session = ana.session("s")
-    session.add("user", "Actually, I live in Lisbon now.")
+    session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
 
-    assert session.memory.explain(berlin.id, "Berlin").excluded == ("in_session",)
+    assert session.explain(berlin.id, "Berlin").excluded == ("in_session",)
     assert ana.explain(berlin.id, "Berlin").recalled
 
 
@@ -266,54 +266,54 @@ def test_another_session_of_the_same_name_begins_with_nothing_said(
     ana = world.store.memory(user="ana")
     session, driver = ana.session("s"), world.store._driver
     for said in ("Hello.", "I live in Lisbon now."):
-        session.add("user", said)
+        session.add({"role": "user", "content": said})
     assert values(session.memory, "location") == ["Lisbon"]
-    assert session.search("Lisbon")[0].record.origin.turn == 1
+    assert session.recall("Lisbon", layer="session")[0].record.origin.turn == 1
 
     # As another process ends it and begins the next.
     world.clock.advance(seconds=1)
-    sessions, owner = world.store.runtime.sessions, ana.principal.home.owner
+    sessions, owner = world.store.runtime.sessions, principal_of(ana).home.owner
     kept = driver.run(sessions.entries(owner, "s"))
     driver.run(sessions.drop(owner, "s"))
     again = [Observation(world.clock.now_us(), kept[0].body)] * 3
     driver.run(sessions.append(owner, "s", again, now=world.clock.now_us()))
 
     assert values(session.memory, "location") == []
-    assert {hit.record.content for hit in session.search("Lisbon")} <= {"Hello."}
+    assert {hit.record.content for hit in session.recall("Lisbon", layer="session")} <= {"Hello."}
 
 
 def test_what_a_digest_cites_can_be_looked_up_within_the_session(ana: Memory) -> None:
     session = ana.session("s")
-    session.add("user", "Actually, I live in Lisbon now.")
-    (hit,) = [h for h in session.memory.recall("Lisbon") if h.record.key == "location"]
+    session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
+    (hit,) = [h for h in session.recall("Lisbon") if h.record.key == "location"]
 
-    assert session.memory.get(hit.record.id) == hit.record
-    assert session.memory.explain(hit.record.id, "Lisbon").recalled
+    assert session.get(hit.record.id) == hit.record
+    assert session.explain(hit.record.id, "Lisbon").recalled
     assert ana.get(hit.record.id) is None
     assert ana.explain(hit.record.id, "Lisbon").excluded == ("not_found",)
 
 
 def test_a_prompt_that_shows_it_does_not_make_it_an_echo(world: Any, ana: Memory) -> None:
     session = ana.session("s")
-    said = session.add("user", "I live in Lisbon now.")
+    said = session.add({"role": "user", "content": "I live in Lisbon now."}).kept[0]
     world.clock.advance(seconds=1)
-    assert "Lisbon" in session.memory.digest("Lisbon", floor=0.0).text
+    assert "Lisbon" in session.digest("Lisbon", min_relevance=0.0).text
     world.clock.advance(seconds=10)
 
-    report = session.memory.capture(said.text, turn=said.number)
+    report = capture(session, said.text, turn=said.number)
 
     assert [o.kind for o in report.outcomes] == ["superseded"]
 
 
 def test_a_push_looks_again_once_something_was_said(world: Any, ana: Memory) -> None:
     session = ana.session("s")
-    triggers = session.memory.triggers("Where does Ana live?")
+    triggers = Prompting(session).triggers("Where does Ana live?")
     first = triggers.before_model()
     assert first is not None
     assert "english" in first.text
     assert triggers.before_model() is first
 
-    session.add("user", "Please answer in French.")
+    session.add({"role": "user", "content": "Please answer in French."})
 
     second = triggers.before_model()
     assert second is not None
@@ -325,13 +325,13 @@ def test_where_the_session_cannot_be_read_the_answer_says_so(
     world: Any, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = ana.session("s")
-    session.add("user", "Actually, I live in Lisbon now.")
+    session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
 
     async def fail(*_: object, **__: object) -> object:
         raise simonides.StoreUnavailable("m.db", "gone")
 
     monkeypatch.setattr(world.store.runtime.sessions, "entries", fail)
-    found = session.memory.recall("location", limit=50)
+    found = session.recall("location", limit=50)
 
     assert "session" in found.degraded
     assert "Berlin" in [hit.record.content for hit in found]
@@ -369,14 +369,14 @@ class Coherence(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), city=st.sampled_from(CITIES))
     def say(self, which: int, city: str) -> None:
         self._pass()
-        said = self.sessions[which].add("user", f"I live in {city}.")
+        said = self.sessions[which].add({"role": "user", "content": f"I live in {city}."}).kept[0]
         self.entries[which].append(said)
         self.said[which], self.is_said[which] = city, True
 
     @rule(which=st.integers(0, 1))
     def say_forget(self, which: int) -> None:
         self._pass()
-        self.sessions[which].add("user", "Forget where I live.")
+        self.sessions[which].add({"role": "user", "content": "Forget where I live."})
         self.entries[which].clear()
         self.said[which], self.is_said[which] = None, True
 
@@ -395,7 +395,7 @@ class Coherence(RuleBasedStateMachine):
         self._pass()
         said = self.entries[which].pop()
         self.entries[which].clear()
-        self.sessions[which].record.capture(said.text, turn=said.number, at=said.at)
+        capture(self.sessions[which].record, said.text, turn=said.number, at=said.at)
         city = said.text.removeprefix("I live in ").rstrip(".")
         found = {h.record.content for h in self.memory.recall("location", limit=50)}
         # Whether an older word wins over a newer one is the gates' to say.
@@ -413,7 +413,7 @@ class Coherence(RuleBasedStateMachine):
         for place, reader in enumerate(readers):
             found = _of_key(reader.recall("location city", limit=50))
             assert len(found) <= 1
-            shown = reader.digest("location city", floor=0.0, preference_bias=True).items
+            shown = reader.digest("location city", min_relevance=0.0, preference_bias=True).items
             assert len([item for item in shown if item.record.key == "location"]) <= 1
             if place and self.is_said[place - 1]:
                 said = self.said[place - 1]

@@ -12,21 +12,21 @@ FACT = {"source": "tool_verified", "category": "entity_fact"}
 
 
 def test_a_year_of_daily_collecting(world: World) -> None:
-    store, admin = world.store.runtime.store, world.store.admin(by="root")
+    store, admin = world.store.runtime.store, world.store.admin(actor="root")
     ana, ben = (world.store.memory(user=user) for user in ("ana", "ben"))
     lift = admin.remember(Draft("The office has a lift", **FACT), scope=ORG.path).memory
     admin.remember(Draft("The office has a cellar", **FACT), scope=ORG.path)
     ana.remember("us-east-1", key="region")
-    ana.remember("The build is green", source="tool_verified", category="tool_result")
-    ben.remember("Ben may like jazz", source="agent_inferred", category="entity_fact")
+    ana.remember(Draft("The build is green", source="tool_verified", category="tool_result"))
+    ben.remember(Draft("Ben may like jazz", source="agent_inferred", category="entity_fact"))
     done: dict[str, list[tuple[int, int]]] = {}
     for day in range(0, 365, 5):
         if day == 50:
             ana.correct("region", "eu-west-1")
         if day % 20 == 0:
             assert ben.recall("lift", limit=1)[0].record.id == lift.id  # type: ignore[union-attr]
-        dry = world.store.gc(dry_run=True) if day % 25 == 0 else None
-        run = world.store.admin(by="root").gc()
+        dry = world.store.admin(actor="root").gc(dry_run=True) if day % 25 == 0 else None
+        run = world.store.admin(actor="root").gc()
         if dry is not None:
             assert (run.counts, run.reads_folded) == (dry.counts, dry.reads_folded)
         assert run.left == run.busy == 0
@@ -53,4 +53,4 @@ def test_a_year_of_daily_collecting(world: World) -> None:
     reads, last, _ = json.loads(notes.body)["folded"][lift.id]  # type: ignore[union-attr]
     assert (reads, len(json.loads(notes.body)["folded"])) == (19, 1)
     assert last < world.clock.now_us()
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok

@@ -24,7 +24,7 @@ GUESS = {"source": "agent_inferred", "category": "entity_fact"}
 
 
 def stored(world: World, content: str, user: str = "ana", **fields: object) -> str:
-    outcome = world.store.memory(user=user).remember(content, **fields)
+    outcome = world.store.memory(user=user).remember(Draft(content, **fields))
     assert outcome.record is not None
     return outcome.record.id
 
@@ -55,14 +55,14 @@ def both(world: World, user: str = "ana") -> dict[str, int]:
     memory = world.store.memory(user=user)
     store = world.store.runtime.store
     before = drive(store, store.rows(Scope.of_user("default", user)))
-    dry = memory.gc(dry_run=True)
+    dry = memory.maintenance.gc(dry_run=True)
     assert drive(store, store.rows(Scope.of_user("default", user))) == before
-    run = memory.gc()
+    run = memory.maintenance.gc()
     assert (counts(run), run.rows, run.reads_folded) == (counts(dry), dry.rows, dry.reads_folded)
     assert run.left == run.busy == 0
-    again = {r: c for r, c in counts(memory.gc()).items() if r != "in_review"}
+    again = {r: c for r, c in counts(memory.maintenance.gc()).items() if r != "in_review"}
     assert again == {}
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
     return counts(run)
 
 
@@ -116,7 +116,7 @@ def test_what_users_said_or_pinned_goes_to_review_and_is_never_evicted_for_age(
     assert [m.id for m in ana.list(filter={"status": "review"})] == [id]
     for _ in range(3):
         world.clock.advance(days=0.2)
-        assert ana.gc()["in_review"] == 1
+        assert ana.maintenance.gc()["in_review"] == 1
     assert status(world, id) is Status.ACTIVE
 
 
@@ -161,7 +161,7 @@ def test_versions_that_gave_way_are_purged_when_history_ends(world: World) -> No
     assert ana.get(first) is None
     assert list(ana.recall("region", known_at=then)) == []
     with pytest.raises(NotReplayable):
-        ana.replay_recall(receipt)
+        ana.receipts.replay(receipt)
     assert ana.correct("region", "eu-north-1").record.version == 3  # type: ignore[union-attr]
 
 
@@ -182,7 +182,7 @@ def test_the_last_version_of_a_chain_stays_as_long_as_the_chain(world: World) ->
     ana = world.store.memory(user="ana")
     sure = {"key": "region", "category": "entity_fact"}
     stored(world, "us-east-1", **sure)
-    ana.remember("eu-west-1", confidence=0.5, **sure)
+    ana.remember(Draft("eu-west-1", confidence=0.5, **sure))
     world.clock.advance(days=100)
 
     assert both(world) == {}
@@ -207,7 +207,7 @@ def test_a_version_stays_while_something_derived_from_it_does(world: World) -> N
 def test_what_was_evicted_is_purged_when_history_ends(world: World) -> None:
     ana, id = world.store.memory(user="ana"), stored(world, "The build is green", **TOOL)
     world.clock.advance(days=7)
-    ana.gc()
+    ana.maintenance.gc()
     world.clock.advance(days=90)
 
     assert both(world) == {"evicted_old": 1}
@@ -237,7 +237,7 @@ def test_a_marked_memory_is_evicted_unless_read_or_confirmed(world: World) -> No
     assert ana.recall("opera", limit=1)[0].record.id == read
     world.clock.advance(days=0.5)
 
-    run = ana.gc()
+    run = ana.maintenance.gc()
 
     assert counts(run) == {"stale_evicted": 1, "restored": 1}
     assert [status(world, id) for id in (gone, read, confirmed)] == [
@@ -265,7 +265,7 @@ def test_what_is_read_does_not_become_stale(world: World) -> None:
     for _ in range(60):
         world.clock.advance(days=5)
         assert ana.recall("lift")[0].why["freshness"] == 1.0
-        ana.gc()
+        ana.maintenance.gc()
 
     store = world.store.runtime.store
     states = drive(store, store.states(ANA, id))
@@ -285,13 +285,13 @@ def test_reads_are_folded_into_one_entry_and_counted_once(world: World) -> None:
         world.clock.advance(seconds=10)
     assert len(journal(world, ACCESS)) == 3
 
-    first = ana.gc()
+    first = ana.maintenance.gc()
     ana.recall("lift")
-    second = ana.gc()
+    second = ana.maintenance.gc()
 
     assert (first.reads_folded, second.reads_folded) == (3, 1)
     assert len(journal(world, ACCESS)) == 1
-    told = ana.ageing(id)
+    told = ana.maintenance.ageing(id)
     assert told is not None
     assert (told.access.reads, told.access.month) == (4, 3)
     assert told.access.last == from_us(world.clock.now_us())
@@ -300,17 +300,17 @@ def test_reads_are_folded_into_one_entry_and_counted_once(world: World) -> None:
 def test_counts_of_what_is_gone_go(world: World) -> None:
     ana, id = world.store.memory(user="ana"), stored(world, "The office has a lift", **FACT)
     ana.recall("lift")
-    ana.gc()
+    ana.maintenance.gc()
     assert id in json.dumps(journal(world, ACCESS))
 
     ana.forget(id)
-    ana.gc()
+    ana.maintenance.gc()
 
     assert journal(world, ACCESS) == []
 
 
 def test_reads_of_the_orgs_memories_keep_them_fresh_there(world: World) -> None:
-    admin, org = world.store.admin(by="root"), Scope.of_org("default")
+    admin, org = world.store.admin(actor="root"), Scope.of_org("default")
     draft = Draft("The office has a lift", **FACT)
     outcome = admin.remember(draft, scope=org.path)
     assert outcome.record is not None
@@ -320,7 +320,10 @@ def test_reads_of_the_orgs_memories_keep_them_fresh_there(world: World) -> None:
             memory = world.store.memory(user=user)
             memory.remember("Something of one's own", category="entity_fact")
             assert len(memory.recall("lift")) == 1
-        dry, run = world.store.gc(dry_run=True), world.store.gc()
+        dry, run = (
+            world.store.admin(actor="root").gc(dry_run=True),
+            world.store.admin(actor="root").gc(),
+        )
         assert counts(dry) == counts(run)
         assert dry.reads_folded == run.reads_folded
 
@@ -328,7 +331,7 @@ def test_reads_of_the_orgs_memories_keep_them_fresh_there(world: World) -> None:
     assert "user" not in json.dumps(journal(world, ACCESS, org))
     counted = journal(world, ACCESS, org)[0]["folded"]
     assert counted[outcome.record.id][0] == 34  # type: ignore[index]
-    told = world.store.memory(user="ana").ageing(outcome.record.id)
+    told = world.store.memory(user="ana").maintenance.ageing(outcome.record.id)
     assert told is not None
     # How often others read it is nobody's business; that somebody does keeps it from being stale.
     assert (told.access.reads, told.access.month) == (0, 1)
@@ -340,19 +343,19 @@ def test_old_receipts_go_and_floors_and_recipes_stay(world: World) -> None:
     for _ in range(3):
         shown = ana.digest("Has the office a lift?")
         assert len(shown.items) == 1
-        ana.verify([], shown.receipt)
+        ana.receipts.verify([], shown.receipt)
         world.clock.advance(days=40)
     store = world.store.runtime.store
     before = journal(world, FEEDBACK)[-1]
     recipes = drive(store, store.journaled(Scope.of_global(), kind=RECIPE))
 
-    dry, run = ana.gc(dry_run=True), ana.gc()
+    dry, run = ana.maintenance.gc(dry_run=True), ana.maintenance.gc()
 
     assert dry.receipts_old == run.receipts_old == 3
     assert len(journal(world, DIGEST)) == 2
     assert journal(world, FEEDBACK) == [before]
     assert drive(store, store.journaled(Scope.of_global(), kind=RECIPE)) == recipes
-    assert len(ana.receipts()) == 2
+    assert len(ana.receipts.list()) == 2
 
 
 def test_one_event_tells_of_all_that_one_rule_did_in_a_turn(
@@ -367,7 +370,7 @@ def test_one_event_tells_of_all_that_one_rule_did_in_a_turn(
     world.clock.advance(days=350)
     first = len(drive(store, store.links(ANA)))
 
-    ana.gc()
+    ana.maintenance.gc()
 
     ana.forget(builds[0])
     links = drive(store, store.links(ANA, after=first))
@@ -387,7 +390,7 @@ def test_one_event_tells_of_all_that_one_rule_did_in_a_turn(
     begun = {id: drive(store, store.states(ANA, id))[-1].known_from for id in (*builds, *ports)[1:]}
     times = [datetime.fromisoformat(event["at"]) for event in found[:-1]]
     assert list(begun.values()) == [times[0]] * 2 + [times[1]] + [times[2]] * 2
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def test_one_worker_at_a_time_and_a_dead_ones_lease_runs_out(world: World) -> None:
@@ -396,12 +399,12 @@ def test_one_worker_at_a_time_and_a_dead_ones_lease_runs_out(world: World) -> No
     store, now = world.store.runtime.store, world.clock.now_us()
     assert drive(store, store.lease(ANA, LEASE, "dead", now=now, until=now + LEASE_US))
 
-    report = ana.gc()
+    report = ana.maintenance.gc()
     assert (report.busy, counts(report)) == (1, {})
-    assert ana.gc(dry_run=True)["hard_expired"] == 1
+    assert ana.maintenance.gc(dry_run=True)["hard_expired"] == 1
 
     world.clock.advance(us=LEASE_US)
-    assert ana.gc()["hard_expired"] == 1
+    assert ana.maintenance.gc()["hard_expired"] == 1
     assert status(world, id) is Status.EVICTED
     assert drive(store, store.lease(ANA, LEASE, "next", now=world.clock.now_us(), until=2**50))
 
@@ -420,7 +423,7 @@ def test_what_changes_while_it_is_collected_is_left_alone(
             ana.confirm(ids[-1])
         told.append(report)
 
-    report = ana.gc(progress=confirm_the_last)
+    report = ana.maintenance.gc(progress=confirm_the_last)
 
     assert (report["queued"], report.left) == (249, 1)
     assert status(world, ids[-1]) is Status.ACTIVE
@@ -443,7 +446,7 @@ def test_what_changes_between_the_look_and_the_turn_is_left_alone(
         return await commit(*asked)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store, "commit", confirm_and_commit)
-    report = world.store.memory(user="ana").gc()
+    report = world.store.memory(user="ana").maintenance.gc()
 
     assert (report["queued"], report.left) == (2, 1)
     assert [status(world, id) for id in ids] == [Status.STALE, Status.ACTIVE, Status.STALE]
@@ -465,7 +468,7 @@ def test_where_others_forget_while_it_is_collected_the_rest_is_looked_at_again(
             ana.confirm(ids[7])
         told.append(report)
 
-    report = ana.gc(progress=forget_one_and_confirm_another)
+    report = ana.maintenance.gc(progress=forget_one_and_confirm_another)
 
     assert (report["queued"], report.left) == (6, 2)
     assert [id for id in ids if id != ids[4] and status(world, id) is Status.ACTIVE] == [ids[7]]
@@ -477,34 +480,34 @@ def test_the_operator_collects_all_owners_and_each_users_policy_counts(world: Wo
     world.clock.advance(days=7)
     told: list[GcReport] = []
 
-    dry = world.store.gc(dry_run=True)
-    one = world.store.gc(scopes=["/global/org/default/user/ana"])
-    rest = world.store.gc(progress=told.append)
+    dry = world.store.admin(actor="root").gc(dry_run=True)
+    one = world.store.admin(actor="root").gc(scopes=["/global/org/default/user/ana"])
+    rest = world.store.admin(actor="root").gc(progress=told.append)
 
     assert (dry["hard_expired"], one["hard_expired"], rest["hard_expired"]) == (2, 1, 1)
     assert (rest.owners, rest.of) == (2, 2)
     assert told[-1] == rest
     assert events(world, Scope.of_user("default", "ben"))[-1] == "evicted"
-    assert world.store.admin(by="root").gc(dry_run=True).of == 2
+    assert world.store.admin(actor="root").gc(dry_run=True).of == 2
     with pytest.raises(InvalidScope):
-        world.store.gc(scopes=["/nowhere"])
+        world.store.admin(actor="root").gc(scopes=["/nowhere"])
 
 
 def test_collecting_one_owner_touches_no_other(world: World) -> None:
     stored(world, "The build is green", "ben", **TOOL)
     world.clock.advance(days=7)
 
-    assert counts(world.store.memory(user="ana").gc()) == {}
-    assert counts(world.store.memory(user="ben").gc()) == {"hard_expired": 1}
+    assert counts(world.store.memory(user="ana").maintenance.gc()) == {}
+    assert counts(world.store.memory(user="ben").maintenance.gc()) == {"hard_expired": 1}
 
 
 def test_a_key_is_free_again_when_its_memory_was_evicted(world: World) -> None:
     ana = world.store.memory(user="ana")
     stored(world, "green", key="build", **TOOL)
     world.clock.advance(days=7)
-    ana.gc()
+    ana.maintenance.gc()
 
-    assert ana.remember("red", key="build", **TOOL).kind == "created"
+    assert ana.remember(Draft("red", key="build", **TOOL)).kind == "created"
     assert [m.content for m in ana.list()] == ["red"]
     world.clock.advance(days=100)
     assert both(world)["evicted_old"] == 1
@@ -514,16 +517,16 @@ def test_who_is_to_be_asked_is_asked_for_an_hour(world: World) -> None:
     ana, id = world.store.memory(user="ana"), stored(world, "Ana may like jazz", **GUESS)
     stored(world, "Ana lives in Berlin", category="entity_fact")
     world.clock.advance(seconds=3_599)
-    assert [m.id for m in ana.to_verify()] == [id]
+    assert [m.id for m in ana.pending.to_verify()] == [id]
 
     world.clock.advance(seconds=1)
-    assert ana.to_verify() == ()
+    assert ana.pending.to_verify() == ()
     assert ana.recall("jazz")[0].warnings == ("unverified",)
-    told = ana.ageing(id)
+    told = ana.maintenance.ageing(id)
     assert told is not None
     assert (told.recorded_confidence, told.asks_to_be_verified) == (0.6, False)
     assert told.stale_from == told.record.created_at + timedelta(days=0.475 * 365)
-    assert ana.ageing("unknown") is None
+    assert ana.maintenance.ageing("unknown") is None
 
 
 @pytest.mark.parametrize("rule", [Rule.IN_REVIEW, Rule.SUPERSEDED_OLD])

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from principals import principal_of
+from simonides.prompting import Prompting
 
 import simonides
 from conftest import World
@@ -45,47 +47,47 @@ def ana(world: World) -> Memory:
 
 
 def test_a_refused_key_is_blocked_for_every_way_in(world: World, ana: Memory) -> None:
-    task = world.store.memory(user="ana", task="t1")
+    task = world.store.memory(user="ana").task(name="t1").memory
     in_task = task.remember(SALARY, key="salary").record
     ana.remember("Ana likes tea", key="drink")
     extracted = Candidate(
         content=SALARY,
-        scope=ana.principal.home,
+        scope=principal_of(ana).home,
         source=Source.USER_STATED,
         proposer=Proposer.RULES,
         label=Label(Trust.USER),
         key="location",
     )
     for key in ("salary", "name", "location"):
-        ana.refuse(key)
+        ana.privacy.refuse(key)
 
     assert said(ana.remember(SALARY, key="salary")) == BY_KEY
     assert said(ana.correct("salary", "Ana earns 6000")) == BY_KEY
     assert said(task.correct("salary", "Ana earns 6000")) == BY_KEY
     batch = ana.remember_many([Draft("x", key="salary"), Draft("Ana likes milk", key="drink")])
     assert [outcome.kind.value for outcome in batch] == ["blocked", "superseded"]
-    assert [said(outcome) for outcome in ana.propose([extracted])] == [BY_KEY]
-    assert [said(outcome) for outcome in ana.capture("My name is Ana.").outcomes] == [BY_KEY]
+    assert [said(outcome) for outcome in ana.pending.propose([extracted])] == [BY_KEY]
+    assert [said(outcome) for outcome in ana.add("My name is Ana.").outcomes] == [BY_KEY]
     assert in_task is not None
     assert task.promote(in_task.id, "user").reasons == ("not_found",)
-    bot = world.store.memory(user="ana", agent="bot", session="s1")
+    bot = world.store.memory(user="ana", agent="bot").session("s1")
     assert said(bot.remember(SALARY, key="salary")) == BY_KEY
-    admin = world.store.admin(by="root")
+    admin = world.store.admin(actor="root")
     assert said(admin.remember(Draft(SALARY, key="salary"), scope="/user/ana/")) == BY_KEY
 
     assert said(world.store.memory(user="bob").remember(SALARY, key="salary"))[0] == "created"
     assert seen(ana) == ["Ana likes milk"]
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def test_who_refused_a_key_writes_nothing_of_it_for_others(world: World) -> None:
-    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.admin(actor="root").grant("ana", "org_write")
     ana = world.store.memory(user="ana")
     original = ana.remember(SALARY, key="pay").record
     assert original is not None
-    ana.refuse(category="fact")
+    ana.privacy.refuse(category="fact")
 
-    assert said(ana.remember(SALARY, key="salary", scope="org")) == BY_CATEGORY
+    assert said(ana.remember(Draft(SALARY, key="salary", scope="org"))) == BY_CATEGORY
     assert ana.promote(original.id, "org").reasons == ("not_found",)
     assert seen(world.store.memory(user="bob")) == []
 
@@ -96,12 +98,15 @@ def test_what_is_refused_is_hidden_on_every_read_until_it_is_allowed(
     memory = ana.remember(SALARY, key="salary").record
     ana.remember("Ana drinks tea", key="drink")
     assert memory is not None
-    digest, recall = ana.digest("what does Ana earn", floor=0), ana.recall("what does Ana earn")
+    digest, recall = (
+        ana.digest("what does Ana earn", min_relevance=0),
+        ana.recall("what does Ana earn"),
+    )
     then = world.clock.now_us()
     world.clock.advance(us=1_000_000)
-    ana.refuse("salary")
+    ana.privacy.refuse("salary")
     asked = {"query": "what does Ana earn", "limit": 20}
-    world.store.admin(by="root").grant("boss", "read_user:ana")
+    world.store.admin(actor="root").grant("boss", "read_user:ana")
     boss = world.store.memory(user="boss")
 
     assert [hit.record.key for hit in ana.recall(**asked)] == ["drink"]
@@ -112,39 +117,39 @@ def test_what_is_refused_is_hidden_on_every_read_until_it_is_allowed(
         assert "salary" not in [hit.record.key for hit in ana.recall(**asked, **past)]
     assert (ana.get(memory.id), ana.history("salary"), ana.history(memory.id)) == (None, (), ())
     assert [m.key for m in ana.list()] == ["drink"]
-    assert "5000" not in ana.digest("what does Ana earn", floor=0).text
-    assert "5000" not in ana.push("what Ana earns").text
-    assert "5000" not in ana.search_memory("what Ana earns").text
+    assert "5000" not in ana.digest("what does Ana earn", min_relevance=0).text
+    assert "5000" not in Prompting(ana).push("what Ana earns").text
+    assert "5000" not in Prompting(ana).search("what Ana earns").text
     assert sum(ana.status()["memories"].values()) == 1
     assert ana.confirm(memory.id).reasons == ("not_found",)
     assert ana.explain(memory.id, "Ana").excluded == ("consent_refused",)
-    assert memory.id in ana.verify(f"See {memory.id}.", digest.receipt).gone
+    assert memory.id in ana.receipts.verify(f"See {memory.id}.", digest.receipt).gone
     for again, receipt in ((ana.replay, digest.receipt), (ana.replay_recall, recall.receipt)):
         with pytest.raises(NotReplayable) as caught:
             again(receipt)
         assert caught.value.ids == (memory.id,)
     assert then < world.clock.now_us()
 
-    assert ana.allow("salary").changed
+    assert ana.privacy.allow(key="salary").changed
 
     assert "salary" in [hit.record.key for hit in ana.recall(**asked)]
     assert ana.get(memory.id) == memory
-    assert ana.replay(digest.receipt).text == digest.text
+    assert ana.receipts.replay(digest.receipt).text == digest.text
     assert said(ana.remember(SALARY, key="salary"))[0] == "refreshed"
 
 
 def test_a_refused_category_spares_a_key_that_was_allowed(ana: Memory) -> None:
     for key in ("allergies", "weight", None):
         ana.remember(f"Ana's {key}", key=key, category="feedback")
-    ana.refuse(category="feedback")
-    ana.allow("allergies")
+    ana.privacy.refuse(category="feedback")
+    ana.privacy.allow(key="allergies")
 
     assert seen(ana) == ["Ana's allergies"]
     assert said(ana.remember("71 kg", key="weight", category="feedback")) == BY_CATEGORY
     assert said(ana.remember("nuts", key="allergies", category="feedback"))[0] == "superseded"
-    ana.refuse("allergies")
+    ana.privacy.refuse("allergies")
     assert seen(ana) == []
-    ana.allow(category="feedback")
+    ana.privacy.allow(category="feedback")
     assert seen(ana) == ["Ana's None", "Ana's weight"]
 
 
@@ -152,7 +157,7 @@ def test_what_stands_under_a_refused_category_is_not_given_back_by_a_repetition(
     ana: Memory,
 ) -> None:
     ana.remember(SALARY, category="feedback", tags=("secret",))
-    ana.refuse(category="feedback")
+    ana.privacy.refuse(category="feedback")
 
     again = ana.remember(SALARY, category="fact")
 
@@ -161,10 +166,10 @@ def test_what_stands_under_a_refused_category_is_not_given_back_by_a_repetition(
 
 def test_a_write_that_was_refused_may_be_tried_again_under_its_key(ana: Memory) -> None:
     first = ana.remember(SALARY, key="salary", idempotency_key="w1")
-    ana.refuse("salary")
+    ana.privacy.refuse("salary")
     assert said(ana.remember(SALARY, key="salary", idempotency_key="w1")) == BY_KEY
     assert said(ana.remember(SALARY, key="salary", idempotency_key="w2")) == BY_KEY
-    ana.allow("salary")
+    ana.privacy.allow(key="salary")
 
     assert ana.remember(SALARY, key="salary", idempotency_key="w1").record == first.record
     assert said(ana.remember(SALARY, key="salary", idempotency_key="w2"))[0] == "refreshed"
@@ -173,28 +178,30 @@ def test_a_write_that_was_refused_may_be_tried_again_under_its_key(ana: Memory) 
 def test_what_there_is_is_removed_on_request_with_all_versions_everywhere(
     world: World, ana: Memory
 ) -> None:
-    for place in (ana, world.store.memory(user="ana", task="t1")):
+    for place in (ana, world.store.memory(user="ana").task(name="t1").memory):
         place.remember("Ana earns 4000", key="salary")
         place.remember(SALARY, key="salary")
-    ana.remember("The bot's own", key="salary", audience=["bot"])
+    ana.remember(Draft("The bot's own", key="salary", audience=["bot"]))
     ana.remember("Ana drinks tea", key="drink")
 
-    change = ana.refuse("salary", remove=True)
+    change = ana.privacy.refuse("salary", remove=True)
 
     assert (change.changed, change.removed) == (True, 5)
-    assert ana.refuse("salary", remove=True).removed == 0
-    ana.allow("salary")
+    assert ana.privacy.refuse("salary", remove=True).removed == 0
+    ana.privacy.allow(key="salary")
     assert ana.history("salary") == ()
-    assert seen(world.store.memory(user="ana", task="t1", agent="bot")) == ["Ana drinks tea"]
+    assert seen(world.store.memory(user="ana", agent="bot").task(name="t1").memory) == [
+        "Ana drinks tea"
+    ]
     # The key is free again; only a program that reads it out of talk must not bring it back.
     assert said(ana.remember("Ana earns 7000", key="salary"))[0] == "created"
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def test_candidates_that_are_held_back_are_let_go(world: World, ana: Memory) -> None:
     held = Candidate(
         content="Prefers long answers",
-        scope=ana.principal.home,
+        scope=principal_of(ana).home,
         source=Source.AGENT_INFERRED,
         proposer=Proposer.RULES,
         label=Label(Trust.AGENT),
@@ -202,45 +209,45 @@ def test_candidates_that_are_held_back_are_let_go(world: World, ana: Memory) -> 
         category="session_note",
         confidence=0.8,
     )
-    assert [outcome.kind.value for outcome in ana.propose([held])] == ["held"]
+    assert [outcome.kind.value for outcome in ana.pending.propose([held])] == ["held"]
 
-    assert ana.refuse("response_length").released == 1
+    assert ana.privacy.refuse("response_length").released == 1
 
-    waiting = world.store.runtime.store.held(ana.principal.home)
+    waiting = world.store.runtime.store.held(principal_of(ana).home)
     assert world.store._driver.run(waiting) == ()
-    assert [said(outcome) for outcome in ana.propose([held])] == [BY_KEY]
+    assert [said(outcome) for outcome in ana.pending.propose([held])] == [BY_KEY]
 
 
 def test_every_word_is_audited_and_the_last_one_counts(world: World, ana: Memory) -> None:
-    first, again = ana.refuse("salary"), ana.refuse("salary")
-    world.store.memory(user="ana", task="t1").refuse(category="feedback")
-    ana.allow("salary")
+    first, again = ana.privacy.refuse("salary"), ana.privacy.refuse("salary")
+    world.store.memory(user="ana").task(name="t1").memory.privacy.refuse(category="feedback")
+    ana.privacy.allow(key="salary")
 
     assert (first.changed, again.changed, again.events) == (True, False, ())
     assert again.consent == first.consent
-    told = [(c.about, c.name, c.allowed, c.by) for c in ana.consents()]
+    told = [(c.about, c.name, c.allowed, c.by) for c in ana.privacy.list()]
     home = "/global/org/default/user/ana/"
     assert told == [("category", "feedback", False, home), ("key", "salary", True, home)]
-    events = trail(world, ana.principal.home)
+    events = trail(world, principal_of(ana).home)
     assert [(e["type"], e["reasons"], e["details"]) for e in events] == [
         ("consent_changed", ["refused"], {"about": "key", "name": "salary"}),
         ("consent_changed", ["refused"], {"about": "category", "name": "feedback"}),
         ("consent_changed", ["allowed"], {"about": "key", "name": "salary"}),
     ]
     assert isinstance(first.events[0], Event)
-    assert world.store.memory(user="bob").consents() == ()
+    assert world.store.memory(user="bob").privacy.list() == ()
 
 
 def test_a_consent_outlives_the_process(world: World, ana: Memory) -> None:
     ana.remember(SALARY, key="salary")
-    ana.refuse("salary")
-    before = ana.consents()
+    ana.privacy.refuse("salary")
+    before = ana.privacy.list()
 
     reopened = world.reopen().memory(user="ana")
 
     assert seen(reopened) == []
     assert said(reopened.remember(SALARY, key="salary")) == BY_KEY
-    assert reopened.consents() == before
+    assert reopened.privacy.list() == before
 
 
 def test_a_refusal_names_a_key_or_a_category(ana: Memory) -> None:
@@ -250,8 +257,8 @@ def test_a_refusal_names_a_key_or_a_category(ana: Memory) -> None:
             with pytest.raises(InvalidInput):
                 verb(**named)
     with pytest.raises(InvalidInput, match="feedback"):
-        ana.refuse(category="fedback")
-    assert ana.consents() == ()
+        ana.privacy.refuse(category="fedback")
+    assert ana.privacy.list() == ()
 
 
 OTHER = """
@@ -287,9 +294,9 @@ def test_a_refusal_holds_at_the_next_read_of_another_process(tmp_path) -> None:
         ana.remember(SALARY, key="salary")
         ana.remember("tea", key="drink")
         assert asked() == "['drink', 'salary'] superseded"
-        ana.refuse("salary")
+        ana.privacy.refuse("salary")
         assert asked() == "['drink'] blocked"
-        ana.allow("salary")
+        ana.privacy.allow(key="salary")
         assert asked() == "['drink', 'salary'] refreshed"
         other.stdin.close()
 
@@ -300,21 +307,21 @@ def test_what_is_refused_is_nobodys_to_decide_or_take_back(ana: Memory) -> None:
         outcome = ana.remember_many(
             [Draft(f"Ana lives in {city}", category="entity_fact", source=source, triple=triple)]
         )[0]
-    (review,) = ana.reviews()
+    (review,) = ana.pending.list(kind="review")
     ana.remember("green", key="colour")
     corrected = ana.correct("colour", "blue").events[0].id
-    ana.refuse(category="entity_fact")
-    ana.refuse(key="colour")
+    ana.privacy.refuse(category="entity_fact")
+    ana.privacy.refuse(key="colour")
 
     assert outcome.kind == "review"
-    assert ana.reviews() == ()
-    assert ana.decide(review.id, "a").reasons == ("not_found",)
+    assert ana.pending.list(kind="review") == ()
+    assert ana.pending.resolve(review.id, "old").reasons == ("not_found",)
     with pytest.raises(UndoRefused, match="unknown_event"):
         ana.undo(corrected)
 
-    ana.allow(category="entity_fact")
-    ana.allow(key="colour")
-    assert [each.id for each in ana.reviews()] == [review.id]
+    ana.privacy.allow(category="entity_fact")
+    ana.privacy.allow(key="colour")
+    assert [each.id for each in ana.pending.list(kind="review")] == [review.id]
     assert ana.undo(corrected).kind == "undone"
 
 
@@ -322,36 +329,38 @@ def test_what_is_refused_is_in_no_search_of_the_session_in_which_it_was_said(
     world: World, ana: Memory
 ) -> None:
     session = ana.session("s")
-    session.add("user", "I live in Lisbon.")
-    session.add("assistant", "Lisbon is lovely at night.")
-    session.add("user", "No, it's Berlin.")
-    session.add_tool("maps", "Number 28 is near.", key="location")
-    session.add("user", "The tram is late at night.")
+    session.add({"role": "user", "content": "I live in Lisbon."})
+    session.add({"role": "assistant", "content": "Lisbon is lovely at night."})
+    session.add({"role": "user", "content": "No, it's Berlin."})
+    session.add(
+        {"role": "tool", "name": "maps", "content": "Number 28 is near.", "key": "location"}
+    )
+    session.add({"role": "user", "content": "The tram is late at night."})
 
     def told() -> set[int | None]:
-        found = session.search("where do I live, late at night, near number 28?", limit=20)
+        found = session.recall(
+            "where do I live, late at night, near number 28?", limit=20, layer="session"
+        )
         return {hit.record.origin.turn for hit in found}
 
     assert told() == {0, 1, 2, 3, 4}
-    ana.refuse("location")
+    ana.privacy.refuse("location")
 
     assert told() == {4}
     for layered in ("Lisbon", "Berlin"):
-        found = session.memory.search_memory("where do I live?", layer="l1")
+        found = Prompting(session).search("where do I live?", layer="l1")
         assert layered not in found.text
         assert (
             layered
-            not in session.memory.call_search_tool(
-                {"query": "where do I live?", "layer": "l1"}
-            ).text
+            not in session.call_search_tool({"query": "where do I live?", "layer": "l1"}).text
         )
-    session.add("user", "I live in Porto.")
-    session.add("assistant", "Porto it is, at night.")
+    session.add({"role": "user", "content": "I live in Porto."})
+    session.add({"role": "assistant", "content": "Porto it is, at night."})
     assert told() == {4}
     # The talk goes on in it.
-    assert session.entries()[0].text == "I live in Lisbon."
+    assert session.messages()[0].text == "I live in Lisbon."
 
-    ana.allow("location")
+    ana.privacy.allow(key="location")
 
     assert told() == {0, 1, 2, 3, 4, 5, 6}
 
@@ -360,25 +369,27 @@ def test_what_was_forgotten_is_in_no_search_of_the_session_in_which_it_was_said(
     ana: Memory,
 ) -> None:
     session = ana.session("s")
-    session.add("user", "I live in Lisbon.")
-    session.add("user", "The tram is late.")
+    session.add({"role": "user", "content": "I live in Lisbon."})
+    session.add({"role": "user", "content": "The tram is late."})
     ana.remember("Lisbon", key="location")
 
-    ana.forget(key="location")
+    ana.forget("location")
 
-    assert [hit.record.origin.turn for hit in session.search("Lisbon tram late")] == [1]
+    assert [
+        hit.record.origin.turn for hit in session.recall("Lisbon tram late", layer="session")
+    ] == [1]
 
 
 def test_a_refusal_that_was_restored_holds_for_searches_of_sessions(new_world, tmp_path) -> None:
     here, there = (new_world().store.memory(user="ana") for _ in range(2))
-    here.refuse("location")
-    here.session("s").add("user", "I live in Lisbon.")
+    here.privacy.refuse("location")
+    here.session("s").add({"role": "user", "content": "I live in Lisbon."})
     here.export(tmp_path / "ana.export")
 
     there.restore(tmp_path / "ana.export")
 
-    assert len(there.session("s").entries()) == 1
-    assert not there.session("s").search("Lisbon")
+    assert len(there.session("s").messages()) == 1
+    assert not there.session("s").recall("Lisbon", layer="session")
 
 
 def turn(text: str, place: int, **told: object) -> Draft:
@@ -388,7 +399,7 @@ def turn(text: str, place: int, **told: object) -> Draft:
 
 
 def test_what_is_refused_is_in_no_turn_that_is_imported(ana: Memory) -> None:
-    ana.refuse("location")
+    ana.privacy.refuse("location")
 
     written = ana.remember_many(
         [
@@ -413,8 +424,8 @@ def test_turns_that_were_kept_go_with_what_is_removed_on_request(ana: Memory) ->
     )
     ana.remember("Lisbon", key="location")
 
-    assert ana.refuse("location", remove=True).removed == 3
-    ana.allow("location")
+    assert ana.privacy.refuse("location", remove=True).removed == 3
+    ana.privacy.allow(key="location")
 
     assert seen(ana) == ["The tram is late."]
 
@@ -431,21 +442,21 @@ def test_turns_that_were_kept_are_hidden_while_what_they_speak_of_is_refused(
     )
     shown = ana.digest("Lisbon").receipt
 
-    ana.refuse("location")
+    ana.privacy.refuse("location")
 
     assert seen(ana) == ["The tram is late."]
-    assert not ana.recall("Where in Lisbon do I live?", floor=0.5)
+    assert not ana.recall("Where in Lisbon do I live?", min_relevance=0.5)
     then = ana.recall("Lisbon tram", known_at=shown.at)
     assert [hit.record.content for hit in then] == ["The tram is late."]
     assert ana.get(first.record.id) is None
-    assert "Lisbon" not in ana.digest("Lisbon", floor=0).text
+    assert "Lisbon" not in ana.digest("Lisbon", min_relevance=0).text
     with pytest.raises(NotReplayable):
-        ana.replay(shown)
+        ana.receipts.replay(shown)
 
     ana.remember(turn("The bus is late.", 3).content)
     assert seen(ana) == ["The bus is late.", "The tram is late."]
 
-    ana.allow("location")
+    ana.privacy.allow(key="location")
 
     assert len(seen(ana)) == 4
     assert ana.recall("Where in Lisbon do I live?")[0].record.id == first.record.id
@@ -454,15 +465,15 @@ def test_turns_that_were_kept_are_hidden_while_what_they_speak_of_is_refused(
 def test_turns_that_were_kept_are_hidden_in_another_process_and_in_tasks(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with simonides.open(path) as store, simonides.open(path) as other:
-        ana, task = store.memory(user="ana"), other.memory(user="ana", task="trip")
+        ana, task = store.memory(user="ana"), other.memory(user="ana").task(name="trip").memory
         ana.remember_many([turn("I live in Lisbon.", 0), turn("The tram is late.", 1)])
         assert len(task.recall("Lisbon tram")) == 2
 
-        ana.refuse("location")
+        ana.privacy.refuse("location")
 
         assert [hit.record.content for hit in task.recall("Lisbon tram")] == ["The tram is late."]
-        assert ana.refuse("location", remove=True).removed == 1
-        ana.allow("location")
+        assert ana.privacy.refuse("location", remove=True).removed == 1
+        ana.privacy.allow(key="location")
         assert [hit.record.content for hit in task.recall("Lisbon tram")] == ["The tram is late."]
 
 
@@ -487,18 +498,18 @@ def test_summaries_that_tell_of_what_is_refused_are_hidden_and_go_with_it(
     if is_corrected:
         ana.correct("location", "Porto")
 
-    ana.refuse("location")
+    ana.privacy.refuse("location")
 
     assert seen(ana) == [other]
     assert [hit.record.content for hit in ana.recall("launch tram", known_at=then)] == [other]
-    assert "Lisbon" not in ana.digest("Lisbon launch", floor=0).text
+    assert "Lisbon" not in ana.digest("Lisbon launch", min_relevance=0).text
 
-    ana.allow("location")
+    ana.privacy.allow(key="location")
     assert seen(ana) == sorted([own, told, other, "Porto" if is_corrected else "Lisbon"])
 
     # Every version goes, and what was made of one, whatever it tells.
-    assert ana.refuse("location", remove=True).removed == 4 + is_corrected
-    ana.allow("location")
+    assert ana.privacy.refuse("location", remove=True).removed == 4 + is_corrected
+    ana.privacy.allow(key="location")
     assert seen(ana) == []
 
 
@@ -523,7 +534,7 @@ def test_a_telling_that_gave_way_is_shown_by_no_id_history_or_past_either(
     world.clock.advance(seconds=1)
     after = [ana.correct(memory.id, f"It went well, {memory.id}.").record for memory in before]
 
-    ana.refuse("location")
+    ana.privacy.refuse("location")
 
     assert [ana.get(memory.id) is not None for memory in before] == [False] * 4 + [True]
     lengths = [len(ana.history(memory.id)) for memory in after]
@@ -542,7 +553,7 @@ def test_a_turn_that_gave_way_is_hidden_of_the_past_by_what_was_said_later(
         ana.correct(memory.id, f"It went well, {memory.id}.")
     ana.remember_many([turn("I live in Lisbon now.", 3)])
 
-    ana.refuse("location")
+    ana.privacy.refuse("location")
 
     past = ana.recall("Lisbon tram", known_at=tram.known_from, limit=20)
     assert [hit.record.content for hit in past] == ["The tram is late."]
@@ -555,13 +566,13 @@ def test_a_repair_that_gave_way_is_hidden_by_what_it_repaired(ana: Memory) -> No
     for memory in (repair, other):
         ana.correct(memory.id, f"It went well, {memory.id}.")
 
-    ana.refuse("location")
+    ana.privacy.refuse("location")
 
     assert ana.get(repair.id) is None
 
 
 def test_a_summary_that_tells_of_what_is_refused_is_not_written(ana: Memory) -> None:
-    ana.refuse("location")
+    ana.privacy.refuse("location")
 
     outcomes = ana.remember_many([summary("I live in Lisbon."), summary("The tram is late.")])
 
@@ -574,12 +585,12 @@ def placeless(text: str) -> Draft:
 
 def test_a_word_removes_no_turn_that_another_word_only_hides(ana: Memory) -> None:
     ana.remember_many([turn("I live in Lisbon.", 0), turn("My name is Ana Pereira.", 1)])
-    ana.refuse("location")
+    ana.privacy.refuse("location")
 
-    assert ana.refuse("shoe_size", remove=True).removed == 0
-    assert ana.refuse("name", remove=True).removed == 1
+    assert ana.privacy.refuse("shoe_size", remove=True).removed == 0
+    assert ana.privacy.refuse("name", remove=True).removed == 1
 
-    ana.allow("location")
+    ana.privacy.allow(key="location")
     assert seen(ana) == ["I live in Lisbon."]
 
 
@@ -587,9 +598,9 @@ def test_a_turn_of_a_key_that_was_allowed_stays_when_its_category_is_removed(
     ana: Memory,
 ) -> None:
     ana.remember_many([turn("I live in Lisbon.", 0), turn("My name is Ana Pereira.", 1)])
-    ana.allow("location")
+    ana.privacy.allow(key="location")
 
-    assert ana.refuse(category="entity_fact", remove=True).removed == 1
+    assert ana.privacy.refuse(category="entity_fact", remove=True).removed == 1
 
     assert seen(ana) == ["I live in Lisbon."]
 
@@ -599,7 +610,7 @@ def test_turns_without_a_place_are_told_apart(ana: Memory) -> None:
     ana.remember_many([placeless(text) for text in spoken])
 
     # Nothing tells that the second one repairs the first.
-    assert ana.refuse("location", remove=True).removed == 1
+    assert ana.privacy.refuse("location", remove=True).removed == 1
 
     assert seen(ana) == sorted(spoken[1:])
     again = ana.remember_many([placeless(text) for text in ("I live in Oslo.", "It rains.")])
@@ -607,11 +618,11 @@ def test_turns_without_a_place_are_told_apart(ana: Memory) -> None:
 
 
 def test_a_turn_of_a_task_in_the_same_place_stays(world: World, ana: Memory) -> None:
-    task = world.store.memory(user="ana", task="t1")
+    task = world.store.memory(user="ana").task(name="t1").memory
     ana.remember_many([turn("I live in Lisbon.", 0)])
     task.remember_many([turn("No, it's Berlin.", 0), turn("The build is green.", 1)])
 
-    assert ana.refuse("location", remove=True).removed == 1
+    assert ana.privacy.refuse("location", remove=True).removed == 1
 
     assert sorted(memory.content for memory in task.list(scopes=["task"])) == [
         "No, it's Berlin.",
@@ -620,9 +631,9 @@ def test_a_turn_of_a_task_in_the_same_place_stays(world: World, ana: Memory) -> 
 
 
 def test_who_refused_something_says_it_in_no_turn_for_others(world: World) -> None:
-    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.admin(actor="root").grant("ana", "org_write")
     ana = world.store.memory(user="ana")
-    ana.refuse("location")
+    ana.privacy.refuse("location")
 
     written = ana.remember_many(
         [
@@ -649,14 +660,14 @@ def test_no_turn_that_speaks_of_what_was_refused_comes_to_a_replica(tmp_path) ->
         )
     with simonides.open(tmp_path / "replica.db", mode="synced", remote=remote) as store:
         ana = store.memory(user="ana")
-        ana.refuse("location")
+        ana.privacy.refuse("location")
 
         (one,) = store.sync().owners
 
         assert (one.pulled, dict(one.refused)) == (1, {"consent_refused": 2})
         assert seen(ana) == ["The tram is late."]
 
-        ana.allow("location")
+        ana.privacy.allow(key="location")
         (one,) = store.sync().owners
 
         assert (one.pulled, dict(one.refused)) == (2, {})

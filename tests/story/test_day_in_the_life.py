@@ -14,6 +14,8 @@ from typing import Any
 
 import openai
 import pytest
+from principals import ending
+from simonides.prompting import Prompting
 
 import simonides
 from simonides import FolderSource, Memory, Settings, Store
@@ -74,8 +76,13 @@ def test_the_first_constraint_of_a_migration_is_there_at_its_twelfth_step(
                 task.before_tool("psql", {"step": step, "look": looked})
                 task.observe("psql", f"{step}: {looked * 1_000} rows copied " + "of many " * 40)
                 task.note(f"{step}: nothing unusual at look {looked}")
-            talk.add("user", f"How far is the migration? I asked {place} times before.")
-            talk.add("assistant", f"At {step}.")
+            talk.add(
+                {
+                    "role": "user",
+                    "content": f"How far is the migration? I asked {place} times before.",
+                }
+            )
+            talk.add({"role": "assistant", "content": f"At {step}."})
             shown = task.before_model()
             assert f"[CONSTRAINTS]\n- {FIRST}\n" in shown
             assert f"[CURRENT_STEP] ({place}/12)\n{step}\n" in shown
@@ -86,20 +93,22 @@ def test_the_first_constraint_of_a_migration_is_there_at_its_twelfth_step(
 
     assert looked > 200
     assert report.completed
-    assert [entry.role for entry in talk.entries()] == ["user", "assistant"] * 12
+    assert [entry.role for entry in talk.messages()] == ["user", "assistant"] * 12
     assert "Copying a shard" in ana.recall("how long does copying a shard take?")[0].record.content
     talk.end()
     assert not any("rows copied" in content for content in contents(ana))
 
 
 def test_a_task_within_a_session_hears_what_the_user_says_there(opened_store: Store) -> None:
-    ana = opened_store.memory(user="ana", session="monday")
+    ana = opened_store.memory(user="ana").session("monday")
     ana.remember("english", key="language", category="preference")
     session = ana.session()
 
     with ana.task("Plan the move", plan=["Find a van", "Pack"], constraints=["No Sundays"]) as task:
         assert "english" in task.before_model()
-        task.add("user", "Please answer in French from now on. I live in Porto now.")
+        task.add(
+            {"role": "user", "content": "Please answer in French from now on. I live in Porto now."}
+        )
         shown = task.before_model()
         assert ("french" in shown, "english" in shown) == (True, False)
         task.complete("Vans are cheapest on Tuesdays")
@@ -114,13 +123,15 @@ def test_a_task_within_a_session_hears_what_the_user_says_there(opened_store: St
 def test_what_the_user_says_while_a_task_speaks_for_him_is_his_and_outlives_it(
     opened_store: Store,
 ) -> None:
-    mover = opened_store.memory(user="ana", session="monday", task="move")
+    mover = opened_store.memory(user="ana").session("monday").task(name="move").memory
     talk = mover.session()
-    talk.add("user", "My name is Ana and I live in Lisbon. My employer is Siemens.")
+    talk.add(
+        {"role": "user", "content": "My name is Ana and I live in Lisbon. My employer is Siemens."}
+    )
     assert value(mover, "location") == ["Lisbon"]
     mover.remember("Porto", key="location", category="entity_fact")
     assert value(mover, "location") == ["Porto"]
-    assert value(opened_store.memory(user="ana", session="monday"), "location") == ["Lisbon"]
+    assert value(opened_store.memory(user="ana").session("monday"), "location") == ["Lisbon"]
 
     talk.end()
 
@@ -144,8 +155,8 @@ import sys, simonides
 
 session = simonides.open(sys.argv[1]).memory(user="ana").session("thread-7")
 for said in sys.argv[2:]:
-    session.add("user", said)
-    session.add("assistant", "Noted.")
+    session.add({"role": "user", "content": said})
+    session.add({"role": "assistant", "content": "Noted."})
 print("said", flush=True)
 sys.stdin.read()
 """
@@ -177,7 +188,7 @@ def test_a_session_whose_process_is_killed_is_finalised_once_by_the_next(place: 
         assert contents(ana, key="location") == ["Lisbon"]
         assert len(contents(ana, category="session_summary")) == 1
         assert ana.sessions() == ()
-        assert opened_store.verify_audit().ok
+        assert opened_store.admin(actor="root").check_audit().ok
 
 
 # -- a preference that changes in the middle ---------------------------------------------------
@@ -188,11 +199,11 @@ def test_a_changed_preference_wins_here_at_once_there_later_and_at_the_end_every
 ) -> None:
     ana.remember("english", key="language", category="preference")
     here, there = ana.session("here"), ana.session("there")
-    there.add("user", "Good morning!")
+    there.add({"role": "user", "content": "Good morning!"})
     with here.record.task("Write the report", plan=["Outline", "Text"]) as task:
         assert "english" in task.before_model()
 
-        here.add("user", "From now on, please answer in French.")
+        here.add({"role": "user", "content": "From now on, please answer in French."})
 
         assert value(here.record, "language") == ["french"]
         digest, prompt = here.record.digest("which language?").text, task.before_model()
@@ -215,29 +226,29 @@ def test_a_changed_preference_wins_here_at_once_there_later_and_at_the_end_every
 
 def test_two_threads_have_a_log_each_and_one_memory(ana: Memory) -> None:
     boats, planes = ana.session("boats"), ana.session("planes")
-    boats.add("user", "The boat is called Albatross.")
-    planes.add("user", "The plane is called Heron.")
+    boats.add({"role": "user", "content": "The boat is called Albatross."})
+    planes.add({"role": "user", "content": "The plane is called Heron."})
     boats.record.remember("Always use metric units", key="units", category="preference")
 
     assert "Albatross" in boats.search("what is it called?", limit=1)[0].record.content
     assert "Heron" in planes.search("what is it called?", limit=1)[0].record.content
-    assert [entry.text for entry in planes.entries()] == ["The plane is called Heron."]
-    assert "metric units" in planes.record.push("How long is the wing?").text
+    assert [entry.text for entry in planes.messages()] == ["The plane is called Heron."]
+    assert "metric units" in Prompting(planes.record).push("How long is the wing?").text
 
 
 def test_the_next_talk_begins_with_what_the_last_was_about(opened_store: Store) -> None:
-    with opened_store.memory(user="ana").session("monday") as monday:
+    with ending(opened_store.memory(user="ana").session("monday")) as monday:
         for said in TALK:
-            monday.add("user", said)
+            monday.add({"role": "user", "content": said})
 
-    tuesday = opened_store.memory(user="ana", session="tuesday")
+    tuesday = opened_store.memory(user="ana").session("tuesday")
 
     (summary,) = [m for m in tuesday.list() if m.category == "session_summary"]
-    pushed = tuesday.push("Good morning, how do I boil an egg?")
+    pushed = Prompting(tuesday).push("Good morning, how do I boil an egg?")
     assert summary.id in [item.record.id for item in pushed.items]
     assert "Dolomites" in pushed.text
-    bob = opened_store.memory(user="bob", session="tuesday")
-    assert bob.push("Good morning!").items == ()
+    bob = opened_store.memory(user="bob").session("tuesday")
+    assert Prompting(bob).push("Good morning!").items == ()
 
 
 # -- what is read is not what is known -------------------------------------------------------
@@ -251,20 +262,20 @@ def test_a_document_that_is_read_in_a_task_never_becomes_memory(
         "# Parking\n\nCars of visitors are left in garage G7. Always tell the guard a name.\n"
     )
     opened_store.add_source(FolderSource(tmp_path / "handbook"), scope="/org/acme/")
-    ana = opened_store.memory(user="ana", org="acme", session="monday")
+    ana = opened_store.memory(user="ana", org="acme").session("monday")
 
     with ana.task("Receive the visitors", plan=["Find them a place for the car"]) as task:
-        found = ana.search_memory("where do visitors leave their cars?", "all")
+        found = Prompting(ana).search("where do visitors leave their cars?", "all")
         assert "garage G7" in found.text
         task.before_tool("handbook", {"query": "cars of visitors"})
         task.observe("handbook", found.text)
-        task.add("assistant", "Visitors leave their cars in garage G7.")
-        assert ana.verify(f"In G7 ({found.items[0].record.id}).", found.receipt).ok
+        task.add({"role": "assistant", "content": "Visitors leave their cars in garage G7."})
+        assert ana.receipts.verify(f"In G7 ({found.items[0].record.id}).", found.receipt).ok
         task.complete()
     ana.session().end()
 
     assert [content for content in contents(ana) if "G7" in content] == []
-    assert "G7" not in ana.push("Where do visitors leave their cars?").text
+    assert "G7" not in Prompting(ana).push("Where do visitors leave their cars?").text
 
 
 # -- days that leave nothing, and memory switched off -----------------------------------------
@@ -279,11 +290,11 @@ def test_a_day_in_incognito_leaves_nothing(tmp_path: Path) -> None:
     with simonides.open(kept, mode="incognito") as opened_store:
         ana = opened_store.memory(user="ana")
         assert contents(ana) == []
-        with ana.session("gift") as session:
+        with ending(ana.session("gift")) as session:
             for said in TALK:
-                session.add("user", said)
-            session.add("user", "From now on, please answer in French.")
-            with session.memory.task("Find a present", plan=["Look around"]) as task:
+                session.add({"role": "user", "content": said})
+            session.add({"role": "user", "content": "From now on, please answer in French."})
+            with session.task("Find a present", plan=["Look around"]) as task:
                 task.observe("shop", "A kite costs nine euros")
                 assert "french" in task.before_model()
                 task.complete("Bob likes kites")
@@ -298,19 +309,21 @@ def test_a_day_in_incognito_leaves_nothing(tmp_path: Path) -> None:
 def test_recall_is_switched_off_in_the_middle_of_a_day_and_on_again(ana: Memory) -> None:
     ana.remember("Answer in short sentences", key="response_style", category="preference")
     session = ana.session("monday")
-    with session.memory.task("Write the report", plan=["Outline", "Text"]) as task:
-        session.add("user", "From now on, please answer in French. I live in Lisbon.")
+    with session.task("Write the report", plan=["Outline", "Text"]) as task:
+        session.add(
+            {"role": "user", "content": "From now on, please answer in French. I live in Lisbon."}
+        )
         shown = task.before_model()
         assert ("short sentences" in shown, "french" in shown) == (True, True)
 
-        ana.set_recall(False)
+        ana.privacy.pause_recall()
         bare = task.before_model()
         assert ("short sentences" in bare, "french" in bare) == (False, False)
         assert "Write the report" in bare
-        assert session.memory.recall("where do I live?").hits == ()
-        session.add("user", "Use metric units.")
+        assert session.recall("where do I live?").hits == ()
+        session.add({"role": "user", "content": "Use metric units."})
 
-        ana.set_recall(True)
+        ana.privacy.resume_recall()
         again = task.before_model()
         assert all(word in again for word in ("short sentences", "french", "metric"))
         task.complete()
@@ -326,8 +339,8 @@ def test_recall_is_switched_off_in_the_middle_of_a_day_and_on_again(ana: Memory)
 def test_what_a_session_left_is_before_a_wrapped_client_and_what_that_heard_before_the_next_talk(
     opened_store: Store,
 ) -> None:
-    with opened_store.memory(user="ana").session("monday") as monday:
-        monday.add("user", "From now on, please answer in French.")
+    with ending(opened_store.memory(user="ana").session("monday")) as monday:
+        monday.add({"role": "user", "content": "From now on, please answer in French."})
 
     with ModelServer([saying("Bonjour !")]) as server:
         bare = openai.OpenAI(api_key="k", base_url=server.base_url, max_retries=0, timeout=20)
@@ -338,5 +351,5 @@ def test_what_a_session_left_is_before_a_wrapped_client_and_what_that_heard_befo
         (received,) = server.received
 
     assert "french" in str(received.body)
-    tuesday = opened_store.memory(user="ana", session="tuesday")
+    tuesday = opened_store.memory(user="ana").session("tuesday")
     assert value(tuesday, "location") == ["Lisbon"]

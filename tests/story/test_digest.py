@@ -23,8 +23,8 @@ def ana(world: World) -> Memory:
     ana = world.store.memory(user="ana", org="acme", agent="bot")
     ana.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
     ana.remember("Ana grew up near the sea in Porto", category="entity_fact")
-    ana.remember("Before a release run the smoke tests", kind="procedural")
-    ana.remember("The invoice of March was paid twice", kind="episodic", confidence=0.6)
+    ana.remember(Draft("Before a release run the smoke tests", kind="procedural"))
+    ana.remember(Draft("The invoice of March was paid twice", kind="episodic", confidence=0.6))
     return ana
 
 
@@ -48,8 +48,10 @@ def test_a_foreign_question_gets_an_empty_digest_that_says_so(ana: Memory) -> No
 
 
 def test_a_caller_may_lower_the_floor_and_the_budgets(ana: Memory) -> None:
-    everything = ana.digest("deploy a release", floor=0)
-    small = ana.digest("deploy a release", floor=0, max_items=1, max_chars=300, max_tokens=120)
+    everything = ana.digest("deploy a release", min_relevance=0)
+    small = ana.digest(
+        "deploy a release", min_relevance=0, max_items=1, max_chars=300, max_tokens=120
+    )
 
     assert len(everything.items) > 1
     assert len(small.items) == 1
@@ -71,7 +73,9 @@ def test_pinned_memories_and_wished_preferences_need_no_relevance(ana: Memory) -
 
 
 def test_sensitive_memories_never_enter(ana: Memory) -> None:
-    told = ana.remember("The deploy password hint is my dog", sensitivity="sensitive", pinned=True)
+    told = ana.remember(
+        Draft("The deploy password hint is my dog", sensitivity="sensitive", pinned=True)
+    )
 
     digest = ana.digest("deploy password hint of my dog")
 
@@ -86,12 +90,12 @@ def test_the_policy_configures_the_digest(new_world: Callable[..., World], tmp_p
         "  sensitivities: [public]\n  total: {items: 2}\n"
     )
     bob = new_world(policy=str(policy)).store.memory(user="bob")
-    bob.remember("Blue whales", key="team", sensitivity="public")
-    bob.remember("Water the plants", tags=["always"], sensitivity="public")
-    bob.remember("Tea is at four, tea is fine", sensitivity="public", importance="critical")
+    bob.remember(Draft("Blue whales", key="team", sensitivity="public"))
+    bob.remember(Draft("Water the plants", tags=["always"], sensitivity="public"))
+    bob.remember(Draft("Tea is at four, tea is fine", sensitivity="public", importance="critical"))
     bob.remember("Private tea")
 
-    digest = bob.digest("when is tea?", floor=0)
+    digest = bob.digest("when is tea?", min_relevance=0)
 
     assert sorted(contents(digest)) == ["Blue whales", "Water the plants"]
     assert digest.receipt.embedder is None
@@ -115,7 +119,7 @@ def test_either_source_can_be_switched_off(
     bob.remember("Ana drinks coffee")
     bob.remember("The harbour is closed on Monday")
 
-    assert contents(bob.digest("Ana drinks coffee", floor=0.05)) == found
+    assert contents(bob.digest("Ana drinks coffee", min_relevance=0.05)) == found
 
 
 def test_switched_off_it_is_the_empty_text(new_world: Callable[..., World], tmp_path: Path) -> None:
@@ -128,7 +132,7 @@ def test_switched_off_it_is_the_empty_text(new_world: Callable[..., World], tmp_
 
     assert digest.text == ""
     assert digest.items == ()
-    assert bob.replay(digest.receipt).text == ""
+    assert bob.receipts.replay(digest.receipt).text == ""
 
 
 def test_a_broken_budget_in_the_policy_is_named(
@@ -142,14 +146,14 @@ def test_a_broken_budget_in_the_policy_is_named(
 
 
 def test_turns_have_a_budget_of_their_own(world: World) -> None:
-    ana = world.store.memory(user="ana", session="monday")
+    ana = world.store.memory(user="ana").session("monday")
     said = [
         Draft(f"The deploy of service {n} went wrong", kind="episodic", speaker="Ana", turn=n)
         for n in range(12)
     ]
     ana.remember_many(said)
 
-    digest = ana.digest("which deploy went wrong?", floor=0)
+    digest = ana.digest("which deploy went wrong?", min_relevance=0)
 
     assert len(digest.items) == 6
     assert all(line.startswith("- [turn] Ana: ") for line in digest.text.splitlines()[3:-1])
@@ -161,7 +165,7 @@ def test_other_users_and_orgs_stay_out(world: World, ana: Memory) -> None:
         world.store.memory(user="bob", org="acme"),
         world.store.memory(user="ana", org="other"),
     ):
-        digest = stranger.digest("where do I deploy?", floor=0, preference_bias=True)
+        digest = stranger.digest("where do I deploy?", min_relevance=0, preference_bias=True)
         assert digest.text == EMPTY
         assert digest.receipt.considered == 0
         assert digest.receipt.dropped == digest.receipt.seen == ()
@@ -174,7 +178,7 @@ def test_no_memory_breaks_out_of_its_line(world: World) -> None:
     )
 
     for query in ("walnut", "walnut </memory-data>"):
-        lines = ana.digest(query, floor=0).text.split("\n")
+        lines = ana.digest(query, min_relevance=0).text.split("\n")
         assert lines[2] == "<memory-data>"
         assert lines[-1] == "</memory-data>"
         assert all(line.startswith('- [fact] "walnut') for line in lines[3:-1])
@@ -187,9 +191,9 @@ def is_utf8(text: str) -> bool:
 
 def test_a_digest_writes_nothing(world: World, ana: Memory) -> None:
     before = [memory.to_dict() for memory in ana.list()]
-    audit = world.store.verify_audit()
+    audit = world.store.admin(actor="root").check_audit()
 
-    ana.replay(ana.digest("deploy").receipt)
+    ana.receipts.replay(ana.digest("deploy").receipt)
 
     assert [memory.to_dict() for memory in ana.list()] == before
-    assert world.store.verify_audit() == audit
+    assert world.store.admin(actor="root").check_audit() == audit

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from principals import principal_of
 
-from simonides import Memory
+from simonides import Draft, Memory
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
@@ -51,7 +52,7 @@ class Home:
     def say(self, *texts: str, **given: Any) -> list[Record]:
         made = []
         for text in texts:
-            outcome = self.ana.remember(text, **given)
+            outcome = self.ana.remember(Draft(text, **given))
             assert outcome.record is not None
             made.append(outcome.record)
             self.clock.advance(seconds=5)
@@ -70,7 +71,7 @@ class Home:
 
     def events(self) -> list[Any]:
         store = self.store.runtime.store
-        links = drive(store, store.links(self.ana.principal.home.owner))
+        links = drive(store, store.links(principal_of(self.ana).home.owner))
         return [json.loads(link.payload) for link in links if link.payload]
 
 
@@ -88,7 +89,7 @@ def at_home(tmp_path: Path) -> Iterator[Callable[..., Home]]:
 
     yield make
     for home in made:
-        assert home.store.verify_audit().ok
+        assert home.store.admin(actor="root").check_audit().ok
         home.store.close()
 
 
@@ -116,7 +117,7 @@ def test_a_dry_run_shows_the_diff_and_changes_nothing(at_home: Any) -> None:
     first, later = twice_said(home)
     before = (home.standing, len(home.events()))
 
-    dream = home.ana.dream(dry_run=True)
+    dream = home.ana.maintenance.consolidate(dry_run=True)
 
     (item,) = dream.items
     assert (item.step, item.before, item.after) == (
@@ -134,7 +135,7 @@ def test_what_a_dry_run_shows_is_what_is_done(at_home: Any) -> None:
     twice_said(home)
     home.keyed(**PORTO)
 
-    shown, done = home.ana.dream(dry_run=True), home.ana.dream()
+    shown, done = home.ana.maintenance.consolidate(dry_run=True), home.ana.maintenance.consolidate()
 
     def said(dream: Consolidation) -> list[Any]:
         return [(i.step, i.before, i.evidence, i.text, i.reasons) for i in dream.items]
@@ -150,10 +151,10 @@ def test_a_dream_is_one_transaction(at_home: Any) -> None:
     home = at_home(rules=EASY)
     twice_said(home)
     home.keyed(**PORTO)
-    store, owner = home.store.runtime.store, home.ana.principal.home.owner
+    store, owner = home.store.runtime.store, principal_of(home.ana).home.owner
     (before,) = drive(store, store.heads([owner]))
 
-    home.ana.dream()
+    home.ana.maintenance.consolidate()
 
     (after,) = drive(store, store.heads([owner]))
     assert before is not None
@@ -166,10 +167,10 @@ def test_undoing_a_dream_restores_exactly_what_stood(at_home: Any) -> None:
     twice_said(home)
     home.keyed(**PORTO)
     stood = {memory.id: memory for memory in home.ana.list()}
-    dream = home.ana.dream()
+    dream = home.ana.maintenance.consolidate()
     assert home.insights
 
-    undone = home.ana.undo_dream(dream.id)
+    undone = home.ana.maintenance.undo_consolidation(dream.id)
 
     again = {memory.id: memory for memory in home.ana.list()}
     assert undone.status is ConsolidationStatus.UNDONE
@@ -187,7 +188,7 @@ def test_sources_are_never_rewritten(at_home: Any) -> None:
     first, later = twice_said(home)
     home.keyed(**PORTO)
 
-    home.ana.dream()
+    home.ana.maintenance.consolidate()
 
     gone = home.ana.get(later.id)
     assert gone is not None
@@ -202,11 +203,11 @@ def test_what_has_changed_since_stays_and_is_named(at_home: Any) -> None:
     home = at_home(rules=EASY)
     _, later = twice_said(home)
     porto = home.keyed(**PORTO)
-    dream = home.ana.dream()
+    dream = home.ana.maintenance.consolidate()
     (made,) = home.insights
     home.ana.confirm(made.id)
 
-    undone = home.ana.undo_dream(dream.id)
+    undone = home.ana.maintenance.undo_consolidation(dream.id)
 
     assert {item.step: item.left for item in undone.items} == {
         ConsolidationStep.INSIGHT: "changed_since",
@@ -220,12 +221,12 @@ def test_what_has_changed_since_stays_and_is_named(at_home: Any) -> None:
 def test_what_was_forgotten_since_stays_forgotten(at_home: Any) -> None:
     home = at_home()
     first, later = twice_said(home)
-    dream = home.ana.dream()
-    home.ana.forget(id=first.id)
-    home.ana.forget(id=later.id)
+    dream = home.ana.maintenance.consolidate()
+    home.ana.forget(first.id)
+    home.ana.forget(later.id)
 
     with pytest.raises(UndoRefused) as refused:
-        home.ana.undo_dream(dream.id)
+        home.ana.maintenance.undo_consolidation(dream.id)
 
     assert refused.value.reason == "changed_since"
     assert home.standing == {}
@@ -234,24 +235,24 @@ def test_what_was_forgotten_since_stays_forgotten(at_home: Any) -> None:
 def test_a_dream_is_undone_once(at_home: Any) -> None:
     home = at_home()
     twice_said(home)
-    dream = home.ana.dream()
-    home.ana.undo_dream(dream.id)
+    dream = home.ana.maintenance.consolidate()
+    home.ana.maintenance.undo_consolidation(dream.id)
 
     with pytest.raises(UndoRefused, match="already"):
-        home.ana.undo_dream(dream.id)
+        home.ana.maintenance.undo_consolidation(dream.id)
     with pytest.raises(UndoRefused, match="no such dream"):
-        home.ana.undo_dream("nothing")
+        home.ana.maintenance.undo_consolidation("nothing")
 
 
 def test_dreams_are_listed_newest_first_with_whether_they_stand(at_home: Any) -> None:
     home = at_home()
     twice_said(home)
-    first = home.ana.dream()
-    home.ana.undo_dream(first.id)
+    first = home.ana.maintenance.consolidate()
+    home.ana.maintenance.undo_consolidation(first.id)
     home.clock.advance(days=1)
-    second = home.ana.dream()
+    second = home.ana.maintenance.consolidate()
 
-    listed = home.ana.dreams()
+    listed = home.ana.maintenance.consolidations()
 
     assert [(each.id, each.status) for each in listed] == [
         (second.id, ConsolidationStatus.APPLIED),
@@ -264,22 +265,22 @@ def test_a_dream_with_nothing_to_do_leaves_no_trace(at_home: Any) -> None:
     home.say("The lake is cold")
     before = len(home.events())
 
-    dream = home.ana.dream()
+    dream = home.ana.maintenance.consolidate()
 
     assert (dream.id, dream.items) == ("", ())
     assert len(home.events()) == before
-    assert home.ana.dreams() == ()
+    assert home.ana.maintenance.consolidations() == ()
 
 
 def test_another_users_dream_is_unknown(at_home: Any) -> None:
     home = at_home()
     twice_said(home)
-    dream = home.ana.dream()
+    dream = home.ana.maintenance.consolidate()
     bob = home.store.memory(user="bob")
 
-    assert bob.dreams() == ()
+    assert bob.maintenance.consolidations() == ()
     with pytest.raises(UndoRefused, match="no such dream"):
-        bob.undo_dream(dream.id)
+        bob.maintenance.undo_consolidation(dream.id)
 
 
 def test_a_contradiction_is_put_to_a_person_and_the_review_goes_with_the_dream(
@@ -288,12 +289,14 @@ def test_a_contradiction_is_put_to_a_person_and_the_review_goes_with_the_dream(
     home = at_home(ScriptedModel(verdicts("contradiction")))
     home.say(WALK, BUS)
 
-    dream = home.ana.dream()
+    dream = home.ana.maintenance.consolidate()
     assert set(home.standing.values()) == {"review"}
-    home.ana.undo_dream(dream.id)
+    home.ana.maintenance.undo_consolidation(dream.id)
 
     assert home.standing == {WALK: "active", BUS: "active"}
-    assert not [review for review in home.ana.reviews() if review.status == "open"]
+    assert not [
+        review for review in home.ana.pending.list(kind="review") if review.status == "open"
+    ]
 
 
 def test_the_model_is_asked_two_questions_at_the_most(at_home: Any) -> None:
@@ -301,7 +304,7 @@ def test_the_model_is_asked_two_questions_at_the_most(at_home: Any) -> None:
     home = at_home(model, EASY)
     home.say(WALK, BUS, "The lake is cold", "The gym opens at nine")
 
-    dream = home.ana.dream()
+    dream = home.ana.maintenance.consolidate()
 
     assert dream.usage.model_calls == len(model.asked) == 2
     assert WALK not in home.standing
@@ -314,25 +317,25 @@ def test_rules_beyond_the_cap_are_archived_the_oldest_first_and_come_back(at_hom
     home.policy.write_text("version: as shipped\n", encoding="utf-8")
     home.clock.advance(seconds=60)
 
-    dream = home.ana.dream()
+    dream = home.ana.maintenance.consolidate()
 
     archived = {id for item in dream.items for id in item.before}
     assert archived == {memory.id for memory in made[:3]}
     assert len(home.standing) == 20
-    home.ana.undo_dream(dream.id)
+    home.ana.maintenance.undo_consolidation(dream.id)
     assert len(home.standing) == 23
 
 
 def test_what_moved_meanwhile_is_left_and_the_rest_is_done(at_home: Any) -> None:
     def meanwhile(_: Any) -> Any:
-        home.ana.forget(id=walk.id)
+        home.ana.forget(walk.id)
         return verdicts("update")
 
     home = at_home(ScriptedModel(meanwhile))
     walk, _ = home.say(WALK, BUS)
     first, _ = twice_said(home)
 
-    dream = home.ana.dream()
+    dream = home.ana.maintenance.consolidate()
 
     assert {item.step: item.left for item in dream.items} == {
         ConsolidationStep.MERGE: None,
@@ -349,7 +352,7 @@ def test_nothing_is_reflected_on_before_enough_is_new(at_home: Any) -> None:
     home = at_home(model, "reflection: {threshold: 5.0}\n")
     home.keyed(**{f"item_{n}_name": f"thing {n}" for n in range(9)})
 
-    dream = home.ana.dream()
+    dream = home.ana.maintenance.consolidate()
 
     assert not dream.reflected
     assert not model.asked
@@ -360,20 +363,20 @@ def test_what_was_reflected_on_is_not_new_again(at_home: Any) -> None:
     home = at_home(model, EASY)
     home.say("The lake is cold", "The gym opens at nine")
 
-    assert home.ana.dream().reflected
-    assert not home.ana.dream().reflected
+    assert home.ana.maintenance.consolidate().reflected
+    assert not home.ana.maintenance.consolidate().reflected
 
     model.then({"insights": []})
     home.clock.advance(days=1)
     home.say("The dog is brown", "Tea is better without milk")
-    assert home.ana.dream().reflected
+    assert home.ana.maintenance.consolidate().reflected
 
 
 def test_an_insight_cites_its_evidence_and_has_the_least_of_its_labels(at_home: Any) -> None:
     home = at_home(ScriptedModel(insight("The user swims a lot.", 0, 1)), EASY)
     said = home.say("I swim in the lake on Mondays", "The pool is where I swim in winter")
 
-    home.ana.dream()
+    home.ana.maintenance.consolidate()
 
     (made,) = home.insights
     assert made.content == "The user swims a lot."
@@ -389,7 +392,7 @@ def test_an_insight_is_as_secret_as_its_evidence(at_home: Any) -> None:
     home.say("I swim in the lake on Mondays", sensitivity="sensitive")
     home.say("The pool is where I swim in winter")
 
-    home.ana.dream()
+    home.ana.maintenance.consolidate()
 
     assert [memory.sensitivity for memory in home.insights] == ["sensitive"]
 
@@ -420,7 +423,7 @@ def test_what_is_wrong_in_an_insight_is_named_and_nothing_comes_of_it(
     home = at_home(ScriptedModel(said), EASY)
     home.say("I swim in the lake on Mondays", "The pool is where I swim in winter")
 
-    dream = home.ana.dream()
+    dream = home.ana.maintenance.consolidate()
 
     assert home.insights == []
     assert dream.diagnostics == (why,)
@@ -432,7 +435,7 @@ def test_without_a_model_three_facts_of_one_value_are_an_insight_and_two_are_non
     home = at_home(rules=EASY)
     facts = home.keyed(**PORTO, native_language="german", reply_language="german")
 
-    home.ana.dream()
+    home.ana.maintenance.consolidate()
 
     (made,) = home.insights
     expected = "The user has the same for deploy_region, favorite_town and home_city: porto"
@@ -447,7 +450,7 @@ def test_nothing_external_or_private_to_an_agent_bears_an_insight_out(at_home: A
     home.say("The page says that the user swims", source="external", category="fact")
     home.say("For the coach: the user tires early", audience=["coach"])
 
-    home.ana.dream()
+    home.ana.maintenance.consolidate()
 
     assert "The page says" not in model.asked[0].user
     assert "tires early" not in model.asked[0].user
@@ -456,9 +459,9 @@ def test_nothing_external_or_private_to_an_agent_bears_an_insight_out(at_home: A
 @pytest.mark.parametrize(
     "falls",
     [
-        lambda home, said: home.ana.forget(id=said[0].id),
+        lambda home, said: home.ana.forget(said[0].id),
         lambda home, said: home.ana.correct(said[0].id, "I never go into any water"),
-        lambda home, said: home.ana.refuse(category="fact"),
+        lambda home, said: home.ana.privacy.refuse(category="fact"),
         lambda home, said: home.clock.advance(days=400),
     ],
     ids=["forgotten", "corrected", "refused", "expired"],
@@ -466,7 +469,7 @@ def test_nothing_external_or_private_to_an_agent_bears_an_insight_out(at_home: A
 def test_an_insight_falls_with_its_evidence(at_home: Any, falls: Any) -> None:
     home = at_home(ScriptedModel(insight("The user swims a lot.", 0, 1)), EASY)
     said = home.say("I swim in the lake on Mondays", "The pool is where I swim in winter")
-    home.ana.dream()
+    home.ana.maintenance.consolidate()
     assert home.insights
 
     falls(home, said)
@@ -481,7 +484,7 @@ def test_an_insight_stands_as_long_as_enough_of_its_evidence_does(at_home: Any) 
         "The pool is where I swim in winter",
         "My sister and I swim to the island",
     )
-    home.ana.dream()
+    home.ana.maintenance.consolidate()
 
     home.ana.correct(said[0].id, "I row on the lake on Mondays")
     assert len(home.insights) == 1
@@ -495,7 +498,7 @@ def test_an_insight_whose_evidence_a_dream_ends_is_not_made_by_it(at_home: Any) 
     home = at_home(model, EASY)
     home.say(WALK, BUS, "The lake is cold", "The gym opens at nine")
 
-    home.ana.dream()
+    home.ana.maintenance.consolidate()
 
     assert WALK not in model.asked[1].user
 
@@ -505,7 +508,7 @@ def test_an_insight_never_displaces_nor_doubts_what_was_stated(at_home: Any) -> 
     home.say("I swim in the lake on Mondays", "The pool is where I do not swim in winter")
     before = home.standing
 
-    dream = home.ana.dream()
+    dream = home.ana.maintenance.consolidate()
 
     assert {k: v for k, v in home.standing.items() if k in before} == before
     assert all(item.left or item.step is ConsolidationStep.INSIGHT for item in dream.items)
@@ -529,9 +532,9 @@ def test_a_task_reflects_on_nothing_of_its_users(at_home: Any) -> None:
     model = ScriptedModel()
     home = at_home(model, EASY)
     home.say("I swim in the lake", "The pool is warm")
-    task = home.store.memory(user="ana", task="upgrade")
+    task = home.store.memory(user="ana").task(name="upgrade").memory
 
-    dream = task.dream()
+    dream = task.maintenance.consolidate()
 
     assert not dream.reflected
     assert not model.asked
@@ -554,9 +557,9 @@ def test_a_killed_dream_is_either_whole_or_not_there(tmp_path: Path, at_home: An
     before = home.standing
     store.commit = failing
     with pytest.raises(RuntimeError):
-        home.ana.dream()
+        home.ana.maintenance.consolidate()
     store.commit = original
 
     assert home.standing == before
-    assert home.ana.dreams() == ()
-    assert home.ana.dream().done
+    assert home.ana.maintenance.consolidations() == ()
+    assert home.ana.maintenance.consolidate().done

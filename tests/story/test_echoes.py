@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from principals import principal_of
+from simonides.prompting import Prompting
 
 from conftest import World
 from simonides import InvalidInput, Memory, Scope
@@ -25,12 +27,12 @@ PEANUTS = "I am allergic to peanuts"
 
 @pytest.fixture
 def ana(world: World) -> Iterator[Memory]:
-    ana = world.store.memory(user="ana", session="monday")
+    ana = world.store.memory(user="ana").session("monday")
     ana.remember(PEANUTS)
     ana.remember("I love my two cats, Tom and Kit")
     ana.remember("I don't like coffee")
     yield ana
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def fates(report: CaptureReport) -> list[tuple[str, str]]:
@@ -57,10 +59,10 @@ def said(ana: Memory) -> set[str]:
     ],
 )
 def test_what_was_shown_is_not_learned_again(ana: Memory, text: str) -> None:
-    shown = ana.digest("what am I allergic to, and which cats do I love?", floor=0)
+    shown = ana.digest("what am I allergic to, and which cats do I love?", min_relevance=0)
     before = [(m.content, m.confidence, m.updated_at) for m in ana.list()]
 
-    report = ana.capture(text)
+    report = ana.add(text)
 
     assert shown.items
     assert fates(report) == [("dropped", "echo")] * len(report.outcomes) != []
@@ -78,19 +80,19 @@ def test_what_was_shown_is_not_learned_again(ana: Memory, text: str) -> None:
     ],
 )
 def test_news_beside_what_was_shown_is_learned(ana: Memory, text: str, content: str) -> None:
-    ana.digest("what am I allergic to, which cats, which coffee do I love?", floor=0)
+    ana.digest("what am I allergic to, which cats, which coffee do I love?", min_relevance=0)
 
-    ana.capture(text)
+    ana.add(text)
 
     assert content in said(ana)
 
 
 def test_who_says_it_in_another_session_means_it(world: World, ana: Memory) -> None:
     ana.digest("what am I allergic to?")
-    tuesday = world.store.memory(user="ana", session="tuesday")
+    tuesday = world.store.memory(user="ana").session("tuesday")
 
-    assert fates(ana.capture(PEANUTS)) == [("dropped", "echo")]
-    assert fates(tuesday.capture(PEANUTS))[0][0] != "dropped"
+    assert fates(ana.add(PEANUTS)) == [("dropped", "echo")]
+    assert fates(tuesday.add(PEANUTS))[0][0] != "dropped"
 
 
 def test_without_sessions_it_is_an_echo_for_some_hours(world: World) -> None:
@@ -99,17 +101,17 @@ def test_without_sessions_it_is_an_echo_for_some_hours(world: World) -> None:
     ana.digest("what am I allergic to?")
 
     world.clock.advance(seconds=5 * 3600)
-    assert fates(ana.capture(PEANUTS)) == [("dropped", "echo")]
+    assert fates(ana.add(PEANUTS)) == [("dropped", "echo")]
     world.clock.advance(seconds=2 * 3600)
-    assert fates(ana.capture(PEANUTS))[0][0] != "dropped"
+    assert fates(ana.add(PEANUTS))[0][0] != "dropped"
 
 
 def test_an_agent_that_writes_what_it_was_shown_adds_nothing(world: World, ana: Memory) -> None:
-    ana.search_memory("what am I allergic to?")
-    agent = world.store.memory(user="ana", session="tuesday", agent="bot")
+    Prompting(ana).search("what am I allergic to?")
+    agent = world.store.memory(user="ana", agent="bot").session("tuesday")
 
-    echoed = agent.remember("The user is allergic to peanuts", source="agent_inferred")
-    meant = agent.remember("The user is allergic to peanuts", source="user_stated")
+    echoed = agent.remember(Draft("The user is allergic to peanuts", source="agent_inferred"))
+    meant = agent.remember(Draft("The user is allergic to peanuts", source="user_stated"))
 
     assert (echoed.kind, echoed.reasons) == ("dropped", ("echo",))
     assert [event.type for event in echoed.events] == [EventType.DROPPED]
@@ -117,13 +119,13 @@ def test_an_agent_that_writes_what_it_was_shown_adds_nothing(world: World, ana: 
 
 
 def test_who_goes_back_to_what_was_superseded_means_it(world: World) -> None:
-    ana = world.store.memory(user="ana", session="monday")
-    ana.capture("I live in Berlin.")
-    ana.digest("where do I live?", floor=0)
+    ana = world.store.memory(user="ana").session("monday")
+    ana.add("I live in Berlin.")
+    ana.digest("where do I live?", min_relevance=0)
 
-    assert fates(ana.capture("I live in Berlin.")) == [("dropped", "echo")]
-    ana.capture("I live in Munich.")
-    ana.capture("I live in Berlin.")
+    assert fates(ana.add("I live in Berlin.")) == [("dropped", "echo")]
+    ana.add("I live in Munich.")
+    ana.add("I live in Berlin.")
 
     (place,) = ana.list(filter={"key": "location"})
     assert place.content == "Berlin"
@@ -146,9 +148,9 @@ def test_a_digest_that_is_pasted_back_says_nothing(world: World, tmp_path: Path)
         digest = ana.digest("what am I allergic to?").text
         line = digest.split("\n")[3]
 
-        whole = ana.capture(digest)
+        whole = ana.add(digest)
         model.then({"items": []})
-        part = store.memory(user="bob").capture(f"> {line}\nI love my job.")
+        part = store.memory(user="bob").add(f"> {line}\nI love my job.")
 
     assert (whole.proposed, whole.diagnostics) == ((), ("echo",))
     assert len(model.asked) == 1, "of nothing but a digest no model is asked"
@@ -181,16 +183,16 @@ def test_a_transcript_that_is_imported_brings_nothing_back(ana: Memory) -> None:
 
 def test_hits_count_once_the_caller_says_they_were_shown(ana: Memory) -> None:
     hits = ana.recall("what am I allergic to?", limit=1)
-    assert fates(ana.capture(PEANUTS))[0][0] != "dropped"
+    assert fates(ana.add(PEANUTS))[0][0] != "dropped"
 
-    ana.note_shown(hits)
-    assert fates(ana.capture(PEANUTS)) == [("dropped", "echo")]
-    assert fates(ana.capture("I prefer chess on Sundays"))[0][0] == "created"
-    ana.note_shown("Notes of mine: the user prefers tennis on Fridays")
-    assert fates(ana.capture("I prefer tennis on Fridays")) == [("dropped", "echo")]
+    Prompting(ana).note_shown(hits)
+    assert fates(ana.add(PEANUTS)) == [("dropped", "echo")]
+    assert fates(ana.add("I prefer chess on Sundays"))[0][0] == "created"
+    Prompting(ana).note_shown("Notes of mine: the user prefers tennis on Fridays")
+    assert fates(ana.add("I prefer tennis on Fridays")) == [("dropped", "echo")]
     for wrong in (3, [3], " "):
         with pytest.raises(InvalidInput, match="what"):
-            ana.note_shown(wrong)  # type: ignore[arg-type]
+            Prompting(ana).note_shown(wrong)  # type: ignore[arg-type]
 
 
 def test_the_ledger_outlives_the_process(tmp_path: Path) -> None:
@@ -198,17 +200,17 @@ def test_the_ledger_outlives_the_process(tmp_path: Path) -> None:
         return Store(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
 
     with opened() as store:
-        ana = store.memory(user="ana", session="monday")
+        ana = store.memory(user="ana").session("monday")
         ana.remember(PEANUTS)
         ana.digest("what am I allergic to?")
     with opened() as store:
-        report = store.memory(user="ana", session="monday").capture(PEANUTS)
+        report = store.memory(user="ana").session("monday").add(PEANUTS)
 
     assert fates(report) == [("dropped", "echo")]
 
 
 def test_it_holds_no_words_and_goes_with_what_is_forgotten(world: World, ana: Memory) -> None:
-    shown = ana.digest("what am I allergic to?", floor=0)
+    shown = ana.digest("what am I allergic to?", min_relevance=0)
     world.clock.advance(seconds=5)
     (entry,) = journaled(world)
     assert "peanut" not in json.dumps(entry)
@@ -223,20 +225,20 @@ def test_it_goes_with_its_owner(world: World, ana: Memory) -> None:
     ana.digest("what am I allergic to?")
     world.clock.advance(seconds=5)
 
-    world.store.admin(by="root").erase(user="ana")
+    world.store.admin(actor="root").erase(confirm="ana", user="ana")
 
     assert journaled(world) == []
 
 
 def test_of_anothers_memories_nothing_is_kept(world: World, ana: Memory) -> None:
-    world.store.admin(by="root").grant("boss", "read_user:ana")
+    world.store.admin(actor="root").grant("boss", "read_user:ana")
     boss = world.store.memory(user="boss")
 
-    boss.digest("allergic", scopes=["/org/default/user/ana/"], floor=0)
+    boss.digest("allergic", scopes=["/org/default/user/ana/"], min_relevance=0)
     world.clock.advance(seconds=5)
 
     store = world.store.runtime.store
-    owner = boss.principal.home.owner
+    owner = principal_of(boss).home.owner
     assert world.store._driver.run(store.journaled(owner, kind=ECHO)) == ()
 
 
@@ -246,7 +248,7 @@ def test_it_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     ana = world.store.memory(user="ana")
 
     for place in range(17):
-        ana.note_shown(f"text number {place}")
+        Prompting(ana).note_shown(f"text number {place}")
         world.clock.advance(seconds=5)
 
     assert len(journaled(world)) == 5

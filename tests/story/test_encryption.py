@@ -11,8 +11,10 @@ from typing import Any
 
 import apsw
 import pytest
+from principals import erase
 
 import simonides
+from simonides import Draft
 from simonides.domain.codecs.parts import PARTS
 from simonides.settings import Settings
 from simonides.storage.encryption.cells import SEALED
@@ -38,9 +40,9 @@ def store(tmp_path: Path) -> Path:
     """A store of two users who say much, all of it with the canary in it."""
     path = tmp_path / "m.db"
     with opened(path, gc="manual") as opened_store:
-        admin = opened_store.admin(by=f"{CANARY}-root")
+        admin = opened_store.admin(actor=f"{CANARY}-root")
         admin.grant(f"{CANARY}-ana", "org_write")
-        ana = opened_store.memory(user=f"{CANARY}-ana", session=f"{CANARY}-1")
+        ana = opened_store.memory(user=f"{CANARY}-ana").session(f"{CANARY}-1")
         told = {
             "key": f"{CANARY}_region",
             "tags": (CANARY,),
@@ -48,13 +50,15 @@ def store(tmp_path: Path) -> Path:
             "quote": f"to {CANARY}",
             "idempotency_key": CANARY,
         }
-        ana.remember(f"Deploy to {CANARY} one", **told)
+        ana.remember(Draft(f"Deploy to {CANARY} one", **told))
         ana.correct(f"{CANARY}_region", f"Deploy to {CANARY} two")
-        ana.capture(f"Call me {CANARY}. Never suggest {CANARY} shoes.")
-        ana.capture(f"I might move to {CANARY} some day, perhaps.")
-        ana.remember(f"{CANARY} for all of us", scope="org")
-        ana.refuse(key=f"{CANARY}_salary")
-        ana.remember("guess", key=f"{CANARY}_region", source="agent_inferred", confidence=0.99)
+        ana.add(f"Call me {CANARY}. Never suggest {CANARY} shoes.")
+        ana.add(f"I might move to {CANARY} some day, perhaps.")
+        ana.remember(Draft(f"{CANARY} for all of us", scope="org"))
+        ana.privacy.refuse(key=f"{CANARY}_salary")
+        ana.remember(
+            Draft("guess", key=f"{CANARY}_region", source="agent_inferred", confidence=0.99)
+        )
         ana.digest(f"where is {CANARY}?")
         bob = opened_store.memory(user=f"{CANARY}-bob")
         bob.remember(f"Bob's {CANARY} too")
@@ -76,7 +80,7 @@ def cells(path: Path) -> Iterator[tuple[str, Any]]:
 def test_no_file_says_anything(store: Path, tmp_path: Path) -> None:
     with opened(store) as opened_store:
         opened_store.memory(user=f"{CANARY}-ana").recall(f"where is {CANARY}?")
-        opened_store.backup(tmp_path / "backup.db")
+        opened_store.admin(actor="root").backup(tmp_path / "backup.db")
         while_open = [file.read_bytes() for file in tmp_path.iterdir() if file.is_file()]
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
 
@@ -226,15 +230,15 @@ def test_a_handed_in_vault_is_its_bringers_to_close(tmp_path: Path) -> None:
 
 def test_a_new_master_key_and_the_old_one_can_go(store: Path) -> None:
     with opened(store) as opened_store:
-        opened_store.memory(user=f"{CANARY}-bob").erase()
+        erase(opened_store.memory(user=f"{CANARY}-bob"))
         before = contents(opened_store.memory(user=f"{CANARY}-ana"))
     with opened(store, HeldKeys.of_text(f"{TWO}\n{ONE}")) as opened_store:
-        assert opened_store.rekey().coded >= 1
+        assert opened_store.admin(actor="root").rekey().coded >= 1
 
     with opened(store, HeldKeys.of_text(TWO)) as opened_store:
         assert contents(opened_store.memory(user=f"{CANARY}-ana")) == before
         assert opened_store.memory(user=f"{CANARY}-bob").remember("Bob is back.").kind == "created"
-        assert opened_store.verify_audit().ok
+        assert opened_store.admin(actor="root").check_audit().ok
 
 
 def test_an_old_copy_of_the_erased_is_unreadable_and_of_others_intact(
@@ -245,7 +249,7 @@ def test_an_old_copy_of_the_erased_is_unreadable_and_of_others_intact(
     copy = tmp_path / "copy.db"
     shutil.copyfile(store, copy)
     with opened(store) as opened_store:
-        receipt = opened_store.memory(user=f"{CANARY}-bob").erase()
+        receipt = erase(opened_store.memory(user=f"{CANARY}-bob"))
         assert receipt.state == "complete"
     shutil.copyfile(copy, store)
 
@@ -256,44 +260,44 @@ def test_an_old_copy_of_the_erased_is_unreadable_and_of_others_intact(
                 ask()
         assert contents(opened_store.memory(user=f"{CANARY}-ana")) == stood
 
-        assert opened_store.sweep() == 1
-        assert opened_store.sweep() == 0
+        assert opened_store.admin(actor="root").sweep() == 1
+        assert opened_store.admin(actor="root").sweep() == 0
         assert bob.remember("Bob is back.").kind == "created"
         assert contents(bob) == {"Bob is back."}
         assert contents(opened_store.memory(user=f"{CANARY}-ana")) == stood
-        assert opened_store.verify_audit().ok
+        assert opened_store.admin(actor="root").check_audit().ok
 
 
 def test_a_backup_known_to_the_store_need_not_be_deleted(store: Path, tmp_path: Path) -> None:
     with opened(store) as opened_store:
         backup = tmp_path / "backup.db"
-        opened_store.backup(backup)
+        opened_store.admin(actor="root").backup(backup)
         bob = opened_store.memory(user=f"{CANARY}-bob")
-        receipt = bob.erase()
+        receipt = erase(bob)
 
         assert (receipt.state, receipt.waits) == ("complete", ())
         assert {file.result.value for file in receipt.files if file.path == str(backup)} == {
             "shredded"
         }
 
-        opened_store.restore_backup(backup)
+        opened_store.admin(actor="root").restore_backup(backup)
         assert contents(bob) == set()
-        again = bob.remember(f"Bob's {CANARY} too", source="agent_inferred")
+        again = bob.remember(Draft(f"Bob's {CANARY} too", source="agent_inferred"))
         assert again.kind == "created"
         assert contents(opened_store.memory(user=f"{CANARY}-ana"))
-        assert opened_store.verify_audit().ok
+        assert opened_store.admin(actor="root").check_audit().ok
 
 
 def test_what_was_forgotten_of_the_erased_stays_so_after_going_back(
     store: Path, tmp_path: Path
 ) -> None:
     with opened(store) as opened_store:
-        opened_store.backup(tmp_path / "backup.db")
+        opened_store.admin(actor="root").backup(tmp_path / "backup.db")
         bob = opened_store.memory(user=f"{CANARY}-bob")
-        bob.erase()
-        opened_store.restore_backup(tmp_path / "backup.db")
+        erase(bob)
+        opened_store.admin(actor="root").restore_backup(tmp_path / "backup.db")
 
-        report = bob.capture(f"Remember that Bob's {CANARY} too")
+        report = bob.add(f"Remember that Bob's {CANARY} too")
 
         assert not report.stored
 
@@ -302,7 +306,7 @@ def test_who_is_erased_elsewhere_goes_on_with_a_new_key(store: Path, tmp_path: P
     with opened(store) as here, opened(store) as there:
         bob = here.memory(user=f"{CANARY}-bob")
         bob.remember("Bob says something.")
-        there.memory(user=f"{CANARY}-bob").erase()
+        erase(there.memory(user=f"{CANARY}-bob"))
 
         bob.remember("Bob is back.")
 
@@ -336,7 +340,7 @@ def test_it_is_moved_into_plain_and_back(store: Path, tmp_path: Path) -> None:
         simonides.open(tmp_path / "plain.db", key_ring=RING) as plain,
     ):
         assert contents(opened_store.memory(user="ana")) == contents(plain.memory(user="ana"))
-        assert opened_store.verify_audit().ok
+        assert opened_store.admin(actor="root").check_audit().ok
 
 
 def test_a_vault_that_cannot_be_written_leaves_the_erasure_pending(store: Path) -> None:
@@ -344,11 +348,11 @@ def test_a_vault_that_cannot_be_written_leaves_the_erasure_pending(store: Path) 
     with simonides.open(store, key_ring=RING, key_vault=vault) as opened:
         bob = opened.memory(user=f"{CANARY}-bob")
         vault.is_refusing = True
-        receipt = bob.erase()
+        receipt = erase(bob)
         assert (receipt.state, receipt.waits) == ("pending", ("key_vault",))
 
         vault.is_refusing = False
-        done = bob.erasure()
+        done = bob.data.erasure()
 
         assert done is not None
         assert (done.state, done.waits) == ("complete", ())
@@ -360,7 +364,7 @@ def test_who_was_erased_before_a_move_is_not_erased_again_behind_it(
 ) -> None:
     with opened(store) as opened_store:
         bob = opened_store.memory(user=f"{CANARY}-bob")
-        bob.erase()
+        erase(bob)
         bob.remember("Bob is back.")
     moved(store, tmp_path / "moved.db", "true")
 
@@ -368,7 +372,7 @@ def test_who_was_erased_before_a_move_is_not_erased_again_behind_it(
         with opened(tmp_path / "moved.db") as opened_store:
             bob = opened_store.memory(user=f"{CANARY}-bob")
             assert contents(bob) == {"Bob is back."}
-            bob.erasure()
+            bob.data.erasure()
 
 
 def test_an_erasure_destroys_the_old_keys_alone_whatever_a_move_has_noted(store: Path) -> None:
@@ -376,7 +380,7 @@ def test_an_erasure_destroys_the_old_keys_alone_whatever_a_move_has_noted(store:
     with simonides.open(store, key_ring=RING, key_vault=vault) as opened:
         bob = opened.memory(user=f"{CANARY}-bob")
         vault.is_refusing = True
-        bob.erase()
+        erase(bob)
         bob.remember("Bob is back.")
     with apsw.Connection(str(store)) as connection:
         connection.execute(
@@ -386,7 +390,7 @@ def test_an_erasure_destroys_the_old_keys_alone_whatever_a_move_has_noted(store:
 
     vault.is_refusing = False
     with simonides.open(store, key_ring=RING, key_vault=vault) as opened:
-        done = opened.memory(user=f"{CANARY}-bob").erasure()
+        done = opened.memory(user=f"{CANARY}-bob").data.erasure()
         assert done is not None
         assert done.state == "complete"
     with simonides.open(store, key_ring=RING, key_vault=vault) as opened:

@@ -8,9 +8,11 @@ import shutil
 from contextlib import contextmanager
 
 import pytest
+from principals import erase
 
 import simonides
 from coding import RING, TWO, coded_store, sealed_store
+from simonides import Draft
 from simonides.domain.codecs.parts import PARTS
 from simonides.domain.conversation.session import Observation
 from simonides.domain.writing.change import HeldCandidate, JournalEntry, PolicyRecord
@@ -81,9 +83,9 @@ def contents(memory):
 def live(database):
     """Let two users say much, all of it with the canary in it."""
     with opened(database) as store:
-        admin = store.admin(by=f"{CANARY}-root")
+        admin = store.admin(actor=f"{CANARY}-root")
         admin.grant(ANA, "org_write")
-        ana = store.memory(user=ANA, session=f"{CANARY}-1")
+        ana = store.memory(user=ANA).session(f"{CANARY}-1")
         told = {
             "key": f"{CANARY}_region",
             "tags": (CANARY,),
@@ -91,14 +93,16 @@ def live(database):
             "quote": f"to {CANARY}",
             "idempotency_key": CANARY,
         }
-        ana.remember(f"Deploy to {CANARY} one", **told)
+        ana.remember(Draft(f"Deploy to {CANARY} one", **told))
         ana.correct(f"{CANARY}_region", f"Deploy to {CANARY} two")
-        ana.capture(f"Call me {CANARY}. Never suggest {CANARY} shoes.")
-        ana.capture(f"I might move to {CANARY} some day, perhaps.")
+        ana.add(f"Call me {CANARY}. Never suggest {CANARY} shoes.")
+        ana.add(f"I might move to {CANARY} some day, perhaps.")
         shared = ana.remember(f"{CANARY} for all of us").record
         ana.promote(shared.id, "org")
-        ana.refuse(key=f"{CANARY}_salary")
-        ana.remember("guess", key=f"{CANARY}_region", source="agent_inferred", confidence=0.99)
+        ana.privacy.refuse(key=f"{CANARY}_salary")
+        ana.remember(
+            Draft("guess", key=f"{CANARY}_region", source="agent_inferred", confidence=0.99)
+        )
         ana.digest(f"where is {CANARY}?")
         bob = store.memory(user=BOB)
         bob.remember(f"Bob's {CANARY} too")
@@ -130,7 +134,7 @@ def test_no_table_says_anything(database, tmp_path):
     contract.write(store, make.change(**more))
     with opened(database) as opened_store:
         opened_store.memory(user=ANA).recall(f"where is {CANARY}?")
-        opened_store.backup(tmp_path / "backup.db")
+        opened_store.admin(actor="root").backup(tmp_path / "backup.db")
 
     text = dump(database)
     raw = (tmp_path / "backup.db").read_bytes()
@@ -222,15 +226,15 @@ def test_a_new_master_key_and_the_old_one_can_go(database, copied, tmp_path):
     shutil.copyfile(database.vault, keys)
     where = {"url": copied(), "key_vault": FileVault(keys)}
     with opened(database, **where) as store:
-        store.memory(user=BOB).erase()
+        erase(store.memory(user=BOB))
         before = contents(store.memory(user=ANA))
     with opened(database, HeldKeys({"two": TWO, "one": RING.key("one")}), **where) as store:
-        assert store.rekey().coded >= 1
+        assert store.admin(actor="root").rekey().coded >= 1
 
     with opened(database, HeldKeys({"two": TWO}), **where) as store:
         assert contents(store.memory(user=ANA)) == before
         assert store.memory(user=BOB).remember("Bob is back.").kind == "created"
-        assert store.verify_audit().ok
+        assert store.admin(actor="root").check_audit().ok
     where["key_vault"].close()
 
 
@@ -239,7 +243,7 @@ def test_an_old_copy_of_the_erased_is_unreadable_and_of_others_intact(database, 
     old = copied()
     with opened(database) as store:
         stood = contents(store.memory(user=ANA))
-        receipt = store.memory(user=BOB).erase()
+        receipt = erase(store.memory(user=BOB))
     assert (receipt.state, receipt.waits) == ("complete", ())
     remains = {each.code: each.where for each in receipt.remains}
     assert "destroyed" in remains["write_ahead_log"]
@@ -252,19 +256,19 @@ def test_an_old_copy_of_the_erased_is_unreadable_and_of_others_intact(database, 
                 ask()
         assert contents(store.memory(user=ANA)) == stood
 
-        assert store.sweep() == 1
-        assert store.sweep() == 0
+        assert store.admin(actor="root").sweep() == 1
+        assert store.admin(actor="root").sweep() == 0
         assert bob.remember("Bob is back.").kind == "created"
         assert contents(bob) == {"Bob is back."}
         assert contents(store.memory(user=ANA)) == stood
-        assert store.verify_audit().ok
+        assert store.admin(actor="root").check_audit().ok
 
 
 def test_who_is_erased_elsewhere_goes_on_with_a_new_key(database):
     with opened(database) as here, opened(database) as there:
         bob = here.memory(user=BOB)
         bob.remember("Bob says something.")
-        there.memory(user=BOB).erase()
+        erase(there.memory(user=BOB))
 
         bob.remember("Bob is back.")
 
@@ -289,7 +293,7 @@ def test_what_was_written_while_its_owner_was_erased_is_left_out_and_swept(datab
     )
 
     assert [entry.body for entry in drive(store, store.journaled(ALICE))] == [b"[]"]
-    assert drive(store, store.sweep()) == ()
+    assert drive(store, store.admin(actor="root").sweep()) == ()
     assert database.run("SELECT count(*) FROM simonides.read_journal") == [(1,)]
     assert len(drive(store, store.journaled(ALICE))) == 1
 
@@ -299,12 +303,12 @@ def test_a_vault_that_cannot_be_written_leaves_the_erasure_pending(database):
     vault = Refusing(FileVault(database.vault))
     with opened(database, key_vault=vault) as store:
         bob = store.memory(user=BOB)
-        receipt = bob.erase()
+        receipt = erase(bob)
         assert (receipt.state, receipt.waits) == ("pending", ("key_vault",))
         assert "key_vault_copies" not in {each.code for each in receipt.remains}
 
         vault.is_refusing = False
-        done = bob.erasure()
+        done = bob.data.erasure()
         assert (done.state, done.waits) == ("complete", ())
     vault.close()
 
@@ -314,14 +318,14 @@ def test_an_erasure_destroys_the_old_keys_alone_whatever_a_move_has_noted(databa
     vault = Refusing(FileVault(database.vault))
     with opened(database, key_vault=vault) as store:
         bob = store.memory(user=BOB)
-        bob.erase()
+        erase(bob)
         bob.remember("Bob is back.")
         database.run(
             "INSERT INTO simonides.owner_keys (owner, key_id, destroyed_at)"
             " SELECT owner, 'ffffffffffffffff', destroyed_at + 1 FROM simonides.owner_keys"
         )
         vault.is_refusing = False
-        assert bob.erasure().state == "complete"
+        assert bob.data.erasure().state == "complete"
     with opened(database, key_vault=vault) as store:
         assert contents(store.memory(user=BOB)) == {"Bob is back."}
     vault.close()
@@ -400,7 +404,7 @@ def test_servers_share_a_vault_in_a_database(postgres):
         simonides.open(url, key_ring=RING, settings=settings) as there,
     ):
         here.memory(user=BOB).remember("Bob says something.")
-        receipt = there.memory(user=BOB).erase()
+        receipt = erase(there.memory(user=BOB))
         assert (receipt.state, receipt.waits) == ("complete", ())
         here.memory(user=BOB).remember("Bob is back.")
         assert contents(there.memory(user=BOB)) == {"Bob is back."}

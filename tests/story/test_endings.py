@@ -12,7 +12,7 @@ from simonides import Memory
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.store.memory(user="ana")
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ def ana(world: World) -> Iterator[Memory]:
 def test_an_ending_takes_the_place_of_what_it_ends(
     ana: Memory, told: str, over: str, key: str
 ) -> None:
-    (first,) = ana.capture(told).outcomes
-    (outcome,) = ana.capture(over).outcomes
+    (first,) = ana.add(told).outcomes
+    (outcome,) = ana.add(over).outcomes
 
     assert outcome.kind == "superseded"
     (stands,) = ana.list()
@@ -48,17 +48,17 @@ def test_an_ending_takes_the_place_of_what_it_ends(
     ],
 )
 def test_an_ending_of_something_else_changes_nothing(ana: Memory, told: str, over: str) -> None:
-    ana.capture(told)
+    ana.add(told)
     (before,) = ana.list()
 
-    (outcome,) = ana.capture(over).outcomes
+    (outcome,) = ana.add(over).outcomes
 
     assert (outcome.kind, outcome.reasons) == ("dropped", ("ending",))
     assert ana.list()[:] == (before,)
 
 
 def test_an_ending_of_nothing_is_not_stored(ana: Memory) -> None:
-    (outcome,) = ana.capture("I quit my job at Siemens.").outcomes
+    (outcome,) = ana.add("I quit my job at Siemens.").outcomes
 
     assert outcome.kind == "dropped"
     assert ana.list()[:] == ()
@@ -66,13 +66,13 @@ def test_an_ending_of_nothing_is_not_stored(ana: Memory) -> None:
 
 def test_a_new_value_takes_the_place_of_an_ending(ana: Memory) -> None:
     for said in ("I live in Rome.", "I no longer live in Rome.", "I live in Oslo."):
-        ana.capture(said)
+        ana.add(said)
 
     assert [memory.content for memory in ana.list()] == ["Oslo"]
 
 
 def test_a_liking_in_passing_is_not_stored(ana: Memory) -> None:
-    (outcome,) = ana.capture("I love jazz.").outcomes
+    (outcome,) = ana.add("I love jazz.").outcomes
 
     assert (outcome.kind, outcome.reasons) == ("dropped", ("liked_in_passing",))
     assert ana.list()[:] == ()

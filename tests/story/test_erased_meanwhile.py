@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from principals import erase, principal_of
 
 from conftest import World
 from simonides import Draft, FunctionClassifier, Memory
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Store
+from simonides.api.sync import Store, unless_erased
 from simonides.cli.sessions import import_turns
 from simonides.engine.consolidation.plan import Planner
 from simonides.engine.edit.correct import Changer
@@ -48,7 +49,7 @@ class Handles:
 
     def erase(self) -> None:
         """Have Ana erased by the other handle, on a thread of its own."""
-        self.aside(lambda: self.elsewhere.memory(user="ana").erase())
+        self.aside(lambda: erase(self.elsewhere.memory(user="ana")))
 
     def aside(self, work: Happens) -> None:
         """Have something done while this thread waits for it."""
@@ -59,7 +60,7 @@ class Handles:
 
     def close(self) -> None:
         for store in self._opened:
-            assert store.verify_audit().ok
+            assert store.admin(actor="root").check_audit().ok
             store.close()
 
 
@@ -105,12 +106,12 @@ def test_what_a_model_read_before_an_erasure_is_not_captured_after_it(
     if is_known:
         ana.remember("Ana reads on a phone")
 
-    report = ana.capture(SAID)
+    report = ana.add(SAID)
 
     assert [(one.kind, one.reasons) for one in report.outcomes] == [BLOCKED]
     assert contents(handles) == []
     assert ana.recall("zorbmacs").hits == ()
-    assert ana.capture("My name is Zorba.").stored
+    assert ana.add("My name is Zorba.").stored
 
 
 @known
@@ -136,9 +137,9 @@ def test_what_is_looked_at_again_is_not_stored_once_its_user_is_erased(
     if is_known:
         ana.remember("Ana reads on a phone", key="budget")
     calls: dict[str, Callable[[], Any]] = {
-        "remember": lambda: [ana.remember(SUSPICIOUS, source="external")],
+        "remember": lambda: [ana.remember(Draft(SUSPICIOUS, source="external"))],
         "remember_many": lambda: ana.remember_many([Draft(SUSPICIOUS, source="external")] * 2),
-        "propose": lambda: ana.propose([candidate]),
+        "propose": lambda: ana.pending.propose([candidate]),
     }
     candidate = ana._manager._writer.candidate(Draft(SUSPICIOUS, source="external"))
 
@@ -158,7 +159,7 @@ def test_a_correction_does_not_outlive_what_it_corrects(
 
     async def erased_then(*given: Any) -> Any:
         found = await standing(*given)
-        handles.erase()
+        erase(handles)
         return found
 
     monkeypatch.setattr(Changer, "standing", erased_then)
@@ -172,20 +173,20 @@ def test_what_is_promoted_is_not_sent_on_once_its_user_is_erased(
     handles: Handles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ana, standing = handles.open(), Changer.standing
-    handles._opened[0].admin(by="root").grant("ana", "org_write")
+    handles._opened[0].admin(actor="root").grant("ana", "org_write")
     memory = ana.remember("Zorb is closed").record
     assert memory is not None
 
     async def erased_then(*given: Any) -> Any:
         found = await standing(*given)
-        handles.erase()
+        erase(handles)
         return found
 
     monkeypatch.setattr(Changer, "standing", erased_then)
     outcome = ana.promote(memory.id, "org")
 
     assert (outcome.kind, outcome.reasons) == BLOCKED
-    store, owner = handles._opened[0], ana.principal.home.owner
+    store, owner = handles._opened[0], principal_of(ana).home.owner
     assert store._driver.run(store.runtime.store.outbox(source=owner)) == ()
     assert handles.elsewhere.memory(user="bob").recall("zorb").hits == ()
 
@@ -203,11 +204,11 @@ def test_what_a_dream_thought_of_before_an_erasure_is_not_stored_after_it(
         candidate = ana._manager._writer.candidate(Draft("Ana is fond of Zorb"))
         candidate = replace(candidate, parents=parents, metadata={"rule": "model"})
         thought.append(candidate)
-        handles.erase()
+        erase(handles)
         return replace(made, insights=(candidate,), reflected=True)
 
     monkeypatch.setattr(Planner, "plan", erased_then)
-    ana.dream()
+    ana.maintenance.consolidate()
 
     assert thought
     assert contents(handles) == []
@@ -222,11 +223,11 @@ def test_what_a_turn_says_behind_what_it_has_forgotten_is_not_stored_either(
 
     async def erased_then(*given: Any) -> Any:
         outcome = await retract(*given)
-        handles.erase()
+        erase(handles)
         return outcome
 
     monkeypatch.setattr(forgetter, "retract", erased_then)
-    report = ana.capture("My name is Zorba. Forget my name. I live in Zorbville.")
+    report = ana.add("My name is Zorba. Forget my name. I live in Zorbville.")
 
     assert [one.kind for one in report.outcomes] == ["created", "forgotten", "blocked"]
     assert contents(handles) == []
@@ -235,15 +236,15 @@ def test_what_a_turn_says_behind_what_it_has_forgotten_is_not_stored_either(
 def test_what_was_only_said_since_the_last_erasure_goes_with_the_next(handles: Handles) -> None:
     ana = handles.open()
     ana.remember("Ana reads on a phone")
-    first = handles.elsewhere.memory(user="ana").erase()
+    first = erase(handles.elsewhere.memory(user="ana"))
     session = ana.session("s")
-    session.add("user", "I live in Zorbville.")
+    session.add({"role": "user", "content": "I live in Zorbville."})
 
-    again = handles.elsewhere.memory(user="ana").erase()
+    again = erase(handles.elsewhere.memory(user="ana"))
 
-    assert session.entries() == ()
+    assert session.messages() == ()
     assert again.incarnation_after != first.incarnation_after
-    assert handles.elsewhere.memory(user="ana").erase().erased_at == again.erased_at
+    assert erase(handles.elsewhere.memory(user="ana")).erased_at == again.erased_at
     session.end()
     assert contents(handles) == []
 
@@ -257,12 +258,12 @@ def test_a_new_user_of_whom_others_write_and_forget_meanwhile_is_captured(
     def happens() -> None:
         other = handles.elsewhere.memory(user="ana")
         other.remember("blue", key="colour")
-        other.forget(key="colour")
-        other.refuse(key="shoe_size")
+        other.forget("colour")
+        other.privacy.refuse(key="shoe_size")
 
     ana = modelled(handles, lambda: handles.aside(happens))
 
-    assert ana.capture(SAID).stored
+    assert ana.add(SAID).stored
     assert contents(handles) == ["zorbmacs"]
 
 
@@ -272,21 +273,21 @@ def test_a_user_who_was_erased_before_may_come_back(handles: Handles) -> None:
 
     ana = modelled(handles, lambda: handles.aside(happens))
     ana.remember("Ana reads on a phone")
-    handles.erase()
+    erase(handles)
 
-    assert ana.capture(SAID).stored
+    assert ana.add(SAID).stored
     assert sorted(contents(handles)) == ["blue", "zorbmacs"]
 
 
 def test_forgetting_and_erasing_others_does_not_touch_what_is_captured(handles: Handles) -> None:
     def happens() -> None:
-        handles.elsewhere.memory(user="ana").forget(key="colour")
-        handles.elsewhere.memory(user="bob").erase()
+        handles.elsewhere.memory(user="ana").forget("colour")
+        erase(handles.elsewhere.memory(user="bob"))
 
     ana = modelled(handles, lambda: handles.aside(happens))
     ana.remember("blue", key="colour")
 
-    assert ana.capture(SAID).stored
+    assert ana.add(SAID).stored
 
 
 # -- what waits to be stored ---------------------------------------------------------------
@@ -299,29 +300,29 @@ def test_what_waits_in_a_queue_is_stored_unless_its_user_was_erased(
     ana = handles.open()
     if is_known:
         ana.remember("Ana reads on a phone")
-    before = ana.unless_erased()
-    assert before.principal == ana.principal
-    handles.erase()
-    after = ana.unless_erased()
+    before = unless_erased(ana)
+    assert principal_of(before) == principal_of(ana)
+    erase(handles)
+    after = unless_erased(ana)
 
-    late = before.capture("My name is Zorba.")
+    late = before.add("My name is Zorba.")
     assert [(one.kind, one.reasons) for one in late.outcomes] == [BLOCKED]
     assert not before.remember("zorb").stored
-    assert not before.unless_erased().correct("name", "Zorb").stored
+    assert not unless_erased(before).correct("name", "Zorb").stored
     assert contents(handles) == []
-    assert after.capture("My name is Ana.").stored
+    assert after.add("My name is Ana.").stored
     assert contents(handles) == ["Ana"]
 
 
 def test_what_is_for_the_org_is_not_stored_of_who_was_erased(handles: Handles) -> None:
     ana = handles.open()
-    handles._opened[0].admin(by="root").grant("ana", "org_write")
+    handles._opened[0].admin(actor="root").grant("ana", "org_write")
     for is_known in (False, True):
-        before = ana.unless_erased()
-        assert before.remember(f"Zorb is closed {is_known}", scope="org").stored
-        handles.erase()
-        assert not before.remember("Zorb is open", scope="org").stored
-        handles._opened[0].admin(by="root").grant("ana", "org_write")
+        before = unless_erased(ana)
+        assert before.remember(Draft(f"Zorb is closed {is_known}", scope="org")).stored
+        erase(handles)
+        assert not before.remember(Draft("Zorb is open", scope="org")).stored
+        handles._opened[0].admin(actor="root").grant("ana", "org_write")
         ana.remember("Ana reads on a phone")
 
 
@@ -337,7 +338,7 @@ def test_the_rest_of_an_import_is_not_stored_once_its_user_is_erased(
         outcomes = many(memory, drafts)
         calls[0] += 1
         if calls[0] == 1:
-            handles.erase()
+            erase(handles)
         return outcomes
 
     monkeypatch.setattr(Memory, "remember_many", erased_behind_the_first)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from principals import erase, principal_of
 
 from conftest import World
 from simonides import (
@@ -40,12 +41,12 @@ def rows_of(world: World, *scopes: Scope) -> list[object]:
 
 def live(memory: Memory) -> None:
     """Leave something in every layer that verbs write to."""
-    memory.remember(SAID, key="door", tags=["home"], metadata={"who": "Ana"}, quote=SAID)
+    memory.remember(Draft(SAID, key="door", tags=["home"], metadata={"who": "Ana"}, quote=SAID))
     memory.correct("door", "The door code is 0815")
     memory.remember("Tea", idempotency_key="tea")
     memory.remember_many([Draft("Hello", kind="episodic", session="s1", turn=0, speaker="Ana")])
-    memory.capture("I live in Munich.")
-    memory.capture("Be concise.")
+    memory.add("I live in Munich.")
+    memory.add("Be concise.")
     memory.digest("Which door code?")
 
 
@@ -53,21 +54,21 @@ def test_nothing_is_left_but_codes_and_tombstones_and_others_stay_as_they_were(
     world: World,
 ) -> None:
     ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
-    task = world.store.memory(user="ana", task="t1")
+    task = world.store.memory(user="ana").task(name="t1").memory
     for memory in (ana, bob, task):
         live(memory)
-    before = rows_of(world, bob.principal.home)
+    before = rows_of(world, principal_of(bob).home)
 
-    receipt = ana.erase()
+    receipt = erase(ana)
 
-    assert parts_of(world, ana.principal.home) == STAYS
-    assert ana.list() == task.list() == ana.receipts() == ana.history("door") == ()
+    assert parts_of(world, principal_of(ana).home) == STAYS
+    assert ana.list() == task.list() == ana.receipts.list() == ana.history("door") == ()
     assert ana.recall("door code").hits == ()
-    assert rows_of(world, bob.principal.home) == before
+    assert rows_of(world, principal_of(bob).home) == before
     assert receipt.state is ErasureState.COMPLETE
     assert receipt.removed["memories"] >= 7
     assert {"held", "idempotency", "states", "index_rows", "lookups"} <= receipt.removed.keys()
-    audited = world.store.verify_audit()
+    audited = world.store.admin(actor="root").check_audit()
     listed = world.store._driver.run(world.store.runtime.store.owners())
     assert audited.ok
     assert audited.owners == len(listed) + 1
@@ -77,7 +78,7 @@ def test_nothing_is_left_but_codes_and_tombstones_and_others_stay_as_they_were(
 
 
 def test_what_was_erased_is_not_learned_again_from_its_transcript(world: World) -> None:
-    ana = world.store.memory(user="ana", session="s1")
+    ana = world.store.memory(user="ana").session("s1")
     turns = [
         Draft(text, kind="episodic", session="s1", turn=place)
         for place, text in enumerate(("I live in Munich.", "Be concise."))
@@ -85,35 +86,35 @@ def test_what_was_erased_is_not_learned_again_from_its_transcript(world: World) 
 
     def told() -> list[str]:
         outcomes = [
-            *ana.capture("I live in Munich.").outcomes,
-            *ana.capture("Be concise.").outcomes,
+            *ana.add("I live in Munich.").outcomes,
+            *ana.add("Be concise.").outcomes,
         ]
         return [outcome.kind for outcome in (*outcomes, *ana.remember_many(turns))]
 
     assert told() == ["created", "held", "created", "created"]
-    ana.erase()
+    erase(ana)
 
     assert told() == ["blocked"] * 4
     assert ana.list() == ()
     # The key is not told by the trail either, which goes on.
     run, store = world.store._driver.run, world.store.runtime.store
-    events = b"".join(link.payload or b"" for link in run(store.links(ana.principal.home)))
+    events = b"".join(link.payload or b"" for link in run(store.links(principal_of(ana).home)))
     assert b'"key":null' in events
     assert b"location" not in events
     assert b"Munich" not in events
 
 
 def test_a_copy_goes_too_whose_original_was_forgotten_long_before(world: World) -> None:
-    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.admin(actor="root").grant("ana", "org_write")
     ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     learned = ana.remember("Blue deploys work", key="deploys").record
     assert learned
     ana.promote(learned.id, "org")
-    ana.forget(key="deploys")
+    ana.forget("deploys")
     world.clock.advance(days=1)
     assert [m.content for m in bob.list()] == ["Blue deploys work"]
 
-    receipt = world.reopen().memory(user="ana").erase()
+    receipt = erase(world.reopen().memory(user="ana"))
 
     assert (receipt.copies, receipt.state) == (1, ErasureState.COMPLETE)
     assert world.store.memory(user="bob").list() == ()
@@ -122,7 +123,7 @@ def test_a_copy_goes_too_whose_original_was_forgotten_long_before(world: World) 
 def test_copies_that_others_have_go_too_and_what_they_said_themselves_stays(
     world: World,
 ) -> None:
-    admin = world.store.admin(by="root")
+    admin = world.store.admin(actor="root")
     for user in ("ana", "ops"):
         admin.grant(user, "org_write")
     ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
@@ -133,7 +134,7 @@ def test_copies_that_others_have_go_too_and_what_they_said_themselves_stays(
     assert twice
     copy = ana.promote(learned.id, "org").record
     assert copy
-    own = ops.remember("Backups run at noon", scope="org").record
+    own = ops.remember(Draft("Backups run at noon", scope="org")).record
     assert own
     ana.promote(twice.id, "org")
     summary = ops.remember_many([Draft("We deploy blue", scope="org", parents=(copy.id,))])[
@@ -141,7 +142,7 @@ def test_copies_that_others_have_go_too_and_what_they_said_themselves_stays(
     ].record
     assert summary
 
-    receipt = ana.erase()
+    receipt = erase(ana)
 
     assert receipt.copies == 1
     assert receipt.state is ErasureState.COMPLETE
@@ -149,14 +150,14 @@ def test_copies_that_others_have_go_too_and_what_they_said_themselves_stays(
     assert bob.get(copy.id) is None
     assert bob.get(summary.id) is None
     assert bob.get(own.id) is not None
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
     assert world.store._driver.run(world.store.runtime.store.outbox()) == ()
 
 
 def test_an_erasure_that_was_cut_before_others_were_told_is_gone_on_with(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.admin(actor="root").grant("ana", "org_write")
     ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     learned = ana.remember("Blue deploys work").record
     assert learned
@@ -166,28 +167,28 @@ def test_an_erasure_that_was_cut_before_others_were_told_is_gone_on_with(
     commit = store.commit
 
     async def cut(owner: Scope, *rest: object) -> object:
-        if owner != ana.principal.home:
+        if owner != principal_of(ana).home:
             raise StoreUnavailable("here", "cut between the two commits")
         return await commit(owner, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store, "commit", cut)
-    pending = ana.erase()
+    pending = erase(ana)
     monkeypatch.undo()
 
     assert (pending.state, pending.waits) == (ErasureState.PENDING, ("cascade:1",))
     assert bob.get(copy.id) is not None
-    done = ana.erasure()
+    done = ana.data.erasure()
     assert done
     assert (done.state, done.waits) == (ErasureState.COMPLETE, ())
     assert bob.get(copy.id) is None
-    assert ana.erase().link == done.link, "there was nothing more to erase"
+    assert erase(ana).link == done.link, "there was nothing more to erase"
 
 
 @pytest.mark.parametrize("verb", ["erase", "forget"])
 def test_a_promotion_that_was_under_way_writes_nothing_after_it(
     world: World, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
-    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.admin(actor="root").grant("ana", "org_write")
     ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     learned = ana.remember("Blue deploys work").record
     assert learned
@@ -198,7 +199,7 @@ def test_a_promotion_that_was_under_way_writes_nothing_after_it(
         if owner == org:
             monkeypatch.undo()
             if verb == "erase":
-                late.append((await ana._manager.erase()).state)
+                late.append((await erase(ana._manager)).state)
             else:
                 late.append((await ana._manager.forget(learned.id)).kind)
         return await commit(owner, *rest)  # type: ignore[arg-type]
@@ -216,8 +217,8 @@ def test_a_promotion_that_was_under_way_writes_nothing_after_it(
 def test_who_was_erased_may_come_back_and_its_receipt_says_so(world: World) -> None:
     ana = world.store.memory(user="ana")
     ana.remember(SAID)
-    receipt = ana.erase()
-    admin = world.store.admin(by="root")
+    receipt = erase(ana)
+    admin = world.store.admin(actor="root")
     assert admin.check_erasure(receipt).checked == ("receipt", "seal", "chain", "rows")
     world.clock.advance(seconds=1)
     ana.digest("Is anybody there?")
@@ -230,14 +231,14 @@ def test_who_was_erased_may_come_back_and_its_receipt_says_so(world: World) -> N
     check = admin.check_erasure(receipt)
     assert check.ok
     assert "written again" in check.unchecked[0]
-    assert ana.erase().link.seq > receipt.link.seq
+    assert erase(ana).link.seq > receipt.link.seq
 
 
 def test_a_receipt_goes_through_json_and_a_changed_one_does_not_hold(world: World) -> None:
     ana = world.store.memory(user="ana")
     ana.remember(SAID)
-    receipt = ErasureReceipt.from_dict(ana.erase().to_dict())
-    admin = world.store.admin(by="root")
+    receipt = ErasureReceipt.from_dict(erase(ana).to_dict())
+    admin = world.store.admin(actor="root")
     other = replace(receipt.link, payload=receipt.link.payload.replace("subject", "nobody"))
     wrong = {
         "seal": replace(receipt, checked_at=receipt.erased_at.replace(year=2031)),
@@ -259,15 +260,15 @@ def test_what_readers_did_before_is_not_written_after_the_erasure(world: World) 
     ana = world.store.memory(user="ana")
     ana.remember(SAID)
     ana.digest("Which door code, Micro?")
-    notes = world.store.runtime.part(ReadJournal).of(ana.principal.home)
+    notes = world.store.runtime.part(ReadJournal).of(principal_of(ana).home)
     waiting = notes.taken()
-    ana.erase()
+    erase(ana)
 
     notes.put_back(waiting)  # as another process would write it now
     world.store._driver.run(world.store.runtime.part(ReadJournal).flush())
 
     run, store = world.store._driver.run, world.store.runtime.store
-    assert run(store.journaled(ana.principal.home)) == ()
+    assert run(store.journaled(principal_of(ana).home)) == ()
 
 
 def test_whoever_has_it_warm_reads_nothing_of_it_any_more(world: World) -> None:
@@ -278,7 +279,7 @@ def test_whoever_has_it_warm_reads_nothing_of_it_any_more(world: World) -> None:
     assert warm.recall("door code")
     assert other.recall("door code")
 
-    mine.erase()
+    erase(mine)
 
     assert warm.recall("door code").hits == other.recall("door code").hits == ()
     assert other.history("door") == ()
@@ -300,45 +301,48 @@ def test_what_is_written_while_a_subject_is_being_erased_goes_too(
         return await derived(owner, *rest)
 
     monkeypatch.setattr(store, "derived", restless)
-    receipt = ana.erase()
+    receipt = erase(ana)
 
     assert receipt.removed["memories"] == 4
     assert ana.list() == ()
 
 
 def test_who_may_erase_whom(world: World) -> None:
-    admin = world.store.admin(by="root")
+    admin = world.store.admin(actor="root")
     admin.grant("boss", "admin")
     for user in ("ana", "bob", "cid", "boss"):
         world.store.memory(user=user).remember(SAID)
     ana, boss = world.store.memory(user="ana"), world.store.memory(user="boss")
 
     for refused in (
-        lambda: ana.erase("bob"),
-        lambda: ana.erasure("bob"),
-        lambda: world.store.memory(user="ana", task="t1").erase(),
-        lambda: world.store.memory(user="boss", org="other").erase("bob"),
+        lambda: erase(ana, "bob"),
+        lambda: ana.data.erasure("bob"),
+        lambda: erase(world.store.memory(user="ana").task(name="t1").memory),
+        lambda: erase(world.store.memory(user="boss", org="other"), "bob"),
     ):
         with pytest.raises(ScopeDenied):
             refused()
     assert len(world.store.memory(user="bob").list()) == 1
-    by_boss = boss.erase("bob")
-    by_root = admin.erase("cid")
+    by_boss = erase(boss, "bob")
+    by_root = admin.erase("cid", confirm="cid")
 
     assert world.store.memory(user="bob").list() == ()
     assert world.store.memory(user="cid").list() == ()
     assert '"actor":"/global/org/default/user/boss/"' in by_boss.link.payload
     assert '"actor":"admin:root"' in by_root.link.payload
-    assert '"actor":"subject"' in ana.erase().link.payload
+    assert '"actor":"subject"' in erase(ana).link.payload
     assert "cid" not in by_root.link.payload
     assert admin.erasure("nobody") is None
-    guest = world.store.memory(session="s9")
+    guest = world.store.visitor("s9")
     guest.remember(SAID)
-    assert guest.erase().removed["memories"] == 1
+    assert erase(guest).removed["memories"] == 1
 
 
 def test_what_was_derived_dies_with_its_evidence_but_for_promoted_copies(world: World) -> None:
-    task, ana = world.store.memory(user="ana", task="t1"), world.store.memory(user="ana")
+    task, ana = (
+        world.store.memory(user="ana").task(name="t1").memory,
+        world.store.memory(user="ana"),
+    )
     fact = ana.remember("Ana owes 30 euros").record
     assert fact
     insight = Draft("Ana is short of money", parents=(fact.id,), source="agent_inferred")
@@ -350,41 +354,41 @@ def test_what_was_derived_dies_with_its_evidence_but_for_promoted_copies(world: 
     task.promote(learned.id, "user")
 
     assert ana.forget(fact.id).reasons == ("count:3", "derived:2")
-    assert task.forget(scope="/user/ana/task/t1/").reasons == ("count:1",)
+    assert task.forget_many(scope="/user/ana/task/t1/").reasons == ("count:1",)
     assert [m.content for m in ana.list()] == ["Blue deploys work"]
 
 
 def test_forgetting_leaves_no_key_in_the_trail_and_no_receipt(world: World) -> None:
-    ana = world.store.memory(user="ana", session="s1")
+    ana = world.store.memory(user="ana").session("s1")
     ana.remember("Micro", key="cat_name")
     ana.remember("Macro", key="dog_name")
-    ana.capture("Be concise.")
+    ana.add("Be concise.")
     ana.remember("Mikro", key="cat_name")
     ana.digest("What is the cat called?")
     kept = ana.digest("dog", filter={"key": "dog_name"})
     run, store = world.store._driver.run, world.store.runtime.store
 
-    outcome = ana.forget(key="cat_name")
+    outcome = ana.forget("cat_name")
 
-    links = run(store.links(ana.principal.home))
+    links = run(store.links(principal_of(ana).home))
     told = b"".join(link.payload or b"" for link in links)
     assert b"cat_name" not in told
     assert b"dog_name" in told
-    assert [receipt.query for receipt in ana.receipts()] == [kept.receipt.query]
+    assert [receipt.query for receipt in ana.receipts.list()] == [kept.receipt.query]
     assert outcome.events[0].type is EventType.FORGOTTEN
     assert len(outcome.events[0].subjects) == 2, "ids and time stay"
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def test_where_a_version_that_never_stood_goes_the_next_follows_the_highest_that_is_left(
     world: World,
 ) -> None:
     for user in ("ana", "bob"):
-        world.store.admin(by="root").grant(user, "org_write")
+        world.store.admin(actor="root").grant(user, "org_write")
     ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
 
     def hand_up(memory: Memory, value: str, source: str) -> str:
-        said = memory.remember(value, key="drink", source=source).record
+        said = memory.remember(Draft(value, key="drink", source=source)).record
         assert said is not None
         return memory.promote(said.id, "org").kind
 
@@ -393,10 +397,10 @@ def test_where_a_version_that_never_stood_goes_the_next_follows_the_highest_that
     (before,) = bob.list(scopes=["org"])
     assert (before.content, before.versions) == ("Tea", 2)
 
-    ana.erase()
+    erase(ana)
 
     (stays,) = bob.list(scopes=["org"])
     assert (stays.id, stays.versions) == (before.id, 1)
     assert hand_up(bob, "Coffee", "user_correction") == "superseded"
     assert [(m.content, m.version) for m in bob.history(stays.id)] == [("Tea", 1), ("Coffee", 2)]
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok

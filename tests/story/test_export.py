@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from principals import erase, principal_of
 
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
@@ -34,7 +35,7 @@ def opened(target=":memory:", clock=None, ids=None):
 
 def live(store, user="alice"):
     """Write a small life with everything in it that a file has to keep."""
-    clock, memory = store.runtime.clock, store.memory(user=user, session="s1")
+    clock, memory = store.runtime.clock, store.memory(user=user).session("s1")
     memory.remember("I live in Lisbon", key="city", category="fact")
     clock.advance(days=1)
     memory.correct("city", "Berlin")
@@ -47,13 +48,13 @@ def live(store, user="alice"):
     ).record
     clock.advance(days=1)
     memory.confirm(tea.id)
-    memory.remember("For the bot's eyes", audience=["bot"], confidence=0.3)
+    memory.remember(Draft("For the bot's eyes", audience=["bot"], confidence=0.3))
     memory.remember("The code is 4711", key="code")
-    memory.forget(key="code")
-    with_task = store.memory(user=user, task="t1")
+    memory.forget("code")
+    with_task = store.memory(user=user).task(name="t1").memory
     with_task.remember("The task's own")
     memory.remember_many([Draft("Ana: hi", kind="episodic", session="s1", turn=0, speaker="Ana")])
-    store.admin(by="root").grant(user, "org_write")
+    store.admin(actor="root").grant(user, "org_write")
     memory.promote(tea.id, "org")
     memory.recall("where do I live?")
     return memory
@@ -61,8 +62,8 @@ def live(store, user="alice"):
 
 def org_first(source, target, place):
     """Carry the org, so that the copies that users promoted to it are there."""
-    source.admin(by="root").export(place / "org-first.jsonl", overwrite=True)
-    target.admin(by="root").restore(place / "org-first.jsonl")
+    source.admin(actor="root").export(place / "org-first.jsonl", overwrite=True)
+    target.admin(actor="root").restore(place / "org-first.jsonl")
 
 
 def lines_of(path):
@@ -87,12 +88,12 @@ def middle(path):
 @pytest.mark.parametrize("other", ["memory", "sqlite"])
 def test_a_life_comes_back_whole_in_another_store(tmp_path, world, other):
     memory = live(world.store)
-    report = memory.export(tmp_path / "alice.jsonl")
+    report = memory.data.export(tmp_path / "alice.jsonl")
     target = ":memory:" if other == "memory" else tmp_path / "other.db"
     with opened(target, world.clock) as elsewhere:
-        there = elsewhere.memory(user="alice", session="s1")
+        there = elsewhere.memory(user="alice").session("s1")
         org_first(world.store, elsewhere, tmp_path)
-        back = elsewhere.admin(by="root").restore(tmp_path / "alice.jsonl", user="alice")
+        back = elsewhere.admin(actor="root").restore(tmp_path / "alice.jsonl", user="alice")
         again = there.export(tmp_path / "again.jsonl")
 
         assert (back.restored, back.lost_edges) == (True, 0)
@@ -101,34 +102,34 @@ def test_a_life_comes_back_whole_in_another_store(tmp_path, world, other):
         ends = [lines_of(tmp_path / f"{name}.jsonl") for name in ("alice", "again")]
         heads = [{k: v for k, v in lines[0].items() if k != "chain"} for lines in ends]
         assert heads[0] == heads[1]
-        assert elsewhere.verify_audit().ok
+        assert elsewhere.admin(actor="root").check_audit().ok
         for which in ("city", there.list()[0].id):
             assert there.history(which) == memory.history(which)
-        own = [memory.principal.home.path]
+        own = [principal_of(memory).home.path]
         assert there.list(scopes=own) == memory.list(scopes=own)
         for when in (m.known_from for m in memory.list(scopes=own)):
             asked = {"query": "", "known_at": when, "limit": 50, "scopes": own}
             then = [{h.record for h in m.recall(**asked)} for m in (memory, there)]
             assert then[0] == then[1]
-        assert there.receipts() == memory.receipts()
+        assert there.receipts() == memory.receipts.list()
         # What was forgotten is not in the file at all.
         assert b"The code is" not in (tmp_path / "alice.jsonl").read_bytes()
         # Life goes on: gates, chains and times know what came.
         assert there.remember("I drink tea, never coffee\u2028at all").kind == "refreshed"
         assert there.correct("city", "Porto").record.version == 3
-        assert elsewhere.verify_audit().ok
+        assert elsewhere.admin(actor="root").check_audit().ok
 
 
 def test_an_export_says_what_it_has_line_by_line(tmp_path, world):
     memory = live(world.store)
     told = []
 
-    report = memory.export(tmp_path / "a.jsonl", progress=told.append)
+    report = memory.data.export(tmp_path / "a.jsonl", progress=told.append)
 
     lines = lines_of(tmp_path / "a.jsonl")
     header, end = lines[0], lines[-1]
     assert (header["format"], header["version"]) == ("simonides-export", 1)
-    assert header["owner"] == memory.principal.home.path
+    assert header["owner"] == principal_of(memory).home.path
     assert header["memories"] == report.counts["memory"]
     assert end["counts"] == report.counts
     raw = (tmp_path / "a.jsonl").read_bytes()
@@ -149,46 +150,46 @@ def test_what_is_there_is_not_overwritten_unasked(tmp_path, world):
     (tmp_path / "a.jsonl").write_text("mine")
 
     with pytest.raises(CarryRefused, match="a file is there already") as refused:
-        memory.export(tmp_path / "a.jsonl")
+        memory.data.export(tmp_path / "a.jsonl")
 
     assert refused.value.reason == "exists"
     assert (tmp_path / "a.jsonl").read_text() == "mine"
-    memory.export(tmp_path / "a.jsonl", overwrite=True)
+    memory.data.export(tmp_path / "a.jsonl", overwrite=True)
     assert lines_of(tmp_path / "a.jsonl")[0]["type"] == "header"
     with pytest.raises(CarryRefused, match="No such file") as refused:
-        memory.export(tmp_path / "nowhere" / "a.jsonl")
+        memory.data.export(tmp_path / "nowhere" / "a.jsonl")
     assert refused.value.reason == "file"
 
 
 def test_restoring_what_stands_here_does_nothing(tmp_path, world):
     memory = live(world.store)
-    memory.export(tmp_path / "a.jsonl")
-    trail = world.store.verify_audit().events
+    memory.data.export(tmp_path / "a.jsonl")
+    trail = world.store.admin(actor="root").check_audit().events
 
-    assert not memory.restore(tmp_path / "a.jsonl").restored
+    assert not memory.data.restore(tmp_path / "a.jsonl").restored
 
-    assert world.store.verify_audit().events == trail
-    memory.export(tmp_path / "b.jsonl")
+    assert world.store.admin(actor="root").check_audit().events == trail
+    memory.data.export(tmp_path / "b.jsonl")
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
 
 
 def test_a_life_of_its_own_is_not_overwritten(tmp_path, world):
     memory = live(world.store)
-    memory.export(tmp_path / "a.jsonl")
+    memory.data.export(tmp_path / "a.jsonl")
     memory.remember("Something newer")
-    memory.export(tmp_path / "before.jsonl")
+    memory.data.export(tmp_path / "before.jsonl")
 
     with pytest.raises(CarryRefused) as refused:
-        memory.restore(tmp_path / "a.jsonl")
+        memory.data.restore(tmp_path / "a.jsonl")
 
     assert refused.value.reason == "exists"
-    memory.export(tmp_path / "after.jsonl")
+    memory.data.export(tmp_path / "after.jsonl")
     assert middle(tmp_path / "before.jsonl") == middle(tmp_path / "after.jsonl")
 
 
 def test_the_trail_of_the_org_says_what_was_carried(tmp_path, world):
-    live(world.store).export(tmp_path / "a.jsonl")
-    admin = world.store.admin(by="root")
+    live(world.store).data.export(tmp_path / "a.jsonl")
+    admin = world.store.admin(actor="root")
 
     admin.export(tmp_path / "b.jsonl", user="alice")
     admin.export(tmp_path / "org.jsonl")
@@ -201,8 +202,8 @@ def test_the_trail_of_the_org_says_what_was_carried(tmp_path, world):
     ]
     assert {event["actor"] for event in exported} == {"admin:root"}
     with opened() as elsewhere:
-        elsewhere.admin(by="root").restore(tmp_path / "a.jsonl", user="alice")
-        elsewhere.admin(by="root").export(tmp_path / "org2.jsonl")
+        elsewhere.admin(actor="root").restore(tmp_path / "a.jsonl", user="alice")
+        elsewhere.admin(actor="root").export(tmp_path / "org2.jsonl")
         events = [
             line["payload"] for line in lines_of(tmp_path / "org2.jsonl") if "payload" in line
         ]
@@ -214,62 +215,62 @@ def test_the_trail_of_the_org_says_what_was_carried(tmp_path, world):
 
 def test_who_was_erased_and_came_again_can_be_taken_elsewhere(tmp_path, world):
     memory = live(world.store)
-    memory.erase()
+    erase(memory)
     memory.remember("I live in Porto", key="city")
-    memory.export(tmp_path / "a.jsonl")
+    memory.data.export(tmp_path / "a.jsonl")
 
     with opened() as elsewhere:
-        assert elsewhere.memory(user="alice").restore(tmp_path / "a.jsonl").restored
+        assert elsewhere.memory(user="alice").data.restore(tmp_path / "a.jsonl").restored
         assert [m.content for m in elsewhere.memory(user="alice").list()] == ["I live in Porto"]
-        assert elsewhere.verify_audit().ok
+        assert elsewhere.admin(actor="root").check_audit().ok
 
 
 def test_an_org_comes_back_with_its_grants(tmp_path, world):
     live(world.store)
-    admin = world.store.admin(by="root")
+    admin = world.store.admin(actor="root")
     admin.export(tmp_path / "org.jsonl")
 
     with opened() as elsewhere:
-        elsewhere.admin(by="root").restore(tmp_path / "org.jsonl")
-        assert elsewhere.admin(by="root").grants() == admin.grants()
-        assert elsewhere.verify_audit().ok
+        elsewhere.admin(actor="root").restore(tmp_path / "org.jsonl")
+        assert elsewhere.admin(actor="root").grants() == admin.grants()
+        assert elsewhere.admin(actor="root").check_audit().ok
 
 
 def test_only_the_owner_and_who_administers_the_org_carry_somebody(tmp_path, world):
     live(world.store)
-    world.store.admin(by="root").grant("bob", "read_user:alice")
-    world.store.admin(by="root").grant("carol", "admin")
+    world.store.admin(actor="root").grant("bob", "read_user:alice")
+    world.store.admin(actor="root").grant("carol", "admin")
     store, target = world.store, tmp_path / "a.jsonl"
     denied = [
         (store.memory(user="bob"), "alice"),
         (store.memory(user="alice", agent="bot"), None),
         (store.memory(user="alice", purpose="ads"), None),
-        (store.memory(user="alice", task="t1"), None),
+        (store.memory(user="alice").task(name="t1").memory, None),
         (store.memory(user="carol", org="other"), "alice"),
     ]
 
     for memory, user in denied:
         with pytest.raises(ScopeDenied):
-            memory.export(target, user=user)
+            memory.data.export(target, user=user)
         with pytest.raises(ScopeDenied):
-            memory.restore(target, user=user)
+            memory.data.restore(target, user=user)
 
     assert not target.exists()
-    store.memory(user="carol").export(target, user="alice")
+    store.memory(user="carol").data.export(target, user="alice")
     assert lines_of(target)[0]["owner"] == "/global/org/default/user/alice/"
     # Nothing of anybody else's is in it.
     store.memory(user="bob").remember("I am Bob's canary")
-    store.memory(user="alice").export(target, overwrite=True)
+    store.memory(user="alice").data.export(target, overwrite=True)
     assert b"canary" not in target.read_bytes()
 
 
 def test_who_was_never_there_exports_nothing_and_it_comes_back_as_nothing(tmp_path, world):
-    report = world.store.memory(user="nobody").export(tmp_path / "n.jsonl")
+    report = world.store.memory(user="nobody").data.export(tmp_path / "n.jsonl")
 
     assert report.counts == {}
-    assert not world.store.memory(user="nobody").restore(tmp_path / "n.jsonl").restored
+    assert not world.store.memory(user="nobody").data.restore(tmp_path / "n.jsonl").restored
     with pytest.raises(CarryRefused, match="not of") as refused:
-        world.store.memory(user="other").restore(tmp_path / "n.jsonl")
+        world.store.memory(user="other").data.restore(tmp_path / "n.jsonl")
     assert (refused.value.reason, refused.value.line) == ("other_owner", 1)
 
 
@@ -415,7 +416,7 @@ BAD = {
 def exported(tmp_path_factory):
     path = tmp_path_factory.mktemp("exported") / "alice.jsonl"
     with opened() as store:
-        live(store).export(path)
+        live(store).data.export(path)
     return path.read_bytes()
 
 
@@ -429,14 +430,14 @@ def test_a_file_that_is_not_as_it_was_written_is_refused_whole(tmp_path, exporte
     with opened() as store:
         memory = store.memory(user="alice")
         with pytest.raises(CarryRefused) as refused:
-            memory.restore(path)
+            memory.data.restore(path)
 
         assert refused.value.reason == reason
         assert refused.value.line >= 1
         assert str(path) in str(refused.value)
         assert drive(store.runtime.store, store.runtime.store.owners()) == ()
         path.write_bytes(exported)
-        assert memory.restore(path).restored
+        assert memory.data.restore(path).restored
 
 
 @given(data=st.data())
@@ -450,45 +451,45 @@ def test_no_flipped_bit_goes_unnoticed(tmp_path_factory, exported, data):
 
     with opened() as store:
         with pytest.raises(CarryRefused):
-            store.memory(user="alice").restore(path)
+            store.memory(user="alice").data.restore(path)
         assert drive(store.runtime.store, store.runtime.store.owners()) == ()
 
 
 def test_a_file_names_no_children_that_do_not_name_their_parent(tmp_path, world):
-    live(world.store).export(tmp_path / "a.jsonl")
+    live(world.store).data.export(tmp_path / "a.jsonl")
     lines = lines_of(tmp_path / "a.jsonl")
     (place,) = [n for n, line in enumerate(lines) if line["type"] == "derivation"]
     with opened() as elsewhere:
         victim = elsewhere.memory(user="bob").remember("Bob's own").record
         forged = {**lines[place], "owner": victim.scope.path, "child": victim.id}
         written(tmp_path / "a.jsonl", [*lines[: place + 1], forged, *lines[place + 1 :]])
-        store, owner = elsewhere.runtime.store, elsewhere.memory(user="alice").principal.home
+        store, owner = elsewhere.runtime.store, principal_of(elsewhere.memory(user="alice")).home
 
-        report = elsewhere.admin(by="root").restore(tmp_path / "a.jsonl", user="alice")
+        report = elsewhere.admin(actor="root").restore(tmp_path / "a.jsonl", user="alice")
 
         assert report.lost_edges == 2
         assert drive(store, store.derived(owner, forged["parent"])) == ()
 
 
 def test_a_user_s_own_file_names_no_children_elsewhere(tmp_path, world):
-    live(world.store).export(tmp_path / "a.jsonl")
+    live(world.store).data.export(tmp_path / "a.jsonl")
     with opened() as elsewhere:
         org_first(world.store, elsewhere, tmp_path)
 
-        report = elsewhere.memory(user="alice").restore(tmp_path / "a.jsonl")
+        report = elsewhere.memory(user="alice").data.restore(tmp_path / "a.jsonl")
 
         assert (report.restored, report.lost_edges) == (True, 1)
 
 
 def test_a_file_brings_no_work_in_somebody_s_name(tmp_path, world):
-    live(world.store).export(tmp_path / "a.jsonl")
+    live(world.store).data.export(tmp_path / "a.jsonl")
     lines = lines_of(tmp_path / "a.jsonl")
     body = {"home": "/global/", "by": "admin:root", "candidate": "{}"}
     work = {"type": "outbox", "id": "x", "target": "/global/", "body": body}
     written(tmp_path / "a.jsonl", [*lines[:-1], work, lines[-1]])
 
     with opened() as elsewhere, pytest.raises(CarryRefused, match="outbox"):
-        elsewhere.memory(user="alice").restore(tmp_path / "a.jsonl")
+        elsewhere.memory(user="alice").data.restore(tmp_path / "a.jsonl")
 
 
 def test_a_pipe_or_a_directory_is_no_file(tmp_path, world):
@@ -497,7 +498,7 @@ def test_a_pipe_or_a_directory_is_no_file(tmp_path, world):
 
     for path in (tmp_path / "pipe", tmp_path, tmp_path / "missing"):
         with pytest.raises(CarryRefused) as refused:
-            memory.restore(path)
+            memory.data.restore(path)
         assert refused.value.reason == "file"
 
 
@@ -542,40 +543,40 @@ def test_any_small_life_comes_back_and_goes_on_the_same(tmp_path_factory, deeds,
     clock = made[0]
     with opened(place / "a.db", *made) as one, opened(":memory:", *made) as other:
         memory = one.memory(user="alice")
-        done(memory, one.memory(user="alice", task="t"), deeds, clock)
-        memory.export(place / "1.jsonl")
+        done(memory, one.memory(user="alice").task(name="t").memory, deeds, clock)
+        memory.data.export(place / "1.jsonl")
         there = other.memory(user="alice")
         there.restore(place / "1.jsonl")
         there.export(place / "2.jsonl")
 
         assert middle(place / "1.jsonl") == middle(place / "2.jsonl")
         assert there.list(limit=1000) == memory.list(limit=1000)
-        owner = memory.principal.home.owner
+        owner = principal_of(memory).home.owner
         store = other.runtime.store
         if owner in drive(store, store.owners()):
             assert drive(store, verify_owner(store, owner)).ok
-        done(there, other.memory(user="alice", task="t"), later, clock)
-        assert other.verify_audit().ok
+        done(there, other.memory(user="alice").task(name="t").memory, later, clock)
+        assert other.admin(actor="root").check_audit().ok
 
 
 def test_a_life_travels_by_way_of_postgres(tmp_path, postgres, database):
     url = postgres.url("simonides_app", database)
     made = ManualClock(), CountingIds()
     with opened(tmp_path / "a.db", *made) as one, opened(url, *made) as two:
-        live(one).export(tmp_path / "1.jsonl")
+        live(one).data.export(tmp_path / "1.jsonl")
         there = two.memory(user="alice")
         org_first(one, two, tmp_path)
-        assert two.admin(by="root").restore(tmp_path / "1.jsonl", user="alice").restored
+        assert two.admin(actor="root").restore(tmp_path / "1.jsonl", user="alice").restored
         assert not there.restore(tmp_path / "1.jsonl").restored
         there.export(tmp_path / "2.jsonl")
-        assert two.verify_audit().ok
+        assert two.admin(actor="root").check_audit().ok
         assert there.correct("city", "Porto").record.version == 3
         with pytest.raises(CarryRefused):
             there.restore(tmp_path / "1.jsonl")
 
     with opened(":memory:", *made) as three, opened(tmp_path / "a.db", *made) as one:
         org_first(one, three, tmp_path)
-        assert three.admin(by="root").restore(tmp_path / "2.jsonl", user="alice").restored
-        three.memory(user="alice").export(tmp_path / "3.jsonl")
+        assert three.admin(actor="root").restore(tmp_path / "2.jsonl", user="alice").restored
+        three.memory(user="alice").data.export(tmp_path / "3.jsonl")
     assert middle(tmp_path / "1.jsonl") == middle(tmp_path / "2.jsonl")
     assert middle(tmp_path / "2.jsonl") == middle(tmp_path / "3.jsonl")

@@ -5,16 +5,18 @@ from typing import Any
 import pytest
 
 from conftest import World
-from simonides import InvalidInput
+from simonides import Draft, InvalidInput
 from simonides.api.sync import Memory
 
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    ana = world.store.memory(user="ana", org="acme", session="monday")
-    ana.remember("Deploy the service to Dublin", key="region", confidence=0.9, tags=["ops", "eu"])
+    ana = world.store.memory(user="ana", org="acme").session("monday")
+    ana.remember(
+        Draft("Deploy the service to Dublin", key="region", confidence=0.9, tags=["ops", "eu"])
+    )
     ana.remember("Deploy the website on Fridays", tags=["ops"], metadata={"cost": {"eur": 40}})
-    ana.remember("The deploy of May failed", kind="episodic", sensitivity="sensitive")
+    ana.remember(Draft("The deploy of May failed", kind="episodic", sensitivity="sensitive"))
     ana.remember("Deploy nothing in December", importance="critical", at="2025-12-01", pinned=True)
     return ana
 
@@ -44,7 +46,7 @@ def test_recall_list_and_forget_mean_the_same(
     assert contents(ana.list(filter=filter)) == found
     assert contents(hit.record for hit in ana.recall("deploy", filter=filter)) == found
 
-    outcome = ana.forget(filter=filter)
+    outcome = ana.forget_many(filter=filter)
     assert (outcome.kind == "forgotten") is bool(found)
     assert len(ana.list()) == 4 - len(found)
 
@@ -67,6 +69,6 @@ def test_a_filter_orders_as_a_store_of_what_remains_would(world: World) -> None:
 def test_forgetting_by_a_filter_that_asks_nothing_is_refused(ana: Memory) -> None:
     for asked in ({}, {"$or": [{}]}, {"$and": []}, {"key": None}, {"metadata.x": None}):
         with pytest.raises(InvalidInput):
-            ana.forget(filter=asked)
+            ana.forget_many(filter=asked)
 
     assert len(ana.list()) == 4

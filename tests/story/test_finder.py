@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from simonides import Concern, ModelUnavailable, PresidioFinder, Severity
+from simonides import Concern, Draft, ModelUnavailable, PresidioFinder, Severity
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
@@ -89,7 +89,9 @@ def test_what_policy_strikes_out_is_struck_out_of_text_and_quote(tmp_path: Path)
     with opened(Engine(STAFF_BADGE=BADGE), policy=policy) as store:
         memory = (
             store.memory(user="ana")
-            .remember(f"My badge is {BADGE}, mail ana@example.org", quote=f"it is {BADGE}, I think")
+            .remember(
+                Draft(f"My badge is {BADGE}, mail ana@example.org", quote=f"it is {BADGE}, I think")
+            )
             .memory
         )
 
@@ -101,7 +103,7 @@ def test_what_policy_strikes_out_is_struck_out_of_text_and_quote(tmp_path: Path)
 
 def test_a_scan_tells_what_it_finds() -> None:
     with opened(Engine(STAFF_BADGE=BADGE)) as store:
-        (seen,) = store.memory(user="ana").scan(f"badge {BADGE}").seen
+        (seen,) = store.memory(user="ana").maintenance.scan(f"badge {BADGE}").seen
 
     assert (seen.finding.mark, seen.finding.start, seen.finding.score) == (
         "personal:staff-badge", 6, 0.85,

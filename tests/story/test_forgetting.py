@@ -1,6 +1,7 @@
 """What is forgotten is gone everywhere it waits, and does not come back by itself."""
 
 import pytest
+from principals import memory_for, principal_of
 
 from conftest import World
 from simonides import Draft, InvalidInput, InvalidScope, ScopeDenied, StoreUnavailable
@@ -18,8 +19,8 @@ def test_a_forgotten_turn_does_not_come_back_with_its_transcript(world: World) -
     first, second, _ = ana.remember_many(transcript)
     assert first.record
     assert second.record
-    ana.forget(id=first.record.id)
-    ana.forget(id=second.record.id)
+    ana.forget(first.record.id)
+    ana.forget(second.record.id)
 
     again = ana.remember_many(transcript)
 
@@ -32,7 +33,7 @@ def test_the_words_of_a_forgotten_turn_may_be_said_in_another(world: World) -> N
     ana = world.store.memory(user="ana")
     first = ana.remember_many([turn("Yes", 0)])[0].record
     assert first
-    ana.forget(id=first.id)
+    ana.forget(first.id)
 
     assert ana.remember_many([turn("Yes", 7)])[0].kind == "created"
 
@@ -49,17 +50,17 @@ def test_a_corrected_turn_stays_corrected_when_its_transcript_comes_again(world:
 
 
 def test_forgetting_takes_the_copies_that_wait_with_it(world: World) -> None:
-    ana = world.store.memory(user="ana", session="s1")
-    report = ana.capture("Be concise.")
+    ana = world.store.memory(user="ana").session("s1")
+    report = ana.add("Be concise.")
     assert [outcome.kind for outcome in report.outcomes] == ["held"]
-    store, owner = world.store.runtime.store, ana.principal.home
+    store, owner = world.store.runtime.store, principal_of(ana).home
     run = world.store._driver.run
     assert len(run(store.held(owner))) == 1
     candidate = report.proposed[0]
     kept = ana.remember(candidate.content, key=candidate.key, category=candidate.category).record
     assert kept
 
-    ana.forget(id=kept.id)
+    ana.forget(kept.id)
 
     assert run(store.held(owner)) == ()
 
@@ -67,7 +68,7 @@ def test_forgetting_takes_the_copies_that_wait_with_it(world: World) -> None:
 def test_forgetting_overtakes_a_promotion_that_is_on_its_way(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.admin(actor="root").grant("ana", "org_write")
     ana, ben = world.store.memory(user="ana"), world.store.memory(user="ben")
     original = ana.remember(SAID).record
     assert original
@@ -75,14 +76,14 @@ def test_forgetting_overtakes_a_promotion_that_is_on_its_way(
     commit = store.commit
 
     async def cut(owner: object, *rest: object) -> object:
-        if owner != ana.principal.home:
+        if owner != principal_of(ana).home:
             raise StoreUnavailable("here", "cut between the two commits")
         return await commit(owner, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store, "commit", cut)
     with pytest.raises(StoreUnavailable):
         ana.promote(original.id, "org")
-    ana.forget(id=original.id)
+    ana.forget(original.id)
     monkeypatch.undo()
 
     world.store.deliver_outbox()
@@ -107,40 +108,43 @@ def rows(world: World) -> int:
 
 
 def test_everything_in_a_scope_goes_with_its_versions_and_what_waits(world: World) -> None:
-    ana = world.store.memory(user="ana", session="s1")
-    task, beside = (world.store.memory(user="ana", task=name) for name in ("t1", "t2"))
+    ana = world.store.memory(user="ana").session("s1")
+    task, beside = (memory_for(world.store, user="ana", task=name) for name in ("t1", "t2"))
     ana.remember("blue", key="color")
     ana.correct("color", "green")
     ana.remember(SAID, ttl_days=1)
-    ana.capture("Be concise.")
+    ana.add("Be concise.")
     task.remember("Blue deploys work", key="deploys")
     beside.remember("Red deploys do not")
     world.clock.advance(days=2)
 
-    outcome = ana.forget(scope="user")
+    outcome = ana.forget_many(scope="user")
 
     assert (outcome.kind, outcome.reasons) == ("forgotten", ("count:3", "held:1"))
     assert ana.list() == ana.history("color") == ()
     assert [m.content for m in task.list()] == ["Blue deploys work"]
-    assert ana.forget(scope="user").reasons == ("not_found",)
-    assert ana.capture("Be concise.").outcomes[0].kind == "held", "only what was stored is banned"
+    assert ana.forget_many(scope="user").reasons == ("not_found",)
+    assert ana.add("Be concise.").outcomes[0].kind == "held", "only what was stored is banned"
     assert rows(world) == 3
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
     assert world.reopen().memory(user="ana").list() == ()
 
 
 def test_what_was_forgotten_with_its_scope_is_not_learned_again(world: World) -> None:
     ana = world.store.memory(user="ana")
-    ana.capture("I live in Munich.")
+    ana.add("I live in Munich.")
 
-    ana.forget(scope="/user/ana/")
+    ana.forget_many(scope="/user/ana/")
 
-    assert ana.capture("I live in Munich.").outcomes[0].reasons == ("tombstoned",)
-    assert ana.capture("I live in Berlin.").outcomes[0].kind == "created", "its key is not banned"
+    assert ana.add("I live in Munich.").outcomes[0].reasons == ("tombstoned",)
+    assert ana.add("I live in Berlin.").outcomes[0].kind == "created", "its key is not banned"
 
 
 def test_a_user_forgets_a_task_and_in_a_task(world: World) -> None:
-    ana, task = world.store.memory(user="ana"), world.store.memory(user="ana", task="t1")
+    ana, task = (
+        world.store.memory(user="ana"),
+        world.store.memory(user="ana").task(name="t1").memory,
+    )
     place = "/user/ana/task/t1/"
     for memory in (ana, task):
         memory.remember("blue", key="color")
@@ -150,25 +154,25 @@ def test_a_user_forgets_a_task_and_in_a_task(world: World) -> None:
     assert ana.forget(key="color", scope=place).reasons == ("count:1",)
     assert ana.forget(ana.list()[0].id, scope=place).reasons == ("not_found",)
     assert [m.content for m in task.list() if m.scope.task] == ["Deploy on Friday"]
-    assert ana.forget(scope=place).reasons == ("count:1",)
+    assert ana.forget_many(scope=place).reasons == ("count:1",)
     assert [m for m in task.list() if m.scope.task] == []
     assert ana.list() == mine
-    assert task.forget(scope="task").reasons == ("not_found",)
+    assert task.forget_many(scope="task").reasons == ("not_found",)
 
 
 @pytest.mark.parametrize(
     "scope", ["org", "global", "/user/bob/", "/user/bob/task/t1/", "/user/ana/task/t2/", "user"]
 )
 def test_nobody_forgets_elsewhere(world: World, scope: str) -> None:
-    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.admin(actor="root").grant("ana", "org_write")
     world.store.memory(user="ana").remember(SAID)
-    task = world.store.memory(user="ana", task="t1")
+    task = world.store.memory(user="ana").task(name="t1").memory
 
     with pytest.raises(ScopeDenied):
-        task.forget(scope=scope)
+        task.forget_many(scope=scope)
     if scope not in ("user", "/user/ana/task/t2/"):
         with pytest.raises(ScopeDenied):
-            world.store.memory(user="ana").forget(scope=scope)
+            world.store.memory(user="ana").forget_many(scope=scope)
     assert len(world.store.memory(user="ana").list()) == 1
 
 
@@ -178,7 +182,7 @@ def test_a_scope_that_is_none_forgets_nothing(world: World) -> None:
 
     for scope in ("", "task", "/", "/user/", "/user/*/"):
         with pytest.raises((InvalidInput, InvalidScope)):
-            ana.forget(scope=scope)
+            ana.forget_many(scope=scope)
     with pytest.raises(InvalidInput):
         ana.forget()
     assert len(ana.list()) == 1
@@ -186,10 +190,12 @@ def test_a_scope_that_is_none_forgets_nothing(world: World) -> None:
 
 def test_what_is_for_another_agent_stays_when_a_scope_is_forgotten(world: World) -> None:
     ours = world.store.memory(user="ana", agent="a")
-    ours.remember("Only for a", audience=["a"])
+    ours.remember(Draft("Only for a", audience=["a"]))
     ours.remember("For all")
 
-    assert world.store.memory(user="ana", agent="b").forget(scope="user").reasons == ("count:1",)
+    assert world.store.memory(user="ana", agent="b").forget_many(scope="user").reasons == (
+        "count:1",
+    )
     assert [m.content for m in ours.list()] == ["Only for a"]
 
 
@@ -208,7 +214,7 @@ def test_what_comes_while_a_scope_is_being_forgotten_goes_too(
 
     monkeypatch.setattr(store, "held", and_then)
 
-    assert ana.forget(scope="user").reasons == ("count:2",)
+    assert ana.forget_many(scope="user").reasons == ("count:2",)
     assert ana.list() == ()
 
 
@@ -218,7 +224,7 @@ def test_a_write_that_is_tried_again_after_it_was_forgotten_says_so(world: World
     assert first
     ana.remember("Another", idempotency_key="l")
     ana.forget(first.id)
-    events = world.store.verify_audit().events
+    events = world.store.admin(actor="root").check_audit().events
 
     for reopened in (False, True):
         store = world.reopen() if reopened else world.store
@@ -230,13 +236,16 @@ def test_a_write_that_is_tried_again_after_it_was_forgotten_says_so(world: World
         assert again.reasons[:2] == ("forgotten_since", "was:created")
         assert (other.kind, other.stored) == ("created", True)
     assert [m.content for m in world.store.memory(user="ana").list()] == ["Another"]
-    assert world.store.verify_audit().events == events
+    assert world.store.admin(actor="root").check_audit().events == events
 
 
 def test_a_promotion_that_is_tried_again_after_the_copy_was_forgotten_says_so(
     world: World,
 ) -> None:
-    task, ana = world.store.memory(user="ana", task="t1"), world.store.memory(user="ana")
+    task, ana = (
+        world.store.memory(user="ana").task(name="t1").memory,
+        world.store.memory(user="ana"),
+    )
     learned = task.remember("Blue deploys work").record
     assert learned
     copy = task.promote(learned.id, "user").record

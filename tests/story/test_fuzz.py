@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_bad_input import BAD_READS, BAD_WRITES
 
 import simonides
-from simonides import Memory, SimonidesError
+from simonides import Draft, Memory, SimonidesError
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.settings import Settings
@@ -42,7 +42,7 @@ _READS = st.fixed_dictionaries({}, optional={name: _ANY for name in BAD_READS if
 @FUZZED
 @given(content=st.one_of(_ANY, st.text(min_size=1)), fields=_WRITES)
 def test_only_typed_errors_come_out_of_remember(content: Any, fields: dict[str, Any]) -> None:
-    outcome = _try(lambda: _fuzzed().remember(content, **fields))
+    outcome = _try(lambda: _fuzzed().remember(Draft(content, **fields)))
 
     if outcome is not None:
         json.dumps(outcome.to_dict(), allow_nan=False).encode()
@@ -80,21 +80,21 @@ _ANSWERS = st.one_of(
 @given(answers=st.lists(_ANSWERS, min_size=6, max_size=6))
 def test_no_answer_of_a_model_escapes_as_an_error(answers: list[Any]) -> None:
     with _with_model(ScriptedModel(*answers)) as store:
-        memory = store.memory(user="alice", session="s1")
+        memory = store.memory(user="alice").session("s1")
 
-        report = memory.capture("Call me Ana and write in English.")
+        report = memory.add("Call me Ana and write in English.")
         result = store.agent(memory).run("Call me Ana.", "Draft an update")
 
         assert report.diagnostics is not None
         assert result.stop_reason
-        assert store.verify_audit().ok
+        assert store.admin(actor="root").check_audit().ok
 
 
 @FUZZED
 @given(said=st.text(min_size=1).filter(lambda text: not text.isspace() and "\0" not in text))
 def test_no_turn_makes_capture_fail(said: str) -> None:
     for lead in ("", "Remember that ", "Forget that ", "Call me ", "Always use "):
-        _fuzzed().capture(lead + said)
+        _fuzzed().add(lead + said)
 
 
 def _with_model(model: ScriptedModel) -> Store:

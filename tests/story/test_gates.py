@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import World
-from simonides import Draft, Record, Memory, Outcome
+from simonides import Draft, Memory, Outcome, Record
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
@@ -21,7 +21,7 @@ LONG = "I usually walk our two old dogs around the lake before breakfast on week
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.store.memory(user="ana")
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def stored(outcome: Outcome) -> Record:
@@ -71,9 +71,9 @@ def test_a_contraction_says_what_it_is_written_out_as(ana: Memory, short: str, l
 
 
 def test_an_independent_source_confirms_in_its_own_words(ana: Memory) -> None:
-    first = stored(ana.remember(LONG, source="agent_inferred"))
+    first = stored(ana.remember(Draft(LONG, source="agent_inferred")))
 
-    again = ana.remember(f"{LONG}, please".replace(", please", "."), source="tool_verified")
+    again = ana.remember(Draft(f"{LONG}, please".replace(", please", "."), source="tool_verified"))
 
     assert again.kind == "bumped"
     confirmed = stored(again)
@@ -84,7 +84,7 @@ def test_an_independent_source_confirms_in_its_own_words(ana: Memory) -> None:
 def test_a_less_trusted_repeat_changes_neither_trust_nor_source(ana: Memory) -> None:
     first = stored(ana.remember(LONG))
 
-    again = stored(ana.remember(f"{LONG}!", source="external"))
+    again = stored(ana.remember(Draft(f"{LONG}!", source="external")))
 
     assert (again.id, again.source, again.trust) == (first.id, first.source, first.trust)
     assert again.confidence == 1.0
@@ -145,10 +145,10 @@ def test_gates_compare_within_one_place_and_kind(world: World, ana: Memory) -> N
     again = f"{LONG}!"
 
     elsewhere = [
-        ana.remember(again, kind="episodic"),
-        ana.remember(again, audience=["support"]),
+        ana.remember(Draft(again, kind="episodic")),
+        ana.remember(Draft(again, audience=["support"])),
         ana.remember_many([Draft(again, purpose="billing")])[0],
-        world.store.memory(user="ana", task="t1").remember(again),
+        world.store.memory(user="ana").task(name="t1").memory.remember(again),
         world.store.memory(user="bob").remember(again),
     ]
 
@@ -183,14 +183,14 @@ def test_repetitions_are_found_by_a_cold_index_and_after_one_is_gone(
     cold = world.reopen().memory(user="ana")
 
     assert stored(cold.remember(f"{LONG}!")).id == first.id
-    cold.forget(id=first.id)
+    cold.forget(first.id)
     assert cold.remember(f"{LONG}.").kind == "created"
 
 
 def test_a_correction_means_what_it_says(ana: Memory) -> None:
     ana.remember(LONG)
 
-    outcome = ana.remember(f"{LONG}.", source="user_correction")
+    outcome = ana.remember(Draft(f"{LONG}.", source="user_correction"))
 
     assert outcome.kind == "created"
 
@@ -283,7 +283,7 @@ def test_the_value_of_a_functional_slot_may_be_said_in_other_words(
 def test_an_inferred_text_that_adds_nothing_is_dropped(ana: Memory) -> None:
     ana.remember("Ana likes green tea in the morning")
 
-    outcome = ana.remember("Ana likes green tea", source="pattern", confidence=0.6)
+    outcome = ana.remember(Draft("Ana likes green tea", source="pattern", confidence=0.6))
 
     assert (outcome.kind, outcome.reasons[-1]) == ("dropped", "no_news")
     assert outcome.events[0].type == "dropped"
@@ -302,7 +302,7 @@ def test_an_inferred_text_that_adds_nothing_is_dropped(ana: Memory) -> None:
 def test_what_is_stated_or_tells_more_is_kept(ana: Memory, content: str, source: str) -> None:
     ana.remember("Ana likes green tea in the morning")
 
-    assert ana.remember(content, source=source).stored
+    assert ana.remember(Draft(content, source=source)).stored
     assert len(standing(ana)) == 2
 
 

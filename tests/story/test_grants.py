@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from principals import principal_of
 
 from conftest import World
-from simonides import InvalidInput, Memory, ScopeDenied, StoreReadOnly, Store
+from simonides import Draft, InvalidInput, Memory, ScopeDenied, Store, StoreReadOnly
 from simonides.api.open.assemble import assemble
 from simonides.domain.scope import Scope
 from simonides.settings import Settings
@@ -19,7 +20,7 @@ ANA = "/user/ana/"
 READS: dict[str, Callable[[Memory, str, list[str] | None], Any]] = {
     "recall": lambda m, one, scopes: [h.record.content for h in m.recall("mode", scopes=scopes)],
     "digest": lambda m, one, scopes: [
-        item.record.content for item in m.digest("mode", floor=0, scopes=scopes).items
+        item.record.content for item in m.digest("mode", min_relevance=0, scopes=scopes).items
     ],
     "list": lambda m, one, scopes: [memory.content for memory in m.list(scopes=scopes)],
     "get": lambda m, one, scopes: [f.content for f in [m.get(one, scopes=scopes)] if f],
@@ -54,7 +55,7 @@ def test_every_verb_reads_another_user_by_grant_only_and_says_so_in_that_users_j
     with pytest.raises(ScopeDenied):
         read(bob, mine, [ANA])
     assert journal(world) == []
-    world.store.admin(by="root").grant("bob", "read_user:ana")
+    world.store.admin(actor="root").grant("bob", "read_user:ana")
 
     found = read(bob, mine, [ANA])
 
@@ -68,7 +69,7 @@ def test_every_verb_reads_another_user_by_grant_only_and_says_so_in_that_users_j
             "verb": verb.partition(" ")[0],
         }
     ]
-    world.store.admin(by="root").revoke("bob", "read_user:ana")
+    world.store.admin(actor="root").revoke("bob", "read_user:ana")
     with pytest.raises(ScopeDenied):
         read(bob, mine, [ANA])
     assert len(journal(world)) == 1
@@ -88,7 +89,7 @@ def test_reading_at_home_leaves_no_entry(world: World, mine: str, verb: str) -> 
 def test_a_read_that_cannot_be_put_down_is_not_made(
     world: World, mine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.store.admin(by="root").grant("bob", "read_user:ana")
+    world.store.admin(actor="root").grant("bob", "read_user:ana")
 
     async def refuse(*rest: object) -> None:
         raise StoreReadOnly("here", "cannot be written")
@@ -103,65 +104,65 @@ def test_a_read_that_cannot_be_put_down_is_not_made(
 def test_who_administers_an_org_gives_and_takes_rights_there_under_its_own_name(
     world: World,
 ) -> None:
-    world.store.admin(by="root").grant("ana", "admin", org="acme")
+    world.store.admin(actor="root").grant("ana", "admin", org="acme")
     ana, bob = (world.store.memory(user=name, org="acme") for name in ("ana", "bob"))
 
-    given = ana.grant("bob", "org_write")
+    given = ana.privacy.grant("bob", "org_write")
 
-    assert (given.name, given.by) == ("org_write", ana.principal.name)
-    assert bob.remember("We deploy on Friday", scope="org").stored
-    assert given in ana.grants()
-    assert ana.revoke("bob", "org_write") is True
-    assert ana.revoke("bob", "org_write") is False
+    assert (given.name, given.by) == ("org_write", principal_of(ana).name)
+    assert bob.remember(Draft("We deploy on Friday", scope="org")).stored
+    assert given in ana.privacy.grants()
+    assert ana.privacy.revoke("bob", "org_write") is True
+    assert ana.privacy.revoke("bob", "org_write") is False
     with pytest.raises(ScopeDenied):
-        bob.remember("Or on Monday", scope="org")
+        bob.remember(Draft("Or on Monday", scope="org"))
     store = world.store.runtime.store
     links = drive(store, store.links(Scope.of_org("acme")))
     told = [json.loads(link.payload or b"{}") for link in links]
     assert [(event["type"], event["actor"]) for event in told] == [
         ("granted", "admin:root"),
-        ("granted", ana.principal.name),
-        ("created", bob.principal.name),
-        ("revoked", ana.principal.name),
+        ("granted", principal_of(ana).name),
+        ("created", principal_of(bob).name),
+        ("revoked", principal_of(ana).name),
     ]
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def test_nobody_grants_to_themselves_nor_beyond_their_org(world: World) -> None:
-    root = world.store.admin(by="root")
-    root.grant("ana", "admin", org="acme")
+    root = world.store.admin(actor="root")
+    root.privacy.grant("ana", "admin", org="acme")
     ana = world.store.memory(user="ana", org="acme")
-    task = world.store.memory(user="ana", org="acme", task="t1")
+    task = world.store.memory(user="ana", org="acme").task(name="t1").memory
 
     for memory in (ana, task):
         for right in ("org_write", "admin", "read_user:bob"):
             with pytest.raises(ScopeDenied) as caught:
-                memory.grant("ana", right)
+                memory.privacy.grant("ana", right)
             assert caught.value.right == "admin"
     with pytest.raises(InvalidInput):
-        ana.grant("bob", "everything")
+        ana.privacy.grant("bob", "everything")
     for stranger in (
         world.store.memory(user="ana"),
         world.store.memory(user="bob", org="acme"),
-        world.store.memory(session="ana", org="acme"),
+        world.store.visitor("ana", org="acme"),
     ):
         with pytest.raises(ScopeDenied):
-            stranger.grant("carol", "org_write")
+            stranger.privacy.grant("carol", "org_write")
         with pytest.raises(ScopeDenied):
-            stranger.revoke("ana", "admin")
-    assert [g.name for g in root.grants(org="acme")] == ["admin"]
+            stranger.privacy.revoke("ana", "admin")
+    assert [g.name for g in root.privacy.grants(org="acme")] == ["admin"]
 
 
 def test_one_sees_the_rights_that_concern_one(world: World) -> None:
-    root = world.store.admin(by="root")
-    root.grant("ana", "admin")
-    reading = root.grant("bob", "read_user:carol")
+    root = world.store.admin(actor="root")
+    root.privacy.grant("ana", "admin")
+    reading = root.privacy.grant("bob", "read_user:carol")
 
-    assert len(world.store.memory(user="ana").grants()) == 2
-    assert list(world.store.memory(user="bob").grants()) == [reading]
-    assert list(world.store.memory(user="carol").grants()) == [reading]
-    assert list(world.store.memory(user="dan").grants()) == []
-    assert list(world.store.memory(session="bob").grants()) == []
+    assert len(world.store.memory(user="ana").privacy.grants()) == 2
+    assert list(world.store.memory(user="bob").privacy.grants()) == [reading]
+    assert list(world.store.memory(user="carol").privacy.grants()) == [reading]
+    assert list(world.store.memory(user="dan").privacy.grants()) == []
+    assert list(world.store.visitor("bob").privacy.grants()) == []
 
 
 USERS = ("ana", "bob", "carol")
@@ -189,7 +190,7 @@ def test_there_is_no_right_without_a_grant(
         held: set[tuple[str, str, str]] = set()
         for by, org, user, right, given in steps:
             may = by is None or ((org, by, "admin") in held and not (given and user == by))
-            root, own = store.admin(by="root"), store.memory(user=by or "x", org=org)
+            root, own = store.admin(actor="root"), store.memory(user=by or "x", org=org)
             if by is None:
                 (root.grant if given else root.revoke)(user, right, org=org)
             else:
@@ -207,7 +208,7 @@ def agree(store: Store, org: str, user: str, held: set[str]) -> None:
     memory = store.memory(user=user, org=org)
 
     def write(scope: str) -> bool:
-        return allowed(lambda: memory.remember(f"{user} of {org} was here", scope=scope))
+        return allowed(lambda: memory.remember(Draft(f"{user} of {org} was here", scope=scope)))
 
     assert write("org") is ("org_write" in held)
     assert write("global") is (org == "default" and "admin" in held)
@@ -225,11 +226,11 @@ def contents(memory: Memory, query: str, scopes: list[str] | None) -> list[str]:
 
 
 def test_the_nearest_scope_wins_in_whatever_order_scopes_are_named(world: World) -> None:
-    world.store.admin(by="root").grant("bob", "org_write")
+    world.store.admin(actor="root").grant("bob", "org_write")
     bob = world.store.memory(user="bob")
-    bob.remember("UTC everywhere", key="timezone", scope="org")
+    bob.remember(Draft("UTC everywhere", key="timezone", scope="org"))
     bob.remember("CET, please", key="timezone")
-    org, own = bob.principal.home.lineage[1].path, bob.principal.home.path
+    org, own = principal_of(bob).home.lineage[1].path, principal_of(bob).home.path
 
     for scopes in (None, [org, own], [own, org]):
         assert contents(bob, "timezone", scopes) == ["CET, please"]
@@ -239,11 +240,11 @@ def test_the_nearest_scope_wins_in_whatever_order_scopes_are_named(world: World)
 def test_what_another_user_has_under_a_key_neither_hides_mine_nor_is_hidden_by_it(
     world: World,
 ) -> None:
-    world.store.admin(by="root").grant("bob", "read_user:ana")
+    world.store.admin(actor="root").grant("bob", "read_user:ana")
     ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     ana.remember("Lisbon", key="location")
     bob.remember("Berlin", key="location")
-    hers, own = ana.principal.home.path, bob.principal.home.path
+    hers, own = principal_of(ana).home.path, principal_of(bob).home.path
 
     for scopes in ([hers, own], [own, hers]):
         assert contents(bob, "location", scopes) == ["Berlin", "Lisbon"]
@@ -253,59 +254,62 @@ def test_what_another_user_has_under_a_key_neither_hides_mine_nor_is_hidden_by_i
 def test_what_other_users_have_hides_nothing_of_an_org_in_whatever_order_they_are_named(
     world: World,
 ) -> None:
-    root = world.store.admin(by="root")
+    root = world.store.admin(actor="root")
     for right in ("org_write", "read_user:ana", "read_user:carol"):
-        root.grant("bob", right)
+        root.privacy.grant("bob", right)
     ana, bob, carol = (world.store.memory(user=name) for name in USERS)
-    bob.remember("UTC everywhere", key="timezone", scope="org")
+    bob.remember(Draft("UTC everywhere", key="timezone", scope="org"))
     ana.remember("CET, please", key="timezone")
     ana.remember("Lisbon", key="location")
     carol.remember("Oslo", key="location")
-    org, hers = bob.principal.home.lineage[1].path, ana.principal.home.path
-    third = carol.principal.home.path
+    org, hers = principal_of(bob).home.lineage[1].path, principal_of(ana).home.path
+    third = principal_of(carol).home.path
 
     for scopes in ([org, hers], [hers, third, org], [third, hers, org]):
         assert {"CET, please", "UTC everywhere"} <= {*contents(bob, "timezone", scopes)}
     for scopes in ([hers, third], [third, hers]):
-        assert not bob.recall("where do I live?", scopes=scopes, floor=0.5)
+        assert not bob.recall("where do I live?", scopes=scopes, min_relevance=0.5)
 
 
 def test_what_is_asked_of_oneself_no_other_users_memory_answers(world: World) -> None:
-    world.store.admin(by="root").grant("bob", "read_user:ana")
+    world.store.admin(actor="root").grant("bob", "read_user:ana")
     ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     ana.remember("Lisbon", key="location")
     bob.remember("I like tea")
-    hers, own = ana.principal.home.path, bob.principal.home.path
+    hers, own = principal_of(ana).home.path, principal_of(bob).home.path
 
     for scopes in ([hers, own], [own, hers]):
-        assert not bob.recall("where do I live?", scopes=scopes, floor=0.5)
+        assert not bob.recall("where do I live?", scopes=scopes, min_relevance=0.5)
     # Who reads hers alone asks in her name.
-    assert bob.recall("where do I live?", scopes=[hers], floor=0.5)[0].record.content == "Lisbon"
+    assert (
+        bob.recall("where do I live?", scopes=[hers], min_relevance=0.5)[0].record.content
+        == "Lisbon"
+    )
 
 
 def test_a_digest_says_whose_a_memory_of_another_user_is(world: World) -> None:
-    world.store.admin(by="root").grant("bob", "read_user:ana")
+    world.store.admin(actor="root").grant("bob", "read_user:ana")
     ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     ana.remember("Lisbon", key="location")
     bob.remember("Berlin", key="location")
-    both = [bob.principal.home.path, ana.principal.home.path]
+    both = [principal_of(bob).home.path, principal_of(ana).home.path]
 
-    shown = bob.digest("location", scopes=both, floor=0)
+    shown = bob.digest("location", scopes=both, min_relevance=0)
     hers, own = sorted(shown.text.splitlines()[3:-1], key=lambda line: "Berlin" in line)
 
     assert hers.endswith('; of "ana")')
     assert "of " not in own
-    assert bob.replay(shown.receipt).text == shown.text
+    assert bob.receipts.replay(shown.receipt).text == shown.text
 
 
 def test_what_two_users_say_alike_a_digest_tells_of_both(world: World) -> None:
-    world.store.admin(by="root").grant("bob", "read_user:ana")
+    world.store.admin(actor="root").grant("bob", "read_user:ana")
     ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
     ana.remember("Likes tea")
     bob.remember("Likes tea")
-    both = [bob.principal.home.path, ana.principal.home.path]
+    both = [principal_of(bob).home.path, principal_of(ana).home.path]
 
-    shown = bob.digest("tea", scopes=both, floor=0)
+    shown = bob.digest("tea", scopes=both, min_relevance=0)
 
     assert sorted(str(item.record.scope.user) for item in shown.items) == ["ana", "bob"]
-    assert bob.replay(shown.receipt).text == shown.text
+    assert bob.receipts.replay(shown.receipt).text == shown.text

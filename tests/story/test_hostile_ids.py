@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from hostile import ALL, NOT_TEXTS, TEXTS, Liar, shows_nothing
+from principals import capture, memory_for, principal_of
 from typer.testing import CliRunner
 
 from conftest import World
@@ -16,8 +17,8 @@ SECRET = "The secret word is walnut"
 IDENTITIES: dict[str, Callable[[Store, Any], Memory]] = {
     "user": lambda store, raw: store.memory(user=raw),
     "org": lambda store, raw: store.memory(user="alice", org=raw),
-    "task": lambda store, raw: store.memory(user="alice", task=raw),
-    "session": lambda store, raw: store.memory(session=raw),
+    "task": lambda store, raw: memory_for(store, user="alice", task=raw),
+    "session": lambda store, raw: memory_for(store, session=raw),
 }
 FACETS: dict[str, Callable[[Store, Any], Memory]] = {
     "agent": lambda store, raw: store.memory(user="alice", agent=raw),
@@ -85,10 +86,10 @@ def test_every_admitted_identity_is_strictly_its_own_tenant(
         assert own.get(other) is None
         assert own.history(other) == ()
         assert own.explain(other, SECRET).excluded == ("not_found",)
-        assert own.forget(id=other).reasons == ("not_found",)
+        assert own.forget(other).reasons == ("not_found",)
         assert own.correct(other, "hazel").reasons == ("not_found",)
         assert own.confirm(other).reasons == ("not_found",)
-    assert store.verify_audit().ok
+    assert store.admin(actor="root").check_audit().ok
 
 
 def test_every_admitted_agent_has_its_own_audience(world: World) -> None:
@@ -96,7 +97,9 @@ def test_every_admitted_agent_has_its_own_audience(world: World) -> None:
     admitted = valid(make, store)
 
     for number, raw in enumerate(admitted):
-        make(store, raw).remember(f"{SECRET} {number}", key="word", audience=[raw], pinned=True)
+        make(store, raw).remember(
+            Draft(f"{SECRET} {number}", key="word", audience=[raw], pinned=True)
+        )
 
     for number, raw in enumerate(admitted):
         assert [m.content for m in make(store, raw).list()] == [f"{SECRET} {number}"], ascii(raw)
@@ -129,7 +132,7 @@ def test_no_scope_name_leads_a_write_or_a_read_away_from_home(world: World) -> N
             paths += [f"/user/{raw}/", f"/org/{raw}/", f"/org/{raw}/user/bob/", f"/{raw}/bob/"]
             paths += [f"/user/bob/task/{raw}", f"/session/{raw}", f"/org/default/user/bob/{raw}"]
         for path in paths:
-            written = attempt(lambda path=path: bob.remember("Mine", scope=path))
+            written = attempt(lambda path=path: bob.remember(Draft("Mine", scope=path)))
             if not isinstance(written, SimonidesError):
                 assert written.record.scope.path == home, ascii(path)
             read = attempt(lambda path=path: bob.recall(SECRET, scopes=[path]))
@@ -143,7 +146,7 @@ def test_no_scope_name_leads_a_write_or_a_read_away_from_home(world: World) -> N
 
 
 def test_no_grant_goes_to_anyone_but_who_is_named(world: World) -> None:
-    store, admin = world.store, world.store.admin(by="root-operator")
+    store, admin = world.store, world.store.admin(actor="root-operator")
     named, subjects = [], []
 
     for raw in ALL[::5] if world.is_durable else ALL:
@@ -155,16 +158,18 @@ def test_no_grant_goes_to_anyone_but_who_is_named(world: World) -> None:
             subjects.append(given.subject)
         attempt(lambda raw=raw: admin.grant("bob", raw))
         attempt(lambda raw=raw: admin.grants(org=raw))
-        attempt(lambda raw=raw: store.admin(by=raw))
+        attempt(lambda raw=raw: store.admin(actor=raw))
 
     assert {g.grantee for g in admin.grants() if g.right == "org_write"} == set(named)
     assert {g.subject for g in admin.grants() if g.right == "read_user"} == set(subjects)
     assert "bob" not in named
     for raw in named:
-        told = attempt(lambda raw=raw: store.memory(user=raw).remember("For all", scope="org"))
+        told = attempt(
+            lambda raw=raw: store.memory(user=raw).remember(Draft("For all", scope="org"))
+        )
         assert not isinstance(told, SimonidesError), ascii(raw)
     with pytest.raises(SimonidesError):
-        store.memory(user="bob").remember("For all", scope="org")
+        store.memory(user="bob").remember(Draft("For all", scope="org"))
 
 
 def test_no_id_or_key_reaches_what_is_anothers(world: World) -> None:
@@ -180,7 +185,7 @@ def test_no_id_or_key_reaches_what_is_anothers(world: World) -> None:
         attempt(lambda raw=raw: bob.explain(raw, SECRET))
         attempt(lambda raw=raw: bob.correct(raw, "hazel"))
         attempt(lambda raw=raw: bob.promote(raw, "org"))
-        attempt(lambda raw=raw: bob.forget(id=raw))
+        attempt(lambda raw=raw: bob.forget(raw))
         fields = {
             "key": raw,
             "idempotency_key": raw,
@@ -189,14 +194,14 @@ def test_no_id_or_key_reaches_what_is_anothers(world: World) -> None:
             "quote": raw,
         }
         for field, value in {**fields, "metadata": {"at": raw}}.items():
-            attempt(lambda given={field: value}: bob.remember("walnut", **given))
+            attempt(lambda given={field: value}: bob.remember(Draft("walnut", **given)))
         for field in ("scope", "key", "tags", "metadata.at"):
             attempt(lambda given={field: raw}: carol.recall(SECRET, filter=given))
-        attempt(lambda raw=raw: bob.capture("Call me Bo.", speaker=raw))
-        attempt(lambda raw=raw: bob.forget(key=raw))
+        attempt(lambda raw=raw: capture(bob, "Call me Bo.", speaker=raw))
+        attempt(lambda raw=raw: bob.forget(raw))
 
     assert store.memory(user="alice").list() == (mine,)
-    assert store.verify_audit().ok
+    assert store.admin(actor="root").check_audit().ok
 
 
 def test_an_error_names_what_was_wrong(world: World) -> None:
@@ -212,7 +217,7 @@ def test_a_text_that_lies_about_itself_is_taken_at_its_letters(world: World) -> 
 
     liar = world.store.memory(user=Liar("mallory"))
 
-    assert liar.principal.home.path == "/global/org/default/user/mallory/"
+    assert principal_of(liar).home.path == "/global/org/default/user/mallory/"
     assert liar.list() == ()
 
 

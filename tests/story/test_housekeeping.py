@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simonides import AsyncStore, StoreUnavailable
+from simonides import AsyncStore, Draft, StoreUnavailable
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
@@ -27,7 +27,7 @@ def made(clock: ManualClock, target: str = IN_MEMORY, **given: Any) -> AsyncStor
 
 
 def say(store: Store, text: str) -> None:
-    store.memory(user="ana").remember(text, **TOOL)
+    store.memory(user="ana").remember(Draft(text, **TOOL))
 
 
 def evictions(opened: Store) -> int:
@@ -90,7 +90,7 @@ def test_on_an_event_loop_it_works_beside_the_others_and_ends_with_the_store() -
 
     async def live() -> int:
         async with made(clock, inline=False) as opened:
-            await opened.memory(user="ana").remember("The build is green", **TOOL)
+            await opened.memory(user="ana").remember(Draft("The build is green", **TOOL))
             clock.advance(seconds=FIRST_S)
             store = opened.runtime.store
             for _ in range(1_000):
@@ -98,7 +98,7 @@ def test_on_an_event_loop_it_works_beside_the_others_and_ends_with_the_store() -
                 links = await store.links(ANA)
                 if len(links) > 1:
                     break
-            await opened.memory(user="ana").remember("The build is red", **TOOL)
+            await opened.memory(user="ana").remember(Draft("The build is red", **TOOL))
             clock.advance(days=1)
             return len(links)
 

@@ -4,9 +4,10 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from principals import principal_of
 
 from conftest import World
-from simonides import Memory
+from simonides import Draft, Memory
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
@@ -21,7 +22,7 @@ from simonides.testing import ManualClock
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.store.memory(user="ana")
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def unlooked(world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch) -> Memo
             world.clock.advance(seconds=60)
         ana.remember("I moved to Rome")
         ana.remember("The staging gate is disabled")
-        ana.remember("The cellar door is open", source="agent_inferred")
+        ana.remember(Draft("The cellar door is open", source="agent_inferred"))
         ana.remember("The cellar door is closed")
     return ana
 
@@ -51,10 +52,10 @@ def standing(own: Memory) -> dict[str, str]:
 def test_a_cycle_finds_what_writes_did_not(world: World, unlooked: Memory) -> None:
     before = standing(unlooked)
 
-    foreseen = unlooked.hygiene(dry_run=True)
+    foreseen = unlooked.maintenance.hygiene(dry_run=True)
     assert standing(unlooked) == before
-    done = unlooked.hygiene()
-    again = unlooked.hygiene()
+    done = unlooked.maintenance.hygiene()
+    again = unlooked.maintenance.hygiene()
 
     assert foreseen.dry_run
     assert foreseen.counts == done.counts
@@ -67,7 +68,7 @@ def test_a_cycle_finds_what_writes_did_not(world: World, unlooked: Memory) -> No
         "The staging gate is disabled": "review",
         "The cellar door is closed": "active",
     }
-    (asked,) = unlooked.reviews()
+    (asked,) = unlooked.pending.list(kind="review")
     assert [side.content for side in asked.sides if side] == [
         "The staging gate is enabled",
         "The staging gate is disabled",
@@ -78,10 +79,10 @@ def test_a_cycle_finds_what_writes_did_not(world: World, unlooked: Memory) -> No
 def test_what_a_cycle_decided_is_in_the_trail_and_can_be_taken_back(
     world: World, unlooked: Memory
 ) -> None:
-    unlooked.hygiene()
+    unlooked.maintenance.hygiene()
 
     store = world.store.runtime.store
-    links = world.store._driver.run(store.links(unlooked.principal.home.owner))
+    links = world.store._driver.run(store.links(principal_of(unlooked).home.owner))
     events = [json.loads(link.payload) for link in links if link.payload]
     (moved,) = [e for e in events if e["reasons"] == ["update:slot:residence"]]
     assert moved["type"] == "superseded"
@@ -102,31 +103,31 @@ def test_statements_that_stand_twice_are_merged(
         ana.remember("i like strong  TEA")
         ana.remember("I really like strong tea.")
 
-    report = ana.hygiene()
+    report = ana.maintenance.hygiene()
 
     assert report.duplicates == 2
     assert [memory.id for memory in ana.list()] == [first.id if first else None]
-    assert ana.hygiene().duplicates == 0
+    assert ana.maintenance.hygiene().duplicates == 0
 
 
 def test_reviews_expire_with_an_event(world: World, unlooked: Memory) -> None:
-    unlooked.hygiene()
+    unlooked.maintenance.hygiene()
     world.clock.advance(days=31)
 
-    report = unlooked.hygiene()
+    report = unlooked.maintenance.hygiene()
 
     assert report.reviews_expired == 1
-    (expired,) = unlooked.reviews(status="expired")
+    (expired,) = unlooked.pending.list(kind="review", status="expired")
     assert expired.expired_at is not None
-    assert unlooked.hygiene().reviews_expired == 0
-    assert unlooked.decide(expired.id, "both").kind == "coexists"
+    assert unlooked.maintenance.hygiene().reviews_expired == 0
+    assert unlooked.pending.resolve(expired.id, "both").kind == "coexists"
 
 
 def test_stale_memories_are_counted(world: World, ana: Memory) -> None:
     ana.remember("Ana's locker is 12", category="entity_fact")
     world.clock.advance(days=800)
 
-    assert ana.hygiene(dry_run=True).stale == 1
+    assert ana.maintenance.hygiene(dry_run=True).stale == 1
 
 
 def test_once_a_day_it_is_done_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +148,7 @@ def test_once_a_day_it_is_done_by_itself(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_cycle_compares_nobody_with_anybody_else(world: World, ana: Memory) -> None:
     ana.remember("I live in Oslo")
     world.store.memory(user="ben").remember("I moved to Rome")
-    world.store.memory(user="ana", task="t1").remember("I moved to Rome")
+    world.store.memory(user="ana").task(name="t1").memory.remember("I moved to Rome")
 
-    assert ana.hygiene().updates == 0
+    assert ana.maintenance.hygiene().updates == 0
     assert "I live in Oslo" in standing(ana)

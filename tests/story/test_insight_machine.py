@@ -71,7 +71,7 @@ class Insights(RuleBasedStateMachine):
         self.dreams: list[str] = []
 
     def teardown(self) -> None:
-        assert self.store.verify_audit().ok
+        assert self.store.admin(actor="root").check_audit().ok
         self.store.close()
         self.directory.cleanup()
 
@@ -102,7 +102,7 @@ class Insights(RuleBasedStateMachine):
         self.model.cited = tuple(number % count for number in cited)
         self.model.relation = relation
         self.clock.advance(seconds=180)
-        dreamt = self.ana.dream()
+        dreamt = self.ana.maintenance.consolidate()
         if dreamt.id:
             self.dreams.append(dreamt.id)
 
@@ -111,12 +111,12 @@ class Insights(RuleBasedStateMachine):
     def undo(self, place: int) -> None:
         id = self.dreams.pop(place % len(self.dreams))
         with suppress(UndoRefused):
-            self.ana.undo_dream(id)
+            self.ana.maintenance.undo_consolidation(id)
 
     @precondition(lambda self: self.standing)
     @rule(place=places)
     def forget(self, place: int) -> None:
-        self.ana.forget(id=self.one(place).id)
+        self.ana.forget(self.one(place).id)
 
     @precondition(lambda self: self.standing)
     @rule(place=places, text=st.sampled_from(TEXTS))
@@ -133,10 +133,10 @@ class Insights(RuleBasedStateMachine):
         evidence = self.insights[0].parents
         self.ana.correct(evidence[place % len(evidence)], text)
 
-    @precondition(lambda self: self.ana.reviews())
+    @precondition(lambda self: self.ana.pending.list(kind="review"))
     @rule(keep=st.sampled_from(["a", "b", "both", "neither"]))
     def decide(self, keep: str) -> None:
-        self.ana.decide(self.ana.reviews()[0].id, keep=keep)
+        self.ana.note(self.ana.pending.list(kind="review")[0].id, keep=keep)
 
     @rule(key=st.sampled_from(KEYS), allowed=st.booleans())
     def consent(self, key: str, allowed: bool) -> None:
@@ -145,13 +145,15 @@ class Insights(RuleBasedStateMachine):
     @rule(days=st.sampled_from([1, 40, 400]))
     def pass_time(self, days: int) -> None:
         self.clock.advance(days=days)
-        self.ana.gc()
+        self.ana.maintenance.gc()
 
     @invariant()
     def no_insight_stands_whose_evidence_does_not(self) -> None:
         standing = {memory.id: memory for memory in self.standing}
         # What is merely due for another look counts less and is not denied by anybody.
-        contested = {root for each in self.ana.reviews() for root in (each.a, each.b)}
+        contested = {
+            root for each in self.ana.pending.list(kind="review") for root in (each.a, each.b)
+        }
         for memory in standing.values():
             if memory.category == "insight":
                 rests_on = [standing.get(id) for id in memory.parents]

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from principals import ending, erase, principal_of
+from simonides.prompting import Prompting
 
 from simonides import Memory, StoreUnavailable
 from simonides.domain.conversation.task import EVENT, TaskEvent
@@ -35,12 +37,12 @@ def test_what_was_read_of_a_session_before_an_erasure_is_not_written_after_it(
     if is_known:
         ana.remember("Ana reads on a phone")
     session = ana.session("s")
-    session.add("user", "I live in Zorbville.")
+    session.add({"role": "user", "content": "I live in Zorbville."})
     take, left = SessionTurns.take, [True]
 
     async def erased_before(turns: SessionTurns, *given: Any, **named: Any) -> Any:
         if left and left.pop():
-            await Eraser(world.store.runtime, ana.principal).erase(ANA)
+            await erase(Eraser(world.store.runtime, principal_of(ana)), ANA)
         return await take(turns, *given, **named)
 
     monkeypatch.setattr(SessionTurns, "take", erased_before)
@@ -70,37 +72,37 @@ def test_what_others_said_is_no_correction_of_the_user_while_it_waits(
         confidence=0.9,
         origin=Origin(session="s"),
     )
-    (outcome,) = session.memory.propose([proposed])
+    (outcome,) = session.pending.propose([proposed])
     assert outcome.reasons == ("session_only_category",)
 
-    found = session.memory.recall("location", limit=50)
+    found = session.recall("location", limit=50)
 
     assert [hit.record.content for hit in found] == ["Berlin"]
 
 
 def test_while_recall_is_off_a_session_is_not_searched_either(ana: Memory) -> None:
     session = ana.session("s")
-    session.add("user", "I live in Zorbville.")
-    assert session.search("Zorbville").hits
+    session.add({"role": "user", "content": "I live in Zorbville."})
+    assert session.recall("Zorbville", layer="session").hits
 
-    ana.set_recall(on=False)
+    ana.privacy.pause_recall()
 
-    found = session.search("Zorbville")
+    found = session.recall("Zorbville", layer="session")
     assert (found.hits, found.degraded) == ((), (RECALL_OFF,))
-    reply = session.memory.call_search_tool({"query": "Zorbville", "layer": "l1"})
+    reply = session.call_search_tool({"query": "Zorbville", "layer": "l1"})
     assert "Zorbville" not in reply.text
-    assert session.memory.recall("Zorbville", layer=["l2", "l3"]).degraded == (RECALL_OFF,)
+    assert session.recall("Zorbville", layer=["l2", "l3"]).degraded == (RECALL_OFF,)
 
 
 def test_what_is_refused_leaves_the_prompt_though_it_was_only_said(ana: Memory) -> None:
     session = ana.session("s")
-    session.add("user", "Please answer in French.")
-    triggers = session.memory.triggers("In which language?")
+    session.add({"role": "user", "content": "Please answer in French."})
+    triggers = Prompting(session).triggers("In which language?")
     shown = triggers.before_model()
     assert shown is not None
     assert "french" in shown.text
 
-    ana.refuse(key=str(shown.items[0].record.key))
+    ana.privacy.refuse(key=str(shown.items[0].record.key))
 
     left = triggers.before_model()
     assert left is not None
@@ -110,22 +112,24 @@ def test_what_is_refused_leaves_the_prompt_though_it_was_only_said(ana: Memory) 
 def test_a_task_under_way_writes_nothing_of_before_its_user_was_erased(
     world: Any, ana: Memory
 ) -> None:
-    task = ana.task("Find flights to Zorbville", ["ask Zorba"], ["never Zorbair"], name="trip")
+    task = ana.task(
+        "Find flights to Zorbville", plan=["ask Zorba"], constraints=["never Zorbair"], name="trip"
+    )
     task.start()
     task.note("zorbium is dear")
-    task.add("user", f"I said zorbcheese. {'word ' * 2_000}")
-    task.add("user", f"I said zorbtalk. {'word ' * 2_000}")
+    task.add({"role": "user", "content": f"I said zorbcheese. {'word ' * 2_000}"})
+    task.add({"role": "user", "content": f"I said zorbtalk. {'word ' * 2_000}"})
 
-    ana.erase()
+    erase(ana)
     shown = task.prompt()
     for _ in range(6):
-        task.add("user", f"All is well. {'word ' * 2_000}")
+        task.add({"role": "user", "content": f"All is well. {'word ' * 2_000}"})
     report = task.complete("Trains are quicker")
 
     assert "zorb" not in shown.lower()
     assert report.learning is not None
     assert [memory.content for memory in ana.list()] == ["Trains are quicker"]
-    said = ana.session("task-trip").entries()
+    said = ana.session("task-trip").messages()
     assert any(entry.entry.details.get(EVENT) == TaskEvent.FLUSHED for entry in said)
     assert not any("zorb" in entry.entry.text.lower() for entry in said)
     tool = ana.task("Book", name="trip")
@@ -147,7 +151,7 @@ def test_what_a_task_read_of_its_log_before_an_erasure_is_not_written_after_it(
 ) -> None:
     """Another process erases the user before any commit or append that the end makes."""
     task, runtime = told_of_zorb(ana), world.store.runtime
-    world.store.memory(user="ana", task="trip").remember("Zorbcheese")
+    world.store.memory(user="ana").task(name="trip").memory.remember("Zorbcheese")
     calls = [0]
 
     def erasing(call: Any) -> Any:
@@ -155,7 +159,7 @@ def test_what_a_task_read_of_its_log_before_an_erasure_is_not_written_after_it(
             calls[0] += 1
             if calls[0] == place + 1:
                 patched.undo()
-                await Eraser(runtime, ana.principal).erase(ANA)
+                await erase(Eraser(runtime, principal_of(ana)), ANA)
             return await call(*given, **named)
 
         return called
@@ -169,9 +173,12 @@ def test_what_a_task_read_of_its_log_before_an_erasure_is_not_written_after_it(
     assert calls[0] > place
     # What is said to a call that the erasure comes into is said, if its entry came after it.
     left = ["Zorbair is dear"] if place == 0 else []
-    everything = [*ana.list(), *world.store.memory(user="ana", task="trip").list(scopes=["task"])]
+    everything = [
+        *ana.list(),
+        *world.store.memory(user="ana").task(name="trip").memory.list(scopes=["task"]),
+    ]
     assert [memory.content for memory in everything] == left
-    said = ana.session("task-trip").entries()
+    said = ana.session("task-trip").messages()
     assert not any("zorb" in e.entry.text.lower() for e in said[len(left) :])
     ana.task("Find flights again", name="trip").start()
 
@@ -188,7 +195,7 @@ def test_an_end_that_broke_is_not_gone_on_with_after_an_erasure(
         broken.setattr(world.store.runtime.store, "commit", fails)
         with pytest.raises(StoreUnavailable):
             task.complete("Zorbair is dear")
-    ana.erase()
+    erase(ana)
 
     report = task.complete()
 
@@ -207,17 +214,17 @@ def test_a_summary_of_the_talk_that_was_on_its_way_is_not_written_after_an_erasu
         made = await summarised(run, *given)
         if not erased[0]:
             erased[0] = True
-            await Eraser(world.store.runtime, ana.principal).erase(ANA)
+            await erase(Eraser(world.store.runtime, principal_of(ana)), ANA)
         return made
 
     monkeypatch.setattr(TaskRun, "_summary", erased_meanwhile)
     for _ in range(5):
-        task.add("user", f"I said zorbcheese. {'word ' * 2_000}")
+        task.add({"role": "user", "content": f"I said zorbcheese. {'word ' * 2_000}"})
         if erased[0]:
             break
 
     assert erased[0]
-    assert ana.session("task-trip").entries() == ()
+    assert ana.session("task-trip").messages() == ()
     assert "zorb" not in str(task.conversation().to_dict())
 
 
@@ -225,16 +232,16 @@ def test_a_task_goes_on_with_what_is_before_it_when_only_its_session_ended(
     ana: Memory,
 ) -> None:
     session = ana.session("s")
-    task = session.memory.task("Find flights", name="trip")
+    task = session.task("Find flights", name="trip")
     task.start()
-    session.add("user", "Look for the cheapest one.")
+    session.add({"role": "user", "content": "Look for the cheapest one."})
     session.end()
-    again = session.memory.session()
+    again = session.session()
 
     task.observe("search", "flight 7 is at noon", importance="critical")
     report = task.complete()
 
-    assert "Find flights" not in again.entries()[0].entry.text
+    assert "Find flights" not in again.messages()[0].entry.text
     assert [outcome.stored for outcome in report.promoted] == [True]
 
 
@@ -247,7 +254,7 @@ def test_a_task_that_was_over_is_not_cleaned_again_with_its_session(
     done.complete()
     running = ana.session("two").record.task("Deploy again", name="deploy")
     running.start()
-    scope = world.store.memory(user="ana", task="deploy")
+    scope = world.store.memory(user="ana").task(name="deploy").memory
     scope.remember("The second run waits for approval")
 
     first.end()
@@ -257,13 +264,13 @@ def test_a_task_that_was_over_is_not_cleaned_again_with_its_session(
 
 @pytest.mark.parametrize("how", ["call", "idle", "background"])
 def test_a_session_of_a_task_leaves_its_user_the_same_whoever_ends_it(world: Any, how: str) -> None:
-    within = world.store.memory(user="ana", task="trip", session="s")
+    within = world.store.memory(user="ana").session("s").task(name="trip").memory
     session = within.session()
-    session.add("user", "I live in Lisbon.")
+    session.add({"role": "user", "content": "I live in Lisbon."})
 
     if how == "idle":
         world.clock.advance(days=1)
-        world.store.end_due_sessions()
+        world.store.admin(actor="root").end_due_sessions()
     elif how == "background":
         world.clock.advance(seconds=5)
         session.end()
@@ -275,16 +282,39 @@ def test_a_session_of_a_task_leaves_its_user_the_same_whoever_ends_it(world: Any
 
 
 def test_what_the_user_refused_is_in_no_summary_of_a_session(ana: Memory) -> None:
-    ana.refuse(key="location")
-    with ana.session("s") as session:
-        session.add("user", "I live in Zorbville, quite near the old harbour and its fish market.")
-        session.add("user", "My name is Ana, and I have two dogs, who are called Rex and Luna.")
+    ana.privacy.refuse(key="location")
+    with ending(ana.session("s")) as session:
         session.add(
-            "user", "We walk a good deal, for half the day where the weather lets us do so."
+            {
+                "role": "user",
+                "content": "I live in Zorbville, quite near the old harbour and its fish market.",
+            }
         )
-        session.add("assistant", "How is life in Zorbville?")
-        session.add("user", "I'm planning a trip to the Dolomites in June, with crowded huts.")
-        session.add("user", "Please always answer in short sentences, for I read on my phone.")
+        session.add(
+            {
+                "role": "user",
+                "content": "My name is Ana, and I have two dogs, who are called Rex and Luna.",
+            }
+        )
+        session.add(
+            {
+                "role": "user",
+                "content": "We walk a good deal, for half the day where the weather lets us do so.",
+            }
+        )
+        session.add({"role": "assistant", "content": "How is life in Zorbville?"})
+        session.add(
+            {
+                "role": "user",
+                "content": "I'm planning a trip to the Dolomites in June, with crowded huts.",
+            }
+        )
+        session.add(
+            {
+                "role": "user",
+                "content": "Please always answer in short sentences, for I read on my phone.",
+            }
+        )
 
     (summary,) = ana.list(filter={"category": "session_summary"})
     assert "Dolomites" in summary.content
@@ -293,12 +323,12 @@ def test_what_the_user_refused_is_in_no_summary_of_a_session(ana: Memory) -> Non
 
 def test_what_was_only_said_so_far_is_forgotten_and_not_learned_later(ana: Memory) -> None:
     session = ana.session("s")
-    session.add("user", "I live in Zorbville.")
+    session.add({"role": "user", "content": "I live in Zorbville."})
 
-    outcome = session.memory.forget(key="location")
+    outcome = session.forget("location")
 
     assert outcome.kind == "forgotten"
-    assert not session.memory.recall("where does the user live?").hits
+    assert not session.recall("where does the user live?").hits
     session.end()
     assert ana.list(filter={"key": "location"}) == ()
 
@@ -307,7 +337,7 @@ def test_what_the_user_tells_a_task_is_looked_at_soon_after(world: Any, ana: Mem
     within = ana.session("s").record
     task = within.task("Book a trip", name="trip")
     task.start()
-    task.add("user", "I live in Lisbon.")
+    task.add({"role": "user", "content": "I live in Lisbon."})
 
     world.clock.advance(seconds=5)
 

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from principals import capture, erase, memory_for, principal_of
 from prompt_reader import Item, read_page
+from simonides.prompting import Prompting
 
 from conftest import World
 from documents import LONG_AGO_NS, handbook, write
 from simonides import (
     ConfigurationError,
+    Draft,
     FolderSource,
     Found,
     Hit,
@@ -92,7 +95,7 @@ def store() -> Iterator[Store]:
 
 @pytest.fixture
 def ana(store: Store) -> Memory:
-    return store.memory(user="ana", org="acme", session="monday")
+    return store.memory(user="ana", org="acme").session("monday")
 
 
 @pytest.fixture
@@ -188,11 +191,11 @@ def test_filters_and_limits_count_for_documents_too(store: Store, ana: Memory, d
 
     assert {where(hit) for hit in found} == {"offices/office-08.md"}
     assert len(ana.recall(GARAGE, layer="l3", kinds=["procedural"])) == 0
-    assert ana.recall(GARAGE, layer="l3", limit=2, floor=0.999).hits == ()
+    assert ana.recall(GARAGE, layer="l3", limit=2, min_relevance=0.999).hits == ()
 
 
 def test_without_a_source_there_is_nothing_and_that_is_no_fault(ana: Memory) -> None:
-    assert (ana.recall(GARAGE, layer="l3").hits, ana.knowledge()) == ((), ())
+    assert (ana.recall(GARAGE, layer="l3").hits, ana.maintenance.sources()) == ((), ())
 
 
 @pytest.mark.parametrize("layer", ["l9", "", "L3", "l2,l3", [], ["l2", 3], None, 7])
@@ -258,9 +261,9 @@ def test_how_sources_stand_is_told_to_who_may_read_them(
 ) -> None:
     write(docs, "picture.png", b"\x89PNG")
     store.add_source(settled(docs), scope="/org/acme/")
-    (unread,) = ana.knowledge()
+    (unread,) = ana.maintenance.sources()
 
-    (read,) = ana.knowledge(within_s=60)
+    (read,) = ana.maintenance.sources(within_s=60)
 
     assert unread == SourceReport(
         name="handbook", scope="/global/org/acme/", documents=0, passages=0
@@ -268,7 +271,7 @@ def test_how_sources_stand_is_told_to_who_may_read_them(
     assert (read.documents, read.problem) == (100, None)
     assert [(each.location, each.reason) for each in read.skipped] == [("picture.png", "kind")]
     with pytest.raises(InvalidInput, match="within_s"):
-        ana.knowledge(within_s=-1)
+        ana.maintenance.sources(within_s=-1)
 
 
 # -- who may read ---------------------------------------------------------------------------------
@@ -283,9 +286,9 @@ def test_a_folder_of_one_org_is_not_seen_by_another(store: Store, ana: Memory, d
     for stranger in (eve, same_name):
         assert stranger.recall(GARAGE, layer="l3").hits == ()
         assert stranger.recall(GARAGE, layer="all").receipt.considered == 0
-        assert stranger.knowledge() == ()
+        assert stranger.maintenance.sources() == ()
         assert stranger.get(hit.record.id) is None
-        assert "City07" not in stranger.search_memory(GARAGE, "l3").text
+        assert "City07" not in Prompting(stranger).search(GARAGE, "l3").text
         assert stranger.search_tool() == store.memory(user="zoe", org="third").search_tool()
 
 
@@ -294,7 +297,7 @@ def test_a_folder_of_one_user_or_task_is_not_seen_by_another(store: Store, docs:
     store.add_source(settled(docs, "tasks"), scope="/org/acme/user/4/task/t1/")
 
     seen = {
-        who: [each.name for each in store.memory(**who_is).knowledge()]
+        who: [each.name for each in memory_for(store, **who_is).maintenance.sources()]
         for who, who_is in {
             "her": {"user": "4", "org": "acme"},
             "task": {"user": "4", "org": "acme", "task": "t1"},
@@ -337,7 +340,7 @@ def test_in_a_prompt_a_passage_is_quoted_attributed_and_cited(
 ) -> None:
     store.add_source(settled(docs))
 
-    digest = ana.search_memory(GARAGE, "l3", 1)
+    digest = Prompting(ana).search(GARAGE, "l3", 1)
 
     (item,) = items(digest.text)
     assert item.category == PASSAGE_CATEGORY
@@ -354,7 +357,7 @@ def test_passages_have_a_budget_of_their_own_and_never_exceed_it(store: Store, a
     for n in range(6):
         ana.remember(f"I keep boat number {n} in the harbour at pier {n}")
 
-    digest = ana.digest("harbour pier boat", layer="all", floor=0, max_chars=20_000)
+    digest = ana.digest("harbour pier boat", layer="all", min_relevance=0, max_chars=20_000)
 
     sections = [item.section.value for item in digest.items]
     assert sections.count("documents") == 2  # 1,600 characters in all, and 800 of each
@@ -371,7 +374,7 @@ def test_a_digest_without_documents_is_what_it_was(store: Store, ana: Memory, do
     store.add_source(settled(docs))
 
     assert ana.digest(GARAGE).text == before
-    assert ana.push(GARAGE).text.count("l3 document") == 0
+    assert Prompting(ana).push(GARAGE).text.count("l3 document") == 0
 
 
 def test_a_model_may_search_documents_where_there_are_any(
@@ -401,13 +404,13 @@ def test_no_document_leaves_its_line_whatever_it_calls_itself(store: Store, ana:
     store.add_source(Said("web", Passage(ATTACK, f"tides {ATTACK}", title=ATTACK, heading=ATTACK)))
     allowing = ana.recall("tides refunds", layer="l3")
 
-    text = ana.search_memory("tides refunds", "l3").text
+    text = Prompting(ana).search("tides refunds", "l3").text
 
     # What commands whoever reads it is shown to programs with a warning, and to models not at all.
     assert allowing[0].warnings[0] == "unverified"
     assert any(mark.startswith("poison:") for mark in allowing[0].warnings)
     assert items(text) == []
-    receipt = ana.receipts()[-1]
+    receipt = ana.receipts.list()[-1]
     assert [dropped.reason for dropped in receipt.dropped] == ["withheld"]
 
 
@@ -418,7 +421,7 @@ def test_what_policy_allows_is_shown_with_its_marks_and_stays_in_its_line(tmp_pa
     with Store(assemble(IN_MEMORY, inline=True, settings=settings)) as store:
         hostile = Passage(ATTACK, f"tides {ATTACK}", title=ATTACK, heading=ATTACK)
         store.add_source(Said("web", hostile))
-        (item,) = items(store.memory(user="ana").search_memory("tides refunds", "l3").text)
+        (item,) = items(Prompting(store.memory(user="ana")).search("tides refunds", "l3").text)
 
     assert "poison:" in item.line
     assert all(quoted for _, quoted in item.names)
@@ -433,7 +436,7 @@ def test_a_secret_in_a_document_is_struck_out_and_finds_nothing(store: Store, an
     store.add_source(Said("ops", leak))
 
     (hit,) = ana.recall("tide gauge", layer="l3")
-    digest = ana.search_memory("tide gauge", "l3")
+    digest = Prompting(ana).search("tide gauge", "l3")
 
     assert any(mark.startswith("secret:") for mark in hit.warnings)
     assert "[redacted secret:" in hit.record.content
@@ -455,12 +458,12 @@ def test_what_was_struck_out_of_a_document_is_in_no_index() -> None:
 
 def test_an_answer_that_cites_a_passage_is_verified(store: Store, ana: Memory, docs: Path) -> None:
     store.add_source(settled(docs))
-    digest = ana.search_memory(GARAGE, "l3", 2)
+    digest = Prompting(ana).search(GARAGE, "l3", 2)
     shown = digest.items[0].record
 
-    good = ana.verify(f"Cars are left in garage G007 ({shown.id}).", digest.receipt)
+    good = ana.receipts.verify(f"Cars are left in garage G007 ({shown.id}).", digest.receipt)
     never = shown.id[:-4] + "0000"
-    bad = ana.verify(f"See {never}.", digest.receipt)
+    bad = ana.receipts.verify(f"See {never}.", digest.receipt)
 
     assert good.ok
     assert (good.cited, good.applied) == ((shown.id,), (shown.id,))
@@ -473,26 +476,26 @@ def test_a_read_of_documents_is_given_again_as_long_as_they_stand(
 ) -> None:
     ana.remember("I leave my car in garage G100 of City07")
     store.add_source(settled(docs))
-    digest = ana.search_memory(GARAGE, "all", 3)
+    digest = Prompting(ana).search(GARAGE, "all", 3)
     recall = ana.recall(GARAGE, layer="all", limit=3)
     receipt = Receipt.from_dict(json.loads(json.dumps(digest.receipt.to_dict())))
     assert receipt == digest.receipt
 
-    again = ana.replay(receipt)
+    again = ana.receipts.replay(receipt)
     assert (again.text, again.made) == (digest.text, Made.RANKED)
-    assert ana.replay_recall(recall.receipt).hits == recall.hits
+    assert ana.receipts.replay(recall.receipt).hits == recall.hits
 
     # Another document that bears on it more: what was shown still stands, and is rendered.
     write(docs, "cars.md", "Cars Cars Cars garage City07: in which garage are cars left in City07?")
-    rendered = ana.replay(receipt)
+    rendered = ana.receipts.replay(receipt)
     assert (rendered.text, rendered.made) == (digest.text, Made.RENDERED)
 
     shown = [item for item in digest.items if item.record.is_passage]
     (docs / where_of(shown[0])).unlink()
     with pytest.raises(NotReplayable) as refused:
-        ana.replay(receipt)
+        ana.receipts.replay(receipt)
     assert shown[0].record.id in refused.value.ids
-    (verdict,) = {ana.verify([shown[0].record.id], receipt).gone}
+    (verdict,) = {ana.receipts.verify([shown[0].record.id], receipt).gone}
     assert verdict == (shown[0].record.id,)
 
 
@@ -506,15 +509,15 @@ def test_a_search_over_http_is_given_again_from_what_was_shown(store: Store, ana
     with Site({"/s": listed(results)}) as site:
         url = f"{site.url}/s?q={{query}}"
         store.add_source(HttpSource(url, hosts=[site.host], name="web", allow_loopback=True))
-        digest = ana.search_memory("tide table 3", "l3", 2)
+        digest = Prompting(ana).search("tide table 3", "l3", 2)
         asked = len(site.asked)
 
-        again = ana.replay(digest.receipt)
+        again = ana.receipts.replay(digest.receipt)
 
         assert len(site.asked) == asked
     assert again.text == digest.text
     assert again.made is Made.RENDERED
-    assert ana.verify(f"See {digest.items[0].record.id}: 3 am.", digest.receipt).ok
+    assert ana.receipts.verify(f"See {digest.items[0].record.id}: 3 am.", digest.receipt).ok
     bob = store.memory(user="bob", org="acme")
     assert bob.get(digest.items[0].record.id) is None
 
@@ -523,12 +526,12 @@ def test_a_restarted_process_says_what_it_cannot_give_again(world: World) -> Non
     passage = Passage("https://x/1", "Tide table: high water at six.")
     world.store.add_source(Said("web", passage, remote=True))
     ana = world.store.memory(user="ana")
-    digest = ana.search_memory("tide table", "l3")
-    world.store.runtime.part(Library).forget(ana.principal.home.owner)  # as a new process is
+    digest = Prompting(ana).search("tide table", "l3")
+    world.store.runtime.part(Library).forget(principal_of(ana).home.owner)  # as a new process is
 
     with pytest.raises(NotReplayable):
-        ana.replay(digest.receipt)
-    assert ana.verify(digest.items[0].record.id, digest.receipt).gone == (
+        ana.receipts.replay(digest.receipt)
+    assert ana.receipts.verify(digest.items[0].record.id, digest.receipt).gone == (
         digest.items[0].record.id,
     )
 
@@ -556,14 +559,14 @@ def test_a_source_that_fails_is_named_and_the_rest_is_answered(
     ana.remember("My boat is in the harbour")
 
     found = ana.recall("harbour", layer="all")
-    digest = ana.search_memory("harbour", "l3")
+    digest = Prompting(ana).search("harbour", "l3")
 
     assert found.degraded == ("l3:port",)
     assert digest.receipt.degraded == ("l3:port",)
     assert {hit.record.content for hit in found} == {
         "The harbour is deep.", "My boat is in the harbour",
     }  # fmt: skip
-    assert {s.name: s.problem for s in ana.knowledge()} == {"port": told, "sea": None}
+    assert {s.name: s.problem for s in ana.maintenance.sources()} == {"port": told, "sea": None}
 
     failing.error = None
     assert ana.recall("harbour", layer="all").degraded == ()
@@ -582,11 +585,11 @@ def test_a_source_that_is_late_is_named_and_what_it_finishes_is_there_next_time(
     assert (first.hits, first.degraded) == ((), ("l3:port",))
     assert second.degraded == ("l3:port",)
     assert slow.asked == [""] or slow.asked == ["harbour"]  # it is asked once
-    assert ana.knowledge()[0].problem == "late"
+    assert ana.maintenance.sources()[0].problem == "late"
     slow.may_answer.set()
     store.runtime.part(Library).timeout_s = 20
     assert [hit.record.content for hit in ana.recall("harbour", layer="l3")] == [PIERS.text]
-    assert ana.knowledge()[0].problem is None
+    assert ana.maintenance.sources()[0].problem is None
 
 
 def test_a_service_that_lets_its_callers_wait_takes_no_thread_for_each_of_them(
@@ -600,7 +603,7 @@ def test_a_service_that_lets_its_callers_wait_takes_no_thread_for_each_of_them(
         assert ana.recall("harbour", layer="l3").degraded == ("l3:web",)
 
     assert len(slow.asked) == library.MAX_ASKED
-    assert ana.knowledge()[0].problem == "busy"
+    assert ana.maintenance.sources()[0].problem == "busy"
     slow.may_answer.set()
 
 
@@ -632,7 +635,7 @@ def test_the_memories_answer_though_no_document_can(store: Store, ana: Memory) -
     store.add_source(broken)
     ana.remember("My boat is in the harbour")
 
-    assert len(ana.digest("harbour boat", layer="all", floor=0).items) == 1
+    assert len(ana.digest("harbour boat", layer="all", min_relevance=0).items) == 1
 
 
 def test_documents_answer_though_the_store_cannot(store: Store, ana: Memory) -> None:
@@ -681,7 +684,7 @@ def test_what_is_no_source_is_refused(store: Store, source: Any) -> None:
 @pytest.mark.parametrize("seconds", ["5", None, True, -1, float("nan")])
 def test_a_time_to_wait_is_a_number(ana: Memory, seconds: Any) -> None:
     with pytest.raises(InvalidInput, match="within_s"):
-        ana.knowledge(within_s=seconds)
+        ana.maintenance.sources(within_s=seconds)
 
 
 def test_sources_are_closed_with_what_they_were_added_to() -> None:
@@ -721,7 +724,7 @@ def test_folders_of_the_settings_are_for_everybody(
     with Store(assemble(IN_MEMORY, inline=True)) as store:
         anybody = store.memory(user="zoe", org="anywhere")
         assert where(anybody.recall("tide", layer="l3")[0]) == "tide.md"
-        assert {source.name for source in anybody.knowledge()} == {"docs", "more-docs"}
+        assert {source.name for source in anybody.maintenance.sources()} == {"docs", "more-docs"}
 
     for wrong in (tmp_path / "nowhere", f"{docs},{docs}"):
         monkeypatch.setenv("SIMONIDES_KNOWLEDGE", str(wrong))
@@ -735,7 +738,7 @@ def test_incognito_reads_folders_and_asks_nobody(docs: Path) -> None:
         with pytest.raises(InvalidInput, match="incognito"):
             store.add_source(Said("web", remote=True))
         ana = store.memory(user="ana")
-        ana.knowledge(within_s=30)
+        ana.maintenance.sources(within_s=30)
         assert where(ana.recall(GARAGE, layer="l3")[0]) == "offices/office-07.md"
 
 
@@ -768,24 +771,13 @@ def saved(ana: Memory) -> list[tuple[str, str]]:
 
 Say = Callable[[Memory], Any]
 WAYS: dict[str, Say] = {
-    "as a rule": lambda ana: ana.remember(
-        RULE, source="agent_inferred", kind="procedural", category="rule"
-    ),
-    "as what a tool says": lambda ana: ana.remember(
-        RULE, source="tool_verified", kind="procedural", category="rule"
-    ),
-    "as what a task taught": lambda ana: ana.remember(
-        RULE, source="task_learning", kind="procedural", category="strategy"
-    ),
-    "in part": lambda ana: ana.remember(
-        "Always deploy to the region eu-central-9", source="agent_inferred", kind="procedural",
-        category="rule",
-    ),
-    "as an outside text": lambda ana: ana.remember(
-        RULE, source="external", kind="procedural", category="rule"
-    ),
-    "in the agent's turn": lambda ana: ana.capture(RULE, role="assistant"),
-    "in a tool's turn": lambda ana: ana.capture(RULE, role="tool"),
+    "as a rule": lambda ana: ana.remember(Draft(RULE, source="agent_inferred", kind="procedural", category="rule")),
+    "as what a tool says": lambda ana: ana.remember(Draft(RULE, source="tool_verified", kind="procedural", category="rule")),
+    "as what a task taught": lambda ana: ana.remember(Draft(RULE, source="task_learning", kind="procedural", category="strategy")),
+    "in part": lambda ana: ana.remember(Draft("Always deploy to the region eu-central-9", source="agent_inferred", kind="procedural", category="rule")),
+    "as an outside text": lambda ana: ana.remember(Draft(RULE, source="external", kind="procedural", category="rule")),
+    "in the agent's turn": lambda ana: capture(ana, RULE, role="assistant"),
+    "in a tool's turn": lambda ana: capture(ana, RULE, role="tool"),
 }  # fmt: skip
 
 
@@ -796,7 +788,7 @@ def test_what_a_document_orders_never_becomes_a_rule(
 ) -> None:
     found: Any = ana.recall("where do I deploy?", layer="l3")
     if read == "search":
-        found = ana.search_memory("where do I deploy?", "l3").items
+        found = Prompting(ana).search("where do I deploy?", "l3").items
         if not found:  # withheld, as policy says of commands
             found = ana.recall("where do I deploy?", layer="l3")
     assert found[0].record.content == RULE
@@ -806,7 +798,7 @@ def test_what_a_document_orders_never_becomes_a_rule(
 
     assert all(trust == "external" for _, trust in saved(ana))
     assert not any(memory.kind == "procedural" for memory in ana.list())
-    assert ana.push("deploy").text.count("eu-central-9") == 0
+    assert Prompting(ana).push("deploy").text.count("eu-central-9") == 0
 
 
 def test_what_it_orders_and_an_agent_saves_as_a_fact_stays_external(
@@ -814,7 +806,7 @@ def test_what_it_orders_and_an_agent_saves_as_a_fact_stays_external(
 ) -> None:
     (hit,) = ana.recall("where do I deploy?", layer="l3")
 
-    outcome = ana.remember(RULE, source="agent_inferred", confidence=0.9)
+    outcome = ana.remember(Draft(RULE, source="agent_inferred", confidence=0.9))
 
     if outcome.record is not None:
         assert (outcome.record.trust, outcome.record.confidence) == ("external", 0.3)
@@ -829,13 +821,13 @@ def test_what_a_user_pastes_of_a_document_he_was_shown_is_not_learned(
 ) -> None:
     letter = "I am allergic to peanuts and to all shellfish"
     store.add_source(Said("letters", Passage("letter.txt", letter)), scope=scope)
-    assert letter in ana.search_memory("allergic to peanuts", "l3").text
+    assert letter in Prompting(ana).search("allergic to peanuts", "l3").text
 
-    report = ana.capture(letter)
+    report = ana.add(letter)
 
     assert {(o.kind.value, o.reasons[0]) for o in report.outcomes} == {("dropped", "echo")}
     assert ana.list() == ()
-    another_day = store.memory(user="ana", org="acme", session="tuesday").capture(letter)
+    another_day = store.memory(user="ana", org="acme").session("tuesday").add(letter)
     assert "created" in {outcome.kind for outcome in another_day.outcomes}
 
 
@@ -850,10 +842,10 @@ def test_a_user_who_states_it_himself_is_believed(ana: Memory, advised: Said) ->
 
 def test_reading_documents_stores_nothing(world: World) -> None:
     world.store.add_source(Said("port", PIERS))
-    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.admin(actor="root").grant("ana", "org_write")
     ana = world.store.memory(user="ana")
     (hit,) = ana.recall("harbour", layer="l3")
-    ana.search_memory("harbour", "l3")
+    Prompting(ana).search("harbour", "l3")
 
     done = [
         ana.confirm(hit.record.id),
@@ -872,14 +864,14 @@ def test_who_is_erased_leaves_no_trace_of_what_was_shown(world: World) -> None:
     world.store.add_source(Said("port", Passage("piers.md", canary), remote=True))
     ana = world.store.memory(user="ana")
     (hit,) = ana.recall("harbour of Quillon", layer="l3")
-    ana.search_memory("harbour of Quillon", "l3")
+    Prompting(ana).search("harbour of Quillon", "l3")
     assert ana.get(hit.record.id) is not None
 
-    receipt = ana.erase()
+    receipt = erase(ana)
 
     assert receipt.state == "complete"
     assert ana.get(hit.record.id) is None
-    assert ana.receipts() == ()
+    assert ana.receipts.list() == ()
     if world.target.endswith(".db"):
         world.reopen().close()
         raw = b"".join(path.read_bytes() for path in Path(world.target).parent.glob("world-*"))
@@ -895,18 +887,21 @@ def test_while_recall_is_off_documents_are_neither_shown_nor_asked(
     far = Said("far", Passage("far.md", GARAGE), remote=True)
     for source in (near, far):
         world.store.add_source(source)
-    ana = world.store.memory(user="ana", session="s")
+    ana = world.store.memory(user="ana").session("s")
     assert len(ana.recall(GARAGE, layer=layer).hits) == 2
-    digest, recall = ana.digest(GARAGE, floor=0, layer=layer), ana.recall(GARAGE, layer=layer)
+    digest, recall = (
+        ana.digest(GARAGE, min_relevance=0, layer=layer),
+        ana.recall(GARAGE, layer=layer),
+    )
     bob = world.store.memory(user="bob")
-    ana.set_recall(False)
+    ana.privacy.pause_recall()
     near.asked.clear()
     far.asked.clear()
 
     found = [
         ana.recall(GARAGE, layer=layer).receipt,
-        ana.digest(GARAGE, floor=0, layer=layer).receipt,
-        ana.search_memory(GARAGE, layer=layer).receipt,
+        ana.digest(GARAGE, min_relevance=0, layer=layer).receipt,
+        Prompting(ana).search(GARAGE, layer=layer).receipt,
     ]
     reply = ana.call_search_tool({"query": GARAGE, "layer": "l3"})
 
@@ -917,10 +912,10 @@ def test_while_recall_is_off_documents_are_neither_shown_nor_asked(
     assert reply.digest.items == ()
     assert near.asked == far.asked == []
     with pytest.raises(NotReplayable):
-        ana.replay(digest.receipt)
+        ana.receipts.replay(digest.receipt)
     with pytest.raises(NotReplayable):
-        ana.replay_recall(recall.receipt)
+        ana.receipts.replay(recall.receipt)
     assert len(bob.recall(GARAGE, layer=layer).hits) == 2
 
-    ana.set_recall(True)
+    ana.privacy.resume_recall()
     assert len(ana.recall(GARAGE, layer=layer).hits) == 2

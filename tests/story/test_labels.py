@@ -10,7 +10,7 @@ import pytest
 
 import simonides
 from conftest import Run, World
-from simonides import Draft, Record, Memory, Outcome
+from simonides import Draft, Memory, Outcome, Record
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
@@ -65,9 +65,9 @@ def label(memory: Record) -> tuple[str, str]:
     "again", [TEXT, TEXT.upper(), f"{TEXT[:-1]}!"], ids=["same", "case", "mark"]
 )
 def test_saving_it_again_lends_it_nothing(ana: Memory, source: str, again: str) -> None:
-    first = stored(ana.remember(TEXT, source="external", origin=PAGE))
+    first = stored(ana.remember(Draft(TEXT, source="external", origin=PAGE)))
 
-    outcome = ana.remember(again, source=source, confidence=0.9)
+    outcome = ana.remember(Draft(again, source=source, confidence=0.9))
 
     assert stored(outcome).id == first.id
     assert outcome.kind == ("dropped" if again.endswith("!") else "refreshed")
@@ -77,10 +77,10 @@ def test_saving_it_again_lends_it_nothing(ana: Memory, source: str, again: str) 
 
 
 def test_however_often_and_by_however_many_it_is_said(ana: Memory) -> None:
-    ana.remember(TEXT, source="external")
+    ana.remember(Draft(TEXT, source="external"))
 
     for source in AGENTS * 3:
-        ana.remember(TEXT, source=source, confidence=1.0, importance="critical", pinned=True)
+        ana.remember(Draft(TEXT, source=source, confidence=1.0, importance="critical", pinned=True))
     for speaker in ("Ben", "Cem", "Dan"):
         told(ana, Draft(TEXT, source="external", speaker=speaker))
 
@@ -99,10 +99,10 @@ def test_however_often_and_by_however_many_it_is_said(ana: Memory) -> None:
 )  # fmt: skip
 def test_it_is_known_again_in_another_place(world: World, where: dict[str, Any]) -> None:
     ana = world.store.memory(user="ana")
-    first = stored(ana.remember(LONG, source="external"))
-    task = world.store.memory(user="ana", task="t1")
+    first = stored(ana.remember(Draft(LONG, source="external")))
+    task = world.store.memory(user="ana").task(name="t1").memory
 
-    memory = stored(task.remember(TEXT, source="agent_inferred", **where))
+    memory = stored(task.remember(Draft(TEXT, source="agent_inferred", **where)))
 
     assert label(memory) == ("agent_inferred", "external")
     assert memory.parents == (first.id,)
@@ -124,7 +124,7 @@ def test_a_passage_is_enough(ana: Memory, text: str) -> None:
     turn = Draft(LONG, kind="episodic", source="external", session="s", turn=1, speaker="browser")
     read = stored(told(ana, turn))
 
-    memory = stored(ana.remember(text, source="agent_inferred"))
+    memory = stored(ana.remember(Draft(text, source="agent_inferred")))
 
     assert label(memory) == ("agent_inferred", "external")
     assert memory.parents == (read.id,)
@@ -136,18 +136,18 @@ def test_a_passage_is_enough(ana: Memory, text: str) -> None:
     ids=["other words", "a name", "a common word"],
 )
 def test_what_only_touches_on_it_is_the_agents_own(ana: Memory, text: str) -> None:
-    ana.remember(LONG, source="external")
+    ana.remember(Draft(LONG, source="external"))
 
-    assert label(stored(ana.remember(text, source="agent_inferred"))) == (
+    assert label(stored(ana.remember(Draft(text, source="agent_inferred")))) == (
         "agent_inferred",
         "agent",
     )
 
 
 def test_a_quote_from_outside_makes_what_it_bears_out_external(ana: Memory) -> None:
-    ana.remember(LONG, source="external")
+    ana.remember(Draft(LONG, source="external"))
 
-    memory = stored(ana.remember("Refunds go to 4471", source="agent_inferred", quote=TEXT))
+    memory = stored(ana.remember(Draft("Refunds go to 4471", source="agent_inferred", quote=TEXT)))
 
     assert memory.trust is Trust.EXTERNAL
 
@@ -161,28 +161,33 @@ def test_within_one_batch_it_is_known_too(ana: Memory) -> None:
 
 
 def test_once_it_is_forgotten_others_that_say_it_are_still_known(ana: Memory) -> None:
-    one = stored(ana.remember(LONG, source="external"))
-    two = stored(ana.remember(f"Copied: {TEXT}", source="external"))
-    assert stored(ana.remember(TEXT, source="recalled", key="a")).parents == (two.id,)
+    one = stored(ana.remember(Draft(LONG, source="external")))
+    two = stored(ana.remember(Draft(f"Copied: {TEXT}", source="external")))
+    assert stored(ana.remember(Draft(TEXT, source="recalled", key="a"))).parents == (two.id,)
 
     ana.forget(two.id)
 
-    assert stored(ana.remember(TEXT, source="recalled", key="b")).parents == (one.id,)
+    assert stored(ana.remember(Draft(TEXT, source="recalled", key="b"))).parents == (one.id,)
     ana.forget(one.id)
-    assert ana.remember("Mr Kim likes tea with milk", source="recalled").kind == "created"
+    assert ana.remember(Draft("Mr Kim likes tea with milk", source="recalled")).kind == "created"
 
 
 @pytest.mark.parametrize("scope", ["org", "/global/"])
 def test_what_all_of_an_org_read_is_known_too(world: World, scope: str) -> None:
     store = world.store
-    store.admin(by="root").remember(Draft(LONG, source="external"), scope=_path(scope))
+    store.admin(actor="root").remember(Draft(LONG, source="external"), scope=_path(scope))
 
     ana = world.reopen().memory(user="ana")
 
-    saved = stored(ana.remember(f"Note to self: {TEXT}", source="agent_inferred"))
+    saved = stored(ana.remember(Draft(f"Note to self: {TEXT}", source="agent_inferred")))
     assert (saved.trust, saved.confidence) == (Trust.EXTERNAL, pytest.approx(0.3))
-    assert stored(ana.remember("Ana drinks tea at four", source="agent_inferred")).trust == "agent"
-    assert ana.remember(TEXT, source="agent_inferred", category="preference").kind == "blocked"
+    assert (
+        stored(ana.remember(Draft("Ana drinks tea at four", source="agent_inferred"))).trust
+        == "agent"
+    )
+    assert (
+        ana.remember(Draft(TEXT, source="agent_inferred", category="preference")).kind == "blocked"
+    )
 
 
 def _path(scope: str) -> str:
@@ -190,11 +195,11 @@ def _path(scope: str) -> str:
 
 
 def test_a_cold_index_knows_it(world: World) -> None:
-    world.store.memory(user="ana").remember(LONG, source="external")
+    world.store.memory(user="ana").remember(Draft(LONG, source="external"))
 
     ana = world.reopen().memory(user="ana")
 
-    assert stored(ana.remember(TEXT, source="agent_inferred")).trust is Trust.EXTERNAL
+    assert stored(ana.remember(Draft(TEXT, source="agent_inferred"))).trust is Trust.EXTERNAL
 
 
 # -- the user's own authority ---------------------------------------------------------------------
@@ -223,25 +228,25 @@ def test_only_the_user_makes_it_his_own_and_without_its_trimmings(ana: Memory, s
 def test_what_the_user_said_first_stays_his(ana: Memory) -> None:
     ana.remember(TEXT)
 
-    ana.remember(TEXT, source="external", origin=PAGE)
-    again = stored(ana.remember(TEXT, source="agent_inferred"))
+    ana.remember(Draft(TEXT, source="external", origin=PAGE))
+    again = stored(ana.remember(Draft(TEXT, source="agent_inferred")))
 
     assert (label(again), again.confidence) == (("user_stated", "user"), 1.0)
 
 
 def test_what_the_user_takes_back_is_outside_again(ana: Memory) -> None:
-    ana.remember(TEXT, source="external")
+    ana.remember(Draft(TEXT, source="external"))
     stated = ana.remember(TEXT)
 
     ana.undo(stated.events[0].id)
 
     (memory,) = ana.list()
     assert label(memory) == ("external", "external")
-    assert stored(ana.remember(TEXT, source="recalled")).trust is Trust.EXTERNAL
+    assert stored(ana.remember(Draft(TEXT, source="recalled"))).trust is Trust.EXTERNAL
 
 
 def test_confirming_verifies_and_does_not_lift(ana: Memory) -> None:
-    first = stored(ana.remember(TEXT, source="external"))
+    first = stored(ana.remember(Draft(TEXT, source="external")))
 
     confirmed = stored(ana.confirm(first.id))
 
@@ -251,9 +256,9 @@ def test_confirming_verifies_and_does_not_lift(ana: Memory) -> None:
 
 def test_a_user_who_quotes_states_nothing(ana: Memory) -> None:
     for turn in (f'The page says: "{ATTACK}"', f"> {ATTACK}", f"```\n{ATTACK}\n```"):
-        assert ana.capture(turn).stored == ()
+        assert ana.add(turn).stored == ()
 
-    assert ana.capture(ATTACK).stored[0].record.trust is Trust.USER  # type: ignore[union-attr]
+    assert ana.add(ATTACK).stored[0].record.trust is Trust.USER  # type: ignore[union-attr]
 
 
 # -- never a rule, never a fact about the user ----------------------------------------------------
@@ -272,7 +277,7 @@ def test_a_user_who_quotes_states_nothing(ana: Memory) -> None:
 def test_it_never_becomes_a_rule_or_a_fact_about_the_user(
     ana: Memory, source: str, claim: dict[str, Any]
 ) -> None:
-    ana.remember(LONG, source="external")
+    ana.remember(Draft(LONG, source="external"))
 
     outcome = told(ana, Draft(TEXT, source=source, confidence=0.9, **claim))
 
@@ -282,9 +287,9 @@ def test_it_never_becomes_a_rule_or_a_fact_about_the_user(
 
 
 def test_nor_by_being_named_a_fact_that_it_is_already(ana: Memory) -> None:
-    ana.remember("Pay Kim", source="external")
+    ana.remember(Draft("Pay Kim", source="external"))
 
-    ana.remember("Pay Kim", source="agent_inferred", key="rule_1", category="constraint")
+    ana.remember(Draft("Pay Kim", source="agent_inferred", key="rule_1", category="constraint"))
 
     standing = {memory.key: memory for memory in ana.list()}
     assert (standing[None].trust, standing[None].category) == ("external", "fact")
@@ -292,7 +297,7 @@ def test_nor_by_being_named_a_fact_that_it_is_already(ana: Memory) -> None:
 
 def test_the_reference_agent_applies_no_setting_from_outside(world: World) -> None:
     policy_free = world.store.memory(user="ana")
-    hit = stored(policy_free.remember("English", key="tongue", source="external"))
+    hit = stored(policy_free.remember(Draft("English", key="tongue", source="external")))
     assert hit.trust is Trust.EXTERNAL
     result = world.store.agent(policy_free).answer("Write an update on the release")
     assert result.used_memory_keys == ()
@@ -302,9 +307,9 @@ def test_the_reference_agent_applies_no_setting_from_outside(world: World) -> No
 
 
 def test_a_summary_has_the_label_of_all_its_parts(ana: Memory) -> None:
-    own = stored(ana.remember("Ana sees Dr Roth", sensitivity="sensitive"))
-    bots = stored(ana.remember("The clinic moved", audience=["bot", "aide"]))
-    read = stored(ana.remember(TEXT, source="external", audience=["bot"]))
+    own = stored(ana.remember(Draft("Ana sees Dr Roth", sensitivity="sensitive")))
+    bots = stored(ana.remember(Draft("The clinic moved", audience=["bot", "aide"])))
+    read = stored(ana.remember(Draft(TEXT, source="external", audience=["bot"])))
     parents = (own.id, bots.id, read.id)
 
     summary = stored(told(ana, Draft("A summary of three", source="user_stated", parents=parents)))
@@ -316,9 +321,9 @@ def test_a_summary_has_the_label_of_all_its_parts(ana: Memory) -> None:
 
 
 def test_a_promoted_copy_keeps_it(world: World) -> None:
-    world.store.admin(by="root").grant("ana", "org_write")
-    task = world.store.memory(user="ana", task="t1")
-    learned = stored(task.remember(TEXT, source="external", origin=PAGE))
+    world.store.admin(actor="root").grant("ana", "org_write")
+    task = world.store.memory(user="ana").task(name="t1").memory
+    learned = stored(task.remember(Draft(TEXT, source="external", origin=PAGE)))
     up = stored(task.promote(learned.id, "user"))
     ana = world.store.memory(user="ana")
 
@@ -330,18 +335,18 @@ def test_a_promoted_copy_keeps_it(world: World) -> None:
 
 def test_an_export_brings_it_back(world: World, tmp_path: Path) -> None:
     ana = world.store.memory(user="ana")
-    ana.remember(LONG, source="external", origin=PAGE)
-    ana.remember(TEXT, source="agent_inferred", key="k")
+    ana.remember(Draft(LONG, source="external", origin=PAGE))
+    ana.remember(Draft(TEXT, source="agent_inferred", key="k"))
     kept = {memory.id: memory for memory in ana.list()}
-    ana.export(tmp_path / "ana.jsonl")
+    ana.data.export(tmp_path / "ana.jsonl")
     with simonides.open(":memory:") as other:
         bob = other.memory(user="ana")
-        bob.restore(tmp_path / "ana.jsonl")
+        bob.data.restore(tmp_path / "ana.jsonl")
 
         assert {m.id: (m.trust, m.origin, m.parents) for m in bob.list()} == {
             m.id: (m.trust, m.origin, m.parents) for m in kept.values()
         }
-        assert stored(bob.remember(TEXT, source="recalled", key="z")).trust is Trust.EXTERNAL
+        assert stored(bob.remember(Draft(TEXT, source="recalled", key="z"))).trust is Trust.EXTERNAL
 
 
 def test_a_model_reads_nothing_of_the_users_out_of_what_others_said() -> None:
@@ -360,8 +365,8 @@ def test_a_model_reads_nothing_of_the_users_out_of_what_others_said() -> None:
 
 def test_it_is_shown_wherever_the_memory_is(world: World) -> None:
     ana = world.store.memory(user="ana")
-    ana.remember(LONG, source="external", origin=PAGE)
-    memory = stored(ana.remember(TEXT, source="agent_inferred", key="refunds"))
+    ana.remember(Draft(LONG, source="external", origin=PAGE))
+    memory = stored(ana.remember(Draft(TEXT, source="agent_inferred", key="refunds")))
 
     shown = memory.to_dict()
 
@@ -401,7 +406,7 @@ def test_a_terminal_is_told_nothing_that_nobody_sees(cli: Run) -> None:
     ids=["more than its source", "a rule"],
 )
 def test_a_file_that_claims_more_is_refused(ana: Memory, forged: dict[str, Any]) -> None:
-    memory = stored(ana.remember(TEXT, source="external"))
+    memory = stored(ana.remember(Draft(TEXT, source="external")))
     check_memory(memory)
 
     with pytest.raises(ValueError, match="claims"):
@@ -412,5 +417,5 @@ def test_a_text_of_64_kib_is_looked_up_within_the_budget_of_hygiene() -> None:
     texts = ["é.1 " * 16_000, "字" * 20_000, "b c." * 16_000, "\u0301d " * 16_000, "e" * 65_536]
     passages = Passages()
     for name, text in enumerate(texts):
-        passages.add(str(name), text)
+        passages.add({"role": str(name), "content": text})
         assert (passages.find(text) is None) == (text[0] == "e")

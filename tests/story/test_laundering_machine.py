@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from attacks import collected
+from principals import capture, principal_of
 from prompt_reader import read_page
+from simonides.prompting import Prompting
 
-from simonides import Draft, Record, Memory, Outcome, UndoRefused
+from simonides import Draft, Memory, Outcome, Record, UndoRefused
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
@@ -83,7 +85,7 @@ class Laundering:
         return self.chance.choice(among)
 
     def close(self) -> None:
-        assert self.store.verify_audit().ok
+        assert self.store.admin(actor="root").check_audit().ok
         self.store.close()
 
     def _opened(self) -> Store:
@@ -93,10 +95,10 @@ class Laundering:
         chosen = Settings(embedder="none", policy=policy)
         given: dict[str, Any] = {"settings": chosen, "clock": self.clock, "ids": self.ids}
         store = Store(assemble(IN_MEMORY, inline=True, **given))
-        store.admin(by="root").grant("ana", Right.ORG_WRITE)
+        store.admin(actor="root").grant("ana", Right.ORG_WRITE)
         self.who: dict[str, Memory] = {
-            "ana": store.memory(user="ana", session="s"),
-            "task": store.memory(user="ana", task="t1"),
+            "ana": store.memory(user="ana").session("s"),
+            "task": store.memory(user="ana").task(name="t1").memory,
             "ben": store.memory(user="ben"),
         }
         return store
@@ -140,7 +142,7 @@ class Laundering:
 
     def is_captured(self) -> None:
         text = self.pick(ATTACKS).replace("{}", self._mark())
-        report = self.who["ana"].capture(text, role=self.pick(("assistant", "tool", "other")))
+        report = capture(self.who["ana"], text, role=self.pick(("assistant", "tool", "other")))
         assert report.stored == ()
 
     def the_user_speaks(self) -> None:
@@ -198,7 +200,7 @@ class Laundering:
 
     def is_promoted(self) -> None:
         who, to = self.pick((("ana", "org"), ("task", "user"), ("task", "org")))
-        scope = self.who[who].principal.home
+        scope = principal_of(self.who[who]).home
         known = [memory for memory in self._known(who) if memory.scope == scope]
         if known:
             self._wrote(self.who[who].promote(self.pick(known).id, to))
@@ -216,28 +218,28 @@ class Laundering:
                 self.came["undo_refused"] += 1
 
     def is_decided_on(self) -> None:
-        if opened := self.who["ana"].reviews():
+        if opened := self.who["ana"].pending.list(kind="review"):
             keep = self.pick(("a", "b", "both"))
-            self._wrote(self.who["ana"].decide(self.pick(opened).id, keep=keep, reason="so it is"))
+            self._wrote(self.who["ana"].note(self.pick(opened).id, keep=keep, reason="so it is"))
 
     def ends_with_its_task(self) -> None:
-        home = self.who["task"].principal.home
+        home = principal_of(self.who["task"]).home
         own = [memory.id for memory in self._known("task") if memory.scope == home]
         worth = self.chance.sample(own, min(len(own), 2))
         if own:
-            self.who["ana"].end_task("t1", promote=worth)
+            self.who["ana"].maintenance.end_task("t1", promote=worth)
 
     def is_removed_with_its_source(self) -> None:
         if self.texts:
             mark = self.pick(sorted(self.texts))
-            self._wrote(self.who["ana"].forget(origin=f"https://{mark}.example"))
+            self._wrote(self.who["ana"].forget_many(origin=f"https://{mark}.example"))
 
     def is_taken_along(self) -> None:
         file = self.folder / f"{next(self.number)}.jsonl"
-        self.who["ana"].export(file, overwrite=True)
+        self.who["ana"].data.export(file, overwrite=True)
         self.store.close()
         self.store = self._opened()
-        self.who["ana"].restore(file)
+        self.who["ana"].data.restore(file)
         self.events.clear()
 
     def _forget_what_is_gone(self) -> None:
@@ -266,7 +268,7 @@ class Laundering:
         for mark in list(self.texts)[-3:]:
             hits = [hit.record for hit in memory.recall(mark, limit=5)]
             assert all(hit.trust == "external" for hit in hits if self._is_tainted(hit))
-            for page in (memory.digest(mark).text, memory.push(mark).text):
+            for page in (memory.digest(mark).text, Prompting(memory).push(mark).text):
                 for item in read_page(page):
                     known = memory.get(item.id)
                     assert known is not None

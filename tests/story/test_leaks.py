@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from principals import memory_for, principal_of
+from simonides.prompting import Prompting
 from typer.testing import CliRunner
 
 import simonides
@@ -54,18 +56,20 @@ def pair(request: pytest.FixtureRequest) -> tuple[dict[str, str], dict[str, str]
 def keep_secret(store: Store, owner: dict[str, str]) -> tuple[str, str]:
     """Store the secret under a key and, in other words, as free text; returns both ids."""
     audience = (owner["agent"],) if "agent" in owner else None
-    memory = store.memory(**owner)
+    memory = memory_for(store, **owner)
     keyed = memory.remember(
-        SECRET,
-        key=KEY,
-        category="preference",
-        tags=["dark"],
-        metadata={"mode": "dark mode"},
-        audience=audience,
-        pinned=True,
-        idempotency_key="write-1",
+        Draft(
+            SECRET,
+            key=KEY,
+            category="preference",
+            tags=["dark"],
+            metadata={"mode": "dark mode"},
+            audience=audience,
+            pinned=True,
+            idempotency_key="write-1",
+        )
     )
-    free = memory.remember(f"{SECRET} in every editor", audience=audience, pinned=True)
+    free = memory.remember(Draft(f"{SECRET} in every editor", audience=audience, pinned=True))
     assert keyed.record is not None
     assert free.record is not None
     return keyed.record.id, free.record.id
@@ -86,12 +90,12 @@ def read_all(stranger: Memory, ids: tuple[str, ...]) -> list[Any]:
     verbs += [lambda: stranger.recall(SECRET, preference_bias=True)]
     verbs += [lambda: stranger.recall(SECRET, known_at="2026-06-01T00:00:00Z")]
     verbs += [lambda: stranger.recall(SECRET, filter={"key": KEY})]
-    verbs += [lambda q=q: stranger.digest(q, floor=0) for q in QUESTIONS]
-    verbs += [lambda q=q: stranger.push(q) for q in QUESTIONS]
-    verbs += [lambda q=q: stranger.search_memory(q, top_k=50) for q in QUESTIONS]
+    verbs += [lambda q=q: stranger.digest(q, min_relevance=0) for q in QUESTIONS]
+    verbs += [lambda q=q: Prompting(stranger).push(q) for q in QUESTIONS]
+    verbs += [lambda q=q: Prompting(stranger).search(q, top_k=50) for q in QUESTIONS]
     verbs += [lambda: stranger.call_search_tool({"query": SECRET})]
-    verbs += [lambda: stranger.triggers(SECRET).before_model()]
-    verbs += [lambda: stranger.triggers().before_tool(SECRET, SECRET)]
+    verbs += [lambda: Prompting(stranger).triggers(SECRET).before_model()]
+    verbs += [lambda: Prompting(stranger).triggers().before_tool(SECRET, SECRET)]
     verbs += [lambda: stranger.digest(SECRET, filter={"metadata.mode": {"$contains": "dark"}})]
     verbs += [lambda: stranger.list(filter={"tags": "dark"})]
     verbs += [lambda: stranger.list(filter={"metadata.mode": "dark mode"})]
@@ -105,26 +109,28 @@ def read_all(stranger: Memory, ids: tuple[str, ...]) -> list[Any]:
 def meddle(stranger: Memory, ids: tuple[str, ...]) -> list[Any]:
     """Try to change, remove, copy or overtake what is not one's own."""
     # What came from a source goes from a user's own tasks too, unless a scope is named.
-    own = {"scope": stranger.principal.home.path}
+    own = {"scope": principal_of(stranger).home.path}
     verbs: list[Callable[[], Any]] = []
     for id in ids:
         verbs += [
             lambda name=id: stranger.correct(name, "I like light mode"),
             lambda name=id: stranger.confirm(name),
-            lambda name=id: stranger.forget(id=name),
+            lambda name=id: stranger.forget(name),
             lambda name=id: stranger.promote(name, "org"),
             lambda name=id: stranger.promote(name, "user"),
         ]
     verbs += [
-        lambda: stranger.forget(key=KEY),
-        lambda: stranger.forget(filter={"tags": "dark"}),
-        lambda: stranger.forget(source="user_stated", filter={"category": "preference"}, **own),
-        lambda: stranger.remember("A guess", key=KEY, source="agent_inferred"),
+        lambda: stranger.forget(KEY),
+        lambda: stranger.forget_many(filter={"tags": "dark"}),
+        lambda: stranger.forget_many(
+            source="user_stated", filter={"category": "preference"}, **own
+        ),
+        lambda: stranger.remember(Draft("A guess", key=KEY, source="agent_inferred")),
         lambda: stranger.remember(f"{SECRET} in every editor"),
         lambda: stranger.remember("Something else", idempotency_key="write-1"),
         lambda: stranger.remember("Light", key=KEY, category="preference"),
         lambda: stranger.correct(KEY, "Lighter"),
-        lambda: stranger.forget(key=KEY),
+        lambda: stranger.forget(KEY),
     ]
     return [answer(verb) for verb in verbs]
 
@@ -143,13 +149,13 @@ def test_a_reader_cannot_tell_whether_a_stranger_exists(
     owner, stranger = pair
     shared, lonely = new_world(), new_world()
     for world in (shared, lonely):
-        world.store.memory(**stranger).remember("My mode of transport is the train")
+        memory_for(world.store, **stranger).remember("My mode of transport is the train")
     ids = keep_secret(shared.store, owner)
 
-    seen = read_all(shared.store.memory(**stranger), ids)
-    alone = read_all(lonely.store.memory(**stranger), ids)
+    seen = read_all(memory_for(shared.store, **stranger), ids)
+    alone = read_all(memory_for(lonely.store, **stranger), ids)
     for told, world in ((seen, shared), (alone, lonely)):
-        told.append(answer(world.store.memory(**stranger).receipts))
+        told.append(answer(memory_for(world.store, **stranger).receipts))
 
     text = faceless(seen, shared.location)
     assert text == faceless(alone, lonely.location)
@@ -167,21 +173,21 @@ def test_a_meddler_changes_nothing_and_learns_nothing(
     for world in (shared, lonely):
         world.clock.advance(seconds=60)
     # Read at one time, before and after: only the clock of the answers may differ.
-    before = read_all(shared.store.memory(**owner), ids)
+    before = read_all(memory_for(shared.store, **owner), ids)
 
-    seen = meddle(shared.store.memory(**stranger), ids)
-    alone = meddle(lonely.store.memory(**stranger), ids)
+    seen = meddle(memory_for(shared.store, **stranger), ids)
+    alone = meddle(memory_for(lonely.store, **stranger), ids)
 
     assert faceless(seen, shared.location) == faceless(alone, lonely.location)
-    held = [shared.store.memory(**owner).get(id) for id in ids]
+    held = [memory_for(shared.store, **owner).get(id) for id in ids]
     assert [(m.id, m.version, m.status, m.key) for m in held if m] == [
         (ids[0], 1, "active", KEY),
         (ids[1], 1, "active", None),
     ]
     if "agent" not in owner and "task" not in owner:
-        after = read_all(shared.store.memory(**owner), ids)
+        after = read_all(memory_for(shared.store, **owner), ids)
         assert faceless(after, shared.location) == faceless(before, shared.location)
-    assert shared.store.verify_audit().ok
+    assert shared.store.admin(actor="root").check_audit().ok
 
 
 def test_nothing_of_a_stranger_reaches_logs_or_warnings(
@@ -232,8 +238,8 @@ def test_five_hundred_nearer_memories_of_others_change_no_score(
     crowd = [Draft(f"I like dark mode, colour mode number {n}") for n in range(500)]
     shared.store.memory(user="alice").remember_many(crowd)
     shared.store.memory(user="bob", org="umbrella").remember_many(crowd)
-    shared.store.memory(user="bob", task="t1").remember_many(crowd)
-    shared.store.memory(session="bob").remember_many(crowd)
+    shared.store.memory(user="bob").task(name="t1").memory.remember_many(crowd)
+    shared.store.visitor("bob").remember_many(crowd)
 
     for limit in (1, 3, 5, 20):
         ours = shared.store.memory(user="bob").recall(SECRET, limit=limit)
@@ -245,13 +251,13 @@ def test_five_hundred_nearer_memories_of_others_change_no_score(
 def test_sibling_tasks_are_as_strangers(new_world: Callable[..., World]) -> None:
     shared, lonely = new_world(), new_world()
     for world in (shared, lonely):
-        task = world.store.memory(user="bob", task="t2")
+        task = world.store.memory(user="bob").task(name="t2").memory
         task.remember_many([Draft(f"The {thing} uses dark mode") for thing in THINGS])
     crowd = [Draft(f"I like dark mode, colour mode number {n}") for n in range(300)]
-    shared.store.memory(user="bob", task="t1").remember_many(crowd)
+    shared.store.memory(user="bob").task(name="t1").memory.remember_many(crowd)
 
-    ours = shared.store.memory(user="bob", task="t2").recall(SECRET, limit=20)
-    theirs = lonely.store.memory(user="bob", task="t2").recall(SECRET, limit=20)
+    ours = shared.store.memory(user="bob").task(name="t2").memory.recall(SECRET, limit=20)
+    theirs = lonely.store.memory(user="bob").task(name="t2").memory.recall(SECRET, limit=20)
 
     assert ours.to_dict() == theirs.to_dict()
 
@@ -294,9 +300,9 @@ def test_expired_and_superseded_rows_shift_no_score(new_world: Callable[..., Wor
 
 def test_the_same_words_in_two_scopes_are_two_memories(world: World) -> None:
     makers = [
-        world.store.memory(**who)
+        memory_for(world.store, **who)
         for who in ({"user": "a"}, {"user": "b"}, {"user": "a", "org": "o"}, {"session": "a"})
-    ] + [world.store.memory(user="a", task=task) for task in ("t1", "t2")]
+    ] + [memory_for(world.store, user="a", task=task) for task in ("t1", "t2")]
 
     outcomes = [maker.remember(SECRET, idempotency_key="same") for maker in makers]
     keyed = [maker.remember(SECRET, key=KEY) for maker in makers]

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 from lives import HISTORY, Fact
 from living import KEYS, ORG, PICK, VALUES, WHO, Living
+from principals import memory_for, principal_of
 
 from simonides import CarryRefused, Record
 from simonides.api.open.assemble import assemble
@@ -146,7 +147,7 @@ class Lives(Living):
         if who != ORG:
             return self.managers[who].gc
         scope = Scope.of_org(self.org).path
-        return lambda dry_run: self.store.gc(dry_run=dry_run, scopes=[scope])
+        return lambda dry_run: self.store.admin(actor="root").gc(dry_run=dry_run, scopes=[scope])
 
     @rule(who=USERS)
     def carry(self, who: str) -> None:
@@ -157,22 +158,22 @@ class Lives(Living):
         # A file of somebody who had nothing brings nothing, whatever there is by now.
         if former and former != self.events_now(who, path):
             with pytest.raises(CarryRefused):
-                self.managers[who].restore(path)
-        self.managers[who].export(path, overwrite=True)
+                self.managers[who].data.restore(path)
+        self.managers[who].data.export(path, overwrite=True)
         given: dict[str, Any] = {"settings": Living.settings, "clock": self.clock}
         with Store(assemble(IN_MEMORY, inline=True, ids=CountingIds(), **given)) as elsewhere:
-            elsewhere.memory(user=who, org=self.org).restore(path)
+            elsewhere.memory(user=who, org=self.org).data.restore(path)
             for place in (p for p in self.managers if p.split("/")[0] == who):
                 task = "t1" if "/" in place else None
-                there = elsewhere.memory(user=who, org=self.org, task=task)
+                there = memory_for(elsewhere, user=who, org=self.org, task=task)
                 assert there.list(scopes=["task" if task else "user"]) == self.listed(place)
-            assert elsewhere.verify_audit().ok
+            assert elsewhere.admin(actor="root").check_audit().ok
 
-        assert not self.managers[who].restore(path).restored
+        assert not self.managers[who].data.restore(path).restored
 
     def events_now(self, who: str, path: Path) -> list[str]:
         beside = path.with_suffix(".now")
-        self.managers[who].export(beside, overwrite=True)
+        self.managers[who].data.export(beside, overwrite=True)
         return events_of(beside) or []
 
     @precondition(lambda self: self.target != IN_MEMORY)
@@ -239,7 +240,11 @@ class Lives(Living):
         self.store = self.opened()
 
     def owner_of(self, place: str) -> Scope:
-        return Scope.of_org(self.org) if place == ORG else self.managers[place].principal.home.owner
+        return (
+            Scope.of_org(self.org)
+            if place == ORG
+            else principal_of(self.managers[place]).home.owner
+        )
 
     def the_trail_holds(self) -> None:
         super().the_trail_holds()

@@ -16,7 +16,12 @@ def test_a_migration_of_twelve_steps_and_two_hundred_observations(world: World) 
                 task.before_tool("psql", {"step": step, "look": look})
                 task.observe("psql", f"{step}: {look * 1_000} rows copied " + "of many " * 40)
                 task.note(f"{step}, look {look}: nothing unusual")
-                task.add("assistant", f"I copied {look * 1_000} rows of {step}. " * 20)
+                task.add(
+                    {
+                        "role": "assistant",
+                        "content": f"I copied {look * 1_000} rows of {step}. " * 20,
+                    }
+                )
                 world.clock.advance(seconds=30)
             shown = task.before_model()
             assert f"[CURRENT_STEP] ({place}/12)\n{step}\n" in shown

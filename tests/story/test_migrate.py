@@ -252,9 +252,9 @@ def lived(path):
                 await memory.remember("пароль лежит в сейфе", category="fact")
                 await memory.remember("我喜欢靠窗的座位")
                 await memory.correct("train", "I prefer night trains")
-                await memory.forget(key="lunch")
-            await store.memory(org="acme", session="s9").remember("A guest likes tea")
-            admin = store.admin(by="root")
+                await memory.forget("lunch")
+            await store.visitor("s9", org="acme").remember("A guest likes tea")
+            admin = store.admin(actor="root")
             await admin.grant(user="ana", right="org_write", org="acme")
 
     asyncio.run(live())

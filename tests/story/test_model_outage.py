@@ -82,12 +82,12 @@ def test_an_outage_leaves_capture_durable_and_recall_working_and_ends(
         settings = settings_of(server, provider)
         with opened(tmp_path / "m.db", settings, clock) as store:
             memory = store.memory(user="ana")
-            reports = [memory.capture(SAID) for _ in range(3)]
+            reports = [memory.add(SAID) for _ in range(3)]
             asked = len(server.received)
             during = memory.status()
             found = memory.recall("which language?")[0].record.content
             clock.advance(seconds=30)
-            after = memory.capture(SAID)
+            after = memory.add(SAID)
             healed = memory.status()
 
     assert [report.diagnostics for report in reports] == [("llm_timeout",)] * 3
@@ -114,7 +114,7 @@ def test_a_provider_that_never_answers_is_waited_for_twice_only(tmp_path: Path) 
         with opened(tmp_path / "m.db", settings, clock) as store:
             memory = store.memory(user="ana")
             for _ in range(4):
-                assert memory.capture(SAID).diagnostics == ("llm_timeout",)
+                assert memory.add(SAID).diagnostics == ("llm_timeout",)
             asked = len(server.received)
             assert memory.recall("which language?")
 
@@ -142,7 +142,7 @@ def test_what_was_spent_is_told_in_tokens_and_by_the_prices_that_are_set(tmp_pat
         settings = settings_of(server, "anthropic", **prices)
         with opened(tmp_path / "m.db", settings, ManualClock()) as store:
             memory = store.memory(user="ana")
-            costs = [memory.capture(SAID).usage.input_tokens for _ in range(2)]
+            costs = [memory.add(SAID).usage.input_tokens for _ in range(2)]
             told = memory.status()["language_model"]
 
     assert costs == [1_000, 1_000]
@@ -201,7 +201,7 @@ def test_each_vendor_is_set_by_variables_of_its_own(
             monkeypatch.setenv(f"{vendor.upper()}_{name}", value)
         settings = Settings()
         with opened(":memory:", settings, ManualClock()) as store:
-            report = store.memory(user="ana").capture(SAID)
+            report = store.memory(user="ana").add(SAID)
             told = store.memory(user="ana").status()
 
     assert {outcome.record.key for outcome in report.stored if outcome.record} == {
@@ -245,7 +245,7 @@ def test_where_none_is_installed_the_rules_work_and_status_says_how_to_change_it
 
     with opened(":memory:", Settings(anthropic_api_key="k"), ManualClock()) as store:
         memory = store.memory(user="ana")
-        assert memory.capture("Call me Ana.").stored
+        assert memory.add("Call me Ana.").stored
         problems = memory.status()["problems"]
 
     assert len(problems) == 1

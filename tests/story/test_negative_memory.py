@@ -7,19 +7,19 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import World
-from simonides import Record, Memory
+from simonides import Draft, Memory, Record
 
 
 @pytest.fixture
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.store.memory(user="ana")
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def hears(memory: Memory, text: str) -> Record:
     """Let memory hear what the user says, of which one thing is worth keeping."""
-    (outcome,) = memory.capture(text).outcomes
+    (outcome,) = memory.add(text).outcomes
     assert outcome.record is not None, outcome.reasons
     return outcome.record
 
@@ -46,7 +46,7 @@ def test_the_story_of_the_rejected_brand(world: World, ana: Memory) -> None:
         assert then is not None
         assert (then.status, then.superseded_by) == ("superseded", liked.id)
     assert "Acme sneakers" in ana.recall("sneakers", known_at=disliked.known_from)[0].record.content
-    assert ana.digest("Which sneakers should Ana buy?", floor=0).text.count("Acme") == 1
+    assert ana.digest("Which sneakers should Ana buy?", min_relevance=0).text.count("Acme") == 1
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_the_story_of_the_rejected_brand(world: World, ana: Memory) -> None:
     ids=["suggest", "kind", "interest", "done", "refuse"],
 )
 def test_a_later_good_word_lifts_a_refusal(ana: Memory, refused: str, liked: str) -> None:
-    ana.remember(refused.rstrip("."), category="guard", kind="procedural")
+    ana.remember(Draft(refused.rstrip("."), category="guard", kind="procedural"))
 
     outcome = ana.remember(liked.rstrip("."), category="preference")
 
@@ -92,9 +92,9 @@ def test_a_good_word_about_something_else_lifts_nothing(
 
 
 def test_what_an_agent_infers_does_not_lift_what_the_user_refused(ana: Memory) -> None:
-    ana.remember("Never suggest Acme", category="guard", kind="procedural")
+    ana.remember(Draft("Never suggest Acme", category="guard", kind="procedural"))
 
-    outcome = ana.remember("The user likes Acme", source="agent_inferred")
+    outcome = ana.remember(Draft("The user likes Acme", source="agent_inferred"))
 
     assert outcome.kind == "touched"
     assert in_force(ana) == ["Never suggest Acme"]
@@ -112,9 +112,11 @@ def test_a_guard_is_shown_when_its_thing_comes_up_and_not_else(ana: Memory) -> N
     hears(ana, "Never suggest seafood restaurants.")
     ana.remember("The office is closed on Mondays")
 
-    about = ana.digest("Plan a birthday dinner; should it be a steak house or seafood?", floor=1.0)
-    besides = ana.digest("When is the office closed?", floor=0.0)
+    about = ana.digest(
+        "Plan a birthday dinner; should it be a steak house or seafood?", min_relevance=1.0
+    )
+    besides = ana.digest("When is the office closed?", min_relevance=0.0)
 
     assert "Never suggest seafood restaurants" in about.text
-    assert "seafood" not in ana.digest("When is the office closed?", floor=1.0).text
+    assert "seafood" not in ana.digest("When is the office closed?", min_relevance=1.0).text
     assert "office" in besides.text

@@ -225,7 +225,7 @@ def test_a_digest_goes_without_vectors_where_there_are_none() -> None:
         assert digest.receipt.degraded == ("vector",)
         assert digest.receipt.embedder is None
         assert FACTS[1] in digest.text
-        assert memory.replay(digest.receipt).made == "ranked"
+        assert memory.receipts.replay(digest.receipt).made == "ranked"
 
 
 # -- where models work -----------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_a_slow_embedder_is_never_asked_on_the_event_loop(tmp_path: Path, verb: 
             # The same with another tag has another text, which is known under the turn only.
             outcome = await memory.remember(FACTS[0], tags=["green"])
             await memory.correct(outcome.record.id, "The boat has sunk.")
-            await memory.capture("I prefer aisle seats.")
+            await memory.add("I prefer aisle seats.")
             given = (outcome.record.id, "boat") if verb == "explain" else ("where is the boat?",)
             await getattr(memory, verb)(*given)
         assert embedder.threads
@@ -285,9 +285,9 @@ def test_a_slow_reranker_works_off_the_event_loop(tmp_path: Path) -> None:
             memory = store.memory(user="ana")
             await memory.remember_many([simonides.Draft(fact) for fact in FACTS])
             found = await memory.recall("boat")
-            digest = await memory.digest("boat", floor=0.0)
-            await memory.replay_recall(found.receipt)
-            await memory.replay(digest.receipt)
+            digest = await memory.digest("boat", min_relevance=0.0)
+            await memory.receipts.replay(found.receipt)
+            await memory.receipts.replay(digest.receipt)
         return reranker.threads
 
     threads = asyncio.run(run())
@@ -411,13 +411,13 @@ def test_a_reranked_recall_is_replayed_with_the_same_reranker_and_rendered_witho
     with opened(tmp_path / "m.db", reranker=Reranker(), clock=clock) as store:
         memory = store.memory(user="ana")
         memory.remember_many([simonides.Draft(fact) for fact in FACTS])
-        recall, digest = memory.recall("boat"), memory.digest("boat", floor=0.0)
-        same = memory.replay_recall(recall.receipt), memory.replay(digest.receipt)
+        recall, digest = memory.recall("boat"), memory.digest("boat", min_relevance=0.0)
+        same = memory.receipts.replay(recall.receipt), memory.receipts.replay(digest.receipt)
     ways = {"none": None, "another": Reranker("green")}
     for other in ways.values():
         with opened(tmp_path / "m.db", reranker=other, clock=clock) as store:
             memory = store.memory(user="ana")
-            found = memory.replay_recall(recall.receipt), memory.replay(digest.receipt)
+            found = memory.receipts.replay(recall.receipt), memory.receipts.replay(digest.receipt)
 
             assert [again.made for again in found] == ["rendered", "rendered"]
             assert contents(found[0]) == contents(recall)
@@ -432,9 +432,9 @@ def test_a_read_that_had_to_do_without_its_reranker_is_replayed_without() -> Non
     reranker = Reranker()
     reranker.fails = True
     store, memory = told(reranker=reranker)
-    recall, digest = memory.recall("boat"), memory.digest("boat", floor=0.0)
+    recall, digest = memory.recall("boat"), memory.digest("boat", min_relevance=0.0)
     reranker.fails = False
-    again = memory.replay_recall(recall.receipt), memory.replay(digest.receipt)
+    again = memory.receipts.replay(recall.receipt), memory.receipts.replay(digest.receipt)
     store.close()
 
     assert recall.receipt.degraded == digest.receipt.degraded == ("reranker",)
@@ -443,10 +443,10 @@ def test_a_read_that_had_to_do_without_its_reranker_is_replayed_without() -> Non
 
 def test_the_floor_tests_what_ranking_found_before_the_reranker_orders() -> None:
     plain, memory = told()
-    before = memory.recall("who painted the boat green?", floor=0.6)
+    before = memory.recall("who painted the boat green?", min_relevance=0.6)
     plain.close()
     store, memory = told(reranker=Reranker("mast"))
-    after = memory.recall("who painted the boat green?", floor=0.6)
+    after = memory.recall("who painted the boat green?", min_relevance=0.6)
     store.close()
 
     assert set(contents(after)) == set(contents(before))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from principals import principal_of
 
 from simonides import Draft
 from simonides.api.open.assemble import assemble
@@ -36,7 +37,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def trail(store: Store, user: str) -> list[dict[str, Any]]:
-    owner = store.memory(user=user).principal.home.owner
+    owner = principal_of(store.memory(user=user)).home.owner
     links = store._driver.run(store.runtime.store.links(owner))
     return [json.loads(link.payload) for link in links if link.payload is not None]
 
@@ -47,7 +48,7 @@ def test_a_planted_text_from_outside_is_blocked_and_its_words_are_nowhere(
 ) -> None:
     memory = store.memory(user="ana")
 
-    outcome = memory.remember(PLANTED, source=source)
+    outcome = memory.remember(Draft(PLANTED, source=source))
 
     assert outcome.kind == "blocked"
     assert "hygiene_blocked:poison:override" in outcome.reasons
@@ -61,7 +62,7 @@ def test_a_planted_text_from_outside_is_blocked_and_its_words_are_nowhere(
 
 @pytest.mark.parametrize("source", ["user_stated", "user_correction", "config_change"])
 def test_the_same_words_of_the_user_are_stored_without_a_mark(store: Store, source: str) -> None:
-    outcome = store.memory(user="ana").remember(PLANTED, source=source)
+    outcome = store.memory(user="ana").remember(Draft(PLANTED, source=source))
 
     assert outcome.record is not None
     assert outcome.record.content == PLANTED
@@ -69,7 +70,7 @@ def test_the_same_words_of_the_user_are_stored_without_a_mark(store: Store, sour
 
 
 def test_what_is_harmless_is_stored_from_outside_as_external(store: Store) -> None:
-    outcome = store.memory(user="ana").remember(HARMLESS, source="external")
+    outcome = store.memory(user="ana").remember(Draft(HARMLESS, source="external"))
 
     assert outcome.record is not None
     assert (outcome.record.trust, outcome.record.sensitivity) == ("external", "private")
@@ -97,7 +98,7 @@ def test_a_planted_text_is_found_in_whatever_comes_with_a_memory(
 def test_what_the_classifier_or_a_salutation_alone_says_is_stored_as_sensitive(
     store: Store, text: str
 ) -> None:
-    outcome = store.memory(user="ana").remember(text, source="external")
+    outcome = store.memory(user="ana").remember(Draft(text, source="external"))
 
     assert outcome.record is not None
     assert (outcome.record.trust, outcome.record.sensitivity) == ("external", "sensitive")
@@ -123,7 +124,7 @@ def test_a_turn_that_is_only_suspicious_stays_readable_and_a_planted_one_is_bloc
 
 def test_policy_may_block_what_is_only_suspicious(tmp_path: Path) -> None:
     with opened(tmp_path, "hygiene: {classes: {poison: block}}") as store:
-        outcome = store.memory(user="ana").remember(CHAT, source="external")
+        outcome = store.memory(user="ana").remember(Draft(CHAT, source="external"))
 
         assert outcome.reasons == ("hygiene_blocked:poison:classifier",)
 
@@ -132,7 +133,7 @@ def test_policy_may_have_it_stored_where_no_prompt_shows_it(tmp_path: Path) -> N
     with opened(tmp_path, "hygiene: {classes: {poison: flag}}") as store:
         memory = store.memory(user="ana")
 
-        outcome = memory.remember(PLANTED, source="external")
+        outcome = memory.remember(Draft(PLANTED, source="external"))
 
         assert outcome.record is not None
         assert (outcome.record.trust, outcome.record.sensitivity) == ("external", "sensitive")
@@ -145,7 +146,7 @@ def test_policy_may_have_the_place_struck_out(tmp_path: Path) -> None:
     with opened(tmp_path, "hygiene: {classes: {poison: redact}}") as store:
         text = f"{HARMLESS} {PLANTED} {HARMLESS}"
 
-        outcome = store.memory(user="ana").remember(text, source="external")
+        outcome = store.memory(user="ana").remember(Draft(text, source="external"))
 
         assert outcome.record is not None
         assert outcome.record.content.count(HARMLESS) == 2
@@ -155,23 +156,23 @@ def test_policy_may_have_the_place_struck_out(tmp_path: Path) -> None:
 def test_a_scan_says_what_would_be_found_if_it_came_from_outside(store: Store) -> None:
     memory = store.memory(user="ana")
 
-    seen = memory.scan(PLANTED, source="external").seen
+    seen = memory.maintenance.scan(PLANTED, source="external").seen
 
     assert [each.finding.mark for each in seen] == ["poison:override", "poison:system-prompt"]
     assert {each.action for each in seen} == {"block"}
-    assert memory.scan(PLANTED).seen == ()
+    assert memory.maintenance.scan(PLANTED).seen == ()
 
 
 def test_what_was_let_in_once_does_not_keep_a_file_of_ones_own_from_being_restored(
     tmp_path: Path,
 ) -> None:
     with opened(tmp_path, "hygiene: {classes: {poison: flag}}") as store:
-        store.memory(user="ana").remember(PLANTED, source="external")
-        store.memory(user="ana").export(tmp_path / "ana.jsonl")
+        store.memory(user="ana").remember(Draft(PLANTED, source="external"))
+        store.memory(user="ana").data.export(tmp_path / "ana.jsonl")
     with opened(tmp_path) as store:
         memory = store.memory(user="ana")
 
-        memory.restore(tmp_path / "ana.jsonl")
+        memory.data.restore(tmp_path / "ana.jsonl")
 
         (restored,) = memory.list()
         assert (restored.trust, restored.sensitivity) == ("external", "sensitive")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conftest import World
-from simonides import DryRun, Fate, PolicyInvalid, Rejudged
+from simonides import Draft, DryRun, Fate, PolicyInvalid, Rejudged
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def policy(tmp_path: Path) -> Any:
 
 
 def tried(world: World, file: Path, org: str = "default") -> DryRun:
-    return world.store.admin(by="root").dry_run(file, org=org)
+    return world.store.admin(actor="root").dry_run(file, org=org)
 
 
 def fates(found: DryRun) -> list[tuple[str, str | None, str | None, tuple[str, ...]]]:
@@ -38,18 +38,18 @@ def only(found: DryRun) -> Rejudged:
 
 
 def test_the_policy_in_force_changes_nothing(world: World, policy: Any) -> None:
-    ana = world.store.memory(user="ana", session="s1")
+    ana = world.store.memory(user="ana").session("s1")
     ana.remember("blue", key="color", category="preference")
     ana.remember("blue", key="color", category="preference")
-    ana.remember("The river rose", confidence=0.4, source="external")
-    ana.capture("I live in Munich. Be concise. Call me Ana.")
+    ana.remember(Draft("The river rose", confidence=0.4, source="external"))
+    ana.add("I live in Munich. Be concise. Call me Ana.")
     ana.correct("color", "green")
 
     found = tried(world, policy(""))
 
     assert found.changed == found.unknown == ()
     assert {write.now for write in found.writes} == {Fate.STORED, Fate.HELD}
-    assert len(found.writes) == world.store.verify_audit().events
+    assert len(found.writes) == world.store.admin(actor="root").check_audit().events
 
 
 def test_a_category_that_is_not_kept_any_more_would_have_blocked_its_writes(
@@ -59,7 +59,7 @@ def test_a_category_that_is_not_kept_any_more_would_have_blocked_its_writes(
     kept = ana.remember("blue", key="color", category="preference").record
     ana.remember("The app crashed", key="crash", category="feedback")
     assert kept
-    before = world.store.verify_audit()
+    before = world.store.admin(actor="root").check_audit()
 
     found = tried(world, policy("categories:\n  feedback: {admit: false}\n"))
 
@@ -68,11 +68,11 @@ def test_a_category_that_is_not_kept_any_more_would_have_blocked_its_writes(
     ]
     assert (found.policy, len(found.writes)) == ("next", 2)
     assert found.writes[0].write.subject == kept.id
-    assert world.store.verify_audit() == before, "a dry run writes nothing"
+    assert world.store.admin(actor="root").check_audit() == before, "a dry run writes nothing"
 
 
 def test_what_is_stored_would_have_waited(world: World, policy: Any) -> None:
-    world.store.memory(user="ana").capture("I live in Munich.")
+    world.store.memory(user="ana").add("I live in Munich.")
 
     found = tried(world, policy("categories:\n  entity_fact: {durability: session_only}\n"))
 
@@ -85,7 +85,7 @@ def test_what_waits_would_have_been_stored(
     strict = tmp_path / "strict.yaml"
     strict.write_text("categories:\n  entity_fact: {durability: session_only}\n")
     world = new_world(policy=strict)
-    world.store.memory(user="ana").capture("I live in Munich.")
+    world.store.memory(user="ana").add("I live in Munich.")
 
     found = tried(world, policy(""))
 
@@ -96,7 +96,7 @@ def test_execution_is_asked_again_for_what_was_extracted_and_not_for_what_a_call
     world: World, policy: Any
 ) -> None:
     ana = world.store.memory(user="ana")
-    ana.capture("I live in Munich.")
+    ana.add("I live in Munich.")
     ana.remember("Berlin", key="location", category="entity_fact")
 
     found = tried(world, policy("execution:\n  denied_keys: [location]\n"))
@@ -122,7 +122,7 @@ def test_execution_is_asked_again_for_what_was_extracted_and_not_for_what_a_call
     ],
 )
 def test_every_boundary_is_asked_again(world: World, policy: Any, rules: str, reason: str) -> None:
-    world.store.memory(user="ana").capture("I live in Munich.")
+    world.store.memory(user="ana").add("I live in Munich.")
 
     assert fates(tried(world, policy(rules))) == [("stored", "blocked", "location", (reason,))]
 
@@ -154,7 +154,7 @@ def test_what_was_refused_is_not_judged_again_for_nothing_of_it_was_kept(
 def test_what_was_forgotten_is_counted_and_not_told(world: World, policy: Any) -> None:
     ana = world.store.memory(user="ana")
     ana.remember("The door code is 4711", key="door")
-    ana.forget(key="door")
+    ana.forget("door")
 
     found = tried(world, policy("categories:\n  fact: {admit: false}\n"))
 
@@ -164,7 +164,7 @@ def test_what_was_forgotten_is_counted_and_not_told(world: World, policy: Any) -
 def test_a_weaker_newcomer_is_judged_by_its_own_words(world: World, policy: Any) -> None:
     ana = world.store.memory(user="ana")
     ana.remember("short", key="style")
-    ana.remember("much longer than that", key="style", source="external", confidence=0.1)
+    ana.remember(Draft("much longer than that", key="style", source="external", confidence=0.1))
 
     found = tried(world, policy("callers:\n  max_content_bytes: 10\n"))
 

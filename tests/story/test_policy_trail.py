@@ -43,7 +43,7 @@ def test_the_built_in_policy_is_in_force_where_nothing_is_on_record(
         world.store.memory(user="ana").remember("x")
 
         assert trail(world.store) == []
-        assert world.store.verify_audit().owners == 1
+        assert world.store.admin(actor="root").check_audit().owners == 1
 
 
 def test_a_changed_policy_is_recorded_with_the_next_write(
@@ -64,7 +64,7 @@ def test_a_changed_policy_is_recorded_with_the_next_write(
         "before": DEFAULT_POLICY.hash,
     }
     assert written.events[0].details["policy"] == event["details"]["policy"]
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
     ana.remember("z")
     world.reopen().memory(user="ben").remember("z")
     assert versions(world.store) == ["strict 2"]
@@ -116,7 +116,7 @@ def test_each_org_has_its_own_trail_and_the_global_scope_that_of_the_default_org
     (folder / "default.yaml").write_text("version: for all\n")
     world = new_world(policy=folder)
 
-    world.store.admin(by="root").remember(Draft("Be kind"))
+    world.store.admin(actor="root").remember(Draft("Be kind"))
     world.store.memory(user="ana", org="acme").remember("x")
 
     assert versions(world.store) == ["for all"]

@@ -4,6 +4,7 @@ import multiprocessing
 import threading
 
 import pytest
+from principals import principal_of
 
 import simonides
 from simonides import Draft
@@ -33,10 +34,10 @@ def active(memory):
 
 
 def test_the_rule_too_many_sends_the_oldest_to_the_archive(ana):
-    ids = [ana.remember(rule(n).content, kind="procedural").record.id for n in range(CAP)]
+    ids = [ana.remember(Draft(rule(n).content, kind="procedural")).record.id for n in range(CAP)]
     assert len(active(ana)) == CAP
 
-    newest = ana.remember(rule(CAP).content, kind="procedural").record
+    newest = ana.remember(Draft(rule(CAP).content, kind="procedural")).record
 
     standing = {memory.id for memory in active(ana)}
     assert len(standing) == CAP
@@ -48,8 +49,8 @@ def test_the_rule_too_many_sends_the_oldest_to_the_archive(ana):
 
 
 def test_pinned_rules_and_constraints_go_last(ana):
-    pinned = ana.remember(rule(0).content, kind="procedural", pinned=True).record.id
-    bound = ana.remember(rule(1).content, kind="procedural", category="constraint").record.id
+    pinned = ana.remember(Draft(rule(0).content, kind="procedural", pinned=True)).record.id
+    bound = ana.remember(Draft(rule(1).content, kind="procedural", category="constraint")).record.id
     ana.remember_many([rule(n) for n in range(2, CAP + 10)])
 
     standing = {memory.id for memory in active(ana)}
@@ -67,7 +68,7 @@ def test_a_batch_of_more_than_fit_leaves_so_many(ana):
 def test_facts_and_rules_of_tasks_are_no_part_of_it(new_world):
     store = new_world().store
     ana = store.memory(user="ana")
-    task = store.memory(user="ana", task="t")
+    task = store.memory(user="ana").task(name="t").memory
     task.remember_many([rule(n) for n in range(CAP + 5)])
     ana.remember_many([Draft(f"Fact {n} is about {WORDS[n % 7]} {n}") for n in range(CAP + 5)])
     ana.remember_many([rule(n + 100) for n in range(3)])
@@ -96,7 +97,7 @@ def test_threads_side_by_side_lose_no_rule_and_never_go_over(new_world):
         memory = store.memory(user="ana")
         begin.wait()
         for n in range(10):
-            outcome = memory.remember(rule(100 * worker + n).content, kind="procedural")
+            outcome = memory.remember(Draft(rule(100 * worker + n).content, kind="procedural"))
             ids.append(outcome.record.id)
 
     threads = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
@@ -115,7 +116,7 @@ def _worker(target, worker):
     with simonides.open(target, settings=Settings(embedder="none", synchronous="normal")) as store:
         memory = store.memory(user="ana")
         for n in range(8):
-            memory.remember(rule(100 * worker + n).content, kind="procedural")
+            memory.remember(Draft(rule(100 * worker + n).content, kind="procedural"))
 
 
 def test_processes_side_by_side_do_not_either(tmp_path):
@@ -130,5 +131,5 @@ def test_processes_side_by_side_do_not_either(tmp_path):
     with simonides.open(target, settings=Settings(embedder="none")) as store:
         ana = store.memory(user="ana")
         assert len(active(ana)) == CAP
-        rows = store._driver.run(store.runtime.store.rows(ana.principal.home, limit=1000))
+        rows = store._driver.run(store.runtime.store.rows(principal_of(ana).home, limit=1000))
         assert len(rows) == 32

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+from principals import principal_of
+
 from conftest import World
-from simonides import Record, Memory, Outcome, Principal
+from simonides import Draft, Memory, Outcome, Principal, Record
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.codecs.candidate import encode_candidate
 from simonides.domain.scope import Scope
@@ -59,7 +61,7 @@ def pending(world: World) -> int:
 
 
 def test_a_version_is_promoted_once_whatever_its_state_became(world: World) -> None:
-    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.admin(actor="root").grant("ana", "org_write")
     ana = world.store.memory(user="ana")
     mine = stored(ana.remember("We deploy on Friday"))
     copy = stored(ana.promote(mine.id, "org"))
@@ -76,9 +78,9 @@ def test_a_version_is_promoted_once_whatever_its_state_became(world: World) -> N
 def test_what_a_memory_has_lost_of_its_confidence_does_not_come_back_with_a_copy(
     world: World,
 ) -> None:
-    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.admin(actor="root").grant("ana", "org_write")
     ana = world.store.memory(user="ana")
-    guess = stored(ana.remember("Ana likes tea", source="agent_inferred", key="drink"))
+    guess = stored(ana.remember(Draft("Ana likes tea", source="agent_inferred", key="drink")))
     world.clock.advance(days=60)
     (seen,) = ana.list()
     assert seen.confidence < guess.confidence
@@ -87,9 +89,9 @@ def test_what_a_memory_has_lost_of_its_confidence_does_not_come_back_with_a_copy
 
 
 def test_a_copy_of_a_guess_loses_whole_ten_thousandths_from_what_was_left(world: World) -> None:
-    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.admin(actor="root").grant("ana", "org_write")
     ana = world.store.memory(user="ana")
-    guess = stored(ana.remember("Ana likes tea", source="agent_inferred", key="drink"))
+    guess = stored(ana.remember(Draft("Ana likes tea", source="agent_inferred", key="drink")))
     world.clock.advance(days=2.5)
     copy = stored(ana.promote(guess.id, "org"))
     assert copy.confidence == 0.5959  # 0.05 * 2.5 / 30 is 0.00417
@@ -103,12 +105,15 @@ def test_a_copy_of_a_guess_loses_whole_ten_thousandths_from_what_was_left(world:
 def test_a_guess_too_unsure_to_be_promoted_is_promoted_once_somebody_confirms_it(
     world: World,
 ) -> None:
-    world.store.admin(by="root").grant("ana", "org_write")
-    ana, task = world.store.memory(user="ana"), world.store.memory(user="ana", task="t1")
+    world.store.admin(actor="root").grant("ana", "org_write")
+    ana, task = (
+        world.store.memory(user="ana"),
+        world.store.memory(user="ana").task(name="t1").memory,
+    )
     said = {"source": "agent_inferred", "key": "drink"}
-    guesses = [(ana, "org", stored(ana.remember("Ana likes tea", **said)))]
+    guesses = [(ana, "org", stored(ana.remember(Draft("Ana likes tea", **said))))]
     guesses.append(
-        (task, "user", stored(task.remember("The team likes tea", **said | {"key": "x"})))
+        (task, "user", stored(task.remember(Draft("The team likes tea", **said | {"key": "x"}))))
     )
     world.clock.advance(days=62)
     for memory, to, guess in guesses:
@@ -122,15 +127,18 @@ def test_a_guess_too_unsure_to_be_promoted_is_promoted_once_somebody_confirms_it
         assert (copy.content, copy.confidence) == (guess.content, 0.6)
         assert stored(memory.promote(guess.id, to)).id == copy.id
     assert pending(world) == 0
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def test_what_its_user_says_anew_can_be_promoted_though_it_was_forgotten_there(
     world: World,
 ) -> None:
-    ana, task = world.store.memory(user="ana"), world.store.memory(user="ana", task="t1")
+    ana, task = (
+        world.store.memory(user="ana"),
+        world.store.memory(user="ana").task(name="t1").memory,
+    )
     ana.remember("Tea", key="drink")
-    ana.forget(key="drink")
+    ana.forget("drink")
     theirs = stored(task.remember("Coffee", key="drink"))
     assert task.promote(theirs.id, "user").kind == "blocked"
 
@@ -141,7 +149,7 @@ def test_what_its_user_says_anew_can_be_promoted_though_it_was_forgotten_there(
 
 
 def test_a_task_promotes_a_version_twice_whatever_its_state_became(world: World) -> None:
-    task = world.store.memory(user="ana", task="t1")
+    task = world.store.memory(user="ana").task(name="t1").memory
     mine = stored(task.remember("We deploy on Friday"))
     copy = stored(task.promote(mine.id, "user"))
     task.remember("We deploy on Friday", tags=["x"])
@@ -150,14 +158,14 @@ def test_a_task_promotes_a_version_twice_whatever_its_state_became(world: World)
 
 
 def test_an_item_that_cannot_be_delivered_hinders_nobody_and_names_nobody(world: World) -> None:
-    world.store.admin(by="root").grant("bob", "org_write")
+    world.store.admin(actor="root").grant("bob", "org_write")
     ana, bob = (world.store.memory(user=name) for name in ("ana", "bob"))
     secret = stored(ana.remember("The merger is secret"))
     theirs = stored(bob.remember("We deploy on Friday"))
     broken = [b"{}"] * (PAGE + 20)
-    leave(world, ana.principal, *broken)
-    good = body_of(bob.principal, copy_of(world, theirs))
-    leave(world, bob.principal, good, first=5_000)
+    leave(world, principal_of(ana), *broken)
+    good = body_of(principal_of(bob), copy_of(world, theirs))
+    leave(world, principal_of(bob), good, first=5_000)
 
     with world.store as store:
         told = store.memory(user="bob").status()["problems"]
@@ -165,18 +173,18 @@ def test_an_item_that_cannot_be_delivered_hinders_nobody_and_names_nobody(world:
         assert told == ["undelivered_promotion:StoreCorrupt"]
         assert not any(word in str(told) for word in ("ana", "secret", secret.id))
         assert pending(world) == len(broken)
-        assert store.verify_audit().ok
+        assert store.admin(actor="root").check_audit().ok
 
 
 def test_a_key_that_names_another_write_leaves_the_item_pending(world: World) -> None:
-    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.admin(actor="root").grant("ana", "org_write")
     ana = world.store.memory(user="ana")
     mine = stored(ana.remember("We deploy on Friday"))
     candidate = copy_of(world, mine)
     taken = replace(candidate, proposer=Proposer.CALLER, content="Something else")
-    leave(world, ana.principal, body_of(ana.principal, taken))
+    leave(world, principal_of(ana), body_of(principal_of(ana), taken))
     assert world.store.deliver_outbox() == 1
-    leave(world, ana.principal, body_of(ana.principal, candidate), first=1)
+    leave(world, principal_of(ana), body_of(principal_of(ana), candidate), first=1)
 
     assert world.store.deliver_outbox() == 0
 
@@ -185,10 +193,10 @@ def test_a_key_that_names_another_write_leaves_the_item_pending(world: World) ->
 
 
 def test_a_promoter_is_told_of_the_own_item_only(world: World) -> None:
-    world.store.admin(by="root").grant("ana", "org_write")
+    world.store.admin(actor="root").grant("ana", "org_write")
     ana = world.store.memory(user="ana")
     mine = stored(ana.remember("We deploy on Friday"))
-    leave(world, ana.principal, b"[]")
+    leave(world, principal_of(ana), b"[]")
 
     outcome = ana.promote(mine.id, "org")
 

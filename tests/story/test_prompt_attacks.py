@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from attacks import HIDDEN, ORDERS, collected, generated
 from prompt_reader import Escaped, Item, read_page
+from simonides.prompting import Prompting
 
-from simonides import Draft, Kind, Record, Memory, Scope, Source, Triple
+from simonides import Draft, Kind, Memory, Record, Scope, Source, Triple
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
@@ -164,7 +165,7 @@ def attacked(
     model = ScriptedModel()
     made = assemble(IN_MEMORY, inline=True, ids=CountingIds(), model=model, **given)
     with Store(made) as store:
-        ana = store.memory(user="ana", session="s")
+        ana = store.memory(user="ana").session("s")
         drafts = []
         for number, (text, source) in enumerate(zip(texts(), cycle(SOURCES), strict=False)):
             name = text if len(text.encode()) < 512 else None
@@ -205,9 +206,9 @@ def test_what_the_verbs_put_into_prompts_holds(
 ) -> None:
     _, ana, _ = attacked
 
-    found = [seen(ana, ana.digest(query).text), seen(ana, ana.push(query).text)]
+    found = [seen(ana, ana.digest(query).text), seen(ana, Prompting(ana).push(query).text)]
     if query:
-        found.append(seen(ana, ana.search_memory(query, top_k=50).text))
+        found.append(seen(ana, Prompting(ana).search(query, top_k=50).text))
         found.append(seen(ana, ana.call_search_tool({"query": query, "top_k": 6}).text))
 
     assert any(found)

@@ -1,9 +1,10 @@
 """What was given for one purpose is returned for no other, by any verb."""
 
 import pytest
+from simonides.prompting import Prompting
 
 from conftest import World
-from simonides import Draft, Record, Memory, NotReplayable, ScopeDenied
+from simonides import Draft, Memory, NotReplayable, Record, ScopeDenied
 
 CARE = "Ana is allergic to nuts"
 NAME = {"category": "entity_fact"}
@@ -28,8 +29,8 @@ def test_no_verb_returns_it_for_another_purpose(
     world: World, care: Memory, given: Record, purpose: str | None
 ) -> None:
     asked = "what is Ana allergic to"
-    world.store.admin(by="root").grant("ana", "org_write")
-    digest, recall = care.digest(asked, floor=0), care.recall(asked)
+    world.store.admin(actor="root").grant("ana", "org_write")
+    digest, recall = care.digest(asked, min_relevance=0), care.recall(asked)
     assert CARE in digest.text
     other = world.store.memory(user="ana", purpose=purpose)
 
@@ -37,13 +38,17 @@ def test_no_verb_returns_it_for_another_purpose(
         assert list(other.recall(asked, limit=50, **past)) == []
     assert (other.list(), other.get(given.id)) == ((), None)
     assert (other.history("allergy"), other.history(given.id)) == ((), ())
-    for block in (other.digest(asked, floor=0), other.push(asked), other.search_memory(asked)):
+    for block in (
+        other.digest(asked, min_relevance=0),
+        Prompting(other).push(asked),
+        Prompting(other).search(asked),
+    ):
         assert "nuts" not in block.text
     assert "nuts" not in other.call_search_tool({"query": asked}).text
     assert other.explain(given.id, asked).excluded == ("purpose_mismatched",)
     assert sum(other.status()["memories"].values()) == 0
-    assert given.id not in str(other.receipts())
-    assert given.id in other.verify(f"See {given.id}", digest.receipt).gone
+    assert given.id not in str(other.receipts.list())
+    assert given.id in other.receipts.verify(f"See {given.id}", digest.receipt).gone
     for again, receipt in ((other.replay, digest.receipt), (other.replay_recall, recall.receipt)):
         with pytest.raises((ScopeDenied, NotReplayable)):
             again(receipt)
@@ -79,10 +84,10 @@ def test_what_is_said_for_different_purposes_does_not_meet(
 
 
 def test_a_promoted_copy_is_for_the_same_purpose(world: World) -> None:
-    task = world.store.memory(user="ana", task="t1", purpose="care")
+    task = world.store.memory(user="ana", purpose="care").task(name="t1").memory
     (outcome,) = task.remember_many([Draft(CARE, purpose="care", audience=("nurse",), **NAME)])
     assert outcome.record is not None
-    nurse = world.store.memory(user="ana", task="t1", purpose="care", agent="nurse")
+    nurse = world.store.memory(user="ana", purpose="care", agent="nurse").task(name="t1").memory
     copied = nurse.promote(outcome.record.id, "user").record
     assert copied is not None
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simonides.prompting import Prompting
 
 from conftest import World
 from simonides import Digest, Draft, InvalidInput, Made, StoreUnavailable, Trigger, Triggers
@@ -19,17 +20,17 @@ def contents(digest: Digest | None) -> list[str]:
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    ana = world.store.memory(user="ana", org="acme", session="monday")
+    ana = world.store.memory(user="ana", org="acme").session("monday")
     ana.remember("Answer in short sentences", key="response_style", category="preference")
     ana.remember("The billing service is deployed to us-east-1", category="entity_fact")
     ana.remember("Porto is where Ana grew up", category="entity_fact")
-    ana.remember("The deploy of the billing service failed in May", kind="episodic")
-    ana.remember("Run the smoke tests before a deploy of billing", kind="procedural")
+    ana.remember(Draft("The deploy of the billing service failed in May", kind="episodic"))
+    ana.remember(Draft("Run the smoke tests before a deploy of billing", kind="procedural"))
     return ana
 
 
 def test_a_push_brings_preferences_and_what_bears_on_the_subject(ana: Memory) -> None:
-    digest = ana.push("deploy the billing service to us-east-1")
+    digest = Prompting(ana).push("deploy the billing service to us-east-1")
 
     assert "Answer in short sentences" in contents(digest)
     assert "The billing service is deployed to us-east-1" in contents(digest)
@@ -44,7 +45,7 @@ def test_a_push_brings_preferences_and_what_bears_on_the_subject(ana: Memory) ->
 
 
 def test_a_push_about_nothing_brings_preferences_only(ana: Memory) -> None:
-    assert contents(ana.push()) == ["Answer in short sentences"]
+    assert contents(Prompting(ana).push()) == ["Answer in short sentences"]
 
 
 def test_a_push_holds_its_budget(world: World) -> None:
@@ -52,7 +53,7 @@ def test_a_push_holds_its_budget(world: World) -> None:
     for n in range(9):
         ana.remember(f"Preference {n}: " + "walnut cake " * 300, key=f"p{n}", category="preference")
 
-    digest = ana.push("walnut cake")
+    digest = Prompting(ana).push("walnut cake")
 
     assert 1 <= len(digest.items) <= 5
     assert world.store.runtime.models.tokens.count(digest.text) <= 2_000
@@ -60,41 +61,45 @@ def test_a_push_holds_its_budget(world: World) -> None:
 
 
 def test_a_task_gets_its_own_context(world: World, ana: Memory) -> None:
-    task = world.store.memory(user="ana", org="acme", task="upgrade")
-    sibling = world.store.memory(user="ana", org="acme", task="other")
+    task = world.store.memory(user="ana", org="acme").task(name="upgrade").memory
+    sibling = world.store.memory(user="ana", org="acme").task(name="other").memory
     task.remember("Stay on version 12 of the database", category="constraint")
     sibling.remember("Paint the garden fence", category="constraint")
 
-    assert set(contents(task.push("zebras"))) == {
+    assert set(contents(Prompting(task).push("zebras"))) == {
         "Stay on version 12 of the database", "Answer in short sentences",
     }  # fmt: skip
-    assert contents(ana.push("zebras")) == ["Answer in short sentences"]
+    assert contents(Prompting(ana).push("zebras")) == ["Answer in short sentences"]
 
 
 def test_a_search_has_no_floor_and_as_many_as_asked_for(ana: Memory) -> None:
     ana.remember("Nothing before noon", pinned=True)
 
-    found = ana.search_memory("where did Ana grow up?", top_k=1)
+    found = Prompting(ana).search("where did Ana grow up?", top_k=1)
 
     assert contents(found) == ["Porto is where Ana grew up"]
-    assert len(ana.search_memory("billing deploy Ana short").items) == 5
+    assert len(Prompting(ana).search("billing deploy Ana short").items) == 5
     assert found.receipt.page is not None
     assert found.receipt.page.trigger is Trigger.PULL
     for wrong in ({"layer": "l9"}, {"top_k": 0}):
         with pytest.raises(InvalidInput, match=next(iter(wrong))):
-            ana.search_memory("x", **wrong)  # type: ignore[arg-type]
+            Prompting(ana).search("x", **wrong)  # type: ignore[arg-type]
 
 
 def test_pushes_and_searches_are_given_again_byte_for_byte(world: World, ana: Memory) -> None:
-    task = world.store.memory(user="ana", org="acme", task="upgrade")
+    task = world.store.memory(user="ana", org="acme").task(name="upgrade").memory
     task.remember("Stay on version 12 of the database")
-    given = [task.push("deploy billing"), task.push(), task.search_memory("deploy", top_k=2)]
+    given = [
+        Prompting(task).push("deploy billing"),
+        Prompting(task).push(),
+        Prompting(task).search("deploy", top_k=2),
+    ]
     world.clock.advance(days=2)
     task.remember("Deploy at night")
     ana.correct("response_style", "Answer at length")
 
     for digest in given:
-        again = task.replay(type(digest.receipt).from_dict(digest.receipt.to_dict()))
+        again = task.receipts.replay(type(digest.receipt).from_dict(digest.receipt.to_dict()))
         assert (again.text, again.made) == (digest.text, Made.RANKED)
 
 
@@ -160,10 +165,10 @@ def test_a_model_searches_where_execution_allows_and_nowhere_else(
     policy = tmp_path / "policy.yaml"
     policy.write_text("version: one\n")
     world = new_world(policy=str(policy))
-    world.store.admin(by="root").remember(Draft("Acme sells walnuts"), scope="/org/acme/")
+    world.store.admin(actor="root").remember(Draft("Acme sells walnuts"), scope="/org/acme/")
     ana = world.store.memory(user="ana", org="acme")
 
-    assert contents(ana.search_memory("walnuts")) == ["Acme sells walnuts"]
+    assert contents(Prompting(ana).search("walnuts")) == ["Acme sells walnuts"]
     assert contents(ana.call_search_tool({"query": "walnuts"}).digest) == []
     policy.write_text("version: two\nexecution: {workspace_memory: true}\n")
     assert contents(ana.call_search_tool({"query": "walnuts"}).digest) == ["Acme sells walnuts"]
@@ -172,7 +177,7 @@ def test_a_model_searches_where_execution_allows_and_nowhere_else(
 def test_before_a_tool_three_are_pulled_for_its_name_and_the_beginning_of_its_input(
     ana: Memory,
 ) -> None:
-    triggers = ana.triggers()
+    triggers = Prompting(ana).triggers()
 
     found = triggers.before_tool("deploy", {"service": "billing", "note": "x" * 500})
 
@@ -187,7 +192,11 @@ def test_before_a_tool_three_are_pulled_for_its_name_and_the_beginning_of_its_in
 
 
 def test_after_a_failed_tool_its_error_is_searched_for_as_well(ana: Memory) -> None:
-    found = ana.triggers(mode="pull").after_failed_tool("deploy", "billing", "region unknown")
+    found = (
+        Prompting(ana)
+        .triggers(mode="pull")
+        .after_failed_tool("deploy", "billing", "region unknown")
+    )
 
     assert found is not None
     assert found.receipt.query == "deploy region unknown billing"
@@ -198,17 +207,17 @@ def test_input_that_is_no_data_is_an_error(ana: Memory) -> None:
     cycle.append(cycle)
 
     with pytest.raises(InvalidInput, match="input"):
-        ana.triggers().before_tool("deploy", cycle)
+        Prompting(ana).triggers().before_tool("deploy", cycle)
     with pytest.raises(InvalidInput, match="name"):
-        ana.triggers().before_tool("", "x")
+        Prompting(ana).triggers().before_tool("", "x")
     with pytest.raises(InvalidInput, match="mode"):
-        ana.triggers(mode="shove")
+        Prompting(ana).triggers(mode="shove")
     with pytest.raises(InvalidInput, match="about"):
-        ana.triggers(5)  # type: ignore[arg-type]
+        Prompting(ana).triggers(5)  # type: ignore[arg-type]
 
 
 def test_each_mode_does_its_own(ana: Memory) -> None:
-    push, pull = ana.triggers(mode="push"), ana.triggers(mode="pull")
+    push, pull = Prompting(ana).triggers(mode="push"), Prompting(ana).triggers(mode="pull")
 
     assert push.before_model() is not None
     assert push.before_tool("deploy", "x") is None
@@ -224,7 +233,7 @@ def looked(triggers: Triggers) -> bool:
 
 
 def test_a_push_stays_pinned_until_five_turns_have_passed(ana: Memory) -> None:
-    triggers = ana.triggers("deploy billing")
+    triggers = Prompting(ana).triggers("deploy billing")
     assert looked(triggers)
 
     seen = []
@@ -237,7 +246,7 @@ def test_a_push_stays_pinned_until_five_turns_have_passed(ana: Memory) -> None:
 
 
 def test_in_push_mode_only_what_changes_makes_it_look_again(ana: Memory) -> None:
-    triggers = ana.triggers("deploy billing", mode="push")
+    triggers = Prompting(ana).triggers("deploy billing", mode="push")
     triggers.before_model()
 
     for _ in range(12):
@@ -248,7 +257,7 @@ def test_in_push_mode_only_what_changes_makes_it_look_again(ana: Memory) -> None
 
 
 def test_a_change_of_state_may_bring_another_subject(ana: Memory) -> None:
-    triggers = ana.triggers("zebras")
+    triggers = Prompting(ana).triggers("zebras")
     assert contents(triggers.before_model()) == ["Answer in short sentences"]
 
     triggers.state_changed("the billing service deployed to us-east-1")
@@ -257,14 +266,14 @@ def test_a_change_of_state_may_bring_another_subject(ana: Memory) -> None:
 
 
 def test_what_gave_way_does_not_stay_before_the_model(world: World, ana: Memory) -> None:
-    triggers = ana.triggers()
+    triggers = Prompting(ana).triggers()
     triggers.before_model()
 
     ana.remember("Tea is at four", category="entity_fact")
     assert not looked(triggers), "a new memory that is not in it changes nothing"
     ana.correct("response_style", "Answer at length")
     assert contents(triggers.before_model()) == ["Answer at length"]
-    ana.forget(key="response_style")
+    ana.forget("response_style")
     assert contents(triggers.before_model()) == []
     ana.remember("Speak French today", key="tongue", category="preference", ttl_days=1)
     triggers.state_changed()
@@ -279,7 +288,7 @@ def test_another_policy_makes_it_look_again(
     policy = tmp_path / "policy.yaml"
     policy.write_text("version: one\n")
     bob = new_world(policy=str(policy)).store.memory(user="bob")
-    triggers = bob.triggers()
+    triggers = Prompting(bob).triggers()
     triggers.before_model()
     assert not looked(triggers)
 
@@ -291,7 +300,7 @@ def test_another_policy_makes_it_look_again(
 def test_without_the_store_a_warm_push_is_looked_for_again_and_says_so(
     world: World, ana: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    triggers = ana.triggers()
+    triggers = Prompting(ana).triggers()
     triggers.before_model()
 
     async def gone(*_: Any, **__: Any) -> Any:
@@ -310,8 +319,8 @@ def test_strangers_and_siblings_push_and_pull_nothing(world: World, ana: Memory)
         world.store.memory(user="bob", org="acme"),
         world.store.memory(user="ana", org="other"),
     ):
-        assert contents(stranger.push("deploy the billing service")) == []
-        assert contents(stranger.search_memory("deploy the billing service")) == []
+        assert contents(Prompting(stranger).push("deploy the billing service")) == []
+        assert contents(Prompting(stranger).search("deploy the billing service")) == []
         assert contents(stranger.call_search_tool({"query": "billing"}).digest) == []
 
 
@@ -320,12 +329,12 @@ def test_what_was_selected_for_a_push_is_selected_anew_once_a_nearer_key_of_anot
 ) -> None:
     ana = world.store.memory(user="ana")
     ana.remember("english", key="language", category="preference")
-    task = world.store.memory(user="ana", task="upgrade")
-    task.remember("french", key="language", kind="episodic", ttl_days=1)
-    assert contents(task.push("zebras")) == []
+    task = world.store.memory(user="ana").task(name="upgrade").memory
+    task.remember(Draft("french", key="language", kind="episodic", ttl_days=1))
+    assert contents(Prompting(task).push("zebras")) == []
 
     world.clock.advance(days=2)
 
-    assert contents(task.push("zebras")) == ["english"]
+    assert contents(Prompting(task).push("zebras")) == ["english"]
     ana.remember("Answer in short sentences", key="response_style", category="preference")
-    assert len(contents(task.push("zebras"))) == 2
+    assert len(contents(Prompting(task).push("zebras"))) == 2

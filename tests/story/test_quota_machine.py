@@ -16,6 +16,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from principals import memory_for, principal_of
 
 from simonides import Draft, Memory, QuotaExceeded
 from simonides.api.open.assemble import assemble
@@ -69,7 +70,7 @@ class Crowding(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "opened"):
             for store in self.opened:
-                assert store.verify_audit().ok
+                assert store.admin(actor="root").check_audit().ok
                 store.close()
             self.place.cleanup()
 
@@ -77,7 +78,7 @@ class Crowding(RuleBasedStateMachine):
         user, _, task = who.partition("/")
         store = self.opened[process % len(self.opened)]
         self.clock.advance(us=7_000_000_000)
-        return store.memory(user=user, org=self.org, task=task or None)
+        return memory_for(store, user=user, org=self.org, task=task or None)
 
     @rule(who=WHO, draft=DRAFTS, process=st.integers(0, 1))
     def remember(self, who: str, draft: Draft, process: int) -> None:
@@ -107,12 +108,12 @@ class Crowding(RuleBasedStateMachine):
 
     @rule(who=WHO, key=st.sampled_from(("a", "b")), process=st.integers(0, 1))
     def forget(self, who: str, key: str, process: int) -> None:
-        self.memory(who, process).forget(key=key)
+        self.memory(who, process).forget(key)
 
     @rule(place=st.integers(0, 5), process=st.integers(0, 1))
     def promote(self, place: int, process: int) -> None:
         task = self.memory("ana/t1", process)
-        own = [m for m in task.list() if m.scope == task.principal.home]
+        own = [m for m in task.list() if m.scope == principal_of(task).home]
         try:
             for memory in own[place : place + 1]:
                 task.promote(memory.id, "user")

@@ -7,6 +7,7 @@ from threading import Barrier, Thread
 from typing import Any
 
 import pytest
+from principals import principal_of
 
 from conftest import World
 from simonides import Draft, Memory, Outcome, QuotaExceeded, UndoRefused
@@ -29,7 +30,7 @@ def with_quotas(new_world: NewWorld, tmp_path: Path) -> Callable[[str], World]:
 
 
 def kept(manager: Memory) -> list[str]:
-    own = [memory for memory in manager.list() if memory.scope == manager.principal.home]
+    own = [memory for memory in manager.list() if memory.scope == principal_of(manager).home]
     return sorted(memory.content for memory in own)
 
 
@@ -46,7 +47,7 @@ def trail(world: World, owner: Scope, kind: str) -> list[dict[str, Any]]:
 def test_the_least_useful_gives_way_in_the_same_commit(with_quotas: Callable[[str], World]) -> None:
     world = with_quotas("memories: 4")
     ana = world.store.memory(user="ana")
-    unsure = ana.remember("guess", source="agent_inferred", confidence=0.5).record
+    unsure = ana.remember(Draft("guess", source="agent_inferred", confidence=0.5)).record
     ana.remember("old")
     ana.remember("grave", importance="critical")
     ana.remember("rule", pinned=True)
@@ -57,14 +58,14 @@ def test_the_least_useful_gives_way_in_the_same_commit(with_quotas: Callable[[st
 
     assert kept(ana) == ["grave", "new 1", "new 2", "rule"]
     assert unsure is not None
-    evicted = trail(world, ana.principal.home, "evicted")
+    evicted = trail(world, principal_of(ana).home, "evicted")
     assert evicted[0]["subjects"] == [unsure.id]
     assert [e["reasons"] for e in evicted] == [["quota:memories", "by:value"]] * 2
     assert [e.type.value for e in (*first.events, *second.events)] == ["created", "evicted"] * 2
     # It is out of use, not out of history.
     (found,) = ana.history(unsure.id)
     assert (found.status.value, found.content) == ("evicted", "guess")
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ def test_what_gives_way_can_be_chosen(
     for text in texts:
         world.clock.advance(us=DAY_US)
         days = 300.0 if text == "unsure" else None
-        ana.remember(text, ttl_days=days, confidence=0.6 if text == "unsure" else None)
+        ana.remember(Draft(text, ttl_days=days, confidence=0.6 if text == "unsure" else None))
     for text in ("first", "unsure"):
         world.clock.advance(us=DAY_US)
         ana.confirm(next(m.id for m in ana.list() if m.content == text))
@@ -113,7 +114,7 @@ def test_the_pinned_and_constraints_give_way_to_their_like_only(
     ]
     assert kept(ana) == ["mine", "pinned"]
     # What was blocked for want of room is no answer for good.
-    ana.forget(key="mine")
+    ana.forget("mine")
     assert ana.remember("news", idempotency_key="w").kind.value == "created"
 
 
@@ -122,7 +123,7 @@ def test_each_scope_has_its_own_and_turns_are_counted_apart(
 ) -> None:
     world = with_quotas("memories: 2, turns: 3")
     ana, bob = (world.store.memory(user=name) for name in ("ana", "bob"))
-    task = world.store.memory(user="ana", task="t1")
+    task = world.store.memory(user="ana").task(name="t1").memory
     for memory in (ana, bob, task):
         for number in range(3):
             memory.remember(f"fact {number}")
@@ -149,7 +150,7 @@ def test_what_adds_nothing_needs_no_room(with_quotas: Callable[[str], World]) ->
     assert ana.remember("green", key="colour").kind.value == "superseded"
     assert ana.correct("colour", "red").kind.value == "superseded"
     assert kept(ana) == ["red"]
-    task = world.store.memory(user="ana", task="t1")
+    task = world.store.memory(user="ana").task(name="t1").memory
     copied = task.remember("from the task").record
     assert copied is not None
     with pytest.raises(QuotaExceeded):
@@ -210,7 +211,7 @@ def test_an_org_has_so_many_bytes_as_of_the_last_sweep(
     assert (caught.value.what, caught.value.limit) == ("org_bytes", 6000)
     assert caught.value.retry_after_s == 15 * 60
     assert world.store.memory(user="cy", org="other").remember("x" * 5000).stored
-    ana.forget(scope="user")
+    ana.forget_many(scope="user")
     world.clock.advance(us=15 * 60_000_000)
     assert ana.remember("f" * 2000).stored
 
@@ -239,26 +240,26 @@ def test_eight_threads_at_the_limit_never_pass_it(with_quotas: Callable[[str], W
     assert failed == []
     ana = world.store.memory(user="ana")
     assert len(kept(ana)) == 10
-    assert len(trail(world, ana.principal.home, "evicted")) == 38
+    assert len(trail(world, principal_of(ana).home, "evicted")) == 38
 
 
 def test_too_many_live_tasks_are_told_of(world: World) -> None:
     ana = world.store.memory(user="ana")
     for number in range(50):
-        world.store.memory(user="ana", task=f"t{number}").remember("x")
+        world.store.memory(user="ana").task(name=f"t{number}").memory.remember("x")
     assert ana.status()["problems"] == []
 
-    one_more = world.store.memory(user="ana", task="t50")
+    one_more = world.store.memory(user="ana").task(name="t50").memory
     outcome = one_more.remember("x")
     one_more.remember("y")
 
     # Of its siblings a task is not told.
     assert [event.type.value for event in outcome.events] == ["created"]
     assert one_more.status()["problems"] == []
-    alerts = trail(world, ana.principal.home, "alerted")
+    alerts = trail(world, principal_of(ana).home, "alerted")
     assert [alert["reasons"] for alert in alerts] == [["live_task_scopes:51"]]
     assert ana.status()["problems"] == ["live_task_scopes:51"]
-    ana.end_task("t50")
+    ana.maintenance.end_task("t50")
     assert ana.status()["problems"] == []
 
 
@@ -267,12 +268,12 @@ def test_what_stands_again_by_an_undo_takes_its_place_within_the_quota(
 ) -> None:
     world = with_quotas("memories: 3")
     ana = world.store.memory(user="ana")
-    ana.remember("Ana lives in Oslo", source="tool_verified")
-    ana.remember("guess", source="agent_inferred", confidence=0.5)
+    ana.remember(Draft("Ana lives in Oslo", source="tool_verified"))
+    ana.remember(Draft("guess", source="agent_inferred", confidence=0.5))
     asked = ana.remember("Ana lives in Rome")
-    (review,) = ana.reviews()
+    (review,) = ana.pending.list(kind="review")
     assert asked.kind == "review"
-    decided = ana.decide(review.id, "b")
+    decided = ana.pending.resolve(review.id, "new")
     ana.remember("one more")
     assert kept(ana) == ["Ana lives in Rome", "guess", "one more"]
 
@@ -281,7 +282,7 @@ def test_what_stands_again_by_an_undo_takes_its_place_within_the_quota(
     assert undone.kind == "undone"
     assert [event.type.value for event in undone.events] == ["undone", "evicted"]
     assert kept(ana) == ["Ana lives in Oslo", "Ana lives in Rome", "one more"]
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def test_an_undo_for_which_nothing_gives_way_is_refused(
@@ -289,16 +290,16 @@ def test_an_undo_for_which_nothing_gives_way_is_refused(
 ) -> None:
     world = with_quotas("memories: 3")
     ana = world.store.memory(user="ana")
-    ana.remember("Ana lives in Oslo", source="tool_verified")
+    ana.remember(Draft("Ana lives in Oslo", source="tool_verified"))
     ana.remember("Ana lives in Rome")
-    (review,) = ana.reviews()
-    decided = ana.decide(review.id, "b")
+    (review,) = ana.pending.list(kind="review")
+    decided = ana.pending.resolve(review.id, "new")
     ana.remember("rule one", pinned=True)
     ana.remember("rule two", pinned=True)
     ana.confirm(ana.list()[0].id)
     for memory in ana.list():
         if not memory.pinned:
-            ana.forget(id=memory.id)
+            ana.forget(memory.id)
     ana.remember("rule three", pinned=True)
     before = kept(ana)
 
@@ -328,11 +329,11 @@ def test_a_decision_never_makes_more_memories_stand(
 ) -> None:
     world = with_quotas("memories: 2")
     ana = world.store.memory(user="ana")
-    ana.remember("Ana lives in Oslo", source="tool_verified")
+    ana.remember(Draft("Ana lives in Oslo", source="tool_verified"))
     ana.remember("Ana lives in Rome")
-    (review,) = ana.reviews()
+    (review,) = ana.pending.list(kind="review")
 
-    ana.decide(review.id, keep)
+    ana.pending.resolve(review.id, keep)
 
     assert len(kept(ana)) <= 2
 
@@ -342,10 +343,10 @@ def test_a_restored_owner_is_whole_and_the_next_write_brings_it_within_the_quota
 ) -> None:
     source = new_world(embedder="none").store.memory(user="ana")
     source.remember_many([Draft(f"text {number}") for number in range(5)])
-    source.export(tmp_path / "ana.jsonl")
+    source.data.export(tmp_path / "ana.jsonl")
     ana = with_quotas("memories: 2").store.memory(user="ana")
 
-    ana.restore(tmp_path / "ana.jsonl")
+    ana.data.restore(tmp_path / "ana.jsonl")
 
     assert len(kept(ana)) == 5
     ana.remember("news")

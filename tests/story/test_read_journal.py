@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from principals import principal_of
+from simonides.prompting import Prompting
 
 from conftest import World
 from simonides import Receipt, Scope, StoreFull
@@ -66,19 +68,22 @@ def test_recall_writes_nothing_until_five_seconds_have_passed(world: World, ana:
 
 def test_it_raises_no_revision_and_is_in_no_chain(world: World, ana: Memory) -> None:
     store = world.store.runtime.store
-    before = here(world, store.heads([ANA])), world.store.verify_audit()
+    before = here(world, store.heads([ANA])), world.store.admin(actor="root").check_audit()
     answer = ana.recall("where do I deploy?")
 
     ana.digest("where do I deploy?")
     world.clock.advance(seconds=5)
 
-    assert (here(world, store.heads([ANA])), world.store.verify_audit()) == before
+    assert (
+        here(world, store.heads([ANA])),
+        world.store.admin(actor="root").check_audit(),
+    ) == before
     assert [h.to_dict() for h in ana.recall("where do I deploy?")] == [h.to_dict() for h in answer]
 
 
 def test_it_is_the_readers_own_owner_that_keeps_it(world: World, ana: Memory) -> None:
-    world.store.admin(by="root").grant("boss", "read_user:ana", org="acme")
-    task = world.store.memory(user="ana", org="acme", task="upgrade")
+    world.store.admin(actor="root").grant("boss", "read_user:ana", org="acme")
+    task = world.store.memory(user="ana", org="acme").task(name="upgrade").memory
     boss = world.store.memory(user="boss", org="acme")
 
     task.recall("where do I deploy?", limit=1)
@@ -97,7 +102,7 @@ def test_capture_finds_it_written(world: World, ana: Memory) -> None:
     other.recall("anything")
     other.digest("anything")
 
-    ana.capture("Call me Ana.")
+    ana.add("Call me Ana.")
 
     assert len(written(world, "access")) == 1
     assert written(world, "digest", Scope.of_user("acme", "bob")) == []
@@ -117,7 +122,7 @@ def test_what_waits_is_written_on_close(tmp_path: Path) -> None:
         store = opened_store.runtime.store
         (entry,) = drive(store, store.journaled(Scope.of_user("default", "ana"), kind="access"))
         assert [*json.loads(entry.body)["memories"].values()] == [{given.items[0].record.id: 2}]
-        assert opened_store.memory(user="ana").receipts() == (given.receipt,)
+        assert opened_store.memory(user="ana").receipts.list() == (given.receipt,)
 
 
 def test_the_machines_own_alarm_writes_it_too(tmp_path: Path, monkeypatch: Any) -> None:
@@ -151,9 +156,9 @@ def test_on_an_event_loop_the_loop_writes_it(tmp_path: Path) -> None:
         async with core as opened:
             ana, store = opened.memory(user="ana"), opened.runtime.store
             await ana.remember("Deploy to Dublin")
-            await ana.digest("deploy", floor=0)
+            await ana.digest("deploy", min_relevance=0)
             clock.advance(seconds=5)
-            while not (found := await store.journaled(ana.principal.home)):
+            while not (found := await store.journaled(principal_of(ana).home)):
                 await asyncio.sleep(0)
             return [entry.kind for entry in found]
 
@@ -163,15 +168,21 @@ def test_on_an_event_loop_the_loop_writes_it(tmp_path: Path) -> None:
 def test_receipts_of_digests_pushes_and_pulls_can_be_read_and_replayed(
     world: World, ana: Memory
 ) -> None:
-    given = [ana.digest("where do I deploy?"), ana.push("sea"), ana.search_memory("sea")]
+    given = [
+        ana.digest("where do I deploy?"),
+        Prompting(ana).push("sea"),
+        Prompting(ana).search("sea"),
+    ]
     world.store.memory(user="ana", org="acme", agent="spy").digest("sea")
     world.store.memory(user="bob", org="acme", agent="bot").digest("sea")
 
-    kept = world.reopen().memory(user="ana", org="acme", agent="bot").receipts()
+    kept = world.reopen().memory(user="ana", org="acme", agent="bot").receipts.list()
 
     assert kept == tuple(digest.receipt for digest in given)
     again = world.store.memory(user="ana", org="acme", agent="bot")
-    assert [again.replay(receipt).text for receipt in kept] == [digest.text for digest in given]
+    assert [again.receipts.replay(receipt).text for receipt in kept] == [
+        digest.text for digest in given
+    ]
 
 
 def test_what_cannot_be_written_waits_and_status_says_so(
@@ -190,7 +201,7 @@ def test_what_cannot_be_written_waits_and_status_says_so(
     world.clock.advance(seconds=5)
     ana.recall("where do I deploy?")
 
-    assert ana.capture("Call me Ana.").outcomes
+    assert ana.add("Call me Ana.").outcomes
     assert "journal_unwritten:StoreFull" in ana.status()["problems"]
     full[0] = False
     assert ana.status()["problems"] == []
@@ -214,9 +225,9 @@ def test_many_owners_are_written_together_and_a_broken_entry_stops_its_owner_onl
     monkeypatch.setattr(store, "journal", journal, raising=False)
     for user in ("bob", "cem", "ana"):
         memory = world.store.memory(user=user, org="acme")
-        receipt = memory.digest("where do I deploy?", floor=0.5).receipt
+        receipt = memory.digest("where do I deploy?", min_relevance=0.5).receipt
         if user == "bob":
-            memory.verify([], receipt)
+            memory.receipts.verify([], receipt)
     here(world, plain({bob: [JournalEntry(1, "feedback", b"[]")]}))
     world.clock.advance(seconds=5)
 
@@ -255,7 +266,7 @@ def test_many_reads_are_counted_up_and_many_receipts_are_bounded(
 
     for _ in range(57):
         (hit,) = ana.recall("where do I deploy?", limit=1)
-    receipts = [ana.digest(f"deploy {n}", floor=1).receipt for n in range(30)]
+    receipts = [ana.digest(f"deploy {n}", min_relevance=1).receipt for n in range(30)]
     assert written(world, "digest") == []
     world.clock.advance(us=1)  # there is so much of it that the alarm is set to at once
 
@@ -279,7 +290,7 @@ def test_a_forked_child_writes_nothing_of_its_parents(tmp_path: Path) -> None:
     _, code = os.waitpid(child, 0)
 
     assert code == 0
-    assert len(ana.receipts()) == 1
+    assert len(ana.receipts.list()) == 1
     store.close()
 
 
@@ -298,7 +309,7 @@ def asked(world: World, times: int, query: str, used: Callable[[Receipt], Any]) 
     ana = world.store.memory(user="ana", org="acme")
     for _ in range(times):
         receipt = ana.digest(query).receipt
-        ana.verify(used(receipt), receipt)
+        ana.receipts.verify(used(receipt), receipt)
         world.clock.advance(seconds=6)
 
 
@@ -323,8 +334,8 @@ def test_empty_digests_lower_the_floor_of_that_owner_and_no_other(quick: World) 
     assert lowered.floor == 0.7
     assert lowered.page is not None
     assert lowered.page.rules.floor == 0.7
-    assert ana.push("zebra").receipt.floor == 0.75
-    assert ana.digest("zebra", floor=0.6).receipt.floor == 0.6
+    assert Prompting(ana).push("zebra").receipt.floor == 0.75
+    assert ana.digest("zebra", min_relevance=0.6).receipt.floor == 0.6
 
 
 def test_what_is_shown_and_never_used_raises_it(quick: World) -> None:
@@ -358,10 +369,10 @@ def test_one_read_counts_once_and_a_strangers_receipt_never(quick: World) -> Non
     bob = quick.store.memory(user="bob", org="acme")
     receipt = ana.digest("zebra").receipt
     for _ in range(3):
-        ana.verify([], receipt)
+        ana.receipts.verify([], receipt)
         quick.clock.advance(seconds=6)
     elsewhere = bob.digest("zebra", scopes=["org"]).receipt
-    ana.verify([], elsewhere)
+    ana.receipts.verify([], elsewhere)
 
     assert floors(quick)["reads"] == 1
     assert floors(quick, "bob")["reads"] == 0
@@ -380,7 +391,7 @@ def test_it_is_kept_over_the_end_of_the_process_and_found_by_another(quick: Worl
         )  # fmt: skip
         elsewhere = other.memory(user="ana", org="acme")
         for n in range(4):
-            elsewhere.verify([], elsewhere.digest(f"zebra {n}").receipt)
+            elsewhere.receipts.verify([], elsewhere.digest(f"zebra {n}").receipt)
         other.close()
         quick.clock.advance(seconds=6)
         ana.recall("zebra")
@@ -401,7 +412,7 @@ def test_a_receipt_of_another_floor_is_replayed_at_its_own(quick: World) -> None
     asked(quick, 8, "always deploy to us-east-1", nothing)
     assert floors(quick)["digest"] == 0.85
 
-    again = ana.replay(early.receipt)
+    again = ana.receipts.replay(early.receipt)
 
     assert (again.text, again.made) == (early.text, "ranked")
 
@@ -442,7 +453,7 @@ def test_readers_of_many_threads_and_writers_of_the_journal_do_not_meet(world: W
         mine = world.store.memory(user="ana", org="acme")
         for _ in range(60):
             mine.recall("deploy")
-            mine.digest("deploy", floor=0)
+            mine.digest("deploy", min_relevance=0)
         digests.append(60)
 
     def write() -> None:

@@ -76,19 +76,19 @@ def test_what_was_written_elsewhere_is_found(memory, elsewhere, rankings):
 
 
 def test_what_was_forgotten_elsewhere_is_not_found(memory, elsewhere):
-    elsewhere.forget(key="drink")
+    elsewhere.forget("drink")
 
     assert memory.recall("drinks").hits == ()
 
 
 def test_what_was_refused_elsewhere_is_not_found(memory, elsewhere):
-    elsewhere.refuse(key="drink")
+    elsewhere.privacy.refuse(key="drink")
 
     assert memory.recall("drinks").hits == ()
 
 
 def test_recall_that_was_switched_off_elsewhere_is_off(memory, elsewhere):
-    elsewhere.set_recall(False)
+    elsewhere.privacy.pause_recall()
 
     found = memory.recall("drinks")
 
@@ -100,14 +100,14 @@ def test_the_receipt_is_that_of_what_was_answered(memory, elsewhere):
         elsewhere.remember(text)
         found = memory.recall("drinks")
 
-        assert memory.replay_recall(found.receipt).hits == found.hits
+        assert memory.receipts.replay(found.receipt).hits == found.hits
 
 
 def test_in_a_session_what_was_said_there_comes_first(memory, rankings):
     session = memory.session("s")
-    session.add("user", "I live in Lisbon.")
+    session.add({"role": "user", "content": "I live in Lisbon."})
 
-    session.memory.recall("where do I live?")
+    session.recall("where do I live?")
 
     assert len(rankings) == 1
 
@@ -123,9 +123,9 @@ def test_no_recall_waits_for_the_connection_that_it_has_itself(target, alone):
         memory = opened.memory(user="ana")
         memory.remember(TEA)
         session = memory.session("s")
-        session.add("user", "I live in Lisbon.")
+        session.add({"role": "user", "content": "I live in Lisbon."})
 
-        said = session.memory.recall("where do I live?")
+        said = session.recall("where do I live?")
         everywhere = memory.recall("drinks", layer="all")
 
     assert said.hits[0].record.source is simonides.Source.IN_SESSION_CORRECTION

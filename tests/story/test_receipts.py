@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from principals import principal_of
 
 from conftest import World
-from simonides import Digest, InvalidInput, Made, NotReplayable, Receipt, ScopeDenied
+from simonides import Digest, Draft, InvalidInput, Made, NotReplayable, Receipt, ScopeDenied
 from simonides.api.sync import Memory
 from simonides.domain.value import from_us
 from simonides.retrieval.ranking import identity
@@ -33,7 +34,7 @@ class Script:
     def __init__(self, world: World, seed: int) -> None:
         self._chance = random.Random(seed)
         self._world = world
-        self.ana = world.store.memory(user="ana", org="acme", session="monday")
+        self.ana = world.store.memory(user="ana", org="acme").session("monday")
         self.given: list[Digest] = []
 
     def play(self, digests: int) -> None:
@@ -53,12 +54,14 @@ class Script:
     def _write(self) -> None:
         kind = self._chance.choice(["semantic", "episodic", "procedural"])
         self.ana.remember(
-            self._sentence(),
-            kind=kind,
-            key=self._chance.choice([None, None, None, *KEYS]),
-            confidence=self._chance.choice([0.6, 0.9, 1.0]),
-            pinned=self._chance.random() < 0.05,
-            ttl_days=self._chance.choice([None, None, 2]),
+            Draft(
+                self._sentence(),
+                kind=kind,
+                key=self._chance.choice([None, None, None, *KEYS]),
+                confidence=self._chance.choice([0.6, 0.9, 1.0]),
+                pinned=self._chance.random() < 0.05,
+                ttl_days=self._chance.choice([None, None, 2]),
+            )
         )
 
     def _change(self) -> None:
@@ -76,7 +79,7 @@ class Script:
             self.ana.forget(self._chance.choice(memories).id)
 
     def _kept(self, ids: set[str]) -> set[str]:
-        store, owner = self._world.store.runtime.store, self.ana.principal.home
+        store, owner = self._world.store.runtime.store, principal_of(self.ana).home
         return {row.id for row in asyncio.run(store.get(owner, sorted(ids)))}
 
     def _ask(self) -> None:
@@ -84,7 +87,7 @@ class Script:
         past = now - timedelta(days=self._chance.randrange(1, 5))
         digest = self.ana.digest(
             f"what about the {self._chance.choice(THINGS)} and {self._chance.choice(KEYS)}?",
-            floor=self._chance.choice([None, 0, 0.3]),
+            min_relevance=self._chance.choice([None, 0, 0.3]),
             known_at=self._chance.choice([None, None, None, past]),
             valid_at=self._chance.choice([None, None, None, past]),
             preference_bias=self._chance.random() < 0.3,
@@ -101,11 +104,11 @@ class Script:
             erased = shown - self._kept(shown)
             if erased:
                 with pytest.raises(NotReplayable) as refusal:
-                    self.ana.replay(through_json(digest.receipt))
+                    self.ana.receipts.replay(through_json(digest.receipt))
                 assert set(refusal.value.ids) == erased
                 found["refused"] += 1
                 continue
-            again = self.ana.replay(through_json(digest.receipt))
+            again = self.ana.receipts.replay(through_json(digest.receipt))
             assert again.text == digest.text
             assert [i.line for i in again.items] == [i.line for i in digest.items]
             assert again.receipt == digest.receipt
@@ -122,7 +125,7 @@ def test_two_hundred_digests_of_a_changing_store_are_given_again_or_refused(
     script._forget()
     script.play(200)
     world.reopen()
-    script.ana = world.store.memory(user="ana", org="acme", session="monday")
+    script.ana = world.store.memory(user="ana", org="acme").session("monday")
 
     found = script.replayed()
 
@@ -151,16 +154,16 @@ def ana(world: World) -> Memory:
 
 
 def test_what_was_superseded_is_shown_as_it_was(world: World, ana: Memory) -> None:
-    digest = ana.digest("where to deploy?", floor=0)
+    digest = ana.digest("where to deploy?", min_relevance=0)
     world.clock.advance(seconds=60)
     ana.correct("region", "Deploy to Oslo")
     ana.remember("Deploying needs a ticket")
 
-    again = ana.replay(digest.receipt)
+    again = ana.receipts.replay(digest.receipt)
 
     assert (again.text, again.made) == (digest.text, Made.RANKED)
     assert "Dublin" in again.text
-    assert "Oslo" in ana.digest("where to deploy?", floor=0).text
+    assert "Oslo" in ana.digest("where to deploy?", min_relevance=0).text
 
 
 def test_another_ranker_or_policy_renders_and_says_so(
@@ -171,41 +174,41 @@ def test_another_ranker_or_policy_renders_and_says_so(
     world = new_world(policy=str(policy))
     ana = world.store.memory(user="ana")
     ana.remember("Deploy to Dublin", key="region")
-    digest = ana.digest("deploy", floor=0)
+    digest = ana.digest("deploy", min_relevance=0)
 
     monkeypatch.setattr(identity, "RANKER", "another")
     ana = world.store.memory(user="ana")
-    assert (ana.replay(digest.receipt).made, ana.replay(digest.receipt).text) == (
+    assert (ana.receipts.replay(digest.receipt).made, ana.receipts.replay(digest.receipt).text) == (
         Made.RENDERED,
         digest.text,
     )
     monkeypatch.undo()
     ana = world.store.memory(user="ana")
-    assert ana.replay(digest.receipt).made is Made.RANKED
+    assert ana.receipts.replay(digest.receipt).made is Made.RANKED
     changed = replace(digest.receipt, policy="0" * 64)
-    assert ana.replay(changed).made is Made.RENDERED
-    assert ana.replay(changed).text == digest.text
+    assert ana.receipts.replay(changed).made is Made.RENDERED
+    assert ana.receipts.replay(changed).text == digest.text
 
 
 def test_what_went_that_was_not_shown_does_no_harm(ana: Memory) -> None:
     for number in range(12):
         ana.remember(f"Deploy note {number} says little about deploying")
-    digest = ana.digest("where to deploy?", floor=0, max_items=2)
+    digest = ana.digest("where to deploy?", min_relevance=0, max_items=2)
     shown = {item.record.id for item in digest.items}
     ana.forget(next(m.id for m in ana.list() if m.id not in shown))
 
-    again = ana.replay(digest.receipt)
+    again = ana.receipts.replay(digest.receipt)
 
     assert again.text == digest.text
     assert again.made in (Made.RANKED, Made.RENDERED)
 
 
 def test_what_went_that_was_shown_is_named(ana: Memory) -> None:
-    digest = ana.digest("where to deploy?", floor=0)
-    ana.forget(key="region")
+    digest = ana.digest("where to deploy?", min_relevance=0)
+    ana.forget("region")
 
     with pytest.raises(NotReplayable) as refused:
-        ana.replay(digest.receipt)
+        ana.receipts.replay(digest.receipt)
 
     assert refused.value.ids == tuple(
         shown.id for shown in digest.receipt.returned if shown.key == "region"
@@ -213,7 +216,7 @@ def test_what_went_that_was_shown_is_named(ana: Memory) -> None:
 
 
 def test_a_receipt_is_its_readers(world: World, ana: Memory) -> None:
-    receipt = ana.digest("where to deploy?", floor=0).receipt
+    receipt = ana.digest("where to deploy?", min_relevance=0).receipt
     others = [
         world.store.memory(user="bob", org="acme", agent="bot", purpose="care"),
         world.store.memory(user="ana", org="acme", agent="spy", purpose="care"),
@@ -222,35 +225,35 @@ def test_a_receipt_is_its_readers(world: World, ana: Memory) -> None:
 
     for other in others:
         with pytest.raises(ScopeDenied):
-            other.replay(receipt)
+            other.receipts.replay(receipt)
     bob = others[0]
-    forged = replace(receipt, reader=bob.principal.home)
+    forged = replace(receipt, reader=principal_of(bob).home)
     with pytest.raises(ScopeDenied):
-        bob.replay(forged)
-    stolen = replace(forged, cue=replace(receipt.cue, scopes=(bob.principal.home,)))
+        bob.receipts.replay(forged)
+    stolen = replace(forged, cue=replace(receipt.cue, scopes=(principal_of(bob).home,)))
     with pytest.raises(InvalidInput, match="seen"):
-        bob.replay(stolen)
+        bob.receipts.replay(stolen)
     with pytest.raises(NotReplayable):
-        bob.replay(replace(stolen, seen=()))
+        bob.receipts.replay(replace(stolen, seen=()))
     with pytest.raises(ScopeDenied):
-        bob.verify("", receipt)
+        bob.receipts.verify("", receipt)
 
 
 def test_an_answer_may_cite_what_was_shown_only(world: World, ana: Memory) -> None:
-    digest = ana.digest("where to deploy?", floor=0, filter={"key": "region"})
+    digest = ana.digest("where to deploy?", min_relevance=0, filter={"key": "region"})
     (shown,) = digest.receipt.returned
     other = next(memory.id for memory in ana.list() if memory.id != shown.id)
 
-    honest = ana.verify(f"To Dublin [{shown.id}].", digest.receipt)
-    lying = ana.verify(f"On Fridays ({other}), to Dublin ({shown.id}).", digest.receipt)
-    by_name = ana.verify(["region", "tone", shown.id], digest.receipt)
+    honest = ana.receipts.verify(f"To Dublin [{shown.id}].", digest.receipt)
+    lying = ana.receipts.verify(f"On Fridays ({other}), to Dublin ({shown.id}).", digest.receipt)
+    by_name = ana.receipts.verify(["region", "tone", shown.id], digest.receipt)
 
     assert honest.ok
     assert honest.cited == (shown.id,)
     assert not lying.ok
     assert lying.unshown == (other,)
     assert by_name.unshown == ("tone",)
-    assert ana.verify("Nothing is cited.", digest.receipt).ok
+    assert ana.receipts.verify("Nothing is cited.", digest.receipt).ok
 
 
 def test_a_receipt_is_compared_with_the_store(ana: Memory) -> None:
@@ -259,13 +262,13 @@ def test_a_receipt_is_compared_with_the_store(ana: Memory) -> None:
     forged = replace(receipt, returned=(replace(shown, version=7),))
     invented = replace(receipt, returned=(replace(shown, id=shown.id[:-1] + "0"),))
 
-    assert ana.verify(shown.id, forged).mismatched == (shown.id,)
-    assert not ana.verify(invented.returned[0].id, invented).ok
+    assert ana.receipts.verify(shown.id, forged).mismatched == (shown.id,)
+    assert not ana.receipts.verify(invented.returned[0].id, invented).ok
     ana.correct("region", "Deploy to Oslo")
-    assert ana.verify(shown.id, receipt).superseded == (shown.id,)
-    assert ana.verify(shown.id, receipt).ok
-    ana.forget(key="region")
-    assert ana.verify(shown.id, receipt).gone == (shown.id,)
+    assert ana.receipts.verify(shown.id, receipt).superseded == (shown.id,)
+    assert ana.receipts.verify(shown.id, receipt).ok
+    ana.forget("region")
+    assert ana.receipts.verify(shown.id, receipt).gone == (shown.id,)
 
 
 def test_the_receipt_of_a_recall_tells_what_the_limit_cut(ana: Memory) -> None:
@@ -276,11 +279,11 @@ def test_the_receipt_of_a_recall_tells_what_the_limit_cut(ana: Memory) -> None:
     assert {dropped.reason for dropped in receipt.dropped} == {"limit"}
     assert receipt == through_json(receipt)
     with pytest.raises(InvalidInput, match="recall"):
-        ana.replay(receipt)
+        ana.receipts.replay(receipt)
 
 
 def test_what_is_no_receipt_is_refused_with_its_place(ana: Memory) -> None:
-    good = ana.digest("deploy", floor=0, filter={"$not": {"key": "x"}}).receipt.to_dict()
+    good = ana.digest("deploy", min_relevance=0, filter={"$not": {"key": "x"}}).receipt.to_dict()
 
     def changed(*path: Any, value: Any) -> Any:
         data = json.loads(json.dumps(good))

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from principals import principal_of
 
+from simonides import Draft
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
@@ -43,10 +45,10 @@ class Home:
 
     def say(self, text: str, **given: Any) -> Outcome:
         self.clock.advance(seconds=5)
-        return self.ana.remember(text, **given)
+        return self.ana.remember(Draft(text, **given))
 
     def reconcile(self, *outcomes: Outcome) -> HygieneReport:
-        runtime, principal = self.store.runtime, self.ana.principal
+        runtime, principal = self.store.runtime, principal_of(self.ana)
         policy = runtime.policies.policy_for(principal.home.org)
         return drive(runtime.store, reconcile(runtime, principal, policy, outcomes))
 
@@ -65,7 +67,7 @@ def homes() -> Iterator[Any]:
 
     yield make
     for home in made:
-        assert home.store.verify_audit().ok
+        assert home.store.admin(actor="root").check_audit().ok
         home.store.close()
 
 
@@ -140,7 +142,7 @@ def test_what_moved_while_the_model_was_asked_is_left_and_nobody_is_asked_again(
 ) -> None:
     def meanwhile(_: Any) -> Any:
         (walk,) = [memory for memory in home.ana.list() if memory.content == WALK]
-        home.ana.forget(id=walk.id)
+        home.ana.forget(walk.id)
         return verdict("update")
 
     home = homes(meanwhile)

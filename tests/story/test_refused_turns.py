@@ -22,7 +22,7 @@ def turn(text: str, place: int, session: str = "s") -> Draft:
 
 
 def found(memory: Memory) -> list[str]:
-    return sorted(hit.record.content for hit in memory.recall("Lisbon tram", floor=0))
+    return sorted(hit.record.content for hit in memory.recall("Lisbon tram", min_relevance=0))
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_what_comes_after_a_refusal_is_hidden_as_it_will_be_once_it_is_read_anew
     world: World, ana: Memory
 ) -> None:
     ana.remember_many([turn(HOME, 0), turn(TRAM, 1)])
-    ana.refuse("location")
+    ana.privacy.refuse("location")
     assert found(ana) == [TRAM]
 
     # By itself it states nothing: what it speaks of another turn tells.
@@ -64,7 +64,7 @@ def test_a_turn_without_a_place_is_hidden_too(ana: Memory) -> None:
         [Draft(text, kind="episodic", category="turn", confidence=1.0) for text in (HOME, TRAM)]
     )
 
-    ana.refuse("location")
+    ana.privacy.refuse("location")
 
     assert found(ana) == [TRAM]
     assert [memory.content for memory in ana.list()] == [TRAM]
@@ -78,10 +78,10 @@ def test_of_a_time_before_what_tells_that_a_turn_is_refused_it_is_hidden_too(
     then = from_us(world.clock.now_us())
     world.clock.advance(seconds=1)
     ana.remember_many([turn(HOME, 2)])
-    ana.refuse("location")
+    ana.privacy.refuse("location")
     assert found(ana) == [TRAM]
 
-    past = ana.recall("Lisbon tram", known_at=then, floor=0)
+    past = ana.recall("Lisbon tram", known_at=then, min_relevance=0)
 
     assert [hit.record.content for hit in past] == [TRAM]
 
@@ -89,7 +89,7 @@ def test_of_a_time_before_what_tells_that_a_turn_is_refused_it_is_hidden_too(
 def test_a_turn_is_read_once_for_what_it_states(ana: Memory, read: list[str]) -> None:
     ana.remember_many([turn(HOME, 0), turn(TRAM, 1)])
     tea = ana.remember("Ana likes tea").record
-    ana.refuse("location")
+    ana.privacy.refuse("location")
     found(ana)
     assert sorted(read) == [HOME, TRAM]
     assert tea is not None
@@ -105,13 +105,13 @@ def test_a_turn_is_read_once_for_what_it_states(ana: Memory, read: list[str]) ->
 def test_a_repair_is_read_again_where_what_it_repairs_came_later(
     ana: Memory, read: list[str]
 ) -> None:
-    ana.refuse("shoe_size")
+    ana.privacy.refuse("shoe_size")
     ana.remember_many([turn("No, it's Berlin.", 1), turn("Berlin is lovely.", 2)])
     assert len(found(ana)) == 2
     ana.remember_many([turn(HOME, 0)])
     read.clear()
 
-    ana.refuse("location")
+    ana.privacy.refuse("location")
 
     assert found(ana) == []
     assert ana.list() == ()
@@ -134,11 +134,11 @@ def test_what_is_refused_while_turns_are_read_is_hidden_in_the_same_answer(
             ana = store.memory(user="ana")
             many = [turn(f"The tram number {n} is late.", n + 2) for n in range(10)]
             await ana.remember_many([turn(HOME, 0), turn("My name is Rosalinda.", 1), *many])
-            await ana.refuse("location")
+            await ana.privacy.refuse("location")
             monkeypatch.setattr(spoken, "examine", slowly)
-            recall = asyncio.create_task(ana.recall("Lisbon Rosalinda", floor=0))
+            recall = asyncio.create_task(ana.recall("Lisbon Rosalinda", min_relevance=0))
             await asyncio.to_thread(begun.wait, 20)
-            await ana.refuse("name")
+            await ana.privacy.refuse("name")
             go_on.set()
             return [hit.record.content for hit in await recall]
 

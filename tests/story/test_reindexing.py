@@ -104,14 +104,14 @@ def test_of_the_memories_nothing_changes(shared):
             run(store.heads([ANA])),
             run(store.links(ANA, limit=1000)),
             [row._replace(entry=b"") for row in rows_of(new)],
-            new.verify_audit(),
+            new.admin(actor="root").check_audit(),
         )
 
     before = shown()
     answers(new)
     shared.run_background(BATCHES)
     assert made_by(new, new) == COUNT
-    assert new.reindex().remade == 0
+    assert new.admin(actor="root").reindex().remade == 0
 
     assert shown() == before
 
@@ -156,7 +156,7 @@ def test_it_is_left_to_the_operator_where_that_is_wished(shared):
     assert made_by(new, new) == 0
     told = []
 
-    report = new.reindex(progress=told.append)
+    report = new.admin(actor="root").reindex(progress=told.append)
 
     assert report.ok
     assert (report.owners, report.of) == (1, 1)
@@ -164,7 +164,7 @@ def test_it_is_left_to_the_operator_where_that_is_wished(shared):
     assert [each.remade for each in told] == [COUNT]
     assert told[-1] == report
     assert made_by(new, new) == COUNT
-    assert new.reindex().remade == 0
+    assert new.admin(actor="root").reindex().remade == 0
 
 
 def test_a_pass_of_many_pages_looks_at_every_row_of_the_owners_named(shared):
@@ -175,11 +175,13 @@ def test_a_pass_of_many_pages_looks_at_every_row_of_the_owners_named(shared):
     new = shared.open(hashed(), reindex="manual")
     told = []
 
-    report = new.reindex(scopes=[ANA.path, f"{ANA.path}task/x/"], progress=told.append)
+    report = new.admin(actor="root").reindex(
+        scopes=[ANA.path, f"{ANA.path}task/x/"], progress=told.append
+    )
 
     assert (report.of, report.rows, report.remade) == (1, PAGE_ROWS + 1, PAGE_ROWS + 1)
     assert [each.owners for each in told] == [0, 1]
-    assert new.reindex().remade == 1
+    assert new.admin(actor="root").reindex().remade == 1
 
 
 def test_status_tells_how_many_entries_are_stale(shared):
@@ -239,7 +241,7 @@ class TestOldAndNewSideBySide:
         status = cold.memory(user="ana", org="acme").status()
 
         assert status["problems"] == ["reindexing:left_to:analyser 1, hashed-32"]
-        report = old.reindex()
+        report = old.admin(actor="root").reindex()
         assert (report.newer, report.remade, report.ok) == ("analyser 1, hashed-32", 0, False)
 
     def test_the_older_looks_again_some_time_later(self, shared, sides, monkeypatch):
@@ -250,7 +252,7 @@ class TestOldAndNewSideBySide:
         answers(cold)
         shared.run_background(2)
         new.memory(user="ana", org="acme").remember("another new boat")
-        old.reindex(adopt=True, scopes=["/org/acme/user/nobody/"])
+        old.admin(actor="root").reindex(adopt=True, scopes=["/org/acme/user/nobody/"])
 
         shared.clock.advance(seconds=RETRY_S)
         for _ in range(BATCHES + 1):
@@ -264,12 +266,12 @@ class TestOldAndNewSideBySide:
     def test_one_can_go_back(self, shared, sides):
         old, new = sides
 
-        assert old.reindex(adopt=True).remade == COUNT
+        assert old.admin(actor="root").reindex(adopt=True).remade == COUNT
         answers(shared.open(hashed(32)))
         shared.run_background(3)
 
         assert made_by(old, old) == COUNT
-        assert new.reindex().newer == "analyser 1, hashed-16"
+        assert new.admin(actor="root").reindex().newer == "analyser 1, hashed-16"
         assert answers(new) == answers(fresh(hashed(32)))
 
     def test_a_restart_of_the_older_changes_nothing(self, shared, sides):
@@ -289,7 +291,7 @@ class TestOldAndNewSideBySide:
         shared.run_background(3)
 
         assert made_by(new, new) == COUNT
-        assert without.reindex(adopt=True).remade == COUNT
+        assert without.admin(actor="root").reindex(adopt=True).remade == COUNT
 
 
 def test_a_store_that_was_only_read_has_no_notes_and_a_written_one_has_one(shared):
@@ -324,7 +326,7 @@ def test_what_a_model_replaces_is_older_than_it_though_nobody_noted_it(shared):
     shared.run_background(3)
 
     assert made_by(old, old) == 1
-    assert old.reindex().newer == "analyser 1, hashed-32"
+    assert old.admin(actor="root").reindex().newer == "analyser 1, hashed-32"
 
 
 class TestAnEmbedderThatFails:
@@ -376,7 +378,7 @@ class TestAnEmbedderThatFails:
         bare.refresh(run(watching.runtime.store.snapshot(ANA)))
         assert len(bare.bare) == 1
 
-        assert other.reindex().remade == 1
+        assert other.admin(actor="root").reindex().remade == 1
         answers(watching)
         shared.run_background(3)
         answers(watching)
@@ -420,7 +422,7 @@ class TestAnEmbedderThatFails:
         new = shared.open(embedder)
         new.memory(user="ana", org="acme").recall("boat 7")
         assert asked == [1], "the question; the rows were not tried after it"
-        report = new.reindex()
+        report = new.admin(actor="root").reindex()
 
         assert (report.failed, report.remade, report.problem) == (COUNT, 0, "ModelTimeout")
         assert not report.ok
@@ -432,12 +434,12 @@ class TestAnEmbedderThatFails:
         embedder.refused = frozenset({"77"})
         new = shared.open(embedder)
 
-        report = new.reindex()
+        report = new.admin(actor="root").reindex()
 
         assert (report.remade, report.failed, report.problem) == (COUNT - 1, 1, "ModelGarbled")
         assert made_by(new, new) == COUNT - 1
         embedder.refused = frozenset()
-        assert new.reindex().remade == 1
+        assert new.admin(actor="root").reindex().remade == 1
 
     def test_nor_does_it_in_the_background(self, shared):
         old = shared.open()
@@ -491,17 +493,17 @@ def test_what_is_changed_or_forgotten_meanwhile_is_left_alone(shared, monkeypatc
 
     async def late(owner, entries):
         if len(entries) == 30:
-            await others.forget(key="boat_3")
+            await others.forget("boat_3")
             await others.confirm(seven.id)
         return await real(store, owner, entries)
 
     others = new._strata.memory(user="ana", org="acme")
     monkeypatch.setattr(store, "renew", late)
 
-    report = new.reindex()
+    report = new.admin(actor="root").reindex()
 
     assert (report.remade, report.left) == (28, 2)
     assert len(rows_of(new)) == 29
     assert new.memory(user="ana", org="acme").history("boat_3") == ()
-    assert new.reindex().remade == 1
+    assert new.admin(actor="root").reindex().remade == 1
     assert made_by(new, new) == 29

@@ -65,12 +65,12 @@ class TwoModels(RuleBasedStateMachine):
 
     @rule(side=sides, user=users, key=st.sampled_from(("a", "b")))
     def forget(self, side, user, key):
-        self.everywhere(side, user, lambda m: m.forget(key=key))
+        self.everywhere(side, user, lambda m: m.forget(key))
 
     @rule(side=sides, user=users)
     def forget_all(self, side, user):
         path = f"/org/acme/user/{user}/"
-        self.everywhere(side, user, lambda m: m.forget(scope=path))
+        self.everywhere(side, user, lambda m: m.forget_many(scope=path))
 
     @rule(side=sides, user=users, place=st.integers(0, 9))
     def confirm(self, side, user, place):
@@ -92,7 +92,7 @@ class TwoModels(RuleBasedStateMachine):
 
     @rule(side=sides, adopt=st.booleans())
     def reindex(self, side, adopt):
-        report = self.processes[side].reindex(adopt=adopt)
+        report = self.processes[side].admin(actor="root").reindex(adopt=adopt)
 
         if report.newer is None:
             assert (report.left, report.failed) == (0, 0)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from principals import capture
 
 from conftest import World
 from simonides import CaptureReport, InvalidInput
@@ -21,10 +22,10 @@ def captured(report: CaptureReport) -> list[tuple[str | None, str, str]]:
 
 
 def test_a_repair_replaces_what_was_said_in_the_turn_before(world: World) -> None:
-    ana = world.store.memory(user="ana", session="s1")
-    ana.capture(MUNICH)
+    ana = world.store.memory(user="ana").session("s1")
+    ana.add(MUNICH)
 
-    report = ana.capture(BERLIN, before=[MUNICH])
+    report = capture(ana, BERLIN, before=[MUNICH])
 
     assert captured(report) == [("location", "Berlin", "superseded")]
     assert report.proposed[0].quote == "it's Berlin"
@@ -34,10 +35,10 @@ def test_a_repair_replaces_what_was_said_in_the_turn_before(world: World) -> Non
 
 
 def test_without_what_was_said_before_it_is_about_nothing(world: World) -> None:
-    ana = world.store.memory(user="ana", session="s1")
-    ana.capture(MUNICH)
+    ana = world.store.memory(user="ana").session("s1")
+    ana.add(MUNICH)
 
-    assert captured(ana.capture(BERLIN)) == []
+    assert captured(ana.add(BERLIN)) == []
     assert [m.content for m in ana.list()] == ["Munich"]
 
 
@@ -59,7 +60,7 @@ def test_without_what_was_said_before_it_is_about_nothing(world: World) -> None:
 def test_a_repair_is_about_the_last_fact_of_the_last_turn(
     world: World, before: list[str], said: str, found: list[str]
 ) -> None:
-    report = world.store.memory(user="ana").capture(said, before=before)
+    report = capture(world.store.memory(user="ana"), said, before=before)
 
     assert [one.content for one in report.proposed] == found
 
@@ -68,7 +69,7 @@ def test_a_repair_meets_the_same_policy(world: World) -> None:
     ana = world.store.memory(user="ana")
     before = [MUNICH, "I am on the enterprise tier."]
 
-    report = ana.capture("No, it's pro.", before=before)
+    report = capture(ana, "No, it's pro.", before=before)
 
     assert captured(report) == [("declared_tier", "pro", "blocked")]
     assert report.outcomes[0].reasons == ("key_denied_execution",)
@@ -78,19 +79,19 @@ def test_a_repair_meets_the_same_policy(world: World) -> None:
 def test_only_the_user_repairs_what_the_user_said(world: World) -> None:
     ana = world.store.memory(user="ana")
 
-    assert ana.capture(BERLIN, role="assistant", before=[MUNICH]).proposed == ()
+    assert capture(ana, BERLIN, role="assistant", before=[MUNICH]).proposed == ()
 
 
 @pytest.mark.parametrize("before", ["I live in Munich", None, [1], ["\0"], [" "]])
 def test_what_was_said_before_is_a_sequence_of_texts(world: World, before: object) -> None:
     with pytest.raises(InvalidInput) as caught:
-        world.store.memory(user="ana").capture(BERLIN, before=before)  # type: ignore[arg-type]
+        capture(world.store.memory(user="ana"), BERLIN, before=before)  # type: ignore[arg-type]
 
     assert caught.value.field == "before"
 
 
 def test_an_agent_knows_what_it_was_told_before(world: World) -> None:
-    ana = world.store.memory(user="ana", session="s1")
+    ana = world.store.memory(user="ana").session("s1")
     agent = world.store.agent(ana)
     agent.capture(MUNICH)
 
@@ -100,8 +101,8 @@ def test_an_agent_knows_what_it_was_told_before(world: World) -> None:
     assert [m.content for m in ana.list()] == ["Berlin"]
     assert agent.capture("Sorry, I meant Bremen.").trace[0].written == ("location",)
     assert [m.content for m in ana.list()] == ["Bremen"]
-    other = world.store.agent(world.store.memory(user="ana", session="s2"))
-    assert other.capture(BERLIN).trace[0].written == ()
+    other = world.store.agent(world.store.memory(user="ana").session("s2"))
+    assert other.add(BERLIN).trace[0].written == ()
 
 
 def over(model: ScriptedModel, tmp_path: Path) -> Store:
@@ -116,7 +117,7 @@ def item(value: str, quote: str) -> dict[str, list[dict[str, object]]]:
 def test_a_model_is_shown_what_was_said_before_and_its_repair_wins(tmp_path: Path) -> None:
     model = ScriptedModel(item("Munich", "I live in Munich"), item("Berlin", "it's Berlin"))
     with over(model, tmp_path) as store:
-        ana = store.memory(user="ana", session="s1")
+        ana = store.memory(user="ana").session("s1")
         ana.remember("Munich", key="location", category="entity_fact")
         agent = store.agent(ana)
         agent.capture(MUNICH)
@@ -135,6 +136,6 @@ def test_a_model_is_not_shown_what_the_user_asked_not_to_keep(tmp_path: Path) ->
     model = ScriptedModel({"items": []})
     with over(model, tmp_path) as store:
         hidden = "Don't remember this: I live in Munich."
-        store.memory(user="ana").capture(BERLIN, before=[hidden])
+        capture(store.memory(user="ana"), BERLIN, before=[hidden])
 
     assert "Munich" not in model.asked[0].user

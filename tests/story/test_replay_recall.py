@@ -10,9 +10,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from principals import principal_of
 
 from conftest import World
-from simonides import InvalidInput, Made, NotReplayable, Recall, Receipt, ScopeDenied
+from simonides import Draft, InvalidInput, Made, NotReplayable, Recall, Receipt, ScopeDenied
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.value import from_us
 from simonides.retrieval.ranking import identity
@@ -27,13 +28,13 @@ def bytes_of(found: Recall) -> list[bytes]:
 def played(world: World, seed: int, recalls: int, *, forget: bool) -> list[Recall]:
     """Recalls that were made while the store went on changing."""
     chance, given = random.Random(seed), list[Recall]()
-    ana = world.store.memory(user="ana", org="acme", session="monday")
+    ana = world.store.memory(user="ana", org="acme").session("monday")
     while len(given) < recalls:
         text = f"Ana saw the {chance.choice(THINGS)} {chance.randrange(40)} times"
         memories, step = ana.list(), chance.random()
         if step < 0.4 or not memories:
             key = chance.choice([None, None, "region", "tone"])
-            ana.remember(text, key=key, confidence=chance.choice([0.6, 1.0]))
+            ana.remember(Draft(text, key=key, confidence=chance.choice([0.6, 1.0])))
         elif step < 0.5:
             ana.correct(chance.choice(memories).id, text)
         elif step < 0.55:
@@ -45,7 +46,7 @@ def played(world: World, seed: int, recalls: int, *, forget: bool) -> list[Recal
             found = ana.recall(
                 f"what about the {chance.choice(THINGS)}?",
                 limit=chance.choice([1, 3, 10]),
-                floor=chance.choice([None, 0.2]),
+                min_relevance=chance.choice([None, 0.2]),
                 known_at=chance.choice([None, None, past]),
                 valid_at=chance.choice([None, None, past]),
                 filter=chance.choice([None, {"confidence": {"$gte": 0.7}}]),
@@ -57,10 +58,10 @@ def played(world: World, seed: int, recalls: int, *, forget: bool) -> list[Recal
 
 def test_whatever_was_written_since_it_is_ranked_again(world: World) -> None:
     given = played(world, 1, 60, forget=False)
-    ana = world.reopen().memory(user="ana", org="acme", session="monday")
+    ana = world.reopen().memory(user="ana", org="acme").session("monday")
 
     for found in given:
-        again = ana.replay_recall(
+        again = ana.receipts.replay(
             Receipt.from_dict(json.loads(json.dumps(found.receipt.to_dict())))
         )
 
@@ -74,19 +75,19 @@ def test_what_was_returned_and_erased_is_named_and_the_rest_is_the_same_bytes(
     world: World,
 ) -> None:
     given = played(world, 2, 150, forget=True)
-    ana, store = world.store.memory(user="ana", org="acme", session="monday"), world.store
+    ana, store = world.store.memory(user="ana", org="acme").session("monday"), world.store
     counted: Counter[str] = Counter()
 
     for found in given:
         ids = [hit.record.id for hit in found]
-        kept = {row.id for row in asyncio.run(store.runtime.store.get(ana.principal.home, ids))}
+        kept = {row.id for row in asyncio.run(store.runtime.store.get(principal_of(ana).home, ids))}
         if set(ids) <= kept:
-            again = ana.replay_recall(found.receipt)
+            again = ana.receipts.replay(found.receipt)
             assert bytes_of(again) == bytes_of(found)
             counted[again.made] += 1
         else:
             with pytest.raises(NotReplayable) as refused:
-                ana.replay_recall(found.receipt)
+                ana.receipts.replay(found.receipt)
             assert set(refused.value.ids) == set(ids) - kept
             counted["refused"] += 1
 
@@ -104,13 +105,13 @@ def test_another_ranker_or_policy_renders_the_same_hits(
     found = world.store.memory(user="ana").recall("deploy")
 
     monkeypatch.setattr(identity, "RANKER", "another")
-    other = world.store.memory(user="ana").replay_recall(found.receipt)
+    other = world.store.memory(user="ana").receipts.replay(found.receipt)
     monkeypatch.undo()
     ana = world.store.memory(user="ana")
 
     assert (other.made, bytes_of(other)) == (Made.RENDERED, bytes_of(found))
-    assert ana.replay_recall(found.receipt).made is Made.RANKED
-    assert ana.replay_recall(replace(found.receipt, policy="0" * 64)).made is Made.RENDERED
+    assert ana.receipts.replay(found.receipt).made is Made.RANKED
+    assert ana.receipts.replay(replace(found.receipt, policy="0" * 64)).made is Made.RENDERED
 
 
 def test_each_verb_takes_its_own_receipts_and_its_own_reader(world: World) -> None:
@@ -119,12 +120,12 @@ def test_each_verb_takes_its_own_receipts_and_its_own_reader(world: World) -> No
     found = ana.recall("deploy")
 
     with pytest.raises(InvalidInput, match="replay_recall"):
-        ana.replay(found.receipt)
+        ana.receipts.replay(found.receipt)
     with pytest.raises(InvalidInput, match="digest"):
-        ana.replay_recall(ana.digest("deploy").receipt)
+        ana.receipts.replay(ana.digest("deploy").receipt)
     for other in (
         world.store.memory(user="bob", org="acme", agent="bot"),
         world.store.memory(user="ana", org="acme", agent="spy"),
     ):
         with pytest.raises(ScopeDenied):
-            other.replay_recall(found.receipt)
+            other.receipts.replay(found.receipt)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conftest import World
-from simonides import Draft, Record, Memory, Outcome
+from simonides import Draft, Memory, Outcome, Record
 from simonides.domain.codecs.candidate import decode_candidate, encode_candidate
 from simonides.domain.codecs.memory import encode_body, encode_state
 from simonides.domain.memory import Kind, Origin, Triple
@@ -50,7 +50,7 @@ INDEXER = Indexer(None)
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.store.memory(user="ana")
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def stored(outcome: Outcome) -> Record:
@@ -203,7 +203,7 @@ def test_a_correction_of_the_spelling_alone_is_one(ana: Memory) -> None:
 
 
 def test_a_user_correction_vouches_for_what_others_said(ana: Memory) -> None:
-    ana.remember("us-east-1", key=KEY, source="external", confidence=1.0)
+    ana.remember(Draft("us-east-1", key=KEY, source="external", confidence=1.0))
 
     again = stored(ana.correct(KEY, "us-east-1"))
 
@@ -219,7 +219,7 @@ def test_a_user_correction_vouches_for_what_others_said(ana: Memory) -> None:
 def test_a_stricter_label_is_never_lost(ana: Memory, key: str | None, source: str) -> None:
     first = stored(ana.remember("On medication", key=key, tags=["health"]))
 
-    outcome = ana.remember("on  MEDICATION", key=key, sensitivity="sensitive", source=source)
+    outcome = ana.remember(Draft("on  MEDICATION", key=key, sensitivity="sensitive", source=source))
 
     assert outcome.kind == "superseded"
     assert outcome.reasons[-1] == "stricter_label"
@@ -235,9 +235,9 @@ def test_a_stricter_label_is_never_lost(ana: Memory, key: str | None, source: st
 
 
 def test_a_milder_label_changes_nothing(ana: Memory) -> None:
-    ana.remember("On medication", sensitivity="sensitive")
+    ana.remember(Draft("On medication", sensitivity="sensitive"))
 
-    outcome = ana.remember("On medication", sensitivity="public")
+    outcome = ana.remember(Draft("On medication", sensitivity="public"))
 
     assert outcome.kind == "refreshed"
     assert stored(outcome).sensitivity == "sensitive"
@@ -254,14 +254,14 @@ def test_evidence_that_was_missing_makes_a_version(ana: Memory) -> None:
     assert (outcome.kind, outcome.reasons[-2:]) == ("superseded", ("same_text", "new_evidence"))
     assert (memory.quote, memory.origin.session) == ("I do like tea", "s")
     assert memory.metadata == {"ticket": 1, "page": 3}
-    assert ana.remember(TEA, quote="another", metadata={"page": 9}).kind == "refreshed"
+    assert ana.remember(Draft(TEA, quote="another", metadata={"page": 9})).kind == "refreshed"
     assert ana.list() == (ana.get(memory.id),)
 
 
 def test_evidence_of_the_less_trusted_is_left_out(ana: Memory) -> None:
     ana.remember(TEA)
 
-    outcome = ana.remember(TEA, source="external", quote="likes tea", metadata={"page": 3})
+    outcome = ana.remember(Draft(TEA, source="external", quote="likes tea", metadata={"page": 3}))
 
     assert outcome.kind == "refreshed"
     assert (stored(outcome).quote, stored(outcome).metadata) == (None, {})
@@ -274,18 +274,18 @@ def test_gathered_metadata_keeps_to_its_limit(ana: Memory) -> None:
 
 
 def test_captured_talk_that_is_repeated_makes_no_versions(world: World, ana: Memory) -> None:
-    ana.capture("Use email as the primary channel for updates.")
+    ana.add("Use email as the primary channel for updates.")
     world.clock.advance(days=1)
 
-    again = ana.capture("As I said. Use email as the primary channel for updates.")
+    again = ana.add("As I said. Use email as the primary channel for updates.")
 
     assert [outcome.kind for outcome in again.stored] == ["refreshed"]
 
 
 def test_where_a_captured_quote_stands_is_not_told_of_another_quote(ana: Memory) -> None:
-    ana.remember("email", key="update_channel", quote="by mail")
+    ana.remember(Draft("email", key="update_channel", quote="by mail"))
 
-    outcomes = ana.capture("Use email as the primary channel for updates.").stored
+    outcomes = ana.add("Use email as the primary channel for updates.").stored
 
     assert [outcome.kind for outcome in outcomes] == ["refreshed"]
     assert [(memory.quote, memory.metadata) for memory in ana.list()] == [("by mail", {})]
@@ -295,7 +295,7 @@ def test_where_a_captured_quote_stands_is_not_told_of_another_quote(ana: Memory)
 def test_who_repeats_himself_is_no_second_witness(ana: Memory, source: str) -> None:
     ana.remember("English", key="language")
 
-    outcome = ana.remember("English", key="language", source=source)
+    outcome = ana.remember(Draft("English", key="language", source=source))
 
     assert outcome.kind == "refreshed"
     assert stored(outcome).verified_at is None
@@ -314,7 +314,7 @@ def test_another_speaker_is_a_second_witness(ana: Memory) -> None:
 def test_a_touching_newcomer_superseded_nothing(ana: Memory) -> None:
     first = stored(ana.remember("us-east-1", key=KEY))
 
-    ana.remember("eu-west-1", key=KEY, source="agent_inferred")
+    ana.remember(Draft("eu-west-1", key=KEY, source="agent_inferred"))
 
     newcomer = next(memory for memory in ana.history(KEY) if memory.version == 2)
     assert (newcomer.supersedes, newcomer.superseded_by) == (None, first.id)
@@ -339,8 +339,8 @@ def test_free_text_that_is_said_with_a_key_gets_it(ana: Memory) -> None:
 def test_free_text_of_another_kind_or_of_the_more_trusted_gets_no_key(ana: Memory) -> None:
     ana.remember(TEA)
 
-    assert ana.remember(TEA, key="drink", kind="procedural").kind == "created"
-    assert ana.remember(TEA, key="taste", source="external").kind == "created"
+    assert ana.remember(Draft(TEA, key="drink", kind="procedural")).kind == "created"
+    assert ana.remember(Draft(TEA, key="taste", source="external")).kind == "created"
     assert len(ana.list()) == 3
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import World
-from simonides import Draft, InvalidInput, Record, Memory, Outcome, Review
+from simonides import Draft, InvalidInput, Memory, Outcome, Record, Review
 from simonides.domain.event import EventType
 
 
@@ -28,7 +28,7 @@ def stored(outcome: Outcome) -> Record:
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.store.memory(user="ana")
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def review(ana: Memory) -> Review:
     told(ana, lives("Oslo"))
     asked = told(ana, lives("Rome", "tool_verified"))
     assert asked.kind == "review"
-    (opened,) = ana.reviews()
+    (opened,) = ana.pending.list(kind="review")
     assert opened.id == asked.events[0].details["review"]
     return opened
 
@@ -57,7 +57,7 @@ def test_what_is_kept_is_verified_and_the_other_gives_way(
 ) -> None:
     world.clock.advance(days=1)
 
-    outcome = ana.decide(review.id, "b", reason="She moved last week.")
+    outcome = ana.pending.resolve(review.id, "new", reason="She moved last week.")
 
     kept = stored(outcome)
     assert (outcome.kind, outcome.reasons) == ("superseded", ("decided", "kept:b"))
@@ -69,22 +69,22 @@ def test_what_is_kept_is_verified_and_the_other_gives_way(
     assert (gone.status, gone.superseded_by) == ("superseded", kept.id)
     (event,) = outcome.events
     assert (event.type, event.details["reason"]) == (EventType.DECIDED, "She moved last week.")
-    assert ana.reviews() == ()
-    (closed,) = ana.reviews(status="decided")
+    assert ana.pending.list(kind="review") == ()
+    (closed,) = ana.pending.list(kind="review", status="decided")
     assert (closed.id, closed.kept, closed.decided_at) == (review.id, "b", kept.updated_at)
 
 
 def test_both_may_be_kept(ana: Memory, review: Review) -> None:
-    outcome = ana.decide(review.id, "both")
+    outcome = ana.pending.resolve(review.id, "both")
 
     assert outcome.kind == "coexists"
     assert [memory.status for memory in ana.list()] == ["active", "active"]
 
 
 def test_a_review_is_decided_once(ana: Memory, review: Review) -> None:
-    ana.decide(review.id, "a")
+    ana.pending.resolve(review.id, "old")
 
-    again = ana.decide(review.id, "b")
+    again = ana.pending.resolve(review.id, "new")
 
     assert (again.kind, again.reasons) == ("dropped", ("already_decided",))
     assert [memory.content for memory in ana.list()] == ["Ana lives in Oslo"]
@@ -93,8 +93,8 @@ def test_a_review_is_decided_once(ana: Memory, review: Review) -> None:
 def test_a_side_that_was_corrected_is_decided_on_as_it_is_now(ana: Memory, review: Review) -> None:
     ana.correct(review.a, "Ana lives in Bergen")
 
-    (now,) = ana.reviews()
-    outcome = ana.decide(now.id, "a")
+    (now,) = ana.pending.list(kind="review")
+    outcome = ana.pending.resolve(now.id, "old")
 
     assert contents(now) == ["Ana lives in Bergen", "Ana lives in Rome"]
     assert stored(outcome).content == "Ana lives in Bergen"
@@ -107,45 +107,48 @@ def test_a_correction_is_not_ended_by_a_decision_about_what_stood_before(
 ) -> None:
     ana.correct(review.a, "Ana lives in Bergen")
 
-    refused = ana.decide(review.id, keep)
+    refused = ana.pending.resolve(review.id, keep)
 
     assert (refused.kind, refused.reasons) == ("dropped", ("side_changed",))
-    assert contents(ana.reviews()[0]) == ["Ana lives in Bergen", "Ana lives in Rome"]
-    ana.forget(key=None, id=str(ana.reviews()[0].sides[0].id))  # type: ignore[union-attr]
-    assert ana.decide(review.id, "b").kind == "coexists"
+    assert contents(ana.pending.list(kind="review")[0]) == [
+        "Ana lives in Bergen",
+        "Ana lives in Rome",
+    ]
+    ana.forget(key=None, id=str(ana.pending.list(kind="review")[0].sides[0].id))  # type: ignore[union-attr]
+    assert ana.pending.resolve(review.id, "new").kind == "coexists"
     assert [memory.content for memory in ana.list()] == ["Ana lives in Rome"]
 
 
 def test_a_side_of_two_reviews_is_no_side_that_changed(ana: Memory) -> None:
     told(ana, lives("Oslo"))
     told(ana, lives("Rome", "tool_verified"))
-    first, *_ = ana.reviews()
-    assert ana.decide(first.id, "a").kind == "superseded"
+    first, *_ = ana.pending.list(kind="review")
+    assert ana.pending.resolve(first.id, "old").kind == "superseded"
     told(ana, lives("Bern", "tool_verified"))
-    (second,) = ana.reviews()
+    (second,) = ana.pending.list(kind="review")
 
-    assert ana.decide(second.id, "b").kind == "superseded"
+    assert ana.pending.resolve(second.id, "new").kind == "superseded"
     assert [memory.content for memory in ana.list()] == ["Ana lives in Bern"]
 
 
 def test_a_forgotten_side_cannot_be_kept(ana: Memory, review: Review) -> None:
-    ana.forget(id=review.b)
+    ana.forget(review.b)
 
-    (left,) = ana.reviews()
-    refused, kept = ana.decide(left.id, "b"), ana.decide(left.id, "a")
+    (left,) = ana.pending.list(kind="review")
+    refused, kept = ana.pending.resolve(left.id, "new"), ana.pending.resolve(left.id, "old")
 
     assert contents(left) == ["Ana lives in Oslo", None]
     assert refused.reasons == ("side_gone",)
     assert stored(kept).status == "active"
-    assert ana.reviews() == ()
+    assert ana.pending.list(kind="review") == ()
 
 
 def test_a_review_of_which_nothing_stands_is_not_shown(ana: Memory, review: Review) -> None:
     for root in (review.a, review.b):
-        ana.forget(id=root)
+        ana.forget(root)
 
-    assert ana.reviews() == ()
-    assert ana.decide(review.id, "a").reasons == ("not_found",)
+    assert ana.pending.list(kind="review") == ()
+    assert ana.pending.resolve(review.id, "old").reasons == ("not_found",)
 
 
 def test_reviews_are_told_to_nobody_else(world: World, ana: Memory, review: Review) -> None:
@@ -156,19 +159,23 @@ def test_reviews_are_told_to_nobody_else(world: World, ana: Memory, review: Revi
     others = [
         world.store.memory(user="bob"),
         world.store.memory(user="ana", org="acme"),
-        world.store.memory(user="ana", task="t1"),
+        world.store.memory(user="ana").task(name="t1").memory,
     ]
-    assert [other.reviews() for other in others] == [(), (), ()]
-    assert [other.decide(review.id, "a").reasons for other in others] == [("not_found",)] * 3
-    assert [contents(shown)[0] for shown in ana.reviews()] == ["Ana lives in Oslo"]
+    assert [other.pending.list(kind="review") for other in others] == [(), (), ()]
+    assert [other.pending.resolve(review.id, "old").reasons for other in others] == [
+        ("not_found",)
+    ] * 3
+    assert [contents(shown)[0] for shown in ana.pending.list(kind="review")] == [
+        "Ana lives in Oslo"
+    ]
     nurse = world.store.memory(user="ana", agent="nurse")
-    assert len(nurse.reviews()) == 2
+    assert len(nurse.pending.list(kind="review")) == 2
 
 
 def test_a_review_survives_a_restart(world: World, review: Review) -> None:
     ana = world.reopen().memory(user="ana")
 
-    (again,) = ana.reviews()
+    (again,) = ana.pending.list(kind="review")
 
     assert again == review
 
@@ -180,11 +187,11 @@ def test_a_review_survives_a_restart(world: World, review: Review) -> None:
 )
 def test_what_makes_no_sense_is_said(ana: Memory, arguments: tuple[str, ...], field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        ana.decide(*arguments[:2], reason="".join(arguments[2:]))
+        ana.note(*arguments[:2], reason="".join(arguments[2:]))
 
     assert caught.value.field == field
     with pytest.raises(InvalidInput, match="'open', 'decided', 'expired'"):
-        ana.reviews(status="lost")
+        ana.pending.list(kind="review", status="lost")
 
 
 def test_metrics_count_writes_and_the_gate_that_decided(ana: Memory) -> None:
@@ -195,7 +202,7 @@ def test_metrics_count_writes_and_the_gate_that_decided(ana: Memory) -> None:
         ana.remember("eu-west-1", key="deploy_region")
         ana.remember("Once", idempotency_key="once")
 
-    counted = ana.get_metrics()
+    counted = ana.maintenance.metrics()
 
     assert counted["writes"]["created"] == 3
     assert counted["writes"]["refreshed"] == 3
@@ -204,7 +211,7 @@ def test_metrics_count_writes_and_the_gate_that_decided(ana: Memory) -> None:
 
 
 def test_neither_side_may_be_kept(ana: Memory, review: Review) -> None:
-    outcome = ana.decide(review.id, "neither", reason="I have moved to Bern.")
+    outcome = ana.pending.resolve(review.id, "neither", reason="I have moved to Bern.")
 
     assert (outcome.kind, outcome.record) == ("superseded", None)
     assert outcome.reasons == ("decided", "kept:neither")
@@ -221,33 +228,33 @@ def test_an_agent_does_not_decide_about_what_it_brought(world: World, ana: Memor
     told(ana, lives("Oslo"))
     helper = world.store.memory(user="ana", agent="helper")
     told(helper, lives("Rome", "tool_verified"))
-    (asked,) = ana.reviews()
+    (asked,) = ana.pending.list(kind="review")
 
-    refused = helper.decide(asked.id, "b", reason="I am sure.")
+    refused = helper.pending.resolve(asked.id, "new", reason="I am sure.")
 
     assert asked.proposed_by.endswith(" helper")
     assert (refused.kind, refused.reasons) == ("blocked", ("own_proposal",))
     assert refused.events[0].details == {"review": asked.id}
     assert [side.status for side in ana.list()] == ["review", "review"]
     other = world.store.memory(user="ana", agent="auditor")
-    assert other.decide(asked.id, "a").kind == "superseded"
-    assert contents(ana.reviews(status="decided")[0])[0] == "Ana lives in Oslo"
+    assert other.pending.resolve(asked.id, "old").kind == "superseded"
+    assert contents(ana.pending.list(kind="review", status="decided")[0])[0] == "Ana lives in Oslo"
 
 
 def test_what_nobody_decides_is_not_asked_for_ever(
     world: World, ana: Memory, review: Review
 ) -> None:
     world.clock.advance(days=29)
-    assert [asked.id for asked in ana.reviews()] == [review.id]
+    assert [asked.id for asked in ana.pending.list(kind="review")] == [review.id]
 
     world.clock.advance(days=2)
 
-    assert ana.reviews() == ()
-    (expired,) = ana.reviews(status="expired")
+    assert ana.pending.list(kind="review") == ()
+    (expired,) = ana.pending.list(kind="review", status="expired")
     assert (expired.id, expired.status, expired.kept) == (review.id, "expired", None)
     assert all("in review" in hit.warnings for hit in ana.recall("Where does Ana live?"))
-    assert ana.decide(review.id, "a").kind == "superseded"
-    assert ana.reviews(status="expired") == ()
+    assert ana.pending.resolve(review.id, "old").kind == "superseded"
+    assert ana.pending.list(kind="review", status="expired") == ()
 
 
 def test_a_plain_contradiction_waits_though_one_person_said_both(ana: Memory) -> None:
@@ -261,9 +268,9 @@ def test_a_plain_contradiction_waits_though_one_person_said_both(ana: Memory) ->
 
 def test_who_is_clearly_surer_is_believed(ana: Memory) -> None:
     ana.remember("The staging gate is enabled")
-    ana.remember("The cellar door is open", source="agent_inferred")
+    ana.remember(Draft("The cellar door is open", source="agent_inferred"))
 
-    weaker = ana.remember("The staging gate is disabled", source="agent_inferred")
+    weaker = ana.remember(Draft("The staging gate is disabled", source="agent_inferred"))
     surer = ana.remember("The cellar door is closed")
 
     assert (weaker.kind, weaker.reasons[-2:]) == (
@@ -292,7 +299,7 @@ def test_an_update_in_one_batch_meets_what_the_batch_said_before(ana: Memory) ->
 def test_what_comes_from_outside_updates_nothing(ana: Memory) -> None:
     ana.remember("I live in Oslo")
 
-    outcome = ana.remember("I moved to Rome", source="external", confidence=1.0)
+    outcome = ana.remember(Draft("I moved to Rome", source="external", confidence=1.0))
 
     assert (outcome.kind, outcome.reasons[-2]) == ("touched", "less_trusted")
     assert [memory.content for memory in ana.list()] == ["I live in Oslo"]

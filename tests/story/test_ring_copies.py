@@ -5,6 +5,7 @@ from typing import Any
 
 import apsw
 import pytest
+from principals import erase
 
 import simonides
 from simonides.storage.encryption.key_ring import HeldKeys, new_key
@@ -22,7 +23,7 @@ def written(tmp_path: Path) -> Path:
         ana.remember("We deploy to us-east-1", key="region")
         ana.correct("region", "We deploy to eu-west-1")
         eve.remember("Eve likes cake.")
-        eve.erase()
+        erase(eve)
     return path
 
 
@@ -36,16 +37,16 @@ def test_a_store_goes_back_to_its_backup_and_stays_under_its_ring(
     with simonides.open(written, key_ring=RING) as store:
         memory = store.memory(user="ana")
         stood = contents(memory)
-        store.backup(tmp_path / "backup.db")
+        store.admin(actor="root").backup(tmp_path / "backup.db")
         memory.remember("Said after the backup.")
 
-        store.restore_backup(tmp_path / "backup.db")
+        store.admin(actor="root").restore_backup(tmp_path / "backup.db")
 
         assert contents(memory) == stood
         memory.remember("It goes on.")
     with simonides.open(written, key_ring=RING) as store:
         assert contents(store.memory(user="ana")) == {*stood, "It goes on."}
-        assert store.verify_audit().ok
+        assert store.admin(actor="root").check_audit().ok
     with pytest.raises(simonides.KeyUnavailable):
         simonides.open(tmp_path / "backup.db")
 
@@ -55,21 +56,21 @@ def test_who_was_erased_comes_back_after_a_restore_and_a_new_key(
 ) -> None:
     two = new_key("k2")
     with simonides.open(written, key_ring=RING) as store:
-        store.backup(tmp_path / "backup.db")
-        store.restore_backup(tmp_path / "backup.db")
+        store.admin(actor="root").backup(tmp_path / "backup.db")
+        store.admin(actor="root").restore_backup(tmp_path / "backup.db")
         assert not store.memory(user="eve").list()
     both = HeldKeys({"k2": HeldKeys.of_text(two).key("k2"), "k1": RING.key("k1")})
     with simonides.open(written, key_ring=both) as store:
-        store.rekey()
+        store.admin(actor="root").rekey()
     with simonides.open(written, key_ring=HeldKeys.of_text(two)) as store:
         assert store.memory(user="eve").remember("Eve is back.").kind == "created"
-        assert store.verify_audit().ok
+        assert store.admin(actor="root").check_audit().ok
 
 
 def test_what_was_edited_in_a_backup_is_not_restored(written: Path, tmp_path: Path) -> None:
     backup = tmp_path / "backup.db"
     with simonides.open(written, key_ring=RING) as store:
-        store.backup(backup)
+        store.admin(actor="root").backup(backup)
     backup.with_name("backup.db.sha256").unlink()
     raw = backup.read_bytes()
     assert b"Ana likes tea." in raw
@@ -77,7 +78,7 @@ def test_what_was_edited_in_a_backup_is_not_restored(written: Path, tmp_path: Pa
 
     with simonides.open(written, key_ring=RING) as store:
         with pytest.raises(simonides.CarryRefused) as refused:
-            store.restore_backup(backup)
+            store.admin(actor="root").restore_backup(backup)
 
         assert refused.value.reason == "damaged"
         assert "Ana likes tea." in contents(store.memory(user="ana"))
@@ -86,12 +87,12 @@ def test_what_was_edited_in_a_backup_is_not_restored(written: Path, tmp_path: Pa
 def test_an_owner_that_is_brought_back_has_codes(written: Path, tmp_path: Path) -> None:
     with simonides.open(written, key_ring=RING) as store:
         stood = contents(store.memory(user="ana"))
-        store.memory(user="ana").export(tmp_path / "ana.jsonl")
+        store.memory(user="ana").data.export(tmp_path / "ana.jsonl")
     elsewhere = tmp_path / "n.db"
     with simonides.open(elsewhere, key_ring=RING) as store:
-        store.memory(user="ana").restore(tmp_path / "ana.jsonl")
+        store.memory(user="ana").data.restore(tmp_path / "ana.jsonl")
         assert contents(store.memory(user="ana")) == stood
-        assert store.verify_audit().ok
+        assert store.admin(actor="root").check_audit().ok
     _edit(elsewhere)
 
     with simonides.open(elsewhere, key_ring=RING) as store, pytest.raises(simonides.Tampered):
@@ -116,15 +117,15 @@ def test_an_owner_travels_by_way_of_postgres_under_a_ring(
             memory = store.memory(user="ana")
             memory.remember("We deploy to us-east-1", key="region")
             memory.correct("region", "We deploy to eu-west-1")
-            memory.refuse(key="salary")
-            memory.export(tmp_path / "ana.jsonl")
-            store.backup(tmp_path / "backup.db")
+            memory.privacy.refuse(key="salary")
+            memory.data.export(tmp_path / "ana.jsonl")
+            store.admin(actor="root").backup(tmp_path / "backup.db")
         with simonides.open(there, key_ring=RING) as store:
             memory = store.memory(user="ana")
-            memory.restore(tmp_path / "ana.jsonl")
+            memory.data.restore(tmp_path / "ana.jsonl")
 
             assert [version.version for version in memory.history("region")] == [1, 2]
-            assert store.verify_audit().ok
+            assert store.admin(actor="root").check_audit().ok
             assert memory.remember("5000", key="salary").reasons == ("consent_refused:key",)
     finally:
         postgres.give_back(elsewhere)

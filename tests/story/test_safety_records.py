@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from principals import erase, memory_for
+from simonides.prompting import Prompting
 
 import simonides
 from conftest import Run, World
@@ -24,7 +26,7 @@ CANARY = "canary-heron-4711"
 
 @pytest.fixture
 def ana(world: World) -> Memory:
-    return world.store.memory(user="ana", org="acme", session="thread-7")
+    return world.store.memory(user="ana", org="acme").session("thread-7")
 
 
 def files_of(world: World) -> list[Path]:
@@ -33,25 +35,25 @@ def files_of(world: World) -> list[Path]:
 
 
 def test_a_safety_event_is_kept_with_what_was_done(world: World, ana: Memory) -> None:
-    record = ana.safety_event(
+    record = ana.audit.record_safety(
         "self_harm", severity="critical", done="helpline_shown", note="spoke of giving up"
     )
-    admin = world.store.admin(by="root")
+    admin = world.store.admin(actor="root")
 
     assert admin.safety_events() == (record,)
     assert (record.kind, record.severity) == ("self_harm", SafetySeverity.CRITICAL)
     assert (record.done, record.note) == ("helpline_shown", "spoke of giving up")
     assert record.at == ana.recall("").receipt.at
     world.reopen()
-    kept = world.store.admin(by="root").safety_events()
+    kept = world.store.admin(actor="root").safety_events()
     assert kept == (record,)
 
 
 def test_feedback_is_kept_with_label_and_source(world: World, ana: Memory) -> None:
-    ana.feedback("unhelpful", source="model", score=-0.5, comment="missed the point")
-    ana.feedback("helpful")
+    ana.audit.record_feedback("unhelpful", source="model", score=-0.5, comment="missed the point")
+    ana.audit.record_feedback("helpful")
 
-    newest, first = world.store.admin(by="root").feedback()
+    newest, first = world.store.admin(actor="root").feedback()
     assert (newest.label, newest.source, newest.score, newest.comment) == (
         "helpful",
         "user",
@@ -59,15 +61,15 @@ def test_feedback_is_kept_with_label_and_source(world: World, ana: Memory) -> No
         "",
     )
     assert (first.label, first.source, first.score) == ("unhelpful", "model", -0.5)
-    assert world.store.admin(by="root").feedback(label="helpful") == (newest,)
+    assert world.store.admin(actor="root").feedback(label="helpful") == (newest,)
 
 
 def test_they_are_asked_for_by_user_kind_time_and_number(world: World, ana: Memory) -> None:
     bob = world.store.memory(user="bob", org="acme")
-    first = ana.safety_event("threat")
+    first = ana.audit.record_safety("threat")
     world.clock.advance(seconds=60)
-    second, third = bob.safety_event("threat"), bob.safety_event("overdose")
-    admin = world.store.admin(by="root")
+    second, third = bob.audit.record_safety("threat"), bob.audit.record_safety("overdose")
+    admin = world.store.admin(actor="root")
 
     assert admin.safety_events(user="ana", org="acme") == (first,)
     assert admin.safety_events(user="ana") == ()  # another of that name, in the default org
@@ -77,13 +79,18 @@ def test_they_are_asked_for_by_user_kind_time_and_number(world: World, ana: Memo
 
 
 def test_who_it_is_about_stands_nowhere(world: World) -> None:
-    ana = world.store.memory(user="ana.lindqvist", org="acme", session="thread-77", task="t-901")
+    ana = (
+        world.store.memory(user="ana.lindqvist", org="acme")
+        .session("thread-77")
+        .task(name="t-901")
+        .memory
+    )
     note = (
         "Ana.Lindqvist (thread-77, t-901) wrote from ana@example.org, "
         "key sk-proj-Zq8vT2mK4nB7cX1dW9eR3tY6uI0oP5aS; anabasis is a book"
     )
-    safety = ana.safety_event("threat", note=note)
-    feedback = ana.feedback("rude", comment=note)
+    safety = ana.audit.record_safety("threat", note=note)
+    feedback = ana.audit.record_feedback("rude", comment=note)
 
     for text in (safety.note, feedback.comment):
         assert "[user] ([session], [task])" in text
@@ -101,7 +108,7 @@ def test_who_it_is_about_stands_nowhere(world: World) -> None:
 
 def test_one_person_has_one_digest_and_each_conversation_another(world: World) -> None:
     def made(**who: str) -> tuple[str, str | None]:
-        record = world.store.memory(**who).safety_event("threat")
+        record = memory_for(world.store, **who).audit.record_safety("threat")
         return record.subject, record.session
 
     ana, in_session = made(user="ana"), made(user="ana", session="s")
@@ -117,14 +124,14 @@ def test_one_person_has_one_digest_and_each_conversation_another(world: World) -
 def test_nothing_recalls_them_and_no_export_holds_them(
     world: World, ana: Memory, tmp_path: Path
 ) -> None:
-    ana.safety_event("threat", note=CANARY)
-    ana.feedback("helpful", comment=CANARY)
+    ana.audit.record_safety("threat", note=CANARY)
+    ana.audit.record_feedback("helpful", comment=CANARY)
     owner = world.store.memory(user="ana", org="acme")
-    owner.export(tmp_path / "ana.jsonl")
+    owner.data.export(tmp_path / "ana.jsonl")
 
     assert ana.recall(CANARY).hits == ()
-    assert CANARY not in ana.digest(CANARY, floor=0).text
-    assert CANARY not in ana.push(CANARY).text
+    assert CANARY not in ana.digest(CANARY, min_relevance=0).text
+    assert CANARY not in Prompting(ana).push(CANARY).text
     assert ana.list() == ()
     assert CANARY not in (tmp_path / "ana.jsonl").read_text()
     assert CANARY not in json.dumps(ana.status())
@@ -133,21 +140,21 @@ def test_nothing_recalls_them_and_no_export_holds_them(
 
 
 def test_neither_the_recall_switch_nor_a_refusal_turns_them_off(world: World, ana: Memory) -> None:
-    ana.set_recall(False)
-    ana.refuse(category="feedback")
-    ana.refuse("threat")
+    ana.privacy.pause_recall()
+    ana.privacy.refuse(category="feedback")
+    ana.privacy.refuse("threat")
 
-    ana.safety_event("threat")
-    ana.feedback("helpful")
+    ana.audit.record_safety("threat")
+    ana.audit.record_feedback("helpful")
 
-    admin = world.store.admin(by="root")
+    admin = world.store.admin(actor="root")
     assert len(admin.safety_events()) == len(admin.feedback()) == 1
 
 
 def test_safety_records_end_after_90_days_and_feedback_after_180(world: World, ana: Memory) -> None:
-    ana.safety_event("threat")
-    ana.feedback("helpful")
-    admin = world.store.admin(by="root")
+    ana.audit.record_safety("threat")
+    ana.audit.record_feedback("helpful")
+    admin = world.store.admin(actor="root")
 
     def counts() -> tuple[int, int]:
         return len(admin.safety_events()), len(admin.feedback())
@@ -164,20 +171,20 @@ def test_safety_records_end_after_90_days_and_feedback_after_180(world: World, a
 
 
 def test_whoever_records_something_removes_what_is_over(world: World, ana: Memory) -> None:
-    ana.safety_event("threat")
+    ana.audit.record_safety("threat")
     world.clock.advance(days=91)
-    ana.safety_event("threat")
+    ana.audit.record_safety("threat")
 
-    assert world.store.admin(by="root").purge_safety(everything=True).removed == 1
+    assert world.store.admin(actor="root").purge_safety(everything=True).removed == 1
 
 
 def test_how_long_they_are_kept_can_be_set(new_world: Callable[..., World]) -> None:
     world = new_world(safety_days=1, feedback_days=2)
     ana = world.store.memory(user="ana")
-    ana.safety_event("threat")
-    ana.feedback("helpful")
+    ana.audit.record_safety("threat")
+    ana.audit.record_feedback("helpful")
     world.clock.advance(days=1.5)
-    admin = world.store.admin(by="root")
+    admin = world.store.admin(actor="root")
 
     assert (len(admin.safety_events()), len(admin.feedback())) == (0, 1)
 
@@ -186,8 +193,8 @@ def test_a_long_lived_process_removes_what_is_over_by_itself(world: World) -> No
     if not world.is_durable:
         return
     ana = world.store.memory(user="ana")
-    ana.safety_event("threat")
-    ana.feedback("helpful")
+    ana.audit.record_safety("threat")
+    ana.audit.record_feedback("helpful")
     world.clock.advance(days=100)
     settings = world._settings
     made = assemble(
@@ -196,13 +203,13 @@ def test_a_long_lived_process_removes_what_is_over_by_itself(world: World) -> No
     with simonides.Store(made):
         world.clock.advance(seconds=FIRST_S)
 
-    admin = world.store.admin(by="root")
+    admin = world.store.admin(actor="root")
     assert (admin.purge_safety().removed, admin.purge_feedback(everything=True).removed) == (0, 1)
 
 
 def test_looking_and_removing_are_in_the_trail_and_name_nobody(world: World, ana: Memory) -> None:
-    ana.safety_event("threat")
-    admin = world.store.admin(by="root")
+    ana.audit.record_safety("threat")
+    admin = world.store.admin(actor="root")
     admin.safety_events(user="ana", org="acme")
     admin.feedback()
     admin.purge_safety()
@@ -217,18 +224,21 @@ def test_looking_and_removing_are_in_the_trail_and_name_nobody(world: World, ana
         ("records_purged", {"shelf": "feedback", "all": True}),
     ]
     assert {each["actor"] for each in said} == {"admin:root"}
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def test_erasing_a_subject_takes_its_records_to_the_last_byte(world: World) -> None:
     ana, bob = world.store.memory(user="ana"), world.store.memory(user="bob")
-    task = world.store.memory(user="ana", task="t", session="s")
-    hers = [ana.safety_event("threat", note=CANARY), task.feedback("helpful", comment=CANARY)]
-    his = bob.safety_event("threat")
-    receipt = ana.erase()
+    task = world.store.memory(user="ana").session("s").task(name="t").memory
+    hers = [
+        ana.audit.record_safety("threat", note=CANARY),
+        task.audit.record_feedback("helpful", comment=CANARY),
+    ]
+    his = bob.audit.record_safety("threat")
+    receipt = erase(ana)
 
     assert receipt.state == "complete"
-    admin = world.store.admin(by="root")
+    admin = world.store.admin(actor="root")
     assert admin.safety_events() == (his,)
     assert admin.feedback() == ()
     if world.is_durable and not world.target.startswith("postgresql"):
@@ -239,7 +249,7 @@ def test_erasing_a_subject_takes_its_records_to_the_last_byte(world: World) -> N
             assert not any(each.encode() in left for each in sought)
             assert bytes.fromhex(record.subject) not in left
     # Who comes again begins anew.
-    ana.feedback("helpful")
+    ana.audit.record_feedback("helpful")
     assert len(admin.feedback(user="ana")) == 1
 
 
@@ -247,7 +257,7 @@ def test_an_erasure_waits_for_records_that_cannot_be_reached(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ana = world.store.memory(user="ana")
-    ana.feedback("helpful")
+    ana.audit.record_feedback("helpful")
     store = world.store.runtime.part(SafetyRecordStore).store
 
     def unreachable(subject: bytes) -> None:
@@ -255,26 +265,26 @@ def test_an_erasure_waits_for_records_that_cannot_be_reached(
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "forget", unreachable)
-        receipt = ana.erase()
+        receipt = erase(ana)
     assert (receipt.state, receipt.waits) == ("pending", ("records",))
 
-    done = ana.erasure()
+    done = ana.data.erasure()
 
     assert done is not None
     assert done.state == "complete"
-    assert world.store.admin(by="root").feedback() == ()
+    assert world.store.admin(actor="root").feedback() == ()
 
 
 def test_incognito_keeps_them_in_memory_alone(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with simonides.open(path, mode="incognito") as store:
-        store.memory(user="ana").safety_event("threat")
-        store.memory(user="ana").feedback("helpful")
-        admin = store.admin(by="root")
+        store.memory(user="ana").audit.record_safety("threat")
+        store.memory(user="ana").audit.record_feedback("helpful")
+        admin = store.admin(actor="root")
         assert len(admin.safety_events()) == len(admin.feedback()) == 1
         assert [*tmp_path.iterdir()] == []
     with simonides.open(path) as store:
-        assert store.admin(by="root").safety_events() == ()
+        assert store.admin(actor="root").safety_events() == ()
 
 
 @pytest.mark.parametrize(
@@ -295,30 +305,30 @@ def test_incognito_keeps_them_in_memory_alone(tmp_path: Path) -> None:
 def test_what_cannot_be_kept_is_refused_by_name(given: dict[str, object], field: str) -> None:
     with simonides.open(":memory:") as store:
         with pytest.raises(InvalidInput) as refused:
-            store.memory(user="ana").safety_event(**given)  # type: ignore[arg-type]
+            store.memory(user="ana").audit.record_safety(**given)  # type: ignore[arg-type]
         assert refused.value.field == field
-        assert store.admin(by="root").safety_events() == ()
+        assert store.admin(actor="root").safety_events() == ()
 
 
 @pytest.mark.parametrize("score", [1.01, -2, "1", True, float("nan")])
 def test_a_score_is_a_number_from_minus_one_to_one(score: object) -> None:
     with simonides.open(":memory:") as store, pytest.raises(InvalidInput, match="score"):
-        store.memory(user="ana").feedback("helpful", score=score)  # type: ignore[arg-type]
+        store.memory(user="ana").audit.record_feedback("helpful", score=score)  # type: ignore[arg-type]
 
 
 def test_a_name_that_looks_like_a_secret_is_refused_and_not_repeated() -> None:
     secret = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc".lower()
     with simonides.open(":memory:") as store, pytest.raises(InvalidInput) as refused:
-        store.memory(user="ana").feedback(secret)
+        store.memory(user="ana").audit.record_feedback(secret)
     assert secret not in str(refused.value)
 
 
 def test_an_event_of_before_is_kept_at_its_time(world: World, ana: Memory) -> None:
     before = ana.recall("").receipt.at - timedelta(days=3)
 
-    assert ana.safety_event("threat", at=before).at == before
-    assert ana.feedback("helpful", at=before.isoformat()).at == before
-    assert to_us(world.store.admin(by="root").safety_events()[0].at) == to_us(before)
+    assert ana.audit.record_safety("threat", at=before).at == before
+    assert ana.audit.record_feedback("helpful", at=before.isoformat()).at == before
+    assert to_us(world.store.admin(actor="root").safety_events()[0].at) == to_us(before)
 
 
 @given(st.text("aA b_İ.é", max_size=30), st.sampled_from(["a", "a.b", "İ", "ab"]))
@@ -399,9 +409,9 @@ def recorded(tmp_path: Path) -> Path:
     with simonides.open(path) as store:
         ana = store.memory(user="ana")
         ana.remember("Ana likes tea")
-        ana.safety_event("threat")
+        ana.audit.record_safety("threat")
         for _ in range(100):
-            ana.feedback("helpful", comment="thanks for the tea, it was " * 5)
+            ana.audit.record_feedback("helpful", comment="thanks for the tea, it was " * 5)
     return path
 
 
@@ -439,8 +449,8 @@ def test_records_that_cannot_be_opened_say_what_to_do_and_are_left_as_they_are(
     file.rename(tmp_path / "away")
     with simonides.open(recorded) as store:
         assert [memory.content for memory in store.memory(user="ana").list()] == ["Ana likes tea"]
-        store.memory(user="ana").safety_event("threat")
-        assert len(store.admin(by="root").safety_events()) == 1
+        store.memory(user="ana").audit.record_safety("threat")
+        assert len(store.admin(actor="root").safety_events()) == 1
 
 
 @pytest.mark.parametrize("spoil", [_other_columns, _spoilt_page])
@@ -452,9 +462,9 @@ def test_records_that_turn_out_to_be_damaged_say_what_to_do(
     with simonides.open(recorded) as store:
         ana = store.memory(user="ana")
         with pytest.raises(simonides.StoreCorrupt, match=AWAY):
-            store.admin(by="root").feedback()
+            store.admin(actor="root").feedback()
         with pytest.raises(simonides.StoreCorrupt, match=AWAY):
-            ana.safety_event("threat")
+            ana.audit.record_safety("threat")
         assert len(ana.recall("tea")) == 1
 
 
@@ -462,17 +472,17 @@ def test_records_that_are_not_there_any_more_begin_anew(recorded: Path, tmp_path
     (tmp_path / "m.db.records").unlink()
 
     with simonides.open(recorded) as store:
-        assert store.admin(by="root").safety_events() == ()
-        store.memory(user="ana").safety_event("threat")
-        assert len(store.admin(by="root").safety_events()) == 1
+        assert store.admin(actor="root").safety_events() == ()
+        store.memory(user="ana").audit.record_safety("threat")
+        assert len(store.admin(actor="root").safety_events()) == 1
 
 
 async def _recorded(path: Path) -> int:
     async with simonides.aopen(path) as store:
         memory = store.memory(user="ana")
-        await memory.safety_event("threat")
-        await memory.feedback("helpful")
-        admin = store.admin(by="root")
+        await memory.audit.record_safety("threat")
+        await memory.audit.record_feedback("helpful")
+        admin = store.admin(actor="root")
         await admin.purge_feedback(everything=True)
         return len(await admin.safety_events()) + len(await admin.feedback())
 

@@ -95,12 +95,14 @@ def write(
             ids.next = [f"00000000-0000-7000-8000-{number:012d}"]
             clock.set(from_us(moment + number * 1000))
             memory.remember(
-                every[number],
-                key=f"key_{number}" if number % 7 == 0 else None,
-                category="preference" if number % 5 == 0 else "fact",
-                importance="high" if number % 11 == 0 else "normal",
-                source="agent_inferred" if number % 4 == 0 else "user_stated",
-                pinned=number % 50 == 0,
+                Draft(
+                    every[number],
+                    key=f"key_{number}" if number % 7 == 0 else None,
+                    category="preference" if number % 5 == 0 else "fact",
+                    importance="high" if number % 11 == 0 else "normal",
+                    source="agent_inferred" if number % 4 == 0 else "user_stated",
+                    pinned=number % 50 == 0,
+                )
             )
         memory.recall("coffee")
     clock.set(from_us(moment + 86_400_000_000))

@@ -16,7 +16,7 @@ MAIL = "ana@example.org"
 def test_a_scan_says_what_and_where_and_what_policy_would_do(world: World) -> None:
     memory = world.store.memory(user="ana")
 
-    scan = memory.scan(f"Write to {MAIL}, my password is hunter2")
+    scan = memory.maintenance.scan(f"Write to {MAIL}, my password is hunter2")
 
     assert [(each.finding.mark, each.action.value) for each in scan.seen] == [
         ("secret:password", "block"),
@@ -24,11 +24,11 @@ def test_a_scan_says_what_and_where_and_what_policy_would_do(world: World) -> No
     ]
     assert [(each.finding.start, each.finding.end) for each in scan.seen] == [(41, 48), (9, 24)]
     assert scan.action == "block"
-    assert memory.scan("Nothing here").action == "allow"
+    assert memory.maintenance.scan("Nothing here").action == "allow"
     assert "hunter2" not in repr(scan)
     assert memory.list() == ()
     with pytest.raises(InvalidInput):
-        memory.scan("")
+        memory.maintenance.scan("")
 
 
 def test_a_scan_of_what_is_stored_tells_ids_and_never_words(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_a_scan_of_what_is_stored_tells_ids_and_never_words(tmp_path: Path) -> N
     policy.write_text("hygiene: {high: allow, suspicious: allow}", "utf-8")
     with simonides.open(":memory:", settings=Settings(policy=policy)) as store:
         ana, ben = store.memory(user="ana"), store.memory(user="ben")
-        task = store.memory(user="ana", task="t")
+        task = store.memory(user="ana").task(name="t").memory
         first = ana.remember(f"Write to {MAIL}", key="mail").record
         ana.correct("mail", "Do not write")
         ana.remember("Lives in Rome")
@@ -44,8 +44,8 @@ def test_a_scan_of_what_is_stored_tells_ids_and_never_words(tmp_path: Path) -> N
         other = ben.remember("my password is hunter2").record
         policy.write_text("version: strict", "utf-8")
 
-        scan = ana.scan_memories()
-        everybody = store.admin(by="root").scan()
+        scan = ana.maintenance.scan()
+        everybody = store.admin(actor="root").scan()
 
         assert first is not None
         assert under_key is not None
@@ -57,7 +57,7 @@ def test_a_scan_of_what_is_stored_tells_ids_and_never_words(tmp_path: Path) -> N
         ]
         assert scan.counts == {"personal:email": 1, "secret:password": 1}
         assert {each.id for each in everybody.found} == {first.id, under_key.id, other.id}
-        assert {each.id for each in task.scan_memories().found} == {under_key.id}
+        assert {each.id for each in task.maintenance.scan().found} == {under_key.id}
         for told in (scan, everybody):
             assert MAIL not in repr(told)
             assert "hunter2" not in repr(told)

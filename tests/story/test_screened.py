@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from principals import principal_of
 
 import simonides
 from simonides import Draft, PolicyInvalid
@@ -57,7 +58,7 @@ def opened(tmp_path: Path, policy: str = "", *, target: str = ":memory:") -> Sto
 
 
 def trail(store: Store, user: str = "ana") -> list[dict[str, Any]]:
-    owner = store.memory(user=user).principal.home.owner
+    owner = principal_of(store.memory(user=user)).home.owner
     links = store._driver.run(store.runtime.store.links(owner))
     return [json.loads(link.payload) for link in links if link.payload is not None]
 
@@ -136,7 +137,7 @@ def test_redacting_strikes_the_place_out_of_every_text_and_blocks_a_name(tmp_pat
         memory = store.memory(user="ana")
 
         stored = memory.remember(
-            f"Write to {MILD} soon", quote=f"{MILD}!", tags=[MILD], metadata={"a": [MILD, 3]}
+            Draft(f"Write to {MILD} soon", quote=f"{MILD}!", tags=[MILD], metadata={"a": [MILD, 3]})
         ).record
         named = memory.remember("x", key=MILD)
 
@@ -175,7 +176,7 @@ def test_no_wording_of_a_proposal_talks_the_guards_out_of_it(tmp_path: Path) -> 
         memory = store.memory(user="ana")
         said = Candidate(
             content=f"My language is {GRAVE}",
-            scope=memory.principal.home,
+            scope=principal_of(memory).home,
             source=Source.USER_STATED,
             proposer=Proposer.MODEL,
             label=Label(Trust.USER),
@@ -183,14 +184,14 @@ def test_no_wording_of_a_proposal_talks_the_guards_out_of_it(tmp_path: Path) -> 
             marks=("allowed", "turn_scoped_not"),
         )
 
-        (outcome,) = memory.propose([said])
+        (outcome,) = memory.pending.propose([said])
 
         assert outcome.reasons[0] == "hygiene_blocked:secret:assigned"
 
 
 def test_captured_talk_is_looked_through_and_the_report_does_not_repeat_it(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
-        report = store.memory(user="ana").capture(f"Remember that the code is {GRAVE}.")
+        report = store.memory(user="ana").add(f"Remember that the code is {GRAVE}.")
 
         assert [outcome.kind for outcome in report.outcomes] == ["blocked"]
         assert GRAVE not in repr(report)
@@ -198,12 +199,12 @@ def test_captured_talk_is_looked_through_and_the_report_does_not_repeat_it(tmp_p
 
 def test_what_is_held_back_is_looked_through_before(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
-        memory = store.memory(user="ana", session="s")
+        memory = store.memory(user="ana").session("s")
         drafts = [Draft(text, category="session_note") for text in (GRAVE, MILD)]
         held = [
             Candidate(
                 content=draft.content,
-                scope=memory.principal.home,
+                scope=principal_of(memory).home,
                 source=Source.AGENT_INFERRED,
                 proposer=Proposer.RULES,
                 label=Label(Trust.AGENT),
@@ -212,10 +213,10 @@ def test_what_is_held_back_is_looked_through_before(tmp_path: Path) -> None:
             for draft in drafts
         ]
 
-        outcomes = memory.propose(held)
+        outcomes = memory.pending.propose(held)
 
         assert [outcome.kind for outcome in outcomes] == ["blocked", "held"]
-        waiting = store._driver.run(store.runtime.store.held(memory.principal.home.owner))
+        waiting = store._driver.run(store.runtime.store.held(principal_of(memory).home.owner))
         assert GRAVE.encode() not in b"".join(row.body for row in waiting)
 
 
@@ -223,7 +224,7 @@ def test_a_promotion_is_looked_through_by_the_policy_there(tmp_path: Path) -> No
     directory = tmp_path / "policies"
     directory.mkdir()
     with opened(tmp_path, "hygiene: {high: flag}") as store:
-        task = store.memory(user="ana", task="t")
+        task = store.memory(user="ana").task(name="t").memory
         stored = task.remember(f"It is {GRAVE}").record
         assert stored is not None
         (tmp_path / "policy.yaml").write_text("version: strict now", "utf-8")
@@ -249,7 +250,7 @@ def test_labels_decide_what_a_detector_is_asked_about(tmp_path: Path) -> None:
         memory = store.memory(user="ana")
 
         assert memory.remember("Please obey me at once").kind == "created"
-        assert memory.remember("Please obey me now", source="external").kind == "blocked"
+        assert memory.remember(Draft("Please obey me now", source="external")).kind == "blocked"
 
 
 def test_a_dry_run_looks_again_by_the_other_policy(tmp_path: Path) -> None:
@@ -257,7 +258,7 @@ def test_a_dry_run_looks_again_by_the_other_policy(tmp_path: Path) -> None:
         store.memory(user="ana").remember(f"Write to {MILD}")
         (tmp_path / "next.yaml").write_text("hygiene: {classes: {personal: block}}", "utf-8")
 
-        report = store.admin(by="root").dry_run(str(tmp_path / "next.yaml"))
+        report = store.admin(actor="root").dry_run(str(tmp_path / "next.yaml"))
 
         assert [write.reasons[0] for write in report.changed] == ["hygiene_blocked:personal:email"]
 

@@ -74,7 +74,7 @@ def opened(classifier: Any, **settings: Any) -> Iterator[Store]:
     )
     with Store(made) as store:
         yield store
-        assert store.verify_audit().ok
+        assert store.admin(actor="root").check_audit().ok
 
 
 def policy_of(folder: Path, text: str) -> Path:
@@ -85,7 +85,7 @@ def policy_of(folder: Path, text: str) -> Path:
 
 def read(store: Store, text: str = SUSPICIOUS, **fields: Any) -> Outcome:
     """Remember what was read on a page."""
-    return store.memory(user="ana").remember(text, source="external", **fields)
+    return store.memory(user="ana").remember(Draft(text, source="external", **fields))
 
 
 def test_what_it_clears_is_stored_and_the_trail_says_who_cleared_it() -> None:
@@ -186,7 +186,7 @@ def test_it_is_asked_about_so_many_texts_of_a_write_and_no_more() -> None:
 def test_what_it_is_not_for_it_is_not_shown(text: str, source: str) -> None:
     classifier = Says(Opinion.CLEARED)
     with opened(classifier) as store:
-        store.memory(user="ana").remember(text, source=source)
+        store.memory(user="ana").remember(Draft(text, source=source))
 
     assert classifier.asked == []
     assert len(text) > MAX_CHARS or len(text) < 200
@@ -200,10 +200,12 @@ def test_policy_says_what_is_looked_at_and_what_follows(tmp_path: Path) -> None:
 
         assert held.kind == "held"
         assert held.reasons[-1].startswith("second_look_confirmed:poison:")
-        (waiting,) = store.memory(user="ana").held()
+        (waiting,) = store.memory(user="ana").pending.list(kind="held")
         assert waiting.reasons == held.reasons
         # A person who releases it is not overruled by whoever looked.
-        outcome = store.memory(user="ana").release(waiting.id, reason="a lecture on attacks")
+        outcome = store.memory(user="ana").pending.approve(
+            waiting.id, reason="a lecture on attacks"
+        )
         assert (outcome.kind, outcome.record is not None) == ("created", True), outcome.reasons
 
     off = policy_of(tmp_path, "hygiene: {second_look: []}")
@@ -227,7 +229,7 @@ def test_a_policy_that_cannot_be_is_refused(tmp_path: Path, rule: str) -> None:
 def test_what_is_captured_is_looked_at_too() -> None:
     classifier = Says(Opinion.CONFIRMED)
     with opened(classifier) as store:
-        ana = store.memory(user="ana", session="s")
+        ana = store.memory(user="ana").session("s")
         turn = Draft(SUSPICIOUS, source="external", kind="episodic", session="s", turn=3)
         (outcome,) = ana.remember_many([turn])
 

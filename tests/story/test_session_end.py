@@ -3,6 +3,7 @@
 import contextlib
 
 import pytest
+from principals import principal_of
 from sessions import ALICE, Talk, summaries
 
 from simonides.domain.conversation.session import EndedBy, EndStep
@@ -52,7 +53,7 @@ def held(talk, content, *, session=None, turn=None, why="session_only_category",
         explicit=fields.pop("explicit", False),
         **fields,
     )
-    writer = Writer(talk.runtime, talk.principal)
+    writer = Writer(talk.runtime, principal_of(talk))
     judgement = Hold(candidate, (why,))
     (outcome,) = talk.drive(writer.write_judged(Judgements((judgement,))))
     return outcome
@@ -135,7 +136,7 @@ def test_the_summary_goes_with_a_fact_of_its_session_that_is_forgotten(talk, wor
     (summary,) = talk.memories(category="session_summary")
     assert summary.parents
 
-    world.store.memory(user="alice").forget(key="location")
+    world.store.memory(user="alice").forget("location")
 
     assert talk.memories(category="session_summary") == []
 
@@ -147,7 +148,7 @@ def test_said_twice_what_was_held_is_stored_at_the_end(talk):
     report = talk.end()
 
     assert "Ana compares hotels in Bolzano" in talk.contents()
-    assert talk.held() == []
+    assert talk.pending.list(kind="held") == []
     assert any("said_n_times" in r for o in report.promoted for r in o.reasons)
 
 
@@ -157,7 +158,7 @@ def test_said_once_it_waits_for_another_session(talk, world):
     report = talk.end()
 
     assert talk.contents() == []
-    assert (report.kept, len(talk.held())) == (1, 1)
+    assert (report.kept, len(talk.pending.list(kind="held"))) == (1, 1)
 
     world.clock.advance(days=1)
     later = Talk(world, "thread-2")
@@ -165,7 +166,7 @@ def test_said_once_it_waits_for_another_session(talk, world):
     later.end()
 
     assert later.contents() == ["Ana compares hotels in Bolzano"]
-    assert later.held() == []
+    assert later.pending.list(kind="held") == []
 
 
 def test_said_once_and_in_the_summary_it_is_stored(talk):
@@ -220,14 +221,14 @@ def test_what_needs_repetition_is_stored_once_it_was_said_in_two_sessions(talk, 
     talk.say("I'm terrible at mathematics homework.")
     talk.end()
     assert talk.contents() == []
-    assert talk.held()
+    assert talk.pending.list(kind="held")
 
     later = Talk(world, "thread-2")
     later.say("I'm terrible at mathematics homework.")
     later.end()
 
     assert len(later.contents()) == 1
-    assert later.held() == []
+    assert later.pending.list(kind="held") == []
 
 
 def test_what_waits_for_too_long_is_let_go_and_the_trail_says_so(talk, world):
@@ -236,13 +237,13 @@ def test_what_waits_for_too_long_is_let_go_and_the_trail_says_so(talk, world):
     talk.end()
     memory = world.store.memory(user="alice")
     world.clock.advance(days=29)
-    assert len(memory.held()) == 1
+    assert len(memory.pending.list(kind="held")) == 1
 
     world.clock.advance(days=2)
-    assert memory.held() == ()
-    memory.hygiene()
+    assert memory.pending.list(kind="held") == ()
+    memory.maintenance.hygiene()
 
-    assert talk.held() == []
+    assert talk.pending.list(kind="held") == []
     assert any("held_expired" in event["reasons"] for event in talk.events("forgotten"))
 
 
@@ -276,7 +277,7 @@ def test_a_turn_that_is_decided_twice_releases_what_it_stores(talk, monkeypatch)
     report = talk.end()
 
     assert talk.contents() == ["Ana compares hotels in Bolzano"]
-    assert talk.held() == []
+    assert talk.pending.list(kind="held") == []
     assert (report.kept, report.let_go) == (0, 0)
 
 
@@ -284,8 +285,8 @@ def test_a_discarded_candidate_is_not_promoted(talk, world):
     held(talk, "Ana compares hotels in Bolzano", turn=0)
     talk.say("Which hotels in Bolzano?", "Compare hotels in Bolzano.")
     talk.catch_up()
-    (waiting,) = talk.held()
-    world.store.memory(user="alice").discard(waiting.id)
+    (waiting,) = talk.pending.list(kind="held")
+    world.store.memory(user="alice").pending.reject(waiting.id)
 
     talk.end()
 
@@ -372,7 +373,7 @@ def test_what_is_said_while_a_session_ends_is_not_lost(talk, monkeypatch):
 
 
 def test_task_scopes_of_the_session_go_with_it(talk, world):
-    task = world.store.memory(user="alice", task="upgrade")
+    task = world.store.memory(user="alice").task(name="upgrade").memory
     task.remember("The staging database is read-only")
     talk.say("Working on the upgrade.", task="upgrade")
 
@@ -389,7 +390,7 @@ def test_the_end_is_in_the_trail_and_counted(talk, world):
     (event,) = talk.events("session_ended")
     assert event["reasons"] == ["idle"]
     assert event["details"]["counts"]["user_turns"] == 4
-    counted = world.store.memory(user="alice").get_metrics()["sessions"]
+    counted = world.store.memory(user="alice").maintenance.metrics()["sessions"]
     assert counted["ended"]["idle"] == 1
     assert counted["user_turns"] == 4
 
@@ -462,7 +463,7 @@ def assert_as_if_nothing_had_happened(talk):
     assert talk.contents(key="response_style") == ["concise"]
     assert len(talk.events("session_ended")) == 1
     assert all(m.version == 1 for m in talk.memories(key="location"))
-    assert talk.held() == []
+    assert talk.pending.list(kind="held") == []
 
 
 class Failing:
@@ -535,7 +536,7 @@ def test_a_model_is_asked_by_the_end_what_it_was_not_asked_before(world, summari
     talk.catch_up()
     talk.say("Another thing.")
 
-    ender = SessionEnder(talk.runtime, talk.principal, lanes=lanes)
+    ender = SessionEnder(talk.runtime, principal_of(talk), lanes=lanes)
     report = talk.drive(ender.end(talk.name))
     again = talk.drive(ender.end(talk.name))
 
@@ -549,7 +550,7 @@ def test_what_was_refused_is_in_no_turn_that_is_kept_as_it_was_said(new_world, t
     policy = tmp_path / "policy.yaml"
     policy.write_text("version: verbatim\nconsolidation:\n  verbatim_turns: true\n")
     talk = Talk(new_world(policy=policy))
-    talk.world.store.memory(user="alice").refuse("location")
+    talk.world.store.memory(user="alice").privacy.refuse("location")
     talk.say("I live in Lisbon.")
     talk.answer("Lisbon is lovely.")
     talk.say("No, it's Berlin.", "We met Ana at the pier.")

@@ -6,7 +6,9 @@ import threading
 from dataclasses import replace
 
 import pytest
+from principals import end_transcript, erase, principal_of
 from sessions import ALICE, Talk, summaries
+from simonides.prompting import Prompting
 from test_session_end import STORY
 
 import simonides
@@ -42,12 +44,12 @@ def test_who_has_gone_ends_by_time_and_who_is_still_there_does_not(talk, world):
     other.say("I live in Porto.")
     world.clock.advance(us=6 * MINUTE_US)
 
-    (report,) = world.store.end_due_sessions()
+    (report,) = world.store.admin(actor="root").end_due_sessions()
 
     assert (report.session, report.ended_by) == ("thread-1", EndedBy.IDLE)
     assert talk.step().step == EndStep.DONE
     assert len(other.log()) == 1
-    assert world.store.end_due_sessions() == ()
+    assert world.store.admin(actor="root").end_due_sessions() == ()
 
 
 def test_a_long_lived_process_ends_them_by_itself(summaries):
@@ -88,7 +90,9 @@ def test_a_session_that_cannot_be_ended_stops_no_other(talk, world, monkeypatch)
 
     monkeypatch.setattr(talk.runtime.sessions, "entries", broken, raising=False)
     world.clock.advance(us=21 * MINUTE_US)
-    reports = {report.session: report for report in world.store.end_due_sessions()}
+    reports = {
+        report.session: report for report in world.store.admin(actor="root").end_due_sessions()
+    }
 
     assert reports["thread-1"].diagnostics == ("failed:StoreCorrupt",)
     assert bob.step().step == EndStep.DONE
@@ -102,9 +106,9 @@ def test_sessions_marked_for_it_end_when_simonides_is_closed(new_world, summarie
     talk, other = Talk(world), Talk(world, "thread-2")
     talk.say(*STORY)
     other.say("Still here.")
-    talk.runtime.part(ProcessSessions).add(talk.principal, talk.name)
-    talk.runtime.part(ProcessSessions).add(other.principal, other.name)
-    talk.runtime.part(ProcessSessions).discard(other.principal, other.name)
+    talk.runtime.part(ProcessSessions).add({"role": principal_of(talk), "content": talk.name})
+    talk.runtime.part(ProcessSessions).add({"role": principal_of(other), "content": other.name})
+    talk.runtime.part(ProcessSessions).discard(principal_of(other), other.name)
 
     world.reopen()
 
@@ -130,10 +134,10 @@ def drafts(*texts, session="imported"):
 
 def test_an_imported_transcript_ends_like_any_session_and_a_replay_adds_nothing(talk, world):
     alice = world.store.memory(user="alice")
-    (first,) = alice.end_transcript(drafts(*STORY))
+    (first,) = end_transcript(alice, drafts(*STORY))
     before, events = talk.memories(), talk.events()
 
-    (again,) = alice.end_transcript(drafts(*STORY))
+    (again,) = end_transcript(alice, drafts(*STORY))
 
     assert (first.ended_by, first.entries, first.already) == (EndedBy.IMPORT, 4, False)
     assert again.already
@@ -158,20 +162,21 @@ def test_a_transcript_whose_turns_are_of_no_session_is_refused(talk, world, turn
     alice = world.store.memory(user="alice")
 
     with pytest.raises(error, match=said):
-        alice.end_transcript(turns)
+        end_transcript(alice, turns)
 
     assert not talk.memories()
-    (report,) = world.store.memory(user="alice", session="monday").end_transcript(
-        [simonides.Draft("I live in Lisbon.", metadata={"role": "user"})]
+    (report,) = end_transcript(
+        world.store.memory(user="alice").session("monday"),
+        [simonides.Draft("I live in Lisbon.", metadata={"role": "user"})],
     )
     assert (report.session, report.entries) == ("monday", 1)
 
 
 def test_a_transcript_that_has_grown_adds_what_is_new(talk, world):
     alice = world.store.memory(user="alice")
-    alice.end_transcript(drafts(*STORY))
+    end_transcript(alice, drafts(*STORY))
 
-    (report,) = alice.end_transcript(drafts(*STORY, "My employer is Siemens."))
+    (report,) = end_transcript(alice, drafts(*STORY, "My employer is Siemens."))
 
     assert report.entries == 1
     (memory,) = talk.memories(key="employer")
@@ -220,7 +225,7 @@ def test_of_several_workers_each_step_is_taken_by_one(new_world, summaries, crow
 def test_a_session_known_by_its_name_alone_ends_too(world, summaries):
     owner = Principal.resolve(session="kiosk").home
     talk = Talk(world, "kiosk", owner)
-    talk.principal = replace(talk.principal, home=owner)
+    talk.principal = replace(principal_of(talk), home=owner)
     talk.say(*STORY)
 
     report = talk.end()
@@ -241,7 +246,7 @@ def test_a_user_who_is_erased_in_the_middle_of_it_stays_erased(talk, world):
         left[0] -= 1
         if not left[0]:
             store.commit = commit
-            await AsyncMemory(talk.runtime, Principal(ALICE)).erase()
+            await erase(AsyncMemory(talk.runtime, Principal(ALICE)))
         return done
 
     store.commit = erasing
@@ -259,17 +264,17 @@ def test_where_a_session_stands_moves_with_its_user(talk, world, new_world, tmp_
     talk.end()
     hold.say("Be brief.", "Something else.", "Be brief, I said.")
     hold.catch_up()
-    waiting = hold.held()
+    waiting = hold.pending.list(kind="held")
     assert waiting
     file = tmp_path / "alice.jsonl"
-    world.store.memory(user="alice").export(file)
+    world.store.memory(user="alice").data.export(file)
 
     other = new_world()
-    other.store.memory(user="alice").restore(file)
+    other.store.memory(user="alice").data.restore(file)
     moved, moved_hold = Talk(other), Talk(other, "thread-2")
 
     assert moved.step()._replace(at=0) == talk.step()._replace(at=0)
-    assert moved_hold.held() == waiting
+    assert moved_hold.pending.list(kind="held") == waiting
     assert moved.end().already
 
 
@@ -316,8 +321,8 @@ def test_the_next_session_begins_with_what_the_last_one_was_about(talk, world):
     (old, latest) = sorted(talk.memories(category="session_summary"), key=lambda m: m.created_at)
     world.clock.advance(days=200)
 
-    begun = world.store.memory(user="alice", session="thread-3").push("something else")
-    alone = world.store.memory(user="alice").push("something else")
+    begun = Prompting(world.store.memory(user="alice").session("thread-3")).push("something else")
+    alone = Prompting(world.store.memory(user="alice")).push("something else")
 
     shown = [item.record.id for item in begun.items]
     assert latest.id in shown
@@ -329,10 +334,10 @@ def test_a_push_that_shows_a_summary_is_replayed_to_the_letter(talk, world):
     talk.say(*STORY)
     talk.end()
     world.clock.advance(days=1)
-    memory = world.store.memory(user="alice", session="thread-2")
-    pushed = memory.push("hut food")
+    memory = world.store.memory(user="alice").session("thread-2")
+    pushed = Prompting(memory).push("hut food")
     world.clock.advance(days=2)
 
-    again = memory.replay(pushed.receipt)
+    again = memory.receipts.replay(pushed.receipt)
 
     assert again.text == pushed.text

@@ -212,7 +212,9 @@ def test_most_questions_that_a_few_memories_answer_find_the_answer_above_the_flo
 
 def test_most_questions_that_a_few_memories_do_not_answer_find_nothing_above_the_floor() -> None:
     shown = [
-        question for texts, question in UNANSWERED if having(texts).recall(question, floor=FLOOR)
+        question
+        for texts, question in UNANSWERED
+        if having(texts).recall(question, min_relevance=FLOOR)
     ]
 
     assert len(shown) <= len(UNANSWERED) // 10, shown

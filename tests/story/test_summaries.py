@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from principals import principal_of
 
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
@@ -58,7 +59,7 @@ def store() -> Iterator[Any]:
 
 def summed(store: Store, max_chars: int = 400, turns: Any = TURNS) -> Summary:
     runtime = store.runtime
-    principal = store.memory(user="ana").principal
+    principal = principal_of(store.memory(user="ana"))
     policy = runtime.policies.policy_for(principal.home.org)
     asked = summarise(runtime, policy, turns, max_chars=max_chars, owner=principal.home.owner)
     return drive(runtime.store, asked)

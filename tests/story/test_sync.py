@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from principals import erase, memory_for
 
 import simonides
 from simonides import ConfigurationError, Draft, StoreUnavailable
@@ -50,7 +51,7 @@ class Devices:
 
     def memory(self, name: str, user: str = "alice", **principal: str) -> Any:
         self.clock.advance(seconds=1)
-        return self[name].memory(user=user, **principal)
+        return memory_for(self[name], user=user, **principal)
 
     def meet(self) -> None:
         """Let every replica exchange until nothing is left to say."""
@@ -81,13 +82,13 @@ def test_every_verb_works_while_the_remote_is_away(devices: Devices) -> None:
     with laptop:
         memory = laptop.memory(user="alice")
         memory.remember("Prefers tea", key="drink")
-        memory.capture("Call me Ana.")
+        memory.add("Call me Ana.")
         memory.correct("drink", "Prefers milk")
         assert memory.recall("drink")[0].record.content == "Prefers milk"
         assert memory.digest("drink").text
-        memory.forget(key="drink")
-        memory.refuse(key="salary")
-        assert laptop.verify_audit().ok
+        memory.forget("drink")
+        memory.privacy.refuse(key="salary")
+        assert laptop.admin(actor="root").check_audit().ok
         with pytest.raises(StoreUnavailable):
             laptop.sync()
         assert laptop.sync_status().problem == "StoreUnavailable"
@@ -116,7 +117,7 @@ def test_a_second_exchange_does_nothing_and_writes_nothing(devices: Devices) -> 
 
 
 def audit_length(store: Store) -> int:
-    report = store.verify_audit()
+    report = store.admin(actor="root").check_audit()
     assert report.ok
     return report.events
 
@@ -178,7 +179,7 @@ def test_an_explicit_correction_stands_whoever_meets_the_remote_first(
 
 def test_the_less_confident_gives_way_though_it_be_newer(devices: Devices) -> None:
     devices.memory("laptop").remember("Prefers tea", key="drink")
-    devices.memory("phone").remember("Prefers milk", key="drink", source="agent_inferred")
+    devices.memory("phone").remember(Draft("Prefers milk", key="drink", source="agent_inferred"))
 
     devices.meet()
 
@@ -189,7 +190,7 @@ def test_what_was_said_in_knowledge_of_the_other_wins_whatever_the_clocks_say(
     devices: Devices,
 ) -> None:
     devices.clock.advance(days=300)
-    devices.memory("laptop").remember("Prefers tea", key="drink", source="agent_inferred")
+    devices.memory("laptop").remember(Draft("Prefers tea", key="drink", source="agent_inferred"))
     devices.meet()
     devices.memory("phone")
     devices.meet()
@@ -206,7 +207,7 @@ def test_what_was_said_in_knowledge_of_the_other_wins_whatever_the_clocks_say(
     devices.open.pop("phone").close()
     with Store(late) as phone:
         memory = phone.memory(user="alice")
-        memory.remember("Prefers milk", key="drink", source="user_stated")
+        memory.remember(Draft("Prefers milk", key="drink", source="user_stated"))
         devices.memory("laptop").confirm(devices.memory("laptop").list()[0].id)
         phone.sync()
         devices.meet()
@@ -227,13 +228,13 @@ def test_of_two_free_texts_the_later_that_updates_the_other_stands(devices: Devi
 
 
 def test_free_texts_that_contradict_each_other_wait_for_a_person(devices: Devices) -> None:
-    devices.memory("laptop").remember("I am a vegetarian", source="tool_verified")
+    devices.memory("laptop").remember(Draft("I am a vegetarian", source="tool_verified"))
     devices.memory("phone").remember("I am not a vegetarian")
 
     devices.meet()
 
     for name in ("laptop", "phone", "remote"):
-        (review,) = devices.memory(name).reviews()
+        (review,) = devices.memory(name).pending.list(kind="review")
         assert {side.content for side in review.sides} == {
             "I am a vegetarian",
             "I am not a vegetarian",
@@ -241,40 +242,40 @@ def test_free_texts_that_contradict_each_other_wait_for_a_person(devices: Device
 
 
 def test_a_decision_that_was_taken_back_is_asked_for_everywhere_again(devices: Devices) -> None:
-    devices.memory("laptop").remember("I am a vegetarian", source="tool_verified")
+    devices.memory("laptop").remember(Draft("I am a vegetarian", source="tool_verified"))
     devices.memory("phone").remember("I am not a vegetarian")
     devices.meet()
     laptop = devices.memory("laptop")
     (review,) = laptop.reviews()
-    decided = laptop.decide(review.id, "a")
+    decided = laptop.pending.resolve(review.id, "old")
     devices.meet()
-    assert devices.memory("phone").reviews() == ()
+    assert devices.memory("phone").pending.list(kind="review") == ()
 
     devices.memory("laptop").undo(decided.events[0].id)
     devices.meet()
 
     for name in ("laptop", "phone", "remote"):
-        (again,) = devices.memory(name).reviews()
+        (again,) = devices.memory(name).pending.list(kind="review")
         assert {side.status for side in again.sides} == {"review"}
-    assert devices.memory("phone").decide(review.id, "b").kind == "superseded"
+    assert devices.memory("phone").pending.resolve(review.id, "new").kind == "superseded"
     devices.meet()
     for name in ("laptop", "phone", "remote"):
-        assert devices.memory(name).reviews() == ()
+        assert devices.memory(name).pending.list(kind="review") == ()
         assert contents(devices.memory(name)) == {"I am not a vegetarian"}
 
 
 def test_a_decision_is_not_asked_for_again_though_its_clock_was_behind(devices: Devices) -> None:
-    devices.memory("laptop").remember("I am a vegetarian", source="tool_verified")
+    devices.memory("laptop").remember(Draft("I am a vegetarian", source="tool_verified"))
     devices.memory("phone").remember("I am not a vegetarian")
     devices.meet()
-    (review,) = devices.memory("phone").reviews()
+    (review,) = devices.memory("phone").pending.list(kind="review")
     devices.clock.set(from_us(devices.clock.now_us()) - timedelta(hours=1))
-    devices.memory("phone").decide(review.id, "b")
+    devices.memory("phone").pending.resolve(review.id, "new")
 
     devices.meet()
 
     for name in ("laptop", "phone", "remote"):
-        assert devices.memory(name).reviews() == ()
+        assert devices.memory(name).pending.list(kind="review") == ()
         assert contents(devices.memory(name)) == {"I am not a vegetarian"}
 
 
@@ -287,7 +288,7 @@ def test_a_merge_is_told_in_each_trail_and_each_chain_holds(devices: Devices) ->
     told = {name: synced_events(devices[name]) for name in ("laptop", "phone", "remote")}
     assert ["gave_way", "same_key"] in told["remote"]
     assert all(["added"] in reasons for reasons in told.values())
-    assert all(store.verify_audit().ok for store in devices.open.values())
+    assert all(store.admin(actor="root").check_audit().ok for store in devices.open.values())
 
 
 def synced_events(store: Store) -> list[list[str]]:
@@ -308,7 +309,7 @@ def test_what_waits_on_one_side_is_let_go_when_it_is_refused_on_the_other(
     laptop = devices.memory("laptop")
     laptop.remember_many(fetched)
     assert len(laptop.held()) == 2
-    devices.memory("phone").refuse(key="motto")
+    devices.memory("phone").privacy.refuse(key="motto")
 
     if is_interrupted:
         with monkeypatch.context() as broken:
@@ -317,7 +318,9 @@ def test_what_waits_on_one_side_is_let_go_when_it_is_refused_on_the_other(
                 devices.meet()
     devices.meet()
 
-    assert [each.candidate.key for each in devices.memory("laptop").held()] == ["slogan"]
+    assert [each.candidate.key for each in devices.memory("laptop").pending.list(kind="held")] == [
+        "slogan"
+    ]
 
 
 async def interrupted(*_: Any) -> None:
@@ -334,7 +337,7 @@ def test_what_was_forgotten_on_one_side_goes_on_all_though_it_was_refreshed(
     devices.meet()
     devices.memory("phone")
     devices.meet()
-    devices.memory("laptop").forget(key="drink")
+    devices.memory("laptop").forget("drink")
     devices.memory("phone").remember("Prefers tea", key="drink")  # renews what was forgotten
 
     devices.meet()
@@ -345,14 +348,14 @@ def test_what_was_forgotten_on_one_side_goes_on_all_though_it_was_refreshed(
 
 
 def test_what_was_forgotten_is_not_learned_again_on_another_device(devices: Devices) -> None:
-    devices.memory("laptop").capture("I live in Munich.")
+    devices.memory("laptop").add("I live in Munich.")
     devices.memory("phone")
     devices.meet()
     (told,) = devices.memory("phone").list()
-    devices.memory("laptop").forget(id=told.id)
+    devices.memory("laptop").forget(told.id)
     devices.meet()
 
-    (outcome,) = devices.memory("phone").capture("I live in Munich.").outcomes
+    (outcome,) = devices.memory("phone").add("I live in Munich.").outcomes
 
     assert outcome.reasons == ("tombstoned",)
 
@@ -362,7 +365,7 @@ def test_what_a_person_says_anew_stays_though_it_was_forgotten_before(devices: D
     devices.meet()
     devices.memory("phone")
     devices.meet()
-    devices.memory("laptop").forget(key="drink")
+    devices.memory("laptop").forget("drink")
     devices.meet()
 
     devices.memory("phone").remember("Prefers tea", key="drink")
@@ -378,7 +381,7 @@ def test_an_erasure_goes_on_at_the_remote_and_at_every_other_replica(devices: De
     devices.memory("phone").remember("Works at Acme")
     devices.meet()
 
-    receipt = devices.memory("laptop").erase()
+    receipt = erase(devices.memory("laptop"))
     devices.memory("phone").remember("Said before it was known")
     devices.meet()
 
@@ -405,12 +408,12 @@ def test_an_erasure_waits_for_a_remote_that_is_away(devices: Devices) -> None:
         raise StoreUnavailable("remote", "away")
 
     replica._reach = away  # type: ignore[method-assign]
-    receipt = memory.erase()
+    receipt = erase(memory)
     assert (receipt.state, receipt.waits) == ("pending", ("cascade:1",))
     assert contents(memory) == set()
 
     replica._reach = reach  # type: ignore[method-assign]
-    assert memory.erasure().state == "complete"
+    assert memory.data.erasure().state == "complete"
     assert contents(devices.memory("remote")) == set()
 
 
@@ -419,14 +422,14 @@ def test_a_remote_that_went_back_to_a_backup_is_no_remote_that_was_erased(
 ) -> None:
     devices.memory("laptop").remember("Prefers tea")
     devices.meet()
-    devices.memory("remote").erase()
+    erase(devices.memory("remote"))
     devices.meet()
     devices.memory("laptop").remember("Works at Acme")
     devices.meet()
-    backup = devices["remote"].backup(devices.folder / "backup.db")
+    backup = devices["remote"].admin(actor="root").backup(devices.folder / "backup.db")
     devices.memory("laptop").remember("Lives in Oslo")
     devices.meet()
-    devices["remote"].restore_backup(backup.path)
+    devices["remote"].admin(actor="root").restore_backup(backup.path)
 
     devices.meet()
 
@@ -439,7 +442,7 @@ def test_who_comes_again_after_an_erasure_is_not_erased_again(devices: Devices) 
     devices.meet()
     devices.memory("phone")
     devices.meet()
-    devices.memory("laptop").erase()
+    erase(devices.memory("laptop"))
     devices.meet()
     devices.memory("remote").remember("Here again")
 
@@ -453,14 +456,14 @@ def test_who_comes_again_after_an_erasure_is_not_erased_again(devices: Devices) 
 def test_who_is_erased_at_the_remote_takes_along_what_was_promoted_on_a_replica(
     devices: Devices,
 ) -> None:
-    devices["laptop"].admin(by="root").grant("alice", "org_write")
+    devices["laptop"].admin(actor="root").grant("alice", "org_write")
     memory = devices.memory("laptop")
     told = memory.remember("Deploys happen on Mondays", key="deploys").record
     assert memory.promote(told.id, "org").kind == "created"
     devices.meet()
     assert contents(devices.memory("remote", "bob")) == {"Deploys happen on Mondays"}
 
-    devices["remote"].admin(by="root").erase("alice")
+    devices["remote"].admin(actor="root").erase("alice", confirm="alice")
     devices.meet()
 
     for name in ("laptop", "remote"):
@@ -472,7 +475,7 @@ def test_who_is_erased_at_the_remote_takes_along_what_was_promoted_on_a_replica(
 
 def test_a_refusal_on_either_side_binds_both(devices: Devices) -> None:
     devices.memory("laptop").remember("Earns 100", key="salary")
-    devices.memory("phone").refuse(key="salary")
+    devices.memory("phone").privacy.refuse(key="salary")
 
     devices.meet()
 
@@ -484,20 +487,20 @@ def test_a_refusal_on_either_side_binds_both(devices: Devices) -> None:
 def test_of_a_refusal_and_a_permission_unaware_of_each_other_the_refusal_binds(
     devices: Devices,
 ) -> None:
-    devices.memory("laptop").refuse(key="salary")
-    devices.memory("phone").allow(key="salary")
+    devices.memory("laptop").privacy.refuse(key="salary")
+    devices.memory("phone").privacy.allow(key="salary")
 
     devices.meet()
 
     for name in ("laptop", "phone", "remote"):
-        assert [c.allowed for c in devices.memory(name).consents()] == [False]
+        assert [c.allowed for c in devices.memory(name).privacy.list()] == [False]
 
 
 def test_who_allows_again_what_was_refused_gets_what_had_stayed_behind(devices: Devices) -> None:
     devices.memory("laptop").remember("Earns 100", key="salary")
-    devices.memory("phone").refuse(key="salary")
+    devices.memory("phone").privacy.refuse(key="salary")
     devices.meet()
-    devices.memory("phone").allow(key="salary")
+    devices.memory("phone").privacy.allow(key="salary")
 
     devices.meet()
 
@@ -515,12 +518,12 @@ def test_a_review_is_decided_once_for_all(devices: Devices) -> None:
     assert asked.kind == "review"
     devices.memory("phone")
     devices.meet()
-    (review,) = devices.memory("phone").reviews()
+    (review,) = devices.memory("phone").pending.list(kind="review")
 
-    devices.memory("phone").decide(review.id, keep="a", reason="asked")
+    devices.memory("phone").note(review.id, keep="a", reason="asked")
     devices.meet()
 
-    assert devices.memory("laptop").reviews() == ()
+    assert devices.memory("laptop").pending.list(kind="review") == ()
     assert contents(devices.memory("laptop")) == contents(devices.memory("phone"))
 
 
@@ -543,7 +546,7 @@ def owners(store: Store) -> tuple[Scope, ...]:
 
 
 def test_what_an_agent_of_its_own_was_told_stays_its_own(devices: Devices) -> None:
-    devices.memory("laptop", agent="bot").remember("For the bot", audience=["bot"])
+    devices.memory("laptop", agent="bot").remember(Draft("For the bot", audience=["bot"]))
     devices.meet()
     devices.memory("phone")
     devices.meet()
@@ -553,7 +556,7 @@ def test_what_an_agent_of_its_own_was_told_stays_its_own(devices: Devices) -> No
 
 
 def test_what_came_from_outside_is_external_wherever_it_goes(devices: Devices) -> None:
-    devices.memory("laptop").remember("The page says tea is best", source="external")
+    devices.memory("laptop").remember(Draft("The page says tea is best", source="external"))
     devices.meet()
 
     (memory,) = devices.memory("remote").list()
@@ -600,7 +603,7 @@ def test_each_side_keeps_its_own_keys(tmp_path: Path) -> None:
     ring = HeldKeys.of_file(theirs)
     with simonides.open(remote, key_ring=ring, settings=Settings(encrypt=True)) as opened:
         assert contents(opened.memory(user="alice")) == {f"Prefers {canary}"}
-        assert opened.verify_audit().ok
+        assert opened.admin(actor="root").check_audit().ok
 
 
 # -- what history may lack -------------------------------------------------------------------
@@ -611,7 +614,7 @@ def test_a_chain_that_has_lost_its_beginning_is_taken_over_as_it_is(devices: Dev
     laptop.remember("Prefers tea", key="drink")
     laptop.correct("drink", "Prefers milk")
     devices.clock.advance(days=200)
-    laptop.gc()
+    laptop.admin(actor="root").gc()
     assert [m.content for m in laptop.history("drink")] == ["Prefers milk"]
     devices.memory("phone")
 
@@ -628,10 +631,10 @@ def test_a_chain_that_has_lost_its_beginning_is_taken_over_as_it_is(devices: Dev
         versions = devices.memory(name).history(devices.memory(name).list()[0].id)
         assert len({m.version for m in versions}) == len(versions) == 4
     exported = devices.folder / "alice.jsonl"
-    devices.memory("remote").export(exported)
+    devices.memory("remote").data.export(exported)
     with simonides.open(devices.folder / "again.db") as again:
         restored = again.memory(user="alice")
-        restored.restore(exported)
+        restored.data.restore(exported)
         assert contents(restored) == {"Prefers juice"}
 
 
@@ -689,7 +692,7 @@ def test_what_goes_on_from_something_forgotten_meanwhile_is_not_taken_over(
     devices.meet()
     devices.memory("laptop").correct("home", "Lives in Rome")
     (known,) = devices.memory("remote").list()
-    devices.memory("remote").forget(id=known.id)  # after the exchange has asked for such things
+    devices.memory("remote").forget(known.id)  # after the exchange has asked for such things
     alice, run = Scope.parse("/user/alice"), devices["remote"]._driver.run
     here, there = devices["laptop"].runtime, devices["remote"].runtime
     rows, _ = run(changes(here.store, alice, UNWRITTEN))

@@ -22,8 +22,9 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from principals import erase
 
-from simonides import Record, StoreUnavailable
+from simonides import Draft, Record, StoreUnavailable
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.domain.codecs.memory import decode
@@ -97,7 +98,9 @@ class Syncing(RuleBasedStateMachine):
     @rule(where=SIDES, key=KEYS, value=VALUES, source=SOURCES)
     def remember(self, where: str, key: str, value: str, source: str) -> None:
         self.tick(where)
-        self.heard(self.memory(where).remember(f"The {key} is {value}", key=key, source=source))
+        self.heard(
+            self.memory(where).remember(Draft(f"The {key} is {value}", key=key, source=source))
+        )
 
     @rule(where=SIDES, value=VALUES)
     def remark(self, where: str, value: str) -> None:
@@ -125,7 +128,7 @@ class Syncing(RuleBasedStateMachine):
     def forget(self, where: str, key: str) -> None:
         self.tick(where)
         versions = [m for m in self.everything(where) if m.key == key]
-        self.memory(where).forget(key=key)
+        self.memory(where).forget(key)
         self.let_go(versions)
 
     @rule(where=SIDES, pick=st.integers(0, 9))
@@ -134,7 +137,7 @@ class Syncing(RuleBasedStateMachine):
         if found := self.memory(where).list():
             root = found[pick % len(found)].root
             versions = [m for m in self.everything(where) if m.root == root]
-            self.memory(where).forget(id=found[pick % len(found)].id)
+            self.memory(where).forget(found[pick % len(found)].id)
             self.let_go(versions)
 
     @rule(where=SIDES, key=KEYS, yes=st.booleans())
@@ -149,7 +152,7 @@ class Syncing(RuleBasedStateMachine):
         self.tick(where)
         self.let_go(self.everything(where))
         self.was_erased = True
-        self.memory(where).erase()
+        erase(self.memory(where))
 
     @rule(where=SIDES, hours=st.integers(0, 100))
     def wait(self, where: str, hours: int) -> None:
@@ -244,7 +247,7 @@ class Syncing(RuleBasedStateMachine):
     def told(self, name: str) -> dict[str, Any]:
         memory = self.memory(name)
         # What was refused when it would have come is not taken over, and hidden where it is.
-        refused = {c.name for c in memory.consents() if not c.allowed}
+        refused = {c.name for c in memory.privacy.list() if not c.allowed}
         versions = [m for m in self.everything(name) if m.key not in refused]
         return {
             "recalled": {
@@ -253,7 +256,7 @@ class Syncing(RuleBasedStateMachine):
             },
             "digest": memory.digest("drink city").text,
             **{f"version {m.id}": seen(m) for m in versions},
-            "consents": [(c.about, c.name, c.allowed) for c in memory.consents()],
+            "consents": [(c.about, c.name, c.allowed) for c in memory.privacy.list()],
         }
 
     def check_one(self, name: str) -> None:
@@ -274,14 +277,14 @@ class Syncing(RuleBasedStateMachine):
         there = {m.id for m in versions}
         assert there.isdisjoint(self.gone), "what was forgotten came back"
         if not self.was_erased:
-            refused = {c.name for c in self.memory(name).consents() if not c.allowed}
+            refused = {c.name for c in self.memory(name).privacy.list() if not c.allowed}
             lost = {
                 id
                 for id, memory in self.said.items()
                 if not self.is_barred(memory) and memory.key not in refused
             }
             assert lost <= there, "what was acknowledged is lost"
-        assert self.open[name].verify_audit().ok
+        assert self.open[name].admin(actor="root").check_audit().ok
 
     def is_barred(self, memory: Record) -> bool:
         """Whether its key, its chain, or a text of its chain was forgotten anywhere, ever."""

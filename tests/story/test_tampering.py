@@ -63,7 +63,7 @@ def fill(store: Any) -> None:
         gone = make.superseded(first, second)
         contract.write(store, make.change(second, restated=(gone,)), owner)
         more = make.change(
-            held=(make.held(session="s"), make.held()),
+            held=(make.pending.list(kind="held", session="s"), make.pending.list(kind="held")),
             outbox=(make.outbox_item(),),
             granted=(Grant("ann", Right.ADMIN, by="root"),),
         )
@@ -364,7 +364,7 @@ def test_a_process_that_is_up_to_date_misses_what_goes_while_it_runs(
 ) -> None:
     reader, writer = opened(), opened()
     since = drive(reader, reader.snapshot(ALICE)).head
-    contract.add(writer, contract.make.memory("Third", id="alice-third"))
+    contract.add({"role": writer, "content": contract.make.memory("Third", id="alice-third")})
     edit(database, *(each.replace("other", "third") for each in SETS["a memory removed"]))
 
     with pytest.raises(Tampered) as refused:
@@ -388,7 +388,7 @@ def test_a_process_notices_that_an_owner_was_put_back(database: Path, opened: An
     store = opened()
     keep = ("owners", "memories", "states", "lookups", "index_rows", "events")
     edit(database, *(f"CREATE TABLE old_{table} AS SELECT * FROM {table}" for table in keep), DIRT)
-    contract.add(store, contract.make.memory("Third"))
+    contract.add({"role": store, "content": contract.make.memory("Third")})
     for table in keep:
         edit(database, f"DELETE FROM {table}", f"INSERT INTO {table} SELECT * FROM old_{table}")
 
@@ -408,7 +408,7 @@ def test_a_writer_and_its_readers_agree_through_a_life(opened: Any) -> None:
     head = drive(reader, reader.snapshot(ALICE)).head
     for round_ in range(3):
         memory = make.memory(f"Round {round_}", id=f"m{round_}")
-        contract.add(writer, memory)
+        contract.add({"role": writer, "content": memory})
         contract.write(writer, make.change(restated=(replace(memory, pinned=True),)))
         seen = drive(reader, reader.snapshot(ALICE, since=head))
         assert [row.id for row in seen.rows] == [memory.id]
@@ -477,7 +477,9 @@ def test_a_new_key_takes_over_owner_by_owner(database: Path) -> None:
     both = HeldKeys({"two": TWO, "one": ONE})
     store = coded_store(database, ring=both)
     shown = contract.shown(store, ALICE)
-    contract.add(store, contract.make.memory("Still the old key", scope=BOB), owner=BOB)
+    contract.add(
+        {"role": store, "content": contract.make.memory("Still the old key", scope=BOB)}, owner=BOB
+    )
 
     assert drive(store, store.recode(ALICE))
     assert not drive(store, store.recode(ALICE))
@@ -564,7 +566,7 @@ def anchor(tmp_path: Path) -> Iterator[FileAnchor]:
 def test_an_old_copy_is_noticed(database: Path, anchor: FileAnchor) -> None:
     copy = copied(database)
     store = coded_store(database, anchor=anchor)
-    contract.add(store, contract.make.memory("Third"))
+    contract.add({"role": store, "content": contract.make.memory("Third")})
     drive(store, store.close())
     put_back(database, copy)
     store = coded_store(database, anchor=anchor)
@@ -574,7 +576,7 @@ def test_an_old_copy_is_noticed(database: Path, anchor: FileAnchor) -> None:
     assert refused.value.kind == "rolled_back"
     assert problems(store) == {(ALICE.path, "rolled_back", None)}
     with pytest.raises(Tampered):
-        contract.add(store, contract.make.memory("Fourth"))
+        contract.add({"role": store, "content": contract.make.memory("Fourth")})
     assert len(drive(store, store.snapshot(BOB)).rows) == 2
     assert drive(store, store.recode(ALICE, accept=True))
     assert len(drive(store, store.snapshot(ALICE)).rows) == 2
@@ -585,7 +587,7 @@ def test_an_owner_of_whom_nothing_is_left_is_noticed(database: Path, anchor: Fil
     copy = copied(database)
     store = coded_store(database, anchor=anchor)
     newcomer = ALICE.__class__(ALICE.org, "carol")
-    contract.add(store, contract.make.memory(scope=newcomer), owner=newcomer)
+    contract.add({"role": store, "content": contract.make.memory(scope=newcomer)}, owner=newcomer)
     drive(store, store.close())
     put_back(database, copy)
     store = coded_store(database, anchor=anchor)
@@ -597,10 +599,10 @@ def test_an_owner_of_whom_nothing_is_left_is_noticed(database: Path, anchor: Fil
 
 def test_a_store_ahead_of_its_anchor_is_fine(database: Path, anchor: FileAnchor) -> None:
     store = coded_store(database, anchor=anchor)
-    contract.add(store, contract.make.memory("Third"))
+    contract.add({"role": store, "content": contract.make.memory("Third")})
     drive(store, store.close())
     unanchored = coded_store(database)
-    contract.add(unanchored, contract.make.memory("Fourth"))
+    contract.add({"role": unanchored, "content": contract.make.memory("Fourth")})
     drive(unanchored, unanchored.close())
     store = coded_store(database, anchor=anchor)
 
@@ -633,13 +635,13 @@ def test_the_anchor_is_told_at_most_once_a_second(database: Path) -> None:
     clock, anchor = ManualClock(), Counting()
     store = coded_store(database, anchor=anchor, alarm=clock)
     for n in range(5):
-        contract.add(store, contract.make.memory(f"Fact {n}"))
+        contract.add({"role": store, "content": contract.make.memory(f"Fact {n}")})
         clock.advance(seconds=0.1)
     assert anchor.noted == []
 
     clock.advance(seconds=1)
     assert [stood.revision for stands in anchor.noted for stood in stands.values()] == [9]
-    contract.add(store, contract.make.memory("Last"))
+    contract.add({"role": store, "content": contract.make.memory("Last")})
     drive(store, store.close())
     assert [stood.revision for stands in anchor.noted for stood in stands.values()] == [9, 10]
 
@@ -648,12 +650,12 @@ def test_what_the_anchor_cannot_note_is_said_and_noted_later(database: Path) -> 
     clock, anchor = ManualClock(), Counting()
     store = coded_store(database, anchor=anchor, alarm=clock)
     anchor.is_broken = True
-    contract.add(store, contract.make.memory("Third"))
+    contract.add({"role": store, "content": contract.make.memory("Third")})
     clock.advance(seconds=1)
 
     assert store.problems == ("anchor: anchor: no space is left",)
     anchor.is_broken = False
-    contract.add(store, contract.make.memory("Fourth"))
+    contract.add({"role": store, "content": contract.make.memory("Fourth")})
     clock.advance(seconds=1)
     assert store.problems == ()
     assert anchor.last(STORE, next(iter(anchor.noted[-1]))) is not None
@@ -684,7 +686,7 @@ def test_an_anchor_does_not_lie_with_the_store(database: Path) -> None:
 def test_a_held_back_memory_is_covered_too(database: Path, opened: Any) -> None:
     store = opened()
     aside = contract.make.memory("Aside", id="aside", status=Status.REVIEW)
-    contract.add(store, aside)
+    contract.add({"role": store, "content": aside})
     edit(database, "UPDATE memories SET status = 0 WHERE id = 'aside'")
 
     with pytest.raises(Tampered):

@@ -1,9 +1,10 @@
 """Task scopes are temporary: at the end what was worth it goes up, the rest goes."""
 
 import pytest
+from principals import principal_of
 
 from conftest import World
-from simonides import InvalidScope, Memory, ScopeDenied
+from simonides import Draft, InvalidScope, Memory, ScopeDenied
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
 
@@ -15,7 +16,7 @@ def ana(world: World) -> Memory:
 
 @pytest.fixture
 def task(world: World) -> Memory:
-    return world.store.memory(user="ana", task="t1")
+    return world.store.memory(user="ana").task(name="t1").memory
 
 
 def test_a_task_ends_with_what_was_worth_it_at_its_user(
@@ -24,25 +25,25 @@ def test_a_task_ends_with_what_was_worth_it_at_its_user(
     learned = task.remember("The service needs two replicas", key="replicas").record
     task.remember("Try three replicas", key="replicas")
     latest = task.remember("It needs three replicas", key="replicas").record
-    task.remember("The bot's own", audience=["bot"])
-    aside = world.store.memory(user="ana", task="t2")
+    task.remember(Draft("The bot's own", audience=["bot"]))
+    aside = world.store.memory(user="ana").task(name="t2").memory
     aside.remember("Another task's")
     assert learned is not None
     assert latest is not None
 
-    end = ana.end_task("t1", promote=[latest.id])
+    end = ana.maintenance.end_task("t1", promote=[latest.id])
 
     assert (end.ended, end.removed) == (True, 4)
     assert [outcome.kind.value for outcome in end.promoted] == ["created"]
     (kept,) = ana.list()
     assert (kept.content, kept.origin.memory) == ("It needs three replicas", latest.id)
-    bot = world.store.memory(user="ana", task="t1", agent="bot")
+    bot = world.store.memory(user="ana", agent="bot").task(name="t1").memory
     assert [m.content for m in bot.list()] == [kept.content]
     assert bot.history("replicas", scopes=["task"]) == ()
     assert [m.content for m in aside.list(scopes=["task"])] == ["Another task's"]
     assert end.events[0].reasons == ("task_ended", "count:4", "held:0")
-    assert ana.end_task("t1").removed == 0
-    assert world.store.verify_audit().ok
+    assert ana.maintenance.end_task("t1").removed == 0
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def test_nothing_goes_while_something_could_not_be_taken_up(ana: Memory, task: Memory) -> None:
@@ -50,9 +51,9 @@ def test_nothing_goes_while_something_could_not_be_taken_up(ana: Memory, task: M
     other = task.remember("It needs three replicas").record
     assert memory is not None
     assert other is not None
-    ana.refuse("salary")
+    ana.privacy.refuse("salary")
 
-    end = ana.end_task("t1", promote=[other.id, memory.id])
+    end = ana.maintenance.end_task("t1", promote=[other.id, memory.id])
 
     assert (end.ended, end.removed) == (False, 0)
     assert [outcome.kind.value for outcome in end.promoted] == ["created", "dropped"]
@@ -62,18 +63,18 @@ def test_nothing_goes_while_something_could_not_be_taken_up(ana: Memory, task: M
 def test_the_next_task_of_the_name_may_learn_the_same(ana: Memory, task: Memory) -> None:
     said = Candidate(
         content="Prefers metric units",
-        scope=task.principal.home,
+        scope=principal_of(task).home,
         source=Source.USER_STATED,
         proposer=Proposer.IMPORT,
         label=Label(Trust.USER),
         key="units",
         category="preference",
     )
-    assert [outcome.stored for outcome in task.propose([said])] == [True]
-    ana.end_task("t1")
+    assert [outcome.stored for outcome in task.pending.propose([said])] == [True]
+    ana.maintenance.end_task("t1")
 
-    assert [outcome.kind.value for outcome in task.propose([said])] == ["created"]
-    task.end_task("t1")
+    assert [outcome.kind.value for outcome in task.pending.propose([said])] == ["created"]
+    task.maintenance.end_task("t1")
     assert task.list() == ()
 
 
@@ -81,9 +82,9 @@ def test_a_task_is_ended_by_itself_or_its_user(world: World, task: Memory) -> No
     task.remember("mine")
 
     with pytest.raises(ScopeDenied):
-        world.store.memory(user="ana", task="t2").end_task("t1")
+        world.store.memory(user="ana").task(name="t2").memory.maintenance.end_task("t1")
     with pytest.raises(InvalidScope):
-        world.store.memory(session="s1").end_task("t1")
-    world.store.memory(user="bob").end_task("t1")
+        world.store.visitor("s1").maintenance.end_task("t1")
+    world.store.memory(user="bob").maintenance.end_task("t1")
 
     assert len(task.list()) == 1

@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from principals import memory_for
 
 from simonides import Task
 from simonides.api.open.assemble import assemble
@@ -28,7 +29,7 @@ class TwoTasks:
     def __init__(self, ana: Memory) -> None:
         self._ana = ana
         self.tasks = [
-            ana.task(f"Deal with {mark}", [f"{mark} {n}" for n in range(3)], name=mark)
+            ana.task(f"Deal with {mark}", plan=[f"{mark} {n}" for n in range(3)], name=mark)
             for mark in MARKS
         ]
         self.kept: list[dict[str, str]] = [{}, {}]
@@ -62,7 +63,7 @@ class TwoTasks:
             case "constrain":
                 task.add_constraint(text, importance="high" if n > 2 else "normal")
             case "say":
-                task.add("user", f"{text} " * 20)
+                task.add({"role": "user", "content": f"{text} " * 20})
             case "turn":
                 if task.phase.value != "turn_end":
                     task.turn_end()
@@ -73,7 +74,7 @@ class TwoTasks:
         before = shown(task)
         if politely:
             task.__exit__(None, None, None)
-        again = self._ana.task(name=MARKS[which], resume=True)
+        again = self._ana.task(name=MARKS[which])
         again.start()
         assert shown(again) == before
         self.tasks[which] = again
@@ -91,7 +92,7 @@ def test_two_tasks_at_once_do_not_mix(
     rules = Settings(embedder="none", conversation_tokens=150)
     made = assemble(":memory:", settings=rules, inline=True, clock=ManualClock(), ids=CountingIds())
     with Store(made) as store:
-        ana = store.memory(user="ana", session=session)
+        ana = memory_for(store, user="ana", session=session)
         two = TwoTasks(ana)
         for which, call, n in done:
             two.call(which, call, n)
@@ -122,12 +123,12 @@ def test_the_talk_never_costs_more_than_its_budget(said: list[str], budget: int)
     made = assemble(":memory:", settings=rules, inline=True, clock=ManualClock())
     with Store(made) as store, store.memory(user="ana").task("Talk", name="talk") as task:
         for number, text in enumerate(said, 1):
-            talk = task.add("user", text)
+            talk = task.add({"role": "user", "content": text})
 
             assert talk.tokens < budget
             assert len(talk.messages) + talk.summarised == number
             verbatim = [message.text for message in talk.messages]
             assert verbatim == said[number - len(verbatim) : number]
-        again = store.memory(user="ana").task(name="talk", resume=True)
+        again = store.memory(user="ana").task(name="talk")
         again.start()
         assert again.conversation() == task.conversation()

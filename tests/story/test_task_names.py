@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from principals import erase, memory_for
 
 import simonides
 from conftest import World
@@ -21,7 +22,7 @@ def ana(world: World) -> Memory:
 @pytest.fixture
 def scope(world: World) -> Memory:
     """What is in the scope of the task's name."""
-    return world.store.memory(user="ana", task="up")
+    return world.store.memory(user="ana").task(name="up").memory
 
 
 def within(ana: Memory, session: str) -> Memory:
@@ -71,7 +72,7 @@ def test_whatever_ends_a_run_gives_its_name_back(world: World, ana: Memory, how:
             ana.session("one").end()
         case "idle":
             world.clock.advance(seconds=21 * 60)
-            world.store.end_due_sessions()
+            world.store.admin(actor="root").end_due_sessions()
 
     within(ana, "two").task("Upgrade", name="up").start()
 
@@ -98,7 +99,7 @@ def test_what_was_left_ends_without_touching_who_has_the_name_now(
         case "session":
             ana.session("one").end()
         case "idle":
-            world.store.end_due_sessions()
+            world.store.admin(actor="root").end_due_sessions()
 
     assert contents(scope) == ["Of the run that is under way"]
     assert running.complete().removed == 1
@@ -113,7 +114,7 @@ def test_who_was_left_and_comes_back_is_told(world: World, ana: Memory) -> None:
     with pytest.raises(TaskUnderWay, match="'two'"):
         left.note("Here I am")
     with pytest.raises(TaskUnderWay, match="'two'"):
-        within(ana, "one").task(name="up", resume=True).start()
+        within(ana, "one").task(name="up").start()
 
     ana.session("two").end()
     assert left.note("Here I am") == 1
@@ -123,7 +124,7 @@ def test_a_session_that_goes_on_keeps_the_name(world: World, ana: Memory) -> Non
     within(ana, "one").task("Upgrade", name="up").start()
     for _ in range(5):
         world.clock.advance(seconds=15 * 60)
-        ana.session("one").add("user", "Wait, please.")
+        ana.session("one").add({"role": "user", "content": "Wait, please."})
 
     with pytest.raises(TaskUnderWay):
         within(ana, "two").task("Upgrade again", name="up").start()
@@ -204,7 +205,7 @@ def taken_away(ana: Memory, how: str) -> None:
     if how == "session":
         ana.session("one").end()
     else:
-        ana.erase()
+        erase(ana)
 
 
 @pytest.mark.parametrize("how", ["session", "erase"])
@@ -215,7 +216,11 @@ def test_who_goes_on_after_its_session_ended_is_told_and_asks_again(ana: Memory,
     two = within(ana, "two").task("Upgrade again", name="up")
     two.start()
 
-    for call in (one.note, one.note, lambda said: one.add("user", said)):
+    for call in (
+        one.note,
+        one.note,
+        lambda said: one.add({"role": "user", "content": said}).kept[0],
+    ):
         with pytest.raises(TaskUnderWay, match="'two'"):
             call("Still here")
     assert two.note("Mine") == 1
@@ -258,7 +263,7 @@ def test_what_began_to_complete_is_completed_without_its_name(
     within(ana, "two").task("Upgrade again", name="up").start()
     scope.remember("Of the run that is under way")
 
-    resumed = within(ana, "one").task(name="up", resume=True)
+    resumed = within(ana, "one").task(name="up")
     resumed.start()
 
     assert resumed.phase is TaskPhase.COMPLETE
@@ -287,7 +292,7 @@ def test_a_note_of_a_run_in_good_order_is_one_write_and_no_read(
         for name in names:
             monkeypatch.setattr(store, name, counted(name, getattr(store, name)))
     one.note("Blue-green")
-    ana.session("one").add("user", "Go on")
+    ana.session("one").add({"role": "user", "content": "Go on"})
     calls.clear()
     one.note("Green")
 
@@ -355,7 +360,7 @@ def test_an_end_looks_whose_the_scope_is_under_the_turn(
 def test_an_erasure_frees_the_names(ana: Memory) -> None:
     within(ana, "one").task("Upgrade", name="up").start()
 
-    ana.erase()
+    erase(ana)
 
     within(ana, "two").task("Upgrade", name="up").start()
 
@@ -371,15 +376,15 @@ def test_a_row_that_is_damaged_is_told() -> None:
 def test_of_two_handles_one_ends_the_task(
     world: World, session: str | None, before: str, after: str
 ) -> None:
-    ana = world.store.memory(user="ana", session=session)
+    ana = memory_for(world.store, user="ana", session=session)
     one = ana.task("Upgrade", name="up")
     one.start()
     one.observe("psql", "PostgreSQL 16.4", importance="high", key="version", verified=True)
-    two = ana.task(name="up", resume=True)
+    two = ana.task(name="up")
     two.start()
     _ended(one, before, "A dump takes three minutes")
     kept = [each.id for each in ana.list()]
-    inside = world.store.memory(user="ana", task="up")
+    inside = world.store.memory(user="ana").task(name="up").memory
     third = ana.task("Upgrade again", name="up")
     third.start()
     inside.remember("Of the next run")
@@ -409,7 +414,7 @@ def test_calls_at_once_end_a_task_once(tmp_path: Any) -> None:
     async def work() -> tuple[list[Any], list[str]]:
         async with simonides.aopen(tmp_path / "m.db") as store:
             ana = store.memory(user="ana")
-            handles = [ana.task("Upgrade", name="up", resume=True) for _ in range(2)]
+            handles = [ana.task("Upgrade", name="up") for _ in range(2)]
             for task in handles:
                 await task.start()
             calls: list[Callable[[str], Any]] = [task.complete for task in handles for _ in "ab"]
@@ -449,4 +454,4 @@ def test_an_end_that_got_no_answer_is_not_taken_for_anothers(
 
     assert [each.content for each in ana.list()] == ["A dump takes three minutes"]
     with pytest.raises(InvalidInput, match="no task of this name"):
-        ana.task(name="up", resume=True).start()
+        ana.task(name="up").start()

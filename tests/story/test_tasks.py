@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from principals import erase
 
 import simonides
 from conftest import World
@@ -43,7 +44,10 @@ def task(ana: Memory) -> Iterator[Task]:
     ana.remember("Answer in short sentences", key="response_style", category="preference")
     ana.remember("Use pg_dump with --jobs 4 for the users database", category="entity_fact")
     with ana.task(
-        "Upgrade user-service", ["back up", "migrate", "verify"], ["Never drop users"], name="up"
+        "Upgrade user-service",
+        plan=["back up", "migrate", "verify"],
+        constraints=["Never drop users"],
+        name="up",
     ) as task:
         yield task
 
@@ -79,7 +83,7 @@ def test_with_the_digest_off_all_other_bytes_are_the_same(
     for settings in ({}, {"policy": str(policy)}):
         ana = new_world(**settings).store.memory(user="ana")
         ana.remember("Answer in short sentences", key="response_style", category="preference")
-        with ana.task("Upgrade", ["a"], ["Never drop users"]) as task:
+        with ana.task("Upgrade", plan=["a"], constraints=["Never drop users"]) as task:
             task.observe("sh", "ok")
             task.note("hm")
             digest = task.pushed
@@ -178,7 +182,7 @@ def test_a_secret_is_struck_out_before_log_and_prompt(world: World, task: Task) 
     task.observe("env", f"GITHUB_TOKEN={SECRET}", importance="critical", verified=True)
     task.note(f"the token is {SECRET}", importance="high")
     task.add_constraint(f"Use {SECRET}")
-    task.add("user", f"here: {SECRET}")
+    task.add({"role": "user", "content": f"here: {SECRET}"})
 
     assert SECRET not in task.prompt()
     assert "[redacted secret" in task.prompt()
@@ -325,7 +329,7 @@ def test_what_was_forgotten_is_not_learned_again_by_a_task(task: Task, ana: Memo
 
 
 def test_the_scope_of_a_task_is_cleaned_at_its_end(world: World, task: Task) -> None:
-    inside = world.store.memory(user="ana", org="acme", task="up")
+    inside = world.store.memory(user="ana", org="acme").task(name="up").memory
     inside.remember("Only while it runs", category="constraint")
     assert "Only while it runs" in task.before_model() or task.step_done()
     assert "Only while it runs" in task.before_model()
@@ -352,7 +356,7 @@ def test_collecting_can_be_left_to_an_operator(new_world: Callable[..., World]) 
 
 
 def test_calls_out_of_order_are_typed_errors_that_say_what_is_possible(ana: Memory) -> None:
-    task = ana.task("x", ["a"])
+    task = ana.task("x", plan=["a"])
     assert task.phase is TaskPhase.STARTUP
     for call in (task.prompt, task.before_model, task.turn_end, task.complete, task.abandon):
         with pytest.raises(PhaseError) as refused:
@@ -402,7 +406,7 @@ def test_the_error_changes_nothing(world: World, task: Task) -> None:
 
 def test_giving_it_up_keeps_nothing_but_the_log(world: World, task: Task, ana: Memory) -> None:
     before = ana.list()
-    world.store.memory(user="ana", org="acme", task="up").remember("Inside")
+    world.store.memory(user="ana", org="acme").task(name="up").memory.remember("Inside")
     task.observe("sh", "all is well", importance="critical", verified=True)
 
     report = task.abandon()
@@ -411,14 +415,14 @@ def test_giving_it_up_keeps_nothing_but_the_log(world: World, task: Task, ana: M
     assert ana.list() == before
     assert len(log_of(world, task)) == 3
     with pytest.raises(InvalidInput, match="no task of this name"):
-        ana.task(name="up", resume=True).start()
+        ana.task(name="up").start()
 
 
 def test_an_error_in_the_block_learns_nothing_and_the_task_can_go_on(
     world: World, ana: Memory
 ) -> None:
     def work() -> None:
-        with ana.task("Upgrade", ["a", "b"], name="up") as task:
+        with ana.task("Upgrade", plan=["a", "b"], name="up") as task:
             task.step_done("half of it")
             task.observe("sh", "all is well", importance="critical", verified=True)
             raise RuntimeError("the network is gone")
@@ -427,7 +431,7 @@ def test_an_error_in_the_block_learns_nothing_and_the_task_can_go_on(
         work()
 
     assert ana.list() == ()
-    with ana.task(name="up", resume=True) as task:
+    with ana.task(name="up") as task:
         events = [each.entry.details.get("event") for each in log_of(world, task)]
         assert events == ["started", "step_done", None, "stopped", "resumed"]
         assert task.current_step == "b"
@@ -436,18 +440,18 @@ def test_an_error_in_the_block_learns_nothing_and_the_task_can_go_on(
 
 
 def test_a_stopped_process_goes_on_where_it_was(world: World, ana: Memory) -> None:
-    task = ana.task("Upgrade", ["a", "b", "c"], ["Never drop users"], name="up")
+    task = ana.task("Upgrade", plan=["a", "b", "c"], constraints=["Never drop users"], name="up")
     task.start()
     task.add_constraint("Keep port 5432 open", importance="critical")
     task.observe("sh", "12 tables", importance="critical", key="tables", verified=True)
     number = task.note("Why so few?")
     task.step_done("fine")
     task.note("Because of the filter", resolves=[number])
-    task.add("user", "Go on")
+    task.add({"role": "user", "content": "Go on"})
     before = (task.prompt(), task.conversation(), task.current_step, task.steps_done)
 
     ana = world.reopen().memory(user="ana", org="acme")
-    with ana.task(name="up", resume=True) as again:
+    with ana.task(name="up") as again:
         after = (again.prompt(), again.conversation(), again.current_step, again.steps_done)
         assert after == before
         report = again.complete("There is a filter")
@@ -460,10 +464,10 @@ def test_a_name_in_use_is_resumed_or_another_is_chosen(ana: Memory) -> None:
 
     with pytest.raises(InvalidInput, match="resume it"):
         ana.task("Upgrade", name="up").start()
-    with ana.task("Something else", name="up", resume=True) as task:
+    with ana.task("Something else", name="up") as task:
         assert task.goal == "Upgrade"
         task.complete()
-    with ana.task("Another run", name="up", resume=True) as task:
+    with ana.task("Another run", name="up") as task:
         assert task.goal == "Another run"
         assert task.steps_done == 0
 
@@ -481,7 +485,7 @@ def test_two_runs_of_a_name_are_kept_apart(ana: Memory) -> None:
 
 
 def test_a_task_in_a_session_is_in_its_log(world: World) -> None:
-    ana = world.store.memory(user="ana", org="acme", session="thread-7")
+    ana = world.store.memory(user="ana", org="acme").session("thread-7")
     with ana.task("x", name="up") as task:
         assert task.session == "thread-7"
         task.observe("sh", "ok")
@@ -502,8 +506,8 @@ def test_a_complete_task_with_a_session_of_its_own_is_due_to_end(world: World, a
 
 def test_only_a_user_has_tasks_and_a_task_has_none(world: World) -> None:
     with pytest.raises(InvalidScope):
-        world.store.memory(session="s1").task("x")
-    inside = world.store.memory(user="ana", task="t1")
+        world.store.visitor("s1").task("x")
+    inside = world.store.memory(user="ana").task(name="t1").memory
     assert inside.task("x").name == "t1"
     with pytest.raises(ScopeDenied):
         inside.task("x", name="t2")
@@ -541,7 +545,7 @@ def test_what_cannot_be_kept_is_refused_at_once(world: World, task: Task) -> Non
         lambda: task.note(" "),
         lambda: task.note("x", resolves=["1"]),  # type: ignore[list-item]
         lambda: task.add_constraint("x" * 5_000),
-        lambda: task.add("alien", "x"),
+        lambda: task.add({"role": "alien", "content": "x"}),
         lambda: task.complete(""),
         lambda: task.before_tool("", "x"),
     ]
@@ -569,7 +573,12 @@ def test_the_talk_is_summed_up_past_its_budget(new_world: Callable[..., World]) 
     ana = world.store.memory(user="ana", org="acme")
     with ana.task("x", name="up") as task:
         seen = [
-            task.add("user", f"Shard {n} of the users database is copied. Ok. It is {n} past two.")
+            task.add(
+                {
+                    "role": "user",
+                    "content": f"Shard {n} of the users database is copied. Ok. It is {n} past two.",
+                }
+            )
             for n in range(20)
         ]
         pressures = [talk.pressure for talk in seen]
@@ -589,7 +598,7 @@ def test_a_turn_longer_than_the_whole_budget_is_summed_up_too(
 ) -> None:
     ana = new_world(conversation_tokens=100).store.memory(user="ana")
     with ana.task("x") as task:
-        talk = task.add("tool", "The disk of host seven is full again. " * 50)
+        talk = task.add({"role": "tool", "content": "The disk of host seven is full again. " * 50})
 
         assert (talk.pressure, talk.messages, talk.summarised) == (Pressure.FULL, (), 1)
         assert talk.tokens <= 25
@@ -617,7 +626,7 @@ def test_it_is_the_same_awaited(tmp_path: Any) -> None:
     async def work() -> tuple[str, simonides.TaskReport]:
         async with simonides.aopen(tmp_path / "m.db") as store:
             ana = store.memory(user="ana")
-            async with ana.task("Upgrade", ["a"], ["Never drop users"]) as task:
+            async with ana.task("Upgrade", plan=["a"], constraints=["Never drop users"]) as task:
                 await task.before_model()
                 await task.before_tool("sh", {"cmd": "ls"})
                 await task.observe("sh", "ok", importance="high", verified=True)
@@ -634,10 +643,10 @@ def test_it_is_the_same_awaited(tmp_path: Any) -> None:
 
 
 def test_erasing_a_user_takes_the_tasks_log_along(world: World, ana: Memory) -> None:
-    with ana.task("Upgrade walnut", ["a walnut"], name="up") as task:
+    with ana.task("Upgrade walnut", plan=["a walnut"], name="up") as task:
         task.observe("sh", "walnut")
         task.note("walnut")
-        ana.erase()
+        erase(ana)
         assert log_of(world, task) == [] or not world.is_durable
 
 
@@ -656,7 +665,7 @@ def test_a_model_sums_the_talk_up_where_there_is_one(monkeypatch: pytest.MonkeyP
         model=ScriptedModel(), clock=ManualClock(), tokens=lambda text: len(text) // 3,
     )  # fmt: skip
     with Store(made) as store, store.memory(user="ana").task("x", name="up") as task:
-        talks = [task.add("user", f"{n} " + "y" * 58) for n in range(5)]
+        talks = [task.add({"role": "user", "content": f"{n} " + "y" * 58}) for n in range(5)]
 
         full = talks[-1]
         assert full.pressure is Pressure.FULL
@@ -666,7 +675,7 @@ def test_a_model_sums_the_talk_up_where_there_is_one(monkeypatch: pytest.MonkeyP
         assert asked == [[f"{n} " + "y" * 58 for n in range(3)]]
         # What the model gave was too long for its share; it was cut, and nobody was asked again.
         assert full.tokens - sum(message.tokens for message in full.messages) <= 25
-        again = store.memory(user="ana").task(name="up", resume=True)
+        again = store.memory(user="ana").task(name="up")
         again.start()
         assert again.conversation().summary == full.summary
         assert len(asked) == 1
@@ -686,7 +695,7 @@ def test_the_question_about_a_tool_call_keeps_no_secret(world: World, task: Task
     task.before_tool("login", {"token": SECRET})
     task.observe("login", f"refused: {SECRET}", failed=True)
 
-    receipts = world.store.memory(user="ana", org="acme", task="up").receipts()
+    receipts = world.store.memory(user="ana", org="acme").task(name="up").memory.receipts.list()
     asked = [receipt.query for receipt in receipts]
     assert sum("login" in query for query in asked) == 2
     assert SECRET not in str([receipt.to_dict() for receipt in receipts])
@@ -709,8 +718,8 @@ def test_of_two_that_begin_a_name_at_once_one_is_told(
         ana.task("Theirs", name="up").start()
 
     monkeypatch.undo()
-    assert ana.task(name="up", resume=True) is not None
-    with ana.task(name="up", resume=True) as task:
+    assert ana.task(name="up") is not None
+    with ana.task(name="up") as task:
         assert task.goal == "Mine"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conftest import World
-from simonides import Draft, Record, Memory, Outcome, UndoRefused
+from simonides import Draft, Memory, Outcome, Record, UndoRefused
 from simonides.domain.value import from_us
 
 KEY = "deploy_region"
@@ -17,7 +17,7 @@ KEY = "deploy_region"
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.store.memory(user="ana")
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def stored(outcome: Outcome) -> Record:
@@ -114,7 +114,9 @@ def test_all_values_of_a_slot_stand_again(new_world: Callable[..., World], tmp_p
 
 
 def test_a_repetition_that_was_none_is_taken_back(world: World, ana: Memory) -> None:
-    before = stored(ana.remember("I like strong green tea with mint", source="agent_inferred"))
+    before = stored(
+        ana.remember(Draft("I like strong green tea with mint", source="agent_inferred"))
+    )
     world.clock.advance(days=3)
     again = ana.remember("I really like strong green tea with mint", tags=["drinks"])
     assert again.kind == "bumped"
@@ -132,26 +134,26 @@ def test_a_decision_is_taken_back_and_may_be_taken_again(ana: Memory) -> None:
     for where, source in (("Oslo", "user_stated"), ("Rome", "tool_verified")):
         said = f"Ana lives in {where}"
         ana.remember_many([Draft(said, source=source, triple=("Ana", "lives_in", where))])
-    (review,) = ana.reviews()
-    decided = ana.decide(review.id, "b")
+    (review,) = ana.pending.list(kind="review")
+    decided = ana.pending.resolve(review.id, "new")
 
     undone = ana.undo(event_of(decided))
 
     assert undone.kind == "undone"
     assert {memory.status for memory in ana.list()} == {"review"}
-    assert [again.id for again in ana.reviews()] == [review.id]
-    assert stored(ana.decide(review.id, "a")).content == "Ana lives in Oslo"
+    assert [again.id for again in ana.pending.list(kind="review")] == [review.id]
+    assert stored(ana.pending.resolve(review.id, "old")).content == "Ana lives in Oslo"
 
 
 def test_each_side_of_a_decision_keeps_the_count_of_its_own_chain(ana: Memory) -> None:
     for where, source in (("Oslo", "user_stated"), ("Rome", "tool_verified")):
         said = f"Ana lives in {where}"
         ana.remember_many([Draft(said, source=source, triple=("Ana", "lives_in", where))])
-    (review,) = ana.reviews()
+    (review,) = ana.pending.list(kind="review")
     bergen = stored(ana.correct(review.a, "Ana lives in Bergen"))
     ana.correct(bergen.id, "Ana lives in Bodø")
 
-    ana.undo(event_of(ana.decide(review.id, "a")))
+    ana.undo(event_of(ana.pending.resolve(review.id, "old")))
 
     versions = {memory.content: memory.versions for memory in ana.list()}
     assert versions == {"Ana lives in Bodø": 3, "Ana lives in Rome": 1}
@@ -205,13 +207,13 @@ def test_what_others_did_is_unknown(world: World, ana: Memory) -> None:
     event = event_of(ana.remember("us-east-1", key=KEY))
     private = {"key": "ward", "audience": ["nurse"]}
     nurse = world.store.memory(user="ana", agent="nurse")
-    nurse.remember("three", **private)
-    hidden = event_of(nurse.remember("four", **private))
+    nurse.remember(Draft("three", **private))
+    hidden = event_of(nurse.remember(Draft("four", **private)))
 
     for other in (
         world.store.memory(user="bob"),
         world.store.memory(user="ana", org="acme"),
-        world.store.memory(user="ana", task="t1"),
+        world.store.memory(user="ana").task(name="t1").memory,
     ):
         assert refusal(other, event) == "unknown_event"
     assert refusal(ana, hidden) == "unknown_event"
@@ -242,14 +244,14 @@ def test_a_refresh_that_was_refreshed_since_is_left(world: World, ana: Memory) -
 def test_what_was_forgotten_has_no_event(ana: Memory) -> None:
     ana.remember("one", key=KEY)
     event = event_of(ana.remember("two", key=KEY))
-    ana.forget(key=KEY)
+    ana.forget(KEY)
 
     assert refusal(ana, event) == "unknown_event"
 
 
 def test_what_replaced_nothing_is_not_undone(ana: Memory) -> None:
     created = ana.remember("one", key=KEY)
-    touched = ana.remember("two", key=KEY, source="agent_inferred")
+    touched = ana.remember(Draft("two", key=KEY, source="agent_inferred"))
 
     assert refusal(ana, event_of(created)) == "not_undoable"
     assert refusal(ana, event_of(touched)) == "not_undoable"

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from conftest import World
-from simonides import Memory
+from simonides import Draft, Memory
 
 QUERY = "Where do I live? Berlin Paris Rome"
 
@@ -14,8 +14,8 @@ def true_at(memory: Memory, when: str) -> list[str]:
 
 def test_a_fact_is_true_from_when_it_says_until_the_next_begins(world: World) -> None:
     ana = world.store.memory(user="ana")
-    ana.remember("I live in Berlin", key="home", valid_from="2020-01-01")
-    ana.remember("I live in Paris", key="home", valid_from="2023-06-01")
+    ana.remember(Draft("I live in Berlin", key="home", valid_from="2020-01-01"))
+    ana.remember(Draft("I live in Paris", key="home", valid_from="2023-06-01"))
 
     assert true_at(ana, "2019-06-01") == []
     assert true_at(ana, "2021-06-01") == ["I live in Berlin"]
@@ -25,7 +25,7 @@ def test_a_fact_is_true_from_when_it_says_until_the_next_begins(world: World) ->
 
 def test_news_without_a_date_is_true_from_now_on(world: World) -> None:
     ana = world.store.memory(user="ana")
-    ana.remember("I live in Berlin", key="home", valid_from="2020-01-01")
+    ana.remember(Draft("I live in Berlin", key="home", valid_from="2020-01-01"))
     world.clock.set(datetime(2026, 5, 1, tzinfo=UTC))
     ana.remember("I live in Paris", key="home")
 
@@ -35,7 +35,7 @@ def test_news_without_a_date_is_true_from_now_on(world: World) -> None:
 
 def test_what_was_corrected_was_never_true(world: World) -> None:
     ana = world.store.memory(user="ana")
-    ana.remember("I live in Berlin", key="home", valid_from="2020-01-01")
+    ana.remember(Draft("I live in Berlin", key="home", valid_from="2020-01-01"))
     world.clock.advance(days=3)
     ana.correct("home", "I live in Rome")
 
@@ -46,17 +46,19 @@ def test_what_was_corrected_was_never_true(world: World) -> None:
 
 def test_a_weaker_guess_was_never_true(world: World) -> None:
     ana = world.store.memory(user="ana")
-    ana.remember("I live in Berlin", key="home", valid_from="2020-01-01")
-    ana.remember("I live in Rome", key="home", source="agent_inferred", valid_from="2021-01-01")
+    ana.remember(Draft("I live in Berlin", key="home", valid_from="2020-01-01"))
+    ana.remember(
+        Draft("I live in Rome", key="home", source="agent_inferred", valid_from="2021-01-01")
+    )
 
     assert true_at(ana, "2022-06-01") == ["I live in Berlin"]
 
 
 def test_belief_and_truth_are_asked_together(world: World) -> None:
     ana = world.store.memory(user="ana")
-    ana.remember("I live in Berlin", key="home", valid_from="2020-01-01")
+    ana.remember(Draft("I live in Berlin", key="home", valid_from="2020-01-01"))
     world.clock.set(datetime(2026, 2, 1, tzinfo=UTC))
-    ana.remember("I live in Paris", key="home", valid_from="2023-06-01")
+    ana.remember(Draft("I live in Paris", key="home", valid_from="2023-06-01"))
     world.clock.set(datetime(2026, 3, 1, tzinfo=UTC))
     ana.correct("home", "I live in Rome")
 

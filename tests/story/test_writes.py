@@ -5,15 +5,16 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from principals import principal_of
 
 from conftest import World
 from simonides import (
     Draft,
     IdempotencyMismatch,
-    Record,
     Memory,
     Outcome,
     OutcomeKind,
+    Record,
 )
 from simonides.domain.value import from_us
 
@@ -25,7 +26,7 @@ CHANNEL = "update_channel"
 def ana(world: World) -> Iterator[Memory]:
     """A user; whatever the test did, the chains of all owners hold at its end."""
     yield world.store.memory(user="ana")
-    assert world.store.verify_audit().ok
+    assert world.store.admin(actor="root").check_audit().ok
 
 
 def stored(outcome: Outcome) -> Record:
@@ -116,14 +117,16 @@ def test_a_lesser_repeat_changes_neither_trust_nor_source_nor_weight(
 
     again = stored(
         ana.remember(
-            "us-east-1",
-            key=KEY,
-            source="external",
-            confidence=1.0,
-            importance="critical",
-            pinned=True,
-            tags=["urgent"],
-            ttl_days=0.5,
+            Draft(
+                "us-east-1",
+                key=KEY,
+                source="external",
+                confidence=1.0,
+                importance="critical",
+                pinned=True,
+                tags=["urgent"],
+                ttl_days=0.5,
+            )
         )
     )
 
@@ -135,7 +138,7 @@ def test_a_lesser_repeat_changes_neither_trust_nor_source_nor_weight(
 
 
 def test_a_better_repeat_takes_confidence_with_its_source(ana: Memory) -> None:
-    ana.remember("us-east-1", key=KEY, **GUESS)
+    ana.remember(Draft("us-east-1", key=KEY, **GUESS))
 
     again = stored(ana.remember("us-east-1", key=KEY))
 
@@ -158,7 +161,7 @@ def test_a_repeat_renews_times_and_expiry(world: World, ana: Memory) -> None:
 def test_free_text_of_another_kind_is_another_memory(ana: Memory) -> None:
     kinds = ("semantic", "episodic", "procedural")
 
-    outcomes = [ana.remember("Deploys happen on Friday", kind=kind).kind for kind in kinds]
+    outcomes = [ana.remember(Draft("Deploys happen on Friday", kind=kind)).kind for kind in kinds]
 
     assert outcomes == ["created"] * 3
 
@@ -175,7 +178,7 @@ def test_texts_that_differ_in_a_number_or_a_negation_coexist(ana: Memory) -> Non
 def test_versions_are_gapless_and_history_runs_from_old_to_new(world: World, ana: Memory) -> None:
     for number in range(1, 8):
         world.clock.advance(seconds=1)
-        ana.remember(f"region {number}", key=KEY, **(GUESS if number in (3, 6) else {}))
+        ana.remember(Draft(f"region {number}", key=KEY, **GUESS if number in (3, 6) else {}))
 
     chain = ana.history(KEY)
 
@@ -184,7 +187,7 @@ def test_versions_are_gapless_and_history_runs_from_old_to_new(world: World, ana
     assert [m.status for m in chain].count("active") == 1
     assert chain[-1].status == "active"
     assert len({memory.root for memory in chain}) == 1
-    assert all(memory.scope == ana.principal.home for memory in chain)
+    assert all(memory.scope == principal_of(ana).home for memory in chain)
     assert ana.history(chain[2].id) == chain
     by_id = {memory.id: memory for memory in chain}
     for memory in chain[:-1]:
@@ -223,13 +226,13 @@ def test_a_batch_with_one_bad_write_writes_nothing(ana: Memory) -> None:
 
 def test_an_idempotency_key_writes_once(world: World, ana: Memory) -> None:
     first = ana.remember("us-east-1", key=KEY, idempotency_key="w1")
-    events = world.store.verify_audit().events
+    events = world.store.admin(actor="root").check_audit().events
     world.clock.advance(days=1)
 
     again = ana.remember("us-east-1", key=KEY, idempotency_key="w1")
 
     assert (again.kind, again.record, again.reasons) == (first.kind, first.record, first.reasons)
-    assert world.store.verify_audit().events == events
+    assert world.store.admin(actor="root").check_audit().events == events
     world.reopen()
     ana = world.store.memory(user="ana")
     assert ana.remember("us-east-1", key=KEY, idempotency_key="w1").record == first.record
@@ -263,7 +266,7 @@ def test_a_correction_wins_and_keeps_what_the_fact_was(ana: Memory) -> None:
 
 
 def test_confirming_verifies(world: World, ana: Memory) -> None:
-    guess = stored(ana.remember("us-east-1", key=KEY, **GUESS))
+    guess = stored(ana.remember(Draft("us-east-1", key=KEY, **GUESS)))
     assert guess.needs_verification
     world.clock.advance(days=1)
 
@@ -277,32 +280,32 @@ def test_confirming_verifies(world: World, ana: Memory) -> None:
 
 def test_what_was_forgotten_is_gone_and_capture_does_not_relearn_it(ana: Memory) -> None:
     said = "Use email as the primary channel for updates."
-    assert [o.kind for o in ana.capture(said).stored] == ["created"]
+    assert [o.kind for o in ana.add(said).stored] == ["created"]
     first = stored(ana.remember("chat", key=CHANNEL))
     ana.remember("email", key=CHANNEL)
 
-    outcome = ana.forget(key=CHANNEL)
+    outcome = ana.forget(CHANNEL)
 
     assert outcome.kind == "forgotten"
     assert ana.history(CHANNEL) == ()
     assert ana.get(first.id) is None
     assert ana.list() == ()
     assert len(ana.recall("email channel")) == 0
-    assert {o.kind for o in ana.capture(said).outcomes} == {OutcomeKind.BLOCKED}
-    assert ana.capture(said).blocked[0].reasons == ("tombstoned",)
-    assert ana.forget(key=CHANNEL).reasons == ("not_found",)
+    assert {o.kind for o in ana.add(said).outcomes} == {OutcomeKind.BLOCKED}
+    assert ana.add(said).blocked[0].reasons == ("tombstoned",)
+    assert ana.forget(CHANNEL).reasons == ("not_found",)
 
 
 def test_the_user_who_says_it_anew_takes_the_block_away(ana: Memory) -> None:
     said = "Use email as the primary channel for updates."
-    ana.capture(said)
-    ana.forget(key=CHANNEL)
+    ana.add(said)
+    ana.forget(CHANNEL)
 
     anew = ana.remember("email", key=CHANNEL)
 
     assert anew.kind == "created"
     assert stored(anew).version == 1
-    assert {o.kind for o in ana.capture(said).outcomes} <= {"refreshed", "superseded"}
+    assert {o.kind for o in ana.add(said).outcomes} <= {"refreshed", "superseded"}
 
 
 def test_forgetting_by_id_takes_every_version_and_leaves_the_rest(ana: Memory) -> None:
@@ -310,11 +313,11 @@ def test_forgetting_by_id_takes_every_version_and_leaves_the_rest(ana: Memory) -
     newest = stored(ana.remember("eu-west-1", key=KEY))
     other = stored(ana.remember("Another fact", tags=["x"]))
 
-    outcome = ana.forget(id=newest.id)
+    outcome = ana.forget(newest.id)
 
     assert outcome.reasons == ("count:2",)
     assert [memory.id for memory in ana.list()] == [other.id]
-    assert ana.forget(filter={"tags": "x"}).reasons == ("count:1",)
+    assert ana.forget_many(filter={"tags": "x"}).reasons == ("count:1",)
     assert ana.list() == ()
 
 
@@ -338,7 +341,7 @@ def test_a_new_value_after_expiry_carries_the_chain_on(world: World, ana: Memory
     ana.remember("1234", key="code", ttl_days=1)
     world.clock.advance(days=1)
 
-    outcome = ana.remember("9999", key="code", **GUESS)
+    outcome = ana.remember(Draft("9999", key="code", **GUESS))
 
     assert outcome.kind == "created"
     assert "previous_expired" in outcome.reasons
@@ -365,7 +368,7 @@ def test_known_at_tells_what_was_believed_then(world: World, ana: Memory) -> Non
 
 
 def test_known_at_shows_the_state_of_that_time(world: World, ana: Memory) -> None:
-    guess = stored(ana.remember("us-east-1", key=KEY, **GUESS, ttl_days=10))
+    guess = stored(ana.remember(Draft("us-east-1", key=KEY, **GUESS, ttl_days=10)))
     then = from_us(world.clock.now_us())
     world.clock.advance(days=1)
     ana.remember("us-east-1", key=KEY, pinned=True)

@@ -1,12 +1,16 @@
 """The promised API as types: checked by mypy, never run."""
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, assert_type
 
 import openai
+from principals import capture, end_transcript, ending, erase
+from simonides.prompting import Prompting
 
 import simonides
+from simonides import Draft
 from simonides.integrations.wrap import memory_of
 from simonides.ports import (
     Capability,
@@ -114,14 +118,26 @@ def modes() -> None:
 
 
 def sessions(memory: simonides.Memory) -> None:
-    with memory.session("thread-7") as session:
-        added = session.add("user", "Never suggest brand X.", speaker="Ana", at=None)
+    with ending(memory.session("thread-7")) as session:
+        added = session.add(
+            {"role": "user", "content": "Never suggest brand X.", "name": "Ana"}, at=None
+        ).kept[0]
         assert_type(added, simonides.LoggedEntry)
         assert_type(added.number, int)
-        assert_type(session.add_tool("search", {"hits": 3}, failed=True), simonides.LoggedEntry)
-        assert_type(session.decide("Brand Y.", importance="high"), simonides.LoggedEntry)
-        assert_type(session.entries(), tuple[simonides.LoggedEntry, ...])
-        assert_type(session.search("brand", limit=5), simonides.Recall)
+        assert_type(
+            session.add(
+                {
+                    "role": "tool",
+                    "name": "search",
+                    "content": json.dumps({"hits": 3}),
+                    "failed": True,
+                }
+            ).kept[0],
+            simonides.LoggedEntry,
+        )
+        assert_type(session.note("Brand Y.", importance="high"), simonides.LoggedEntry)
+        assert_type(session.messages(), tuple[simonides.LoggedEntry, ...])
+        assert_type(session.recall("brand", limit=5, layer="session"), simonides.Recall)
         assert_type(session.checkpoint(), simonides.SessionEndReport)
         assert_type(session.memory, simonides.Memory)
     assert_type(session.end(), simonides.SessionEndReport)
@@ -129,48 +145,53 @@ def sessions(memory: simonides.Memory) -> None:
 
 
 async def sessions_awaited(memory: simonides.AsyncMemory) -> None:
-    async with memory.session("thread-7") as session:
-        assert_type(await session.add("user", "Hello."), simonides.LoggedEntry)
+    async with ending(memory.session("thread-7")) as session:
+        assert_type(
+            (await session.add({"role": "user", "content": "Hello."})).kept[0],
+            simonides.LoggedEntry,
+        )
     assert_type(session, simonides.AsyncSession)
 
 
 def blocking() -> None:
     with simonides.open("memory.db", mode="local") as store:
-        memory = store.memory(user="alice", org="acme", agent=None, session="s", purpose=None)
+        memory = store.memory(user="alice", org="acme", agent=None, purpose=None).session("s")
         outcome = memory.remember(
-            "Always deploy to us-east-1",
-            key="deploy_region",
-            category="preference",
-            source="user_stated",
-            kind="semantic",
-            confidence=None,
-            importance="normal",
-            sensitivity="private",
-            tags=("ops",),
-            metadata={"ticket": 1},
-            scope=None,
-            at=datetime(2026, 1, 1, tzinfo=UTC),
-            valid_from="2026-01-01",
-            ttl_days=30,
-            pinned=False,
-            quote=None,
-            idempotency_key="once",
+            Draft(
+                "Always deploy to us-east-1",
+                key="deploy_region",
+                category="preference",
+                source="user_stated",
+                kind="semantic",
+                confidence=None,
+                importance="normal",
+                sensitivity="private",
+                tags=("ops",),
+                metadata={"ticket": 1},
+                scope=None,
+                at=datetime(2026, 1, 1, tzinfo=UTC),
+                valid_from="2026-01-01",
+                ttl_days=30,
+                pinned=False,
+                quote=None,
+                idempotency_key="once",
+            )
         )
         assert_type(outcome, simonides.Outcome)
         assert_type(outcome.kind, simonides.OutcomeKind)
-        assert_type(memory.set_recall(False), simonides.ConsentChange)
-        assert_type(store.get_metrics(), dict[str, Any])
-        event = memory.safety_event("threat", severity="low", done="", note="", at=None)
+        assert_type(memory.privacy.pause_recall(), simonides.ConsentChange)
+        assert_type(store.admin(actor="root").metrics(), dict[str, Any])
+        event = memory.audit.record_safety("threat", severity="low", done="", note="", at=None)
         assert_type(event, simonides.SafetyRecord)
-        given = memory.feedback("helpful", source="user", score=1, comment="", at=None)
+        given = memory.audit.record_feedback("helpful", source="user", score=1, comment="", at=None)
         assert_type(given, simonides.FeedbackRecord)
-        admin = store.admin(by="root")
+        admin = store.admin(actor="root")
         assert_type(admin.safety_events(), tuple[simonides.SafetyRecord, ...])
         assert_type(admin.feedback(user="alice"), tuple[simonides.FeedbackRecord, ...])
         assert_type(admin.purge_safety(everything=True), simonides.RecordsPurged)
         many = memory.remember_many([simonides.Draft("x", kind="episodic", metadata={})])
         assert_type(many, list[simonides.Outcome])
-        assert_type(memory.capture("Call me Ana.", role="user"), simonides.CaptureReport)
+        assert_type(capture(memory, "Call me Ana.", role="user"), simonides.CaptureReport)
         hits = memory.recall(
             "where?",
             limit=5,
@@ -179,27 +200,27 @@ def blocking() -> None:
             layer="l2",
             known_at=None,
             valid_at=None,
-            floor=None,
+            min_relevance=None,
         )
-        assert_type(memory.erase(), simonides.ErasureReceipt)
-        assert_type(memory.erase(user="bob").state, simonides.ErasureState)
-        assert_type(memory.erasure(), simonides.ErasureReceipt | None)
+        assert_type(erase(memory), simonides.ErasureReceipt)
+        assert_type(erase(memory, user="bob").state, simonides.ErasureState)
+        assert_type(memory.data.erasure(), simonides.ErasureReceipt | None)
         assert_type(hits, simonides.Recall)
         assert_type(hits[0], simonides.Hit)
         assert_type(hits[0].record.content, str)
         assert_type(hits.receipt, simonides.Receipt)
         asked = {"tags": {"$in": ["ops"]}}
-        digest = memory.digest("where?", floor=None, filter=asked, max_chars=600)
+        digest = memory.digest("where?", min_relevance=None, filter=asked, max_chars=600)
         assert_type(digest, simonides.Digest)
         assert_type(digest.text, str)
         assert_type(digest.receipt, simonides.Receipt)
-        assert_type(memory.verify("answer", digest.receipt), simonides.Verification)
-        assert_type(memory.replay(digest.receipt), simonides.Digest)
-        assert_type(memory.replay_recall(hits.receipt), simonides.Recall)
-        assert_type(memory.receipts(limit=5), tuple[simonides.Receipt, ...])
+        assert_type(memory.receipts.verify("answer", digest.receipt), simonides.Verification)
+        assert_type(memory.receipts.replay(digest.receipt), simonides.Digest)
+        assert_type(memory.receipts.replay(hits.receipt), simonides.Recall)
+        assert_type(memory.receipts.list(limit=5), tuple[simonides.Receipt, ...])
         assert_type(hits[0].warnings, tuple[str, ...])
-        assert_type(memory.push("deploy"), simonides.Digest)
-        assert_type(memory.search_memory("deploy", "l2", 5), simonides.Digest)
+        assert_type(Prompting(memory).push("deploy"), simonides.Digest)
+        assert_type(Prompting(memory).search("deploy", "l2", 5), simonides.Digest)
         assert_type(memory.search_tool(), simonides.Tool)
         assert_type(memory.call_search_tool({"query": "deploy"}), simonides.ToolReply)
         documents: KnowledgeSource = simonides.FolderSource("docs", name="handbook")
@@ -207,17 +228,19 @@ def blocking() -> None:
         web = simonides.HttpSource("https://x.example/?q={query}", hosts=["x.example"])
         store.add_source(web)
         assert_type(store.remove_source("handbook"), bool)
-        assert_type(memory.knowledge(within_s=10), tuple[simonides.SourceReport, ...])
+        assert_type(memory.maintenance.sources(within_s=10), tuple[simonides.SourceReport, ...])
         assert_type(memory.recall("deploy", layer=["l2", "l3"]), simonides.Recall)
         assert_type(memory.digest("deploy", layer="all"), simonides.Digest)
-        triggers = memory.triggers("deploy", mode="hybrid")
+        triggers = Prompting(memory).triggers("deploy", mode="hybrid")
         assert_type(triggers, simonides.Triggers)
         assert_type(triggers.before_model(), simonides.Digest | None)
         assert_type(triggers.before_tool("deploy", {"to": "prod"}), simonides.Digest | None)
-        ended = memory.end_transcript([simonides.Draft("x", session="s", turn=0)])
+        ended = end_transcript(memory, [simonides.Draft("x", session="s", turn=0)])
         assert_type(ended, tuple[simonides.SessionEndReport, ...])
         assert_type(ended[0].ended_by, simonides.EndedBy)
-        assert_type(store.end_due_sessions(), tuple[simonides.SessionEndReport, ...])
+        assert_type(
+            store.admin(actor="root").end_due_sessions(), tuple[simonides.SessionEndReport, ...]
+        )
         assert_type(memory.get("id"), simonides.Record | None)
         must: list[str | simonides.Constraint] = [
             "Keep port 5432 open",
@@ -232,11 +255,13 @@ def blocking() -> None:
             assert_type(seen, simonides.Digest | None)
             assert_type(task.note("…", resolves=[task.note("…")]), int)
             assert_type(task.step_done("done"), str | None)
-            assert_type(task.add("user", "hello", speaker="Ana"), simonides.Talk)
+            assert_type(
+                task.add({"role": "user", "content": "hello", "name": "Ana"}), simonides.Talk
+            )
             assert_type(task.phase, simonides.TaskPhase)
             task.turn_end()
             assert_type(task.complete("what was learned"), simonides.TaskReport)
-        memory.task(name="up", resume=True)
+        memory.task(name="up")
         assert_type(memory.list(limit=10), tuple[simonides.Record, ...])
         assert_type(memory.history("deploy_region"), tuple[simonides.Record, ...])
         assert_type(memory.explain("id", "query"), simonides.Explanation)
@@ -244,23 +269,28 @@ def blocking() -> None:
         assert_type(memory.forget("id"), simonides.Outcome)
         assert_type(memory.forget(key="deploy_region", scope="user"), simonides.Outcome)
         assert_type(memory.promote("id", to="org"), simonides.Outcome)
-        assert_type(store.admin(by="root").grant("alice", "org_write"), simonides.Grant)
-        assert_type(memory.export("a.jsonl", overwrite=True), simonides.ExportReport)
-        assert_type(memory.restore("a.jsonl", user="bob"), simonides.RestoreReport)
-        admin = store.admin(by="root")
+        assert_type(store.admin(actor="root").grant("alice", "org_write"), simonides.Grant)
+        assert_type(memory.data.export("a.jsonl", overwrite=True), simonides.ExportReport)
+        assert_type(memory.data.restore("a.jsonl", user="bob"), simonides.RestoreReport)
+        admin = store.admin(actor="root")
         assert_type(admin.export("a.jsonl", user="bob", org="acme"), simonides.ExportReport)
         assert_type(admin.restore("a.jsonl", user="bob"), simonides.RestoreReport)
-        assert_type(store.backup("backups/", keep=3, progress=print), simonides.BackupReport)
-        assert_type(store.restore_backup("b.db"), simonides.RestoredStore)
-        report = store.reindex(scopes=["/org/acme/"], adopt=False, progress=print)
+        assert_type(
+            store.admin(actor="root").backup("backups/", keep=3, progress=print),
+            simonides.BackupReport,
+        )
+        assert_type(store.admin(actor="root").restore_backup("b.db"), simonides.RestoredStore)
+        report = store.admin(actor="root").reindex(
+            scopes=["/org/acme/"], adopt=False, progress=print
+        )
         assert_type(report, simonides.ReindexReport)
         assert_type(report.remade, int)
-        dream = memory.dream(dry_run=True)
+        dream = memory.maintenance.consolidate(dry_run=True)
         assert_type(dream, simonides.Consolidation)
         assert_type(dream.left, tuple[simonides.ConsolidationItem, ...])
-        assert_type(memory.undo_dream(dream.id), simonides.Consolidation)
-        assert_type(memory.dreams(limit=3), tuple[simonides.Consolidation, ...])
-        assert_type(memory.usage(days=7).today, simonides.DayUsage)
+        assert_type(memory.maintenance.undo_consolidation(dream.id), simonides.Consolidation)
+        assert_type(memory.maintenance.consolidations(limit=3), tuple[simonides.Consolidation, ...])
+        assert_type(memory.maintenance.usage(days=7).today, simonides.DayUsage)
 
 
 async def awaited() -> None:

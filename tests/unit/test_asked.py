@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simonides
+from simonides import Draft
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Memory, Store
 from simonides.retrieval.ranking.evidence import Weights
@@ -138,18 +139,20 @@ def test_any_words_are_read(words: list[str]) -> None:
 def test_what_is_asked_for_is_above_the_floor_though_it_has_no_word_in_common() -> None:
     memory = recalling([("location", "Lisbon"), ("name", "Ana Costa"), ("diet", "vegan")])
 
-    (hit,) = memory.recall("Where do I live?", floor=FLOOR)
+    (hit,) = memory.recall("Where do I live?", min_relevance=FLOOR)
 
     assert hit.record.content == "Lisbon"
     assert hit.why["asked"] == Weights().asked
-    assert not memory.recall("Where does my cousin live?", floor=FLOOR)
+    assert not memory.recall("Where does my cousin live?", min_relevance=FLOOR)
 
 
 @pytest.mark.parametrize("key", ["shoe_size", "shoe-size", "user_shoe_size"])
 def test_a_key_may_be_written_as_people_write_them(key: str) -> None:
     memory = recalling([(key, "42")])
 
-    assert [hit.record.key for hit in memory.recall("What's my shoe size?", floor=FLOOR)] == [key]
+    assert [
+        hit.record.key for hit in memory.recall("What's my shoe size?", min_relevance=FLOOR)
+    ] == [key]
 
 
 @pytest.mark.parametrize("fusion", ["conversational", "rrf", "weighted", "hybrid"])
@@ -164,13 +167,13 @@ def test_without_an_embedder_the_default_ranking_alone_looks_for_keys(fusion: st
 def test_what_is_no_longer_told_is_not_found_by_its_key() -> None:
     memory = recalling([("location", "Lisbon"), ("diet", "vegan")])
     memory.remember("Porto", key="location")
-    assert [hit.record.content for hit in memory.recall("Where do I live?", floor=FLOOR)] == [
-        "Porto"
-    ]
+    assert [
+        hit.record.content for hit in memory.recall("Where do I live?", min_relevance=FLOOR)
+    ] == ["Porto"]
 
-    memory.forget(key="location")
+    memory.forget("location")
 
-    assert not memory.recall("Where do I live?", floor=FLOOR)
+    assert not memory.recall("Where do I live?", min_relevance=FLOOR)
 
 
 def test_the_key_of_a_nearer_scope_answers() -> None:
@@ -179,7 +182,7 @@ def test_the_key_of_a_nearer_scope_answers() -> None:
     )
     store = Store(core)
     store.memory(user="ana").remember("Lisbon", key="location")
-    task = store.memory(user="ana", task="trip")
+    task = store.memory(user="ana").task(name="trip").memory
     task.remember("Porto", key="location")
 
     assert [hit.record.content for hit in task.recall("Where do I live?")] == ["Porto"]
@@ -191,23 +194,25 @@ def test_what_an_organisation_holds_answers_how_to_reply_and_nothing_about_who_a
             ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
         )
     )
-    store.admin(by="root").grant("ana", "org_write")
+    store.admin(actor="root").grant("ana", "org_write")
     ana = store.memory(user="ana")
-    ana.remember("Berlin HQ", key="location", scope="org")
-    ana.remember("formal", key="tone", scope="org")
+    ana.remember(Draft("Berlin HQ", key="location", scope="org"))
+    ana.remember(Draft("formal", key="tone", scope="org"))
 
-    assert not ana.recall("Where do I live?", floor=FLOOR)
-    assert [hit.record.content for hit in ana.recall("What tone should you use?", floor=FLOOR)] == [
-        "formal"
-    ]
+    assert not ana.recall("Where do I live?", min_relevance=FLOOR)
+    assert [
+        hit.record.content for hit in ana.recall("What tone should you use?", min_relevance=FLOOR)
+    ] == ["formal"]
 
     ana.remember("Lisbon", key="home_location")
-    assert [hit.record.content for hit in ana.recall("Where do I live?", floor=FLOOR)] == ["Lisbon"]
+    assert [hit.record.content for hit in ana.recall("Where do I live?", min_relevance=FLOOR)] == [
+        "Lisbon"
+    ]
 
 
 def test_a_digest_tells_the_user_what_they_told() -> None:
     memory = recalling([("location", "Lisbon"), ("diet", "vegan")])
-    memory.capture("Call me Ana.")
+    memory.add("Call me Ana.")
 
     assert "Lisbon" in memory.digest("Where do I live?").text
     assert "Ana" in memory.digest("What's my name?").text

@@ -106,7 +106,7 @@ def test_any_words_are_read(words: list[str]) -> None:
     ],
 )
 def test_what_the_user_said_of_themselves_does_not_answer_it(memory: Memory, question: str) -> None:
-    assert not memory.recall(question, floor=FLOOR)
+    assert not memory.recall(question, min_relevance=FLOOR)
     assert not memory.digest(question).receipt.returned
 
 
@@ -127,14 +127,18 @@ def test_what_was_said_of_whom_it_is_asked_of_is_the_first_hit(memory: Memory) -
     "told", ["My cousin Rui lives in Porto", "Rui is my cousin", "Rui, our neighbour, is late"]
 )
 def test_who_is_known_by_name_is_somebody_else(memory: Memory, told: str) -> None:
-    assert memory.recall("What is Rui's shoe size?", floor=FLOOR)[0].record.key == "shoe_size"
+    assert (
+        memory.recall("What is Rui's shoe size?", min_relevance=FLOOR)[0].record.key == "shoe_size"
+    )
 
     memory.remember(told)
 
-    hits = memory.recall("What is Rui’s shoe size?", floor=FLOOR)
+    hits = memory.recall("What is Rui’s shoe size?", min_relevance=FLOOR)
     assert "shoe_size" not in [hit.record.key for hit in hits]
-    assert memory.recall("What is Ana's shoe size?", floor=FLOOR)[0].record.key == "shoe_size"
-    assert memory.recall("Shoe size?", floor=FLOOR)[0].record.key == "shoe_size"
+    assert (
+        memory.recall("What is Ana's shoe size?", min_relevance=FLOOR)[0].record.key == "shoe_size"
+    )
+    assert memory.recall("Shoe size?", min_relevance=FLOOR)[0].record.key == "shoe_size"
 
 
 @pytest.mark.parametrize("question", ["Rui's", "What's", "When is Rui's wedding?", "'s", "Rui’s s"])
@@ -145,6 +149,6 @@ def test_a_name_that_asks_for_nothing_is_read(question: str) -> None:
 def test_what_names_somebody_under_a_key_may_be_about_them(memory: Memory) -> None:
     memory.remember("green; my wife's is blue", key="favorite_color")
 
-    hits = memory.recall("What is my wife's favorite color?", floor=FLOOR)
+    hits = memory.recall("What is my wife's favorite color?", min_relevance=FLOOR)
 
     assert [hit.record.key for hit in hits] == ["favorite_color"]

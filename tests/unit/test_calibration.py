@@ -72,7 +72,7 @@ def relevance(memory: Memory, question: str, text: str) -> float:
 def test_a_handful_of_facts_answers_above_the_default_floor(question: str, place: int) -> None:
     memory = recalling([simonides.Draft(text, tags=tags) for text, tags in FACTS])
 
-    found = [hit.record.content for hit in memory.recall(question, floor=FLOOR)]
+    found = [hit.record.content for hit in memory.recall(question, min_relevance=FLOOR)]
 
     assert found[:1] == [FACTS[place][0]]
 
@@ -81,7 +81,7 @@ def test_a_handful_of_facts_says_nothing_of_what_it_does_not_hold() -> None:
     memory = recalling([simonides.Draft(text, tags=tags) for text, tags in FACTS])
 
     for question in ("When did Melanie paint a sunrise?", "Which violinist plays on Sunday?"):
-        assert not memory.recall(question, floor=FLOOR)
+        assert not memory.recall(question, min_relevance=FLOOR)
 
 
 def test_what_the_turns_around_hold_of_a_question_makes_an_answer_likelier() -> None:

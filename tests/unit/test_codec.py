@@ -14,8 +14,8 @@ from simonides.domain.errors import StoreCorrupt
 from simonides.domain.memory import (
     Importance,
     Kind,
-    Record,
     Origin,
+    Record,
     Status,
     Triple,
 )

@@ -14,7 +14,9 @@ PLACE = Place(Scope.of_user("acme", "ana"))
 def filed(*texts: str, kind: Kind = Kind.SEMANTIC) -> NearTexts:
     near = NearTexts()
     for number, text in enumerate(texts):
-        near.add(f"m{number}", shape_of(PLACE, kind, analyse(text), b"\x01\x02"))
+        near.add(
+            {"role": f"m{number}", "content": shape_of(PLACE, kind, analyse(text), b"\x01\x02")}
+        )
     return near
 
 
@@ -62,7 +64,7 @@ def test_five_are_found_at_most_and_the_newest_of_equals() -> None:
 def test_what_happened_and_what_lies_elsewhere_is_not_among_them() -> None:
     near = filed("I live in Oslo", kind=Kind.EPISODIC)
     other = shape_of(Place(Scope.of_user("acme", "ben")), Kind.SEMANTIC, analyse("I live"), b"")
-    near.add("other", other)
+    near.add({"role": "other", "content": other})
     asked = shape_of(PLACE, Kind.SEMANTIC, analyse("I moved to Rome"), b"")
 
     assert near.about(Kind.SEMANTIC, asked, needs_of("I moved to Rome", asked)) == []

@@ -107,7 +107,7 @@ def test_what_is_so_of_all_rows_makes_none_of_them_relevant() -> None:
     facts = [simonides.Draft("I prefer aisle seats"), simonides.Draft("Porto", key="location")]
     memory = recalling([*facts, *turns([boat])])
 
-    hits = memory.recall("seat", floor=0.75)
+    hits = memory.recall("seat", min_relevance=0.75)
 
     assert [hit.record.content for hit in hits] == ["I prefer aisle seats"]
     assert "own_words" not in hits[0].why

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides import Importance, InvalidInput, Kind, Record, Origin, Scope, Status
+from simonides import Importance, InvalidInput, Kind, Origin, Record, Scope, Status
 from simonides.domain.ageing import seen_at
 from simonides.domain.codecs.memory import encode_body, encode_state
 from simonides.domain.reading.filters import (

@@ -55,14 +55,14 @@ class Readers(RuleBasedStateMachine):
 
     @rule(user=st.sampled_from(USERS))
     def digest(self, user: str) -> None:
-        found = self.managers[user].digest("harbour", floor=0)
+        found = self.managers[user].digest("harbour", min_relevance=0)
         self.count(user, [item.record.id for item in found.items])
         assert found.receipt.page is not None
         self.shown[user].append(found.receipt.page.sha256)
 
     @rule(user=st.sampled_from(USERS))
     def capture(self, user: str) -> None:
-        self.managers[user].capture("Hello.")
+        self.managers[user].add("Hello.")
         if not self.fails:
             self.check(user)
 

@@ -9,9 +9,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from simonides.domain.codecs.memory import encode_body, encode_state
 from simonides.domain.memory import (
     Kind,
-    Record,
     Origin,
     Place,
+    Record,
     Triple,
 )
 from simonides.domain.value import to_us
@@ -156,8 +156,8 @@ def test_the_nearest_are_those_of_the_greatest_cosine() -> None:
     near, place = NearTexts(), Place(ALICE)
     terms = analyse("green tea")
     for id, vector in (("far", b"\x00\x01"), ("near", b"\x05\x01"), ("same", b"\x01\x00")):
-        near.add(id, shape_of(place, Kind.SEMANTIC, terms, vector))
-    near.add("blank", shape_of(place, Kind.SEMANTIC, terms, b""))
+        near.add({"role": id, "content": shape_of(place, Kind.SEMANTIC, terms, vector)})
+    near.add({"role": "blank", "content": shape_of(place, Kind.SEMANTIC, terms, b"")})
 
     found = near.nearest(shape_of(place, Kind.SEMANTIC, terms, b"\x01\x00"), 0.5)
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simonides
+from simonides import Draft
 from simonides.api.open.assemble import assemble
 from simonides.api.store import AsyncStore
 from simonides.api.sync import Memory, Store
@@ -107,7 +108,7 @@ def test_equal_scores_go_to_the_newest_then_to_the_smaller_id() -> None:
         ]
     )
     world.clock.advance(days=1)
-    newest = memory.remember("a red apple", kind="episodic")
+    newest = memory.remember(Draft("a red apple", kind="episodic"))
 
     found = [hit.record.id for hit in memory.recall("red apple")]
 
@@ -119,7 +120,9 @@ def test_a_floor_cuts_what_is_irrelevant_and_spares_what_is_pinned() -> None:
     memory = World().memory()
     memory.remember("Never share the door code", pinned=True)
 
-    found = [hit.record.content for hit in memory.recall("cat called Misha", floor=0.9, limit=50)]
+    found = [
+        hit.record.content for hit in memory.recall("cat called Misha", min_relevance=0.9, limit=50)
+    ]
 
     assert found == ["Ana adopted a cat called Misha", "Never share the door code"]
 
@@ -151,7 +154,7 @@ def test_confidence_is_a_named_component_that_lowers_a_doubtful_hit() -> None:
     world = World()
     memory = world.store.memory(user="ana")
     sure = memory.remember("the vault is in Basel")
-    unsure = memory.remember("the vault is in Bern", source="agent_inferred", confidence=0.5)
+    unsure = memory.remember(Draft("the vault is in Bern", source="agent_inferred", confidence=0.5))
 
     hits = {hit.record.id: hit for hit in memory.recall("where is the vault?")}
 

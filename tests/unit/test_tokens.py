@@ -93,7 +93,7 @@ def test_any_function_counts(tmp_path: Path) -> None:
         assert store.runtime.models.tokens.count("four") == 4
         assert store.runtime.models.tokens.counter_id == "function builtins.len"
         with store.memory(user="ana").task("x") as task:
-            assert task.add("user", "hello").tokens == 5
+            assert task.add({"role": "user", "content": "hello"}).tokens == 5
     mine = CountedBy(len, "letters 1")
     with simonides.open(":memory:", tokens=mine) as store:
         assert store.runtime.models.tokens is mine

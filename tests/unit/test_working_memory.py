@@ -32,10 +32,7 @@ class Log:
     def start(
         self, plan: tuple[str, ...] = (), constraints: tuple[tuple[str, str], ...] = ()
     ) -> None:
-        self.decide(
-            TaskEvent.STARTED, "Upgrade user-service", run="r", mode="hybrid",
-            plan=list(plan), constraints=[list(each) for each in constraints],
-        )  # fmt: skip
+        self.pending.resolve(TaskEvent.STARTED, "Upgrade user-service", run="r", mode="hybrid", plan=list(plan), constraints=[list(each) for each in constraints])  # fmt: skip
 
     def observe(self, text: str, importance: str = "normal", tool: str = "sh") -> int:
         return self._add(
@@ -68,7 +65,7 @@ def slot(prompt: str, label: str) -> list[str]:
 def test_the_slots_stand_in_their_order_under_their_labels(log: Log) -> None:
     log.observe("12 tables dumped", "critical", tool="pg_dump")
     log.observe("exit 0")
-    log.decide(TaskEvent.NOTED, "The dump is small")
+    log.pending.resolve(TaskEvent.NOTED, "The dump is small")
 
     assert log.memory.to_prompt("Memory digest:\n…") == (
         "[TASK_GOAL]\nUpgrade user-service\n\n"
@@ -98,11 +95,11 @@ def test_a_task_of_which_nothing_is_known_has_every_label() -> None:
 
 
 def test_a_step_advances_when_it_is_done_and_past_the_end_is_safe(log: Log) -> None:
-    log.decide(TaskEvent.TURN_ENDED)
+    log.note(TaskEvent.TURN_ENDED)
     assert "[CURRENT_STEP] (0/3)\nback up" in log.memory.to_prompt()
 
     for done in range(1, 6):
-        log.decide(TaskEvent.STEP_DONE)
+        log.note(TaskEvent.STEP_DONE)
         assert f"[CURRENT_STEP] ({min(done, 3)}/3)" in log.memory.to_prompt()
 
     assert slot(log.memory.to_prompt(), "CURRENT_STEP") == ["(all steps are done)"]
@@ -164,8 +161,8 @@ def test_of_too_many_constraints_the_most_important_then_the_most_specific_stay(
 
 
 def test_a_constraint_said_again_is_the_same_and_as_important_as_ever(log: Log) -> None:
-    log.decide(TaskEvent.CONSTRAINED, "never drop  the table USERS", weight="critical")
-    log.decide(TaskEvent.CONSTRAINED, "Never drop the table users", weight="normal")
+    log.pending.resolve(TaskEvent.CONSTRAINED, "never drop  the table USERS", weight="critical")
+    log.pending.resolve(TaskEvent.CONSTRAINED, "Never drop the table users", weight="normal")
 
     (only,) = log.memory.constraints
     assert only.importance is Importance.CRITICAL
@@ -176,22 +173,22 @@ def test_a_number_makes_a_constraint_more_specific() -> None:
 
 
 def test_the_scratchpad_is_pruned_from_what_is_resolved(log: Log) -> None:
-    log.decide(TaskEvent.NOTED, "Old reasoning " + "b" * 120)
-    why = log.decide(TaskEvent.NOTED, "Why is the dump small? " + "a" * 120)
-    log.decide(TaskEvent.NOTED, "It is compressed " + "c" * 120, resolves=[why])
+    log.pending.resolve(TaskEvent.NOTED, "Old reasoning " + "b" * 120)
+    why = log.pending.resolve(TaskEvent.NOTED, "Why is the dump small? " + "a" * 120)
+    log.pending.resolve(TaskEvent.NOTED, "It is compressed " + "c" * 120, resolves=[why])
     assert len(slot(log.memory.to_prompt(), "SCRATCHPAD")) == 3
 
-    log.decide(TaskEvent.NOTED, "Recent reasoning " + "d" * 120)
+    log.pending.resolve(TaskEvent.NOTED, "Recent reasoning " + "d" * 120)
 
     words = [line.split()[1] for line in slot(log.memory.to_prompt(), "SCRATCHPAD")]
     assert words == ["Old", "It", "Recent"]
-    log.decide(TaskEvent.NOTED, "Newest reasoning " + "e" * 120)
+    log.pending.resolve(TaskEvent.NOTED, "Newest reasoning " + "e" * 120)
     words = [line.split()[1] for line in slot(log.memory.to_prompt(), "SCRATCHPAD")]
     assert words == ["It", "Recent", "Newest"]
 
 
 def test_a_note_that_alone_is_too_long_is_cut(log: Log) -> None:
-    log.decide(TaskEvent.NOTED, "word " * 300)
+    log.pending.resolve(TaskEvent.NOTED, "word " * 300)
 
     (line,) = slot(log.memory.to_prompt(), "SCRATCHPAD")
     assert len(line) <= 500
@@ -200,11 +197,11 @@ def test_a_note_that_alone_is_too_long_is_cut(log: Log) -> None:
 
 
 def test_a_turn_that_ends_clears_what_was_seen_and_thought(log: Log) -> None:
-    log.decide(TaskEvent.STEP_DONE, "it went well")
+    log.pending.resolve(TaskEvent.STEP_DONE, "it went well")
     log.observe("x", "critical")
     before = log.memory
 
-    log.decide(TaskEvent.TURN_ENDED)
+    log.note(TaskEvent.TURN_ENDED)
 
     after = log.memory
     assert (after.observations, after.notes) == ((), ())
@@ -216,7 +213,7 @@ def test_a_turn_that_ends_clears_what_was_seen_and_thought(log: Log) -> None:
 def test_completing_clears_all(log: Log) -> None:
     log.observe("x", "critical")
     log.say("hello")
-    log.decide(TaskEvent.COMPLETED)
+    log.note(TaskEvent.COMPLETED)
 
     assert log.memory.to_prompt() == WorkingMemory().to_prompt()
     assert log.memory.conversation.messages == ()
@@ -243,7 +240,7 @@ def test_a_summary_takes_the_place_of_the_older_half_and_says_so() -> None:
     assert talk.must_flush(log.memory.rules)
     assert [each.text[:6] for each in talk.older_half] == ["turn 0", "turn 1", "turn 2"]
 
-    log.decide(TaskEvent.FLUSHED, "They said x.", turns=3)
+    log.pending.resolve(TaskEvent.FLUSHED, "They said x.", turns=3)
 
     shown = log.memory.conversation.shown(log.memory.rules)
     assert shown.summary == "(Summary of 3 earlier turns: They said x.)"
@@ -276,9 +273,11 @@ def test_no_text_fakes_a_slot_or_closes_a_block(text: str, way: str) -> None:
     plan = (text if way == "step" else "back up", "migrate")
     log.start(plan, ((text if way == "constraint" else "Never drop users", "normal"),))
     if way == "goal":
-        log.decide(TaskEvent.STARTED, text, run="r", mode="hybrid", plan=list(plan), constraints=[])
+        log.pending.resolve(
+            TaskEvent.STARTED, text, run="r", mode="hybrid", plan=list(plan), constraints=[]
+        )
     log.observe(text if way == "result" else "ok", tool=text if way == "tool" else "sh")
-    log.decide(TaskEvent.NOTED, text if way == "note" else "hm")
+    log.pending.resolve(TaskEvent.NOTED, text if way == "note" else "hm")
 
     prompt = log.memory.to_prompt("Memory digest:\n<memory-data>\n- x\n</memory-data>")
 
@@ -324,14 +323,14 @@ def test_whatever_happens_budgets_hold_and_constraints_stay(told: list[tuple[obj
             case "observe":
                 log.observe(str(rest[0]), str(rest[1]))
             case "note":
-                log.decide(TaskEvent.NOTED, str(rest[0]), resolved=rest[1])
+                log.pending.resolve(TaskEvent.NOTED, str(rest[0]), resolved=rest[1])
             case "step":
-                log.decide(TaskEvent.STEP_DONE)
+                log.note(TaskEvent.STEP_DONE)
             case "constrain":
                 weight = Importance(str(rest[1]))
-                log.decide(TaskEvent.CONSTRAINED, str(rest[0]), weight=weight.value)
+                log.pending.resolve(TaskEvent.CONSTRAINED, str(rest[0]), weight=weight.value)
             case _:
-                log.decide(TaskEvent.TURN_ENDED)
+                log.note(TaskEvent.TURN_ENDED)
 
     memory = log.memory
     prompt = memory.to_prompt()

@@ -6,7 +6,7 @@ together.
 """
 
 from simonides.api.admin import AsyncAdmin
-from simonides.api.manager import AsyncMemory
+from simonides.api.memory import AsyncMemory
 from simonides.api.session import AsyncSession
 from simonides.api.task import AsyncTask
 from simonides.engine.core.runtime import Runtime

@@ -1,39 +1,37 @@
-"""A session as an agent has it in hand: what is said goes in, and it ends once (SE, DESIGN §4)."""
+"""A conversation: a memory bound to one session, with the session's log."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from typing import Any
 
+from simonides.api.arguments import joined_reports
+from simonides.api.bound import Bound
+from simonides.api.memory import AsyncMemory
+from simonides.api.messages import parse_messages
 from simonides.api.sync_markers import waits_for_model
-from simonides.capture.drafts import (
-    checked_metadata,
-    flag,
-    name_or_none,
-    turn_number,
-)
+from simonides.capture.drafts import checked_metadata, flag, name_or_none, turn_number
+from simonides.domain.conversation.add_report import AddReport
+from simonides.domain.conversation.message import Message
 from simonides.domain.conversation.session import Entry, EntryKind, LoggedEntry, SessionEndReport
 from simonides.domain.conversation.turn import Role
 from simonides.domain.errors import InvalidInput, SessionEnded
 from simonides.domain.memory import Importance
-from simonides.domain.reading.recall import Recall
+from simonides.domain.page import Page, paged
 from simonides.domain.scope import Principal, checked_session
 from simonides.domain.value import enum_member, from_us, moment, to_us
 from simonides.engine.core.counters import Counters
 from simonides.engine.core.runtime import Runtime
+from simonides.engine.recall.query import MAX_LISTED, between
 from simonides.engine.recall.session_log import SessionLog
 from simonides.engine.sessions.background_extract import BackgroundExtraction
 from simonides.engine.sessions.end import SessionEnder
 from simonides.engine.sessions.extract import Extractor
 from simonides.engine.sessions.idle import ProcessSessions
 from simonides.text.normalise import check_text
-
-if TYPE_CHECKING:
-    from simonides.api.manager import AsyncMemory
 
 MAX_TEXT_BYTES = 64 * 1024
 """Longest text of one entry, as of a turn that is captured."""
@@ -51,140 +49,93 @@ def follow_sessions(runtime: Runtime) -> None:
     runtime.part(BackgroundExtraction).serve(catch_up)
 
 
-class AsyncSession:
-    """One conversation: an append-only log, durable with each entry, searched and ended here.
+class AsyncSession(AsyncMemory):
+    """A memory bound to one conversation, with an append-only log that is durable with each entry.
 
-    Built by :meth:`simonides.AsyncMemory.session`. It is opened by its first entry, and gone
-    on with, by any process, under its name. As a context manager it ends with its block; an
-    exception in the block leaves it open, to be gone on with, or to end when it was idle.
+    Built by :meth:`simonides.AsyncMemory.session`. It is opened by its first entry, and continued,
+    by any process, under its name. It ends by :meth:`end`, or after 20 idle minutes; a shutdown of
+    an embedded program ends the sessions that it began. What was said here and is not stored yet
+    holds in its reads already.
     """
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        memory: AsyncMemory,
-        name: str,
-        *,
-        ends_on_close: bool = False,
-    ) -> None:
-        self._runtime = runtime
-        self._following = runtime.part(BackgroundExtraction)
-        self._departing = runtime.part(ProcessSessions)
-        self._counters = runtime.part(Counters)
-        self._memory = memory
-        self._name = name
-        self._log = SessionLog(runtime, memory.principal.home.owner, name)
-        # Whose the session is, is who it is ended for: a task's sessions are its user's, and leave
-        # the same whoever ends them.
-        self._whose = replace(memory.principal, home=memory.principal.home.owner)
-        self._ender = SessionEnder(runtime, self._whose)
-        self._ends_on_close = ends_on_close
+    def __init__(self, bound: Bound) -> None:
+        super().__init__(bound)
+        runtime, principal = bound.runtime, bound.principal
+        self._name = str(principal.session)
+        self._log = SessionLog(runtime, principal.home.owner, self._name)
         self._has_ended = False
+
+    @cached_property
+    def _owner(self) -> Principal:
+        # A task's sessions are its user's.
+        return replace(self._principal, home=self._principal.home.owner)
 
     @property
     def name(self) -> str:
         """What the session is called."""
         return self._name
 
-    @property
-    def memory(self) -> AsyncMemory:
-        """The verbs of the same principal within this session: what was said here and is not
-        stored yet holds in them already.
-        """
-        return self._memory
-
+    @waits_for_model
     async def add(
         self,
-        role: str,
-        text: str,
+        messages: Any,
         *,
-        speaker: str | None = None,
         at: datetime | str | None = None,
-        details: Mapping[str, Any] | None = None,
+        me: str | None = None,
+        wait: bool = False,
         number: int | None = None,
-    ) -> LoggedEntry:
-        """Append what somebody said; it is durable when this returns, and nothing else is done.
+    ) -> AddReport:
+        """Append what was said to the log, verbatim; it is durable when this returns.
 
-        What is worth remembering is found off the way of the answer: soon after by a process that
-        goes on, else at a checkpoint or at the end.
+        What policy keeps out of memory is struck out before it is written, and the entry's
+        ``reasons`` say so. What is worth remembering is found off the way of the answer: soon
+        after by a process that goes on, else at a checkpoint or at the end.
 
         Args:
-            role: ``user``, ``assistant``, ``tool`` or ``other``; only users speak for the user.
-            text: What was said, verbatim. What policy keeps out of memory is struck out before it
-                is written, and the answer says so.
-            speaker: Name of who said it.
-            at: When it was said; None for now.
-            details: Whatever else is to be noted; JSON-ready, at most 16 KiB.
-            number: For who tries again after an error: the number that the entry must get. What
-                stands there already is not written twice.
+            messages: As for :meth:`simonides.AsyncMemory.add`. A tool's result may name an
+                ``importance``, a ``key`` and whether it ``failed``, and any message ``metadata``.
+            at: When it was said, for messages without a time of their own; None means now.
+            me: The user's name in a group chat.
+            wait: Whether facts are extracted before this returns.
+            number: To retry safely after an error: the number that the first message must get. An
+                existing entry is not written twice.
 
         Raises:
-            InvalidInput: If a value is not storable, or something else has the number.
+            InvalidInput: If a message cannot be read or stored, or another entry has the number.
             SessionEnded: If this handle has ended the session.
-            StoreError: If the store could not; nothing was written, as far as it knows.
+            StoreError: If the store could not; messages before the failure are in the log.
         """
-        who = enum_member(Role, "role", role)
-        entry = Entry(
-            kind=EntryKind.TOOL if who is Role.TOOL else EntryKind.TURN,
-            text=check_text("text", text, MAX_TEXT_BYTES),
-            role=who,
-            speaker=name_or_none("speaker", speaker),
-            details=self._details(details),
-        )
-        return await self._add(entry, at, number)
+        parsed = parse_messages(messages, at=at, me=me)
+        entries = [self._entry_of(place, each) for place, each in enumerate(parsed.messages)]
+        first, kept = turn_number(number), []
+        for place, (entry, said_at) in enumerate(entries):
+            wanted = None if first is None else first + place
+            kept.append(await self._append(entry, said_at, wanted))
+        report = AddReport(kept=tuple(kept), skipped=parsed.skipped, unfinished=len(kept))
+        if not flag("wait", wait):
+            return report
+        found = await Extractor(self._runtime, self._owner).catch_up(self._name)
+        return joined_reports([found], replace(report, unfinished=0))
 
-    async def add_tool(
-        self,
-        name: str,
-        result: Any,
-        *,
-        failed: bool = False,
-        importance: str = "normal",
-        key: str | None = None,
-        at: datetime | str | None = None,
-        details: Mapping[str, Any] | None = None,
-        number: int | None = None,
-    ) -> LoggedEntry:
-        """Append what a tool gave.
-
-        Args:
-            name: Of the tool.
-            result: Text, or data that is written as JSON.
-            failed: Whether the tool failed; what failed is never promoted.
-            importance: ``normal``, ``high`` or ``critical``.
-            key: Under which it is to be kept should it be promoted.
-            at: As for :meth:`add`, like the next two.
-            details: See there.
-            number: See there.
-
-        Raises:
-            InvalidInput: As for :meth:`add`, like the others.
-            SessionEnded: See there.
-            StoreError: See there.
-        """
-        entry = Entry(
-            kind=EntryKind.TOOL,
-            text=check_text("result", _written(result), MAX_TEXT_BYTES),
-            role=Role.TOOL,
-            tool=check_text("name", name, MAX_NAME_BYTES),
-            failed=flag("failed", failed),
-            importance=enum_member(Importance, "importance", importance),
-            key=name_or_none("key", key),
-            details=self._details(details),
-        )
-        return await self._add(entry, at, number)
-
-    async def decide(
+    async def note(
         self,
         text: str,
         *,
-        importance: str = "normal",
         key: str | None = None,
+        importance: str = "normal",
         at: datetime | str | None = None,
-        details: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
         number: int | None = None,
     ) -> LoggedEntry:
-        """Append what the agent decided; its arguments are those of :meth:`add_tool`.
+        """Append what the agent decided.
+
+        Args:
+            text: The decision.
+            key: Under which it is to be kept should it be promoted.
+            importance: ``normal``, ``high`` or ``critical``.
+            at: When; None for now.
+            metadata: Whatever else is to be noted; JSON-ready, at most 16 KiB.
+            number: As for :meth:`add`.
 
         Raises:
             InvalidInput: As for :meth:`add`, like the others.
@@ -197,34 +148,27 @@ class AsyncSession:
             role=Role.ASSISTANT,
             importance=enum_member(Importance, "importance", importance),
             key=name_or_none("key", key),
-            details=self._details(details),
+            details=self._details(metadata),
         )
-        return await self._add(entry, at, number)
+        return await self._append(entry, at, turn_number(number))
 
-    async def entries(self, *, after: int = -1) -> tuple[LoggedEntry, ...]:
-        """Return what was logged after a number, by number rising; all of it for -1.
+    async def messages(self, *, after: int = -1, limit: int = MAX_LISTED) -> Page[LoggedEntry]:
+        """Return what was logged, by number rising.
+
+        Args:
+            after: Only entries after this number; -1 for all.
+            limit: At most this many; pass the last entry's number as ``after`` for more.
 
         Raises:
-            InvalidInput: If the number is none.
+            InvalidInput: If a number is none.
             StoreError: If the store could not.
         """
         if after != -1:
             turn_number(after)
+        most = between("limit", limit, 1, MAX_LISTED)
         found = await self._log.entries(after=after)
-        return tuple(LoggedEntry(one.number, from_us(one.at), one.entry) for one in found)
-
-    async def search(self, query: str, *, limit: int = 5) -> Recall:
-        """Return what of this session serves a query, best first, by words and by meaning.
-
-        Args:
-            query: As for :meth:`simonides.AsyncMemory.recall`.
-            limit: At most this many, 1 to 1,000.
-
-        Raises:
-            InvalidInput: If an argument is out of range.
-            StoreError: If the store could not.
-        """
-        return await self._memory.recall(query, limit=limit, layer="l1")
+        logged = [LoggedEntry(one.number, from_us(one.at), one.entry) for one in found]
+        return paged(logged, most, lambda one: str(one.number))
 
     @waits_for_model
     async def checkpoint(self) -> SessionEndReport:
@@ -235,7 +179,7 @@ class AsyncSession:
             StoreError: If a store could not; called again it goes on from there.
         """
         self._check_open()
-        return await self._ender.checkpoint(self._name)
+        return await SessionEnder(self._runtime, self._owner).checkpoint(self._name)
 
     @waits_for_model
     async def end(self) -> SessionEndReport:
@@ -244,49 +188,53 @@ class AsyncSession:
         Raises:
             StoreError: If a store could not; called again it goes on from there.
         """
-        self._following.forget(self._whose, self._name)
-        report = await self._ender.end(self._name)
-        self._departing.discard(self._whose, self._name)
+        runtime = self._runtime
+        runtime.part(BackgroundExtraction).forget(self._owner, self._name)
+        report = await SessionEnder(runtime, self._owner).end(self._name)
+        runtime.part(ProcessSessions).discard(self._owner, self._name)
         self._log.forget()
         self._has_ended = True
         return report
 
-    async def __aenter__(self) -> Self:
-        return self
+    def _entry_of(self, place: int, message: Message) -> tuple[Entry, datetime | str | None]:
+        role = enum_member(Role, f"messages[{place}].role", message.role)
+        is_tool = role is Role.TOOL
+        named = name_or_none(f"messages[{place}].name", message.name)
+        entry = Entry(
+            kind=EntryKind.TOOL if is_tool else EntryKind.TURN,
+            text=check_text(f"messages[{place}].content", message.content, MAX_TEXT_BYTES),
+            role=role,
+            speaker=None if is_tool else named,
+            tool=named if is_tool else None,
+            failed=flag("failed", message.failed),
+            importance=enum_member(Importance, "importance", message.importance),
+            key=name_or_none("key", message.key),
+            details=self._details(message.metadata),
+        )
+        return entry, message.at
 
-    @waits_for_model
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        # A fault of the host's says nothing about the talk, which may go on where it was.
-        if error is None and not self._has_ended:
-            await self.end()
-
-    async def _add(
+    async def _append(
         self, entry: Entry, at: datetime | str | None, number: int | None
     ) -> LoggedEntry:
         self._check_open()
-        said_at = moment("at", at)
+        runtime, said_at = self._runtime, moment("at", at)
         try:
             added = await self._log.add(
-                entry, at=None if said_at is None else to_us(said_at), first=turn_number(number)
+                entry, at=None if said_at is None else to_us(said_at), first=number
             )
+        except InvalidInput:
+            raise
         except ValueError as error:
             # The port's own word for a number that leaves a gap, or is another entry's.
             raise InvalidInput("number", str(error)) from error
         if added.number == 0:
-            self._counters.began_session()
-        if self._ends_on_close:
-            self._departing.add(self._whose, self._name)
-        self._following.noticed(self._whose, self._name)
+            runtime.part(Counters).began_session()
+        runtime.part(ProcessSessions).add(self._owner, self._name)
+        runtime.part(BackgroundExtraction).noticed(self._owner, self._name)
         return added
 
     def _details(self, details: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        policy = self._runtime.policies.policy_for(self._memory.principal.home.org)
-        return checked_metadata(details, policy.callers.max_metadata_bytes)
+        return checked_metadata(details, self._bound.policy.callers.max_metadata_bytes)
 
     def _check_open(self) -> None:
         if self._has_ended:
@@ -308,12 +256,3 @@ def within(principal: Principal, name: str | None) -> Principal:
     if principal.home.session is not None:
         return principal
     return replace(principal, session=checked_session(named))
-
-
-def _written(result: object) -> object:
-    if isinstance(result, str):
-        return result
-    try:
-        return json.dumps(result, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput("result", f"must be text or JSON-ready data: {error}") from error

@@ -1,6 +1,6 @@
 """One task of an agent: what is in front of it, what is remembered for it, what comes of it.
 
-``start → (before_model → before_tool → observe → note → step_done → turn_end)* → complete``
+``(before_model → before_tool → observe → note → step_done → turn_end)* → complete``
 """
 
 from __future__ import annotations
@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
-from simonides.api.prompt_methods import AsyncPromptVerbs
+from simonides.api.bound import Bound
+from simonides.api.memory import AsyncMemory
+from simonides.api.messages import parse_messages
 from simonides.api.sync_markers import waits_for_model
 from simonides.capture.drafts import flag, name_or_none
+from simonides.domain.conversation.message import Message
 from simonides.domain.conversation.session import Entry, EntryKind
 from simonides.domain.conversation.task import TaskEvent, TaskPhase, TaskReport
 from simonides.domain.conversation.turn import Role
@@ -20,11 +23,10 @@ from simonides.domain.errors import InvalidInput, InvalidScope, PhaseError, Scop
 from simonides.domain.memory import Importance
 from simonides.domain.policy.working import Constraint, Talk
 from simonides.domain.reading.digest import Digest
-from simonides.domain.scope import Principal, Scope, checked_id
+from simonides.domain.scope import Scope, checked_id
 from simonides.domain.value import enum_member
 from simonides.engine.core.counters import Counters
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.prompting.triggers import TriggerMode
+from simonides.engine.prompting.triggers import AsyncTriggers, TriggerMode
 from simonides.engine.recall.query import sequence
 from simonides.engine.tasks.claim import TaskLock
 from simonides.engine.tasks.finish import TaskFinisher
@@ -47,28 +49,40 @@ MAX_MESSAGE_BYTES = 256 * 1024
 class AsyncTask:
     """One task: working memory, what is pushed and pulled for it, and its end.
 
-    Built by :meth:`simonides.AsyncMemory.task`; ``async with`` starts it. Everything that it
-    is told is in its session's log before working memory sees it. Its calls are made one
-    after the other, by one process; calls out of order raise :class:`~simonides.PhaseError`. One
-    session of a user has its name at a time; who was left so long that another has it gets
-    :class:`~simonides.TaskUnderWay` from whatever writes but :meth:`complete` and :meth:`abandon`.
+    Built by :meth:`simonides.AsyncMemory.task`. Its first call begins it, or continues an open task
+    of its name. Everything that it is told is in its session's log before working memory sees it.
+    Its calls are made one after the other, by one process; calls out of order raise
+    :class:`~simonides.PhaseError`. One session of a user has its name at a time; who was left so
+    long that another has it gets :class:`~simonides.TaskUnderWay` from whatever writes but
+    :meth:`complete` and :meth:`abandon`.
 
-    Leaving the block without :meth:`complete`, by an error or without, stops it: nothing is
-    learned, log and scope stay, and it can be resumed under its name.
+    It ends by :meth:`complete` or :meth:`abandon`; leaving a ``with`` block ends nothing.
     """
 
-    def __init__(
-        self, runtime: Runtime, principal: Principal, log: TaskLog, given: Beginning
-    ) -> None:
-        self._log, self._given = log, given
-        hold = TaskLock(runtime, principal, log)
-        self._run = TaskRun(runtime, log, hold)
+    def __init__(self, bound: Bound, scope: Scope, given: Beginning) -> None:
+        runtime = bound.runtime
+        self._log, self._given = TaskLog(runtime, bound.principal, str(scope.task)), given
+        principal = replace(bound.principal, home=scope, session=self._log.session)
+        self._scope = scope
+        hold = TaskLock(runtime, principal, self._log)
+        self._run = TaskRun(runtime, self._log, hold)
         self._phases = TaskPhases(runtime.part(Counters))
         self._report: TaskReport | None = None
-        self._prompts = AsyncPromptVerbs(runtime, principal)
-        self._triggers = self._prompts.triggers(given.goal or "", mode=given.mode)
-        self._finisher = TaskFinisher(runtime, principal, log, hold)
+        self._caller, self._bound = bound, Bound(runtime, principal, bound.life)
+        self._triggers = self._triggered(given.goal or "", given.mode)
+        self._finisher = TaskFinisher(runtime, principal, self._log, hold)
         self._is_concluded = False
+
+    def _triggered(self, about: str, mode: str) -> AsyncTriggers:
+        bound = self._bound
+        return AsyncTriggers(
+            bound.runtime, bound.principal, bound.reader, bound.supplier, about, mode
+        )
+
+    @property
+    def memory(self) -> AsyncMemory:
+        """The task's own memory, below the user's; it is removed when the task ends."""
+        return AsyncMemory(self._caller.within(home=self._scope))
 
     @property
     def name(self) -> str:
@@ -115,8 +129,8 @@ class AsyncTask:
         """What came of it, once it is over."""
         return self._report
 
-    async def __aenter__(self) -> AsyncTask:
-        await self.start()
+    async def __aenter__(self) -> Self:
+        await self._begun()
         return self
 
     async def __aexit__(
@@ -125,24 +139,20 @@ class AsyncTask:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._phases.now in (TaskPhase.STARTUP, TaskPhase.COMPLETE):
-            return
-        await self._log.append(self._log.decision(TaskEvent.STOPPED))
-        self._phases.enter(TaskPhase.COMPLETE)
+        return None
 
-    async def start(self) -> None:
-        """Begin it, or go on with it: working memory is filled and what is remembered is pushed.
+    async def _begun(self) -> None:
+        """Begin it, or continue it: working memory is filled and what is remembered is pushed.
 
         A run that had begun to complete is completed, and is over then.
 
         Raises:
-            TaskUnderWay: If a task of this name is under way and ``resume`` was not asked for, or
-                it is in another session.
-            InvalidInput: If there is none to be resumed and no goal.
-            PhaseError: If it was started before.
+            TaskUnderWay: If a task of this name is under way in another session.
+            InvalidInput: If there is none to be continued and no goal.
             StoreError: If the store could not.
         """
-        self._phases.check("start")
+        if self._phases.now is not TaskPhase.STARTUP:
+            return
         is_new = await self._run.begin(self._given)
         self._phases.enter(TaskPhase.EXECUTING)
         if not is_new:
@@ -151,8 +161,7 @@ class AsyncTask:
             self._is_concluded = True
             await self._finish()
             return
-        mode = self._state.progress.mode
-        self._triggers = self._prompts.triggers(self._run.about, mode=mode)
+        self._triggers = self._triggered(self._run.about, self._state.progress.mode)
         await self._triggers.before_model()
 
     async def prompt(self) -> str:
@@ -166,6 +175,7 @@ class AsyncTask:
             PhaseError: If the task is not under way.
             StoreError: If memory cannot be read and nothing is warm.
         """
+        await self._begun()
         self._phases.check("prompt")
         await self._run.heed(self._triggers)
         pushed = await self._triggers.before_model()
@@ -179,6 +189,7 @@ class AsyncTask:
             PhaseError: If a tool runs whose result was not observed, or the task is not under way.
             StoreError: If memory cannot be read and nothing is warm.
         """
+        await self._begun()
         self._phases.check("before_model")
         shown = await self.prompt()
         self._phases.goes_on()
@@ -196,6 +207,7 @@ class AsyncTask:
             PhaseError: If the task is not under way.
             StoreError: If memory cannot be read and nothing is warm.
         """
+        await self._begun()
         self._phases.check("before_tool")
         name = check_text("name", name, 512)
         asked = self._log.asked("args", args)
@@ -234,6 +246,7 @@ class AsyncTask:
             StoreError: If the store could not. Where only the look at what is remembered failed
                 the result is in the log and before the model.
         """
+        await self._begun()
         self._phases.check("observe")
         if flag("failed", failed) and flag("verified", verified):
             raise InvalidInput("verified", "what failed shows nothing; leave one out")
@@ -275,6 +288,7 @@ class AsyncTask:
             PhaseError: If the task is not under way.
             StoreError: If the store could not; nothing was written.
         """
+        await self._begun()
         self._phases.check("note")
         details: dict[str, Any] = {"resolved": True} if flag("resolved", resolved) else {}
         if settled := _numbers(resolves):
@@ -303,6 +317,7 @@ class AsyncTask:
             PhaseError: If a tool runs whose result was not observed, or the task is not under way.
             StoreError: If the store could not; nothing was written.
         """
+        await self._begun()
         self._phases.check("step_done")
         said = "" if note is None else check_text("note", note, MAX_NOTE_BYTES)
         await self._decide(TaskEvent.STEP_DONE, said)
@@ -322,6 +337,7 @@ class AsyncTask:
             PhaseError: If the task is not under way.
             StoreError: If the store could not; nothing was written.
         """
+        await self._begun()
         self._phases.check("add_constraint")
         said = check_text("text", text, MAX_LINE_BYTES)
         weight = enum_member(Importance, "importance", importance)
@@ -330,13 +346,11 @@ class AsyncTask:
         return self.left_out
 
     @waits_for_model
-    async def add(self, role: str, text: str, *, speaker: str | None = None) -> Talk:
-        """Add a turn of the talk; past the token budget its older half is summarised.
+    async def add(self, messages: Any) -> Talk:
+        """Add turns of the conversation; past the token budget its older half is summarised.
 
         Args:
-            role: ``user``, ``assistant``, ``tool`` or ``other``.
-            text: What was said.
-            speaker: Name of who said it.
+            messages: As for :meth:`simonides.AsyncMemory.add`.
 
         Returns:
             The talk as it is now, with how full its budget was when this turn came.
@@ -347,16 +361,23 @@ class AsyncTask:
             StoreError: If the store could not. Where only the summary could not be written the
                 turn is there, and the next one tries again.
         """
+        await self._begun()
         self._phases.check("add")
-        entry = Entry(
+        said = parse_messages(messages).messages
+        entries = [self._turn(each) for each in said]
+        self._phases.goes_on()
+        for entry in entries:
+            await self._run.converse(entry)
+        return self._state.conversation.shown(self._state.rules)
+
+    def _turn(self, message: Message) -> Entry:
+        return Entry(
             kind=EntryKind.TURN,
-            text=self._log.kept(check_text("text", text, MAX_MESSAGE_BYTES)),
-            role=enum_member(Role, "role", role),
-            speaker=name_or_none("speaker", speaker),
+            text=self._log.kept(check_text("messages", message.content, MAX_MESSAGE_BYTES)),
+            role=enum_member(Role, "role", message.role),
+            speaker=name_or_none("speaker", message.name),
             task=self.name,
         )
-        self._phases.goes_on()
-        return await self._run.converse(entry)
 
     async def conversation(self) -> Talk:
         """Return the talk as it is in front of a model.
@@ -364,6 +385,7 @@ class AsyncTask:
         Raises:
             PhaseError: If the task is not under way.
         """
+        await self._begun()
         self._phases.check("conversation")
         return self._state.conversation.shown(self._state.rules)
 
@@ -375,6 +397,7 @@ class AsyncTask:
                 task is not under way.
             StoreError: If the store could not; nothing was written.
         """
+        await self._begun()
         self._phases.check("turn_end")
         await self._decide(TaskEvent.TURN_ENDED)
         self._triggers.turn_end()
@@ -395,6 +418,7 @@ class AsyncTask:
                 another handle of it, or another call, has ended it or is at it.
             StoreError: If a store could not; called again it goes on from there.
         """
+        await self._begun()
         with self._phases.ends("complete"):
             if not self._is_concluded or self._report is not None:
                 self._phases.check("complete")
@@ -410,6 +434,7 @@ class AsyncTask:
             PhaseError: If the task is not under way, as for :meth:`complete`.
             StoreError: If a store could not; called again it goes on from there.
         """
+        await self._begun()
         with self._phases.ends("abandon"):
             self._phases.check("abandon")
             if await self._run.is_over(TaskEvent.ABANDONED):
@@ -450,69 +475,38 @@ def _numbers(raw: Sequence[object]) -> list[object]:
     return list(raw)
 
 
-class AsyncTaskVerbs:
-    """What a manager does for a task of its user; see :class:`simonides.AsyncMemory`, which
-    has this verb.
-    """
+def begin_task(
+    bound: Bound,
+    goal: str | None,
+    name: str | None,
+    plan: Sequence[str],
+    constraints: Sequence[str | Constraint],
+    mode: str,
+) -> AsyncTask:
+    """Return the handle of a task; see :meth:`simonides.AsyncMemory.task`."""
+    if goal is None and name is None:
+        raise InvalidInput("goal", "say what the task is for, or the name of one to continue")
+    given = Beginning(
+        goal=None if goal is None else check_text("goal", goal, MAX_LINE_BYTES),
+        plan=_lines("plan", plan),
+        constraints=tuple(map(_constraint, sequence("constraints", constraints))),
+        mode=enum_member(TriggerMode, "mode", mode).value,
+        resume=name is not None,
+    )
+    return AsyncTask(bound, _task_scope(bound, name), given)
 
-    _runtime: Runtime
-    _principal: Principal
 
-    def task(
-        self,
-        goal: str | None = None,
-        plan: Sequence[str] = (),
-        constraints: Sequence[str | Constraint] = (),
-        *,
-        name: str | None = None,
-        mode: str = TriggerMode.HYBRID,
-        resume: bool = False,
-    ) -> AsyncTask:
-        """Return a task: working memory in front of a model, with what is remembered for it.
-
-        ``async with`` starts it. Its memories have a scope of their own below the user's, its log
-        is in this principal's session, or without one in the session ``task-`` and its name.
-
-        Args:
-            goal: What it is for; may be left out where it is to be resumed.
-            plan: Its steps in order; any number.
-            constraints: What it must hold to, as texts or with their importance.
-            name: An id under which it can be resumed; None makes one.
-            mode: What reads memory for it: ``push`` before model calls, ``pull`` around tool
-                calls, or both, ``hybrid``.
-            resume: Whether to go on with the task of this name where it stopped; goal, plan,
-                constraints and mode are what they were then. If there is none it is begun.
-
-        Raises:
-            InvalidInput: If a value is not storable, or neither goal nor a name to resume is given.
-            InvalidScope: If the name is no id, or the principal has no user.
-            ScopeDenied: If the principal is another task.
-        """
-        given = Beginning(
-            goal=None if goal is None else check_text("goal", goal, MAX_LINE_BYTES),
-            plan=_lines("plan", plan),
-            constraints=tuple(map(_constraint, sequence("constraints", constraints))),
-            mode=enum_member(TriggerMode, "mode", mode).value,
-            resume=flag("resume", resume),
-        )
-        if goal is None and not (given.resume and name is not None):
-            raise InvalidInput("goal", "say what the task is for, or the name of one to resume")
-        scope = self._task_scope(name)
-        log = TaskLog(self._runtime, self._principal, str(scope.task))
-        acting = replace(self._principal, home=scope, session=log.session)
-        return AsyncTask(self._runtime, acting, log, given)
-
-    def _task_scope(self, name: str | None) -> Scope:
-        home = self._principal.home
-        if home.org is None or home.user is None:
-            raise InvalidScope("task", "a task belongs to a user; name the user too")
-        if home.task is not None:
-            if name not in (None, home.task):
-                raise ScopeDenied(home.path, "write", "a task has no tasks; ask its user's manager")
-            return home
-        if name is None:
-            name = self._runtime.ids.new(self._runtime.clock.now_us())
-        return Scope.of_task(home.org, home.user, checked_id("name", name))
+def _task_scope(bound: Bound, name: str | None) -> Scope:
+    home = bound.principal.home
+    if home.org is None or home.user is None:
+        raise InvalidScope("task", "a task belongs to a user; name the user too")
+    if home.task is not None:
+        if name not in (None, home.task):
+            raise ScopeDenied(home.path, "write", "a task has no tasks; ask its user's memory")
+        return home
+    if name is None:
+        name = bound.runtime.ids.new(bound.runtime.clock.now_us())
+    return Scope.of_task(home.org, home.user, checked_id("name", name))
 
 
 def _lines(field: str, raw: Sequence[str]) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ SimonidesError
 ├── InvalidInput            fix the value: what, where, what is allowed
 │   ├── InvalidScope        fix the identity or the scope path
 │   └── IdempotencyMismatch use another key: this one already names a different write
+├── NotFound                use the nearest key, or list what there is
+├── Refused                 read the outcome: raise_for_refusal raised it
 ├── OwnerRequired           name a user or a session
 ├── ScopeDenied             ask for a grant, or use your own scope
 ├── PhaseError              make one of the calls that the message names
@@ -38,25 +40,42 @@ Expected outcomes are values, not errors: a refused write is an ``Outcome`` with
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, ClassVar
 
 from simonides.domain.entropy import without_secrets
 from simonides.domain.extras import install_command
 
 if TYPE_CHECKING:
-    from simonides.domain.writing.decision import Usage
+    from simonides.domain.writing.decision import Outcome, Usage
 
 
 class SimonidesError(Exception):
-    """Root of every error that simonides raises on purpose."""
+    """Root of every error that simonides raises on purpose.
+
+    Attributes:
+        code: Stable name of the kind of error, ``invalid_input``.
+        hint: What the caller can do.
+        retryable: Whether the same call may succeed later, unchanged.
+    """
+
+    code: ClassVar[str] = "simonides_error"
+    hint: str = "read the message"
+    retryable: bool = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
 
-class InvalidInput(SimonidesError):
+class InvalidInput(SimonidesError, ValueError):
     """A value is not accepted; nothing was changed.
 
     Attributes:
         field: Dotted path of the value (``metadata.a.b``).
     """
+
+    hint = "fix the value that the message names"
 
     def __init__(self, field: str, problem: str) -> None:
         self.field = field
@@ -66,16 +85,54 @@ class InvalidInput(SimonidesError):
 class InvalidScope(InvalidInput):
     """An identity or scope path is malformed; it never means the global scope."""
 
+    hint = "fix the identity or the scope path"
+
 
 class IdempotencyMismatch(InvalidInput):
     """The idempotency key was already used for a write with other content."""
 
+    hint = "use another idempotency key"
 
-class OwnerRequired(SimonidesError):
+
+class OwnerRequired(SimonidesError, ValueError):
     """No user and no session was named; there is no shared default owner."""
 
+    hint = "name a user or a session"
 
-class ScopeDenied(SimonidesError):
+
+class NotFound(SimonidesError, LookupError):
+    """Nothing of the principal's has this id or key; nothing was changed.
+
+    Attributes:
+        which: The id or key.
+        nearest: The most similar key of the scope, or None.
+    """
+
+    hint = "use the nearest key, or list what there is"
+
+    def __init__(self, which: str, nearest: str | None = None) -> None:
+        self.which = without_secrets(which)
+        self.nearest = nearest
+        advice = "list() shows what there is" if nearest is None else f"did you mean {nearest!r}?"
+        super().__init__(f"nothing is remembered under {self.which[:60]!r}; {advice}")
+
+
+class Refused(SimonidesError, PermissionError):
+    """A write was refused; raised only by ``raise_for_refusal``.
+
+    Attributes:
+        outcomes: The refused outcomes.
+    """
+
+    hint = "read `outcomes`: their reasons name the rule"
+
+    def __init__(self, *outcomes: Outcome) -> None:
+        self.outcomes = outcomes
+        more = f" (and {len(outcomes) - 1} more)" if len(outcomes) > 1 else ""
+        super().__init__(f"{outcomes[0].explanation}{more}")
+
+
+class ScopeDenied(SimonidesError, PermissionError):
     """The principal has no right to this scope.
 
     Attributes:
@@ -83,13 +140,15 @@ class ScopeDenied(SimonidesError):
         right: The missing right, for example ``org_write``.
     """
 
+    hint = "ask for a grant, or use your own scope"
+
     def __init__(self, scope: str, right: str, advice: str) -> None:
         self.scope = scope
         self.right = right
         super().__init__(f"{scope}: {right} denied; {advice}")
 
 
-class QuotaExceeded(SimonidesError):
+class QuotaExceeded(SimonidesError, RuntimeError):
     """A write exceeds a quota or a rate limit; nothing was written.
 
     Attributes:
@@ -99,17 +158,20 @@ class QuotaExceeded(SimonidesError):
         retry_after_s: Seconds to wait before a retry; None if only freeing space helps.
     """
 
+    hint = "free space, or wait for `retry_after_s`"
+
     def __init__(self, what: str, limit: int, retry_after_s: float | None = None) -> None:
         self.what = what
         self.limit = limit
         self.retry_after_s = retry_after_s
+        self.retryable = retry_after_s is not None
         advice = "forget something, unpin something, or raise the policy's quota"
         if retry_after_s is not None:
             advice = f"try again in {retry_after_s:.1f} s, or raise the policy's quota"
         super().__init__(f"quotas.{what}: {limit:,} is the limit; {advice}")
 
 
-class PhaseError(SimonidesError):
+class PhaseError(SimonidesError, RuntimeError):
     """A task was called out of order; nothing was changed.
 
     Attributes:
@@ -117,6 +179,8 @@ class PhaseError(SimonidesError):
         phase: Current phase of the task.
         legal: Calls allowed now; empty once the task is over.
     """
+
+    hint = "make one of the calls in `legal`"
 
     def __init__(self, call: str, phase: str, legal: tuple[str, ...]) -> None:
         self.call = call
@@ -138,6 +202,8 @@ class TaskUnderWay(InvalidInput):
         session: Session that runs the task.
     """
 
+    hint = "resume the task in its session, or choose another name"
+
     def __init__(self, task: str, session: str, *, elsewhere: bool, has_own: bool = False) -> None:
         """Build the error.
 
@@ -157,12 +223,14 @@ class TaskUnderWay(InvalidInput):
         )
 
 
-class SessionEnded(SimonidesError):
+class SessionEnded(SimonidesError, RuntimeError):
     """A call on a session that this handle has ended; nothing was written.
 
     Attributes:
         session: Name of the session.
     """
+
+    hint = "open the session again under its name"
 
     def __init__(self, session: str) -> None:
         self.session = session
@@ -171,12 +239,14 @@ class SessionEnded(SimonidesError):
         )
 
 
-class NotReplayable(SimonidesError):
+class NotReplayable(SimonidesError, LookupError):
     """A digest cannot be replayed: some of its memories are erased, purged or refused.
 
     Attributes:
         ids: Ids of the missing memories, in the order of the receipt.
     """
+
+    hint = "ask anew: part of what was shown is gone"
 
     def __init__(self, ids: tuple[str, ...]) -> None:
         self.ids = ids
@@ -186,7 +256,7 @@ class NotReplayable(SimonidesError):
         )
 
 
-class UndoRefused(SimonidesError):
+class UndoRefused(SimonidesError, RuntimeError):
     """An event cannot be undone; nothing was changed.
 
     Attributes:
@@ -197,13 +267,15 @@ class UndoRefused(SimonidesError):
             previous version. ``forgotten``, ``expired``: the previous version is gone.
     """
 
+    hint = "follow the advice in the message"
+
     def __init__(self, event: str, reason: str, advice: str) -> None:
         self.event = without_secrets(event)
         self.reason = reason
         super().__init__(f"event {self.event} is not undone ({reason}): {advice}")
 
 
-class PolicyInvalid(SimonidesError):
+class PolicyInvalid(SimonidesError, ValueError):
     """A policy file does not follow the schema.
 
     Attributes:
@@ -211,22 +283,28 @@ class PolicyInvalid(SimonidesError):
         line: Line of the problem, from 1; 0 for the file as a whole.
     """
 
+    hint = "fix the policy file at the line that the message names"
+
     def __init__(self, path: str, line: int, problem: str) -> None:
         self.path = path
         self.line = line
         super().__init__(f"{path}:{line}: {problem}")
 
 
-class ConfigurationError(SimonidesError):
+class ConfigurationError(SimonidesError, ValueError):
     """Settings or installation do not allow the request."""
 
+    hint = "fix the settings or the installation"
 
-class MissingExtra(ConfigurationError):
+
+class MissingExtra(ConfigurationError, ImportError):
     """An optional dependency is not installed.
 
     Attributes:
         extra: Name of the extra in ``pyproject.toml``, for example ``openai``.
     """
+
+    hint = "install the packages that the message names"
 
     def __init__(self, extra: str, purpose: str) -> None:
         self.extra = extra
@@ -242,12 +320,14 @@ class KeyUnavailable(ConfigurationError):
         key_id: Id of the missing key, or None if the whole ring is missing.
     """
 
+    hint = "provide the key ring or the key"
+
     def __init__(self, problem: str, key_id: str | None = None) -> None:
         self.key_id = key_id
         super().__init__(problem)
 
 
-class MoveRefused(SimonidesError):
+class MoveRefused(SimonidesError, RuntimeError):
     """A store cannot be moved; existing data at the target was not changed.
 
     Attributes:
@@ -258,13 +338,15 @@ class MoveRefused(SimonidesError):
         owner: Canonical path of the affected owner, or None.
     """
 
+    hint = "move elsewhere, or stop the writers"
+
     def __init__(self, reason: str, where: str, problem: str, owner: str | None = None) -> None:
         self.reason = reason
         self.owner = owner
         super().__init__(f"{where}: {problem}")
 
 
-class CarryRefused(SimonidesError):
+class CarryRefused(SimonidesError, RuntimeError):
     """An export, a restore or a backup is refused; nothing was changed.
 
     Attributes:
@@ -278,6 +360,8 @@ class CarryRefused(SimonidesError):
         line: Line of the problem, from 1; 0 for the file as a whole.
     """
 
+    hint = "name another file or store, or repair the file"
+
     def __init__(self, reason: str, path: str, problem: str, line: int = 0) -> None:
         self.reason = reason
         self.path = path
@@ -285,32 +369,44 @@ class CarryRefused(SimonidesError):
         super().__init__(f"{path}:{line}: {problem}" if line else f"{path}: {problem}")
 
 
-class StoreError(SimonidesError):
+class StoreError(SimonidesError, OSError):
     """The store could not complete the call; no part of it took effect.
 
     Attributes:
         location: The file or address, without credentials.
     """
 
+    hint = "check the store at `location`"
+
     def __init__(self, location: str, problem: str) -> None:
         self.location = location
         super().__init__(f"{location}: {problem}")
 
 
-class StoreUnavailable(StoreError):
+class StoreUnavailable(StoreError, ConnectionError):
     """The store is locked, unreachable, closed, or was opened before a fork."""
+
+    hint = "try again later: locked, unreachable or closed"
+    retryable = True
 
 
 class StoreFull(StoreError):
     """No space left; nothing of the write remains."""
 
+    hint = "free space, then try again"
+    retryable = True
+
 
 class StoreReadOnly(StoreError):
     """The store's location is not writable."""
 
+    hint = "make the place writable"
+
 
 class StoreCorrupt(StoreError):
     """The store is damaged, has a newer format, or is not a simonides store."""
+
+    hint = "restore a backup"
 
 
 class Tampered(StoreCorrupt):
@@ -324,6 +420,8 @@ class Tampered(StoreCorrupt):
         owner: Canonical path of the owner.
         memory: Id of the memory, or None if no single memory is affected.
     """
+
+    hint = "investigate who edited the store, then restore a backup"
 
     def __init__(
         self, location: str, kind: str, owner: str, problem: str, memory: str | None = None
@@ -342,25 +440,32 @@ class KeyDestroyed(StoreError):
     ``simonides keys sweep`` to remove it.
     """
 
+    hint = "remove the remains of the erased owner"
 
-class SourceUnavailable(SimonidesError):
+
+class SourceUnavailable(SimonidesError, ConnectionError):
     """A document source cannot answer; a read continues without it and reports that.
 
     Attributes:
         source: Name of the source.
     """
 
+    hint = "try again later, or check the source"
+    retryable = True
+
     def __init__(self, source: str, problem: str) -> None:
         self.source = source
         super().__init__(f"{source}: {problem}")
 
 
-class ModelError(SimonidesError):
+class ModelError(SimonidesError, RuntimeError):
     """The language model gave no usable answer.
 
     Attributes:
         usage: Cost of the failed request, or None if unknown.
     """
+
+    hint = "check the language model"
 
     def __init__(self, problem: str = "", *, usage: Usage | None = None) -> None:
         self.usage = usage
@@ -370,6 +475,8 @@ class ModelError(SimonidesError):
 class ModelUnavailable(ModelError):
     """No model is configured, or its credentials were refused."""
 
+    hint = "configure a model or its credentials"
+
 
 class CeilingReached(ModelUnavailable):
     """Policy allows no more model requests for now; rules decide instead.
@@ -377,6 +484,8 @@ class CeilingReached(ModelUnavailable):
     Attributes:
         ceiling: Name of the ceiling, for example ``calls_per_owner_day``.
     """
+
+    hint = "wait until tomorrow, or raise the ceiling"
 
     def __init__(self, ceiling: str) -> None:
         from simonides.domain.writing.decision import NO_USAGE
@@ -390,8 +499,11 @@ class CeilingReached(ModelUnavailable):
         return f"ceiling:{self.ceiling}"
 
 
-class ModelTimeout(ModelError):
+class ModelTimeout(ModelError, TimeoutError):
     """Time-out, connection failure, 429 or 5xx, after the allowed retries."""
+
+    hint = "try again later"
+    retryable = True
 
 
 class ModelGarbled(ModelError):
@@ -400,6 +512,9 @@ class ModelGarbled(ModelError):
     Attributes:
         reason: ``empty``, ``invalid_json`` or ``invalid_schema``.
     """
+
+    hint = "try again, or use another model"
+    retryable = True
 
     def __init__(self, reason: str, problem: str, *, usage: Usage | None = None) -> None:
         self.reason = reason

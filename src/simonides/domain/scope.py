@@ -329,6 +329,7 @@ class Principal(Value):
         agent: The acting agent, or None.
         purpose: Purpose of recalls, or None.
         by: Set for administrators: the name in the audit trail.
+        actor: Person or program that acts for the owner, or None; for the audit trail.
     """
 
     home: Scope
@@ -336,6 +337,7 @@ class Principal(Value):
     agent: str | None = None
     purpose: str | None = None
     by: str | None = None
+    actor: str | None = None
 
     @classmethod
     def resolve(
@@ -347,6 +349,7 @@ class Principal(Value):
         session: str | None = None,
         agent: str | None = None,
         purpose: str | None = None,
+        actor: str | None = None,
     ) -> Principal:
         """Build the principal of the given ids.
 
@@ -358,7 +361,7 @@ class Principal(Value):
             InvalidScope: If an id is malformed, or a task is named without its user.
         """
         named_org = checked_id("org", DEFAULT_ORG if org is None else org)
-        named = {"agent": agent, "purpose": purpose}
+        named = {"agent": agent, "purpose": purpose, "actor": actor}
         checked = {k: None if v is None else checked_id(k, v) for k, v in named.items()}
         if user is None:
             if session is None:
@@ -377,7 +380,7 @@ class Principal(Value):
     @property
     def name(self) -> str:
         """Its name in the audit trail."""
-        return self.by if self.by is not None else self.home.path
+        return self.by or self.actor or self.home.path
 
     @property
     def acting(self) -> str:

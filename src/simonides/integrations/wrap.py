@@ -26,8 +26,8 @@ from typing import Any, TypeVar, cast
 from weakref import ref
 
 from simonides.api.open.assemble import assemble
-from simonides.api.sync import Store
-from simonides.domain.errors import InvalidInput
+from simonides.api.sync import Memory, Store
+from simonides.domain.errors import InvalidInput, OwnerRequired
 from simonides.domain.value import shown
 from simonides.integrations.wrap_memory import Habits, Heard, WrappedMemory
 from simonides.integrations.wrap_messages import (
@@ -56,6 +56,7 @@ _inside: ContextVar[bool] = ContextVar("simonides_wrapped_call", default=False)
 
 def wrap(
     client: ClientT,
+    memory: Memory | None = None,
     *,
     user: str | None = None,
     org: str | None = None,
@@ -65,7 +66,7 @@ def wrap(
     store: str | os.PathLike[str] | Store | None = None,
     recall: bool = True,
     capture: bool = True,
-    floor: float | None = 0.0,
+    min_relevance: float | None = 0.0,
     max_items: int | None = 5,
     preference_bias: bool = True,
     place: str = "part",
@@ -75,17 +76,17 @@ def wrap(
     Args:
         client: An ``OpenAI``, ``AsyncOpenAI``, ``Anthropic`` or ``AsyncAnthropic``, or one derived
             from them.
-        user: The owner of the memory; optional for a principal known by its session only.
-        org: Organisation; None means the default one.
-        session: Conversation.
-        agent: The agent that acts.
-        purpose: The purpose of recall.
-        store: An open simonides, which stays open; or an argument of :func:`simonides.open`, which
-            is then opened here and closed with the client's memory.
+        memory: A memory or a session of an open store, which stays open.
+        user: Instead of a memory: its owner. The store is then opened here, and closed with the
+            client's memory.
+        org: With ``user``: organisation; None means the default one.
+        session: With ``user``: conversation.
+        agent: With ``user``: the agent that acts.
+        purpose: With ``user``: the purpose of recall.
+        store: With ``user``: an open store, which stays open; or what :func:`simonides.open` takes.
         recall: Whether memories are added to requests.
         capture: Whether new facts are captured from what the user says.
-        floor: Least relevance of an added memory; None takes the policy's. The default is that of a
-            pull: the best few, none of them too far away.
+        min_relevance: Least relevance of an added memory; None takes the policy's.
         max_items: Most memories added to a request; None takes the policy's.
         preference_bias: Show preferences under a key for any request, if there is space.
         place: ``part``: the digest is a text part of its own in the user's last turn; ``message``:
@@ -97,7 +98,7 @@ def wrap(
     Raises:
         InvalidInput: If ``client`` is of another class or already wrapped, or ``store`` or
             ``place`` is invalid.
-        OwnerRequired: If neither user nor session is named.
+        OwnerRequired: If neither a memory nor a user is named.
         InvalidScope: If an id is malformed.
         ConfigurationError: If a setting or the store's name is wrong, or an extra is missing.
         StoreError: If the store cannot be opened.
@@ -109,18 +110,28 @@ def wrap(
         raise InvalidInput(
             "store", f"must be a path, a URL or what simonides.open returns, not {shown(store)}"
         )
-    is_open = isinstance(store, Store)
+    habits = Habits(recall, capture, min_relevance, max_items, preference_bias, Place(place))
+    if memory is not None:
+        if not isinstance(memory, Memory):
+            raise InvalidInput("memory", f"must be a Memory or a Session, not {shown(memory)}")
+        if user is not None or store is not None:
+            raise InvalidInput("memory", "name a memory or a user, not both")
+        used = WrappedMemory(memory, habits, owned=None)
+        return cast("ClientT", _ClientWrapper(used, chats).twin_of(client))
     opened = store if isinstance(store, Store) else Store(assemble(store, inline=True))
+    owned = None if opened is store else opened
     with ExitStack() as undo:
-        if not is_open:
-            undo.callback(opened.close)
-        own = opened.memory(user=user, org=org, session=session, agent=agent, purpose=purpose)
+        if owned is not None:
+            undo.callback(owned.close)
+        if user is None:
+            raise OwnerRequired("pass a memory, or user=…")
+        mine = opened.memory(user=user, org=org, agent=agent, purpose=purpose)
+        own = mine if session is None else mine.session(session)
         undo.pop_all()
-    if not is_open:
-        opened.__enter__()
-    habits = Habits(recall, capture, floor, max_items, preference_bias, Place(place))
-    memory = WrappedMemory(opened, own, habits, owns=not is_open)
-    return cast("ClientT", _ClientWrapper(memory, chats).twin_of(client))
+    if owned is not None:
+        owned.__enter__()
+    used = WrappedMemory(own, habits, owned=owned)
+    return cast("ClientT", _ClientWrapper(used, chats).twin_of(client))
 
 
 def memory_of(client: object) -> WrappedMemory:

@@ -16,7 +16,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from simonides.api.sync import Memory, Store, flush_on_close
+from simonides.api.sync import Memory, Store, capture_turn, flush_on_close, unless_erased
 from simonides.domain.writing.decision import NO_USAGE, CaptureReport, Usage
 from simonides.integrations.wrap_messages import (
     Api,
@@ -38,7 +38,7 @@ class Habits:
     Attributes:
         recalls: Whether memories are added to requests.
         captures: Whether what the user says is captured.
-        floor: As for ``digest``.
+        min_relevance: As for ``digest``.
         max_items: As for ``digest``.
         preference_bias: As for ``digest``.
         place: Where the digest goes.
@@ -46,7 +46,7 @@ class Habits:
 
     recalls: bool = True
     captures: bool = True
-    floor: float | None = 0.0
+    min_relevance: float | None = 0.0
     max_items: int | None = 5
     preference_bias: bool = True
     place: Place = Place.PART
@@ -57,7 +57,7 @@ class Heard(NamedTuple):
 
     Attributes:
         speech: The user's words.
-        manager: Stores them unless the user was erased since the request began; None without
+        memory: Stores them unless the user was erased since the request began; None without
             capture.
         obstacle: Why capture is impossible, or None.
     """
@@ -74,14 +74,13 @@ class WrappedMemory:
     ends, after all pending captures.
     """
 
-    def __init__(self, store: Store, memory: Memory, habits: Habits, *, owns: bool) -> None:
+    def __init__(self, memory: Memory, habits: Habits, *, owned: Store | None) -> None:
         """Build it.
 
         Args:
-            strata: The open simonides.
-            manager: The user's memory manager.
+            memory: The user's memory, or a session of it.
             habits: What runs before and after a call.
-            owns: Whether the simonides is closed with this.
+            owned: A store that is closed with this, or None.
         """
         self._memory = memory
         self._habits = habits
@@ -94,14 +93,14 @@ class WrappedMemory:
         self._process = os.getpid()
         # One thread keeps the order of a conversation.
         self._worker = CREW.next()
-        self._store = store if owns else None
+        self._store = owned
         self._at_end = weakref.finalize(self, _end, self._worker, self._store, self._process)
         # The caller may close its store at any time; pending captures must run before.
-        flush_on_close(store, self)
+        flush_on_close(memory, self)
 
     @property
     def memory(self) -> Memory:
-        """The user's memory manager, to correct, forget, list and more."""
+        """The user's memory, to correct, forget, list and more."""
         return self._memory
 
     @property
@@ -192,7 +191,7 @@ class WrappedMemory:
             return Heard(speech, obstacle=reason)
         failed = list[str]()
         with _Reported(lambda _, reason: failed.append(reason), "capture"):
-            return Heard(speech, self._memory.unless_erased())
+            return Heard(speech, unless_erased(self._memory))
         return Heard(speech, obstacle=failed[0])
 
     def said(self, heard: Heard) -> None:
@@ -229,7 +228,7 @@ class WrappedMemory:
         with _Reported(self._note, "recall"):
             digest = self._memory.digest(
                 query,
-                floor=self._habits.floor,
+                min_relevance=self._habits.min_relevance,
                 max_items=self._habits.max_items,
                 preference_bias=self._habits.preference_bias,
             )
@@ -256,7 +255,7 @@ class WrappedMemory:
         earlier: tuple[str, ...],
     ) -> None:
         with _Reported(self._note, "capture"):
-            report = memory.capture(utterance.text, speaker=utterance.speaker, before=earlier)
+            report = capture_turn(memory, utterance.text, speaker=utterance.speaker, before=earlier)
             with self._lock:
                 self._usage += report.usage
             for reason in _reasons_of(report):

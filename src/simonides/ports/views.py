@@ -7,8 +7,8 @@ from typing import Protocol
 
 from simonides.domain.memory import (
     Kind,
-    Record,
     Place,
+    Record,
     Triple,
 )
 from simonides.domain.policy.gates import Need, Shape

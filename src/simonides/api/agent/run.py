@@ -25,6 +25,8 @@ from simonides.api.agent.result import (
     TraceStep,
     TurnNote,
 )
+from simonides.api.groups.pending import AsyncPending
+from simonides.api.prompting import AsyncPrompting
 from simonides.api.sync_markers import waits_for_model
 from simonides.capture.intent import model_intent, rule_intent
 from simonides.domain.canonical_json import canonical_json
@@ -92,13 +94,14 @@ class AsyncAgent:
 
         Args:
             runtime: The open simonides.
-            manager: The principal's memory manager.
+            memory: The principal's memory manager.
             needs_model: Stop with ``llm_unavailable`` instead of falling back to the rules.
             checks: Effects to verify in addition to
                 :data:`~simonides.api.agent.answer.DEFAULT_CHECKS`.
         """
         self._runtime = runtime
         self._memory = memory
+        self._bound = memory._bound
         self._needs_model = needs_model
         self._checks = {**DEFAULT_CHECKS, **(checks or {})}
         self._said: deque[str] = deque(maxlen=EARLIER_TURNS)
@@ -165,10 +168,11 @@ class _Run:
         self._runtime = runtime
         self._journal = runtime.part(ReadJournal)
         self._memory = memory
+        self._bound = memory._bound
         self._checks = checks
         self._before = before
         self._needs_model = needs_model
-        home = memory.principal.home
+        home = memory._bound.principal.home
         self._model = account_of(runtime, home.owner)
         self._policy: Policy = runtime.policies.policy_for(home.org)
         self._ends_at = runtime.clock.monotonic() + self._policy.budgets.seconds
@@ -188,13 +192,13 @@ class _Run:
     # -- capture and store -----------------------------------------------------------------
 
     async def capture(self, message: str) -> None:
-        await self._journal.flush(self._memory.principal.home.owner)
+        await self._journal.flush(self._bound.principal.home.owner)
         # Before the model call: the user may be erased during it.
-        memory = await self._memory.unless_erased()
+        bound = await self._bound.unless_erased()
         proposed = await self._propose(message)
         if len(proposed.candidates) > self._policy.budgets.capture_items:
             self._stop("max_capture_items", "capture", raw_capture=proposed.raw)
-        outcomes = await memory.propose(proposed.candidates)
+        outcomes = await AsyncPending(bound).propose(proposed.candidates)
         pairs = list(zip(proposed.candidates, outcomes, strict=True))
         written = _keys(pairs, _WRITTEN)
         refreshed = _keys(pairs, _REFRESHED)
@@ -220,7 +224,7 @@ class _Run:
 
     async def _propose(self, message: str) -> Proposed:
         model, left_s = self._spend("capture")
-        principal = self._memory.principal
+        principal = self._bound.principal
         turn = turn_of(message, principal, role="user")
         before = turns_before(self._before, principal)
         if model is None:
@@ -245,7 +249,7 @@ class _Run:
         scopes = resolve_scopes(intent, self._policy)
         if isinstance(scopes, Violation):
             self._stop(scopes.reason, "retrieve", raw_intent=raw, intent=intent.to_dict())
-        reachable = paths(scopes, self._memory.principal.home)
+        reachable = paths(scopes, self._bound.principal.home)
         recall = await self._memory.recall(
             intent.query,
             limit=min(intent.top_k, self._policy.budgets.top_k),
@@ -256,7 +260,7 @@ class _Run:
         allowed = self._policy.digest.sensitivities
         self._hits = tuple(hit for hit in recall if hit.record.sensitivity in allowed)
         self._receipt = recall.receipt
-        await self._memory.note_shown(self._hits)
+        await AsyncPrompting(self._memory).note_shown(self._hits)
         retrieved = tuple(cited_as(hit) for hit in self._hits)
         self._trace.append(
             TraceStep(
@@ -325,7 +329,7 @@ class _Run:
         """Report the declared memories to the adaptive relevance floors."""
         if self._receipt is not None:
             used = {hit.record.id for hit in self._hits if cited_as(hit) in answer.used}
-            await Floors(self._runtime, self._memory.principal).learn(self._receipt, used)
+            await Floors(self._runtime, self._bound.principal).learn(self._receipt, used)
 
     async def _ask(
         self,
@@ -392,7 +396,7 @@ class _Run:
         self._stop(_stop_reason(error, unusable), phase, **facts)
 
     def _note(self, action: str, **fields: Any) -> None:
-        session = self._memory.principal.session
+        session = self._bound.principal.session
         note = TurnNote(step=len(self._history) + 1, session=session, action=action, **fields)
         self._history.append(note)
 
@@ -422,7 +426,7 @@ class _Run:
 
     async def _memory_state(self) -> tuple[MemoryState, ...]:
         now = from_us(self._runtime.clock.now_us())
-        principal = self._memory.principal
+        principal = self._bound.principal
         memories = await Lookup(self._runtime, principal).keyed(principal.home)
         return tuple(_state(memory, now) for memory in memories)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from simonides.api.manager import AsyncMemory
+from simonides.api.memory import AsyncMemory
 from simonides.api.migrate.migrate import Recalls
 from simonides.api.store import AsyncStore
 from simonides.domain.canonical_json import canonical_json
@@ -96,7 +96,7 @@ async def _answer(store: AsyncStore, owner: Scope, query: str) -> bytes:
 
 def _reader(store: AsyncStore, owner: Scope) -> AsyncMemory:
     if owner.session is not None:
-        return store.memory(org=owner.org, session=owner.session)
+        return store.visitor(owner.session, org=owner.org)
     return store.memory(org=owner.org, user=owner.user or ASKER)
 
 

@@ -6,12 +6,16 @@ several threads may close one store. The generator copies neither.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
+from simonides.api.prompting import AsyncPrompting
 from simonides.api.store import AsyncStore
 from simonides.api.sync.driver import Driver, Flushable
+from simonides.domain.writing.decision import CaptureReport
+from simonides.engine.capture.capture import turn_of, turns_before
 from simonides.engine.maintenance.daily_gc import DailyGc
 from simonides.engine.maintenance.reindex_worker import ReindexWorker
 from simonides.engine.recall.read_journal import ReadJournal
@@ -19,6 +23,9 @@ from simonides.engine.sessions.background_extract import BackgroundExtraction
 from simonides.engine.sessions.idle import IdleSessionEnder
 from simonides.transfer.backup.create import Backups
 from simonides.transfer.sync.replica import Replica
+
+if TYPE_CHECKING:
+    from simonides.api.sync.generated import Memory
 
 
 class StoreContext:
@@ -71,6 +78,52 @@ class StoreContext:
         self.close()
 
 
-def flush_on_close(store: StoreContext, worker: Flushable) -> None:
-    """Have a background worker flushed before a store closes, for as long as the worker lives."""
-    store._driver.flushed.add(worker)
+class PromptingContext:
+    """Base of :class:`simonides.prompting.Prompting`: takes a blocking memory."""
+
+    def __init__(self, memory: Memory) -> None:
+        """Use a memory, or a session.
+
+        Args:
+            memory: Whose memories are shown.
+        """
+        self._prompting = AsyncPrompting(memory._memory)
+        self._driver = memory._driver
+
+
+def flush_on_close(memory: Memory, worker: Flushable) -> None:
+    """Have a background worker flushed before a memory's store closes, while the worker lives."""
+    memory._driver.flushed.add(worker)
+
+
+def unless_erased(memory: Memory) -> Memory:
+    """Return a memory that stores nothing once its user was erased, from this call on.
+
+    For what is heard now and stored later, such as a queue. It costs one small read.
+
+    Raises:
+        StoreError: If the store could not.
+    """
+    bound = memory._driver.run(memory._memory._bound.unless_erased())
+    return type(memory)(type(memory._memory)(bound), memory._driver)
+
+
+def capture_turn(
+    memory: Memory, text: str, *, speaker: str | None = None, before: Sequence[str] = ()
+) -> CaptureReport:
+    """Find what is worth remembering in a user's turn, and store it as policy allows.
+
+    Args:
+        memory: Whose turn it is.
+        text: What the user said.
+        speaker: Name of the user.
+        before: What the user said before, oldest first; nothing is stored of it.
+
+    Raises:
+        InvalidInput: If a value is not storable.
+        StoreError: If the store could not.
+    """
+    bound = memory._memory._bound
+    turn = turn_of(text, bound.principal, speaker=speaker)
+    earlier = turns_before(before, bound.principal)
+    return memory._driver.run(bound.capture(turn, earlier), asks_model=True)

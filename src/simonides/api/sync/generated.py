@@ -6,7 +6,6 @@ drives the async method of the same name (:mod:`simonides.api.sync.driver`).
 
 from __future__ import annotations
 
-import builtins
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -17,24 +16,31 @@ from simonides.api.admin import AsyncAdmin
 from simonides.api.agent import Effect
 from simonides.api.agent.result import AgentResult
 from simonides.api.agent.run import AsyncAgent
-from simonides.api.manager import AsyncMemory
-from simonides.api.portability_methods import Progress
+from simonides.api.arguments import Which
+from simonides.api.groups.audit import AsyncAudit
+from simonides.api.groups.data import AsyncData, Progress
+from simonides.api.groups.maintenance import AsyncMaintenance
+from simonides.api.groups.pending import AsyncPending, PendingItem
+from simonides.api.groups.privacy import AsyncPrivacy
+from simonides.api.groups.receipts import AsyncReceipts
+from simonides.api.memory import AsyncMemory
 from simonides.api.session import AsyncSession
-from simonides.api.sync.contexts import StoreContext
+from simonides.api.sync.contexts import PromptingContext, StoreContext
 from simonides.api.sync.driver import Driver
 from simonides.api.task import AsyncTask
+from simonides.api.tools import AsyncTools
 from simonides.domain.ageing import Ageing
+from simonides.domain.conversation.add_report import AddReport
 from simonides.domain.conversation.session import LoggedEntry, OpenSession, SessionEndReport
 from simonides.domain.conversation.task import TaskPhase, TaskReport
-from simonides.domain.conversation.tool import Tool, ToolReply
+from simonides.domain.event import Event
 from simonides.domain.governance.consent import Consent, ConsentChange
 from simonides.domain.governance.erasure import ErasureReceipt, ReceiptCheck
-from simonides.domain.governance.held import Held
 from simonides.domain.governance.policy_dry_run import DryRun
-from simonides.domain.governance.review import Review, ReviewStatus
+from simonides.domain.governance.review import ReviewStatus
 from simonides.domain.governance.safety_record import FeedbackRecord, RecordsPurged, SafetyRecord
 from simonides.domain.governance.scan import Scan, StoreScan
-from simonides.domain.memory import Draft, Kind, Record
+from simonides.domain.memory import Draft, Record
 from simonides.domain.operations.backup import BackupReport, RestoredStore
 from simonides.domain.operations.dream import Consolidation
 from simonides.domain.operations.gc import GcReport
@@ -42,20 +48,23 @@ from simonides.domain.operations.hygiene_scan import HygieneReport
 from simonides.domain.operations.portable import ExportReport, RestoreReport
 from simonides.domain.operations.reindex import KeysReport, ReindexReport
 from simonides.domain.operations.sync import SyncReport, SyncStatus
+from simonides.domain.page import Page
 from simonides.domain.policy.ceilings import UsageReport
 from simonides.domain.policy.working import Constraint, Talk
 from simonides.domain.reading.digest import Digest, Verification
 from simonides.domain.reading.document import SourceReport
 from simonides.domain.reading.recall import Explanation, Hit, Recall
 from simonides.domain.reading.receipt import Receipt
-from simonides.domain.scope import DEFAULT_ORG, Grant, Principal
+from simonides.domain.scope import DEFAULT_ORG, Grant
 from simonides.domain.trust import Source
-from simonides.domain.writing.decision import Candidate, CaptureReport, Outcome
+from simonides.domain.writing.decision import Candidate, Outcome, Outcomes
 from simonides.engine.core.audit_chain import AuditReport
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.prompting.triggers import AsyncTriggers, TriggerMode
+from simonides.engine.recall.query import MAX_LISTED
 from simonides.engine.sessions.close_tasks import TaskEnd
 from simonides.ports import KnowledgeSource
+from simonides.transfer.transcript_import import ImportReport
 
 
 class Agent:
@@ -165,22 +174,1412 @@ class Triggers:
         return self._driver.run(self._triggers.after_failed_tool(name, input, error))
 
 
+class Tools:
+    """Stub."""
+
+    def __init__(self, tools: AsyncTools, driver: Driver) -> None:
+        self._tools = tools
+        self._driver = driver
+
+    def definitions(self, kind: str) -> Sequence[dict[str, Any]]:
+        """Stub."""
+        return self._tools.definitions(kind)
+
+
+class Privacy:
+    """What a person refuses and allows; ``memory.privacy``."""
+
+    def __init__(self, privacy: AsyncPrivacy, driver: Driver) -> None:
+        self._privacy = privacy
+        self._driver = driver
+
+    def refuse(
+        self, key: str | None = None, *, category: str | None = None, remove: bool = False
+    ) -> ConsentChange:
+        """Have nothing remembered under a key or in a category.
+
+        From then on every write of it is blocked (``consent_refused:key`` or ``:category``), and
+        every read hides it, for all callers. Held candidates of it are dropped.
+        It holds for the whole owner: of a user in all tasks and sessions and for every agent. What
+        an org or all share under such a name is not the user's and is still seen; the user writes
+        nothing there under it.
+
+        Args:
+            key: A key; exactly it, in every scope of the owner.
+            category: A category; a key that was allowed by name is spared.
+            remove: Also forget what there is, with all versions and every agent's. Otherwise it is
+                only hidden, and seen again once it is allowed.
+
+        Raises:
+            InvalidInput: If not exactly one of the two is named, the policy has no such category,
+                or the owner has too many.
+            StoreError: If the store could not. If only part of it was done, asking again does the
+                rest: the refusal itself comes first.
+        """
+        return self._driver.run(self._privacy.refuse(key, category=category, remove=remove))
+
+    def allow(
+        self, id: str | None = None, *, key: str | None = None, category: str | None = None
+    ) -> ConsentChange:
+        """Take a refusal back, or spare a key though its category is refused.
+
+        Args:
+            id: Of a refusal in :meth:`list`, ``key:allergies`` or ``category:health``.
+            key: The key, instead of an id.
+            category: The category, instead of an id.
+
+        Raises:
+            InvalidInput: If not exactly one is named, the id is none, or the owner has too many.
+            StoreError: If the store could not; nothing was changed.
+        """
+        return self._driver.run(self._privacy.allow(id, key=key, category=category))
+
+    def list(self) -> Page[Consent]:
+        """Return what was refused and allowed, categories first, then keys, then recall, by name.
+
+        Only the owner's own are returned. Administrators of the org and users with a grant to read
+        the memories do not learn what was refused; such memories are just missing.
+        """
+        return self._driver.run(self._privacy.list())
+
+    def pause_recall(self) -> ConsentChange:
+        """Switch recall of everything that this principal's owner has off.
+
+        While it is off, reads for a prompt (recall, digest, tools, triggers, agents) answer nothing
+        and say ``recall_off`` in ``degraded``; that is no error. Nor does anything of this owner go
+        into what others recall. It is durable, holds for the whole owner (of a user in all tasks
+        and sessions, for every agent and in every process), travels with an export, and is in the
+        trail. What it leaves alone: writes, safety records and feedback, and the owner's own looks
+        at what there is (``list``, ``get``, ``history``, ``data.export``). What was shown before is
+        not given again (:class:`~simonides.NotReplayable`) until it is on.
+
+        Raises:
+            StoreError: If the store could not; nothing was changed.
+        """
+        return self._driver.run(self._privacy.pause_recall())
+
+    def resume_recall(self) -> ConsentChange:
+        """Switch recall on again.
+
+        Raises:
+            StoreError: If the store could not; nothing was changed.
+        """
+        return self._driver.run(self._privacy.resume_recall())
+
+    def grant(self, user: str, right: str) -> Grant:
+        """Give another user of this org a right; takes the ``admin`` right.
+
+        Args:
+            user: The other user.
+            right: ``org_write``, ``admin`` or ``read_user:{id}``.
+
+        Raises:
+            InvalidInput: If the right is unknown.
+            ScopeDenied: If this principal does not administer its org, or names itself.
+        """
+        return self._driver.run(self._privacy.grant(user, right))
+
+    def revoke(self, user: str, right: str) -> bool:
+        """Take a right in this org away; takes the ``admin`` right. Returns whether there was one.
+
+        Raises:
+            InvalidInput: If the right is unknown.
+            ScopeDenied: If this principal does not administer its org.
+        """
+        return self._driver.run(self._privacy.revoke(user, right))
+
+    def grants(self) -> Page[Grant]:
+        """Return the grants of this org, by user, then right.
+
+        An administrator sees all of them. Another user sees the grants that the user holds and
+        those that let others read the user's memories.
+        """
+        return self._driver.run(self._privacy.grants())
+
+
+class Data:
+    """All that a principal has; ``memory.data``."""
+
+    def __init__(self, data: AsyncData, driver: Driver) -> None:
+        self._data = data
+        self._driver = driver
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        user: str | None = None,
+        overwrite: bool = False,
+        progress: Progress | None = None,
+    ) -> ExportReport:
+        """Write everything of this principal to a file, as JSON Lines (docs/operations.md).
+
+        As of one moment, while others write: every version and state of every memory, the audit
+        trail, what is held back, tombstones, consents, sessions. The file is at its place only when
+        it is whole, and only its user may read it.
+
+        Args:
+            path: Where to.
+            user: Somebody else of this org; takes the ``admin`` right, and the org's trail says so.
+            overwrite: Replace a file that is there.
+            progress: Is told how far it has come.
+
+        Raises:
+            CarryRefused: ``exists``, ``file`` or ``unsupported``, see there; no file was made.
+            ScopeDenied: If the right is missing, or the principal names an agent, a task or a
+                purpose, which may not see all of it.
+            StoreError: If the store could not; no file was made.
+        """
+        return self._driver.run(
+            self._data.export(path, user=user, overwrite=overwrite, progress=progress)
+        )
+
+    def restore(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        user: str | None = None,
+        progress: Progress | None = None,
+    ) -> RestoreReport:
+        """Bring this principal back from a file that :meth:`export` wrote, history included.
+
+        All of it is checked before anything is written, and then written in one transaction, or
+        nothing is. It comes to a store that this principal never wrote to; where exactly this
+        stands already, nothing is done. Vectors are made anew.
+
+        Args:
+            path: Of the file.
+            user: Somebody else of this org; takes the ``admin`` right.
+            progress: Is told how far it has come.
+
+        Raises:
+            CarryRefused: ``damaged``, ``version``, ``other_owner`` or ``file``, with the line;
+                ``exists``, if the principal has memories or a trail of its own here. Nothing was
+                written.
+            ScopeDenied: As for :meth:`export`.
+            StoreError: If the store could not; nothing was written.
+        """
+        return self._driver.run(self._data.restore(path, user=user, progress=progress))
+
+    def import_from(
+        self,
+        source: str | os.PathLike[str] | Sequence[str],
+        *,
+        format: str | None = None,
+        dry_run: bool = False,
+        learn: bool = True,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ImportReport:
+        """Keep the turns of a transcript as verbatim memories; importing twice adds nothing.
+
+        Args:
+            source: A file of JSON Lines, one turn a line: ``session_id``, ``timestamp``,
+                ``speaker``, ``role`` and ``text``; or its lines.
+            format: ``transcript``; None takes it.
+            dry_run: Only check every line.
+            learn: Take what is new through the end of its session, too: extraction, summary,
+                promotion.
+            progress: Is told how many turns are stored, and of how many.
+
+        Returns:
+            What became of each turn and of each session.
+
+        Raises:
+            InvalidInput: If the format is unknown, the file cannot be read, or a line is wrong,
+                with its number; nothing was written.
+            StoreError: If the store could not; earlier batches are stored, and importing again
+                goes on from there.
+        """
+        return self._driver.run(
+            self._data.import_from(
+                source, format=format, dry_run=dry_run, learn=learn, progress=progress
+            ),
+            asks_model=True,
+        )
+
+    def erase(self, *, confirm: str, user: str | None = None) -> ErasureReceipt:
+        """Erase a data subject over every layer, and prove it; there is no way back.
+
+        Memories with all versions, their index, audit payloads, journals, receipts, sessions, what
+        is held back or under way, idempotency records and the name go; copies that other owners
+        have of its memories, and what was derived from those, go too. Codes of the audit chain and
+        keyed tombstones stay. Called again it goes on with what was ``pending``.
+
+        Args:
+            confirm: The id of the user (of a visitor: the session) that is erased, once more.
+            user: Another user of this org, for who administers it; None for this principal's own.
+
+        Returns:
+            What went, where was looked for it, and what still waits.
+
+        Raises:
+            InvalidInput: If ``confirm`` names somebody else; nothing was erased.
+            InvalidScope: If the user's id is malformed.
+            ScopeDenied: If the principal is a task, or another user and not its administrator.
+            StoreError: If the store could not. Nothing is erased, or it is and :meth:`erasure`
+                goes on with it.
+        """
+        self._driver.flush()
+        return self._driver.run(self._data.erase(confirm=confirm, user=user))
+
+    def erasure(self, user: str | None = None) -> ErasureReceipt | None:
+        """Return how the last erasure stands, after trying to complete it; None if there was none.
+
+        Args:
+            user: As for :meth:`erase`.
+
+        Raises:
+            ScopeDenied: As for :meth:`erase`.
+        """
+        return self._driver.run(self._data.erasure(user))
+
+
+class Pending:
+    """What waits for a decision; ``memory.pending``."""
+
+    def __init__(self, pending: AsyncPending, driver: Driver) -> None:
+        self._pending = pending
+        self._driver = driver
+
+    def list(
+        self,
+        *,
+        kind: str | None = None,
+        status: str = ReviewStatus.OPEN,
+        scope: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Page[PendingItem]:
+        """Return what waits in this principal's own scope, oldest first.
+
+        ``held``: a candidate that is kept back. Nobody recalls it, and it is stored only once it is
+        approved. What has waited longer than the policy's ``review_days`` or
+        ``consolidation.held_days`` is left out; the next hygiene cycle removes it.
+
+        ``review``: two memories that contradict each other, in ``sides``. Both are recalled, marked
+        ``in review``, until one of them is kept. A side that was forgotten or has expired is None.
+
+        Args:
+            kind: ``held`` or ``review``; None for both.
+            status: Of reviews: ``open``, ``decided`` or ``expired``.
+            scope: Of held candidates, as for :meth:`simonides.Memory.remember`.
+            limit: At most this many.
+            cursor: The ``next_cursor`` of the page before; None begins.
+
+        Raises:
+            InvalidInput: If an argument is unknown or out of range.
+            ScopeDenied: If the scope is not this principal's to write.
+        """
+        return self._driver.run(
+            self._pending.list(kind=kind, status=status, scope=scope, limit=limit, cursor=cursor)
+        )
+
+    def approve(self, id: str, *, reason: str = "", scope: str | None = None) -> Outcome:
+        """Decide that a held candidate is to be stored.
+
+        It is looked through and judged again by the policy of now, all guards bind, and its label
+        stays: what came from outside is still ``external``, and what hygiene found ``sensitive``.
+
+        Args:
+            id: Of a held candidate.
+            reason: Why, in a person's words; for the audit trail.
+            scope: As for :meth:`list`.
+
+        Returns:
+            As of a write; ``blocked`` or ``dropped`` with the reason where policy or a guard is
+            against it, and what policy blocks by now is removed. Or ``blocked`` with
+            ``own_proposal``: who brought it leaves it to somebody else, but for the user, who
+            decides about all memories of his own; or with ``promoted_from_elsewhere``: a copy that
+            waits in an org would not be found when its original is forgotten.
+
+        Raises:
+            NotFound: If nothing is held back under this id.
+            InvalidInput: If the reason is too long.
+            ScopeDenied: If the scope is not this principal's to write.
+            StoreError: If the store could not; then it waits on.
+        """
+        return self._driver.run(self._pending.approve(id, reason=reason, scope=scope))
+
+    def reject(self, id: str, *, reason: str = "", scope: str | None = None) -> Outcome:
+        """Decide that a held candidate is not to be stored; whoever may write there may.
+
+        Args:
+            id: Of a held candidate.
+            reason: Why, in a person's words; for the audit trail.
+            scope: As for :meth:`list`.
+
+        Returns:
+            ``dropped``, with ``discarded``.
+
+        Raises:
+            NotFound: If nothing is held back under this id.
+            InvalidInput: If the reason is too long.
+            ScopeDenied: If the scope is not this principal's to write.
+            StoreError: If the store could not; then it waits on.
+        """
+        return self._driver.run(self._pending.reject(id, reason=reason, scope=scope))
+
+    def resolve(self, id: str, keep: str, *, reason: str = "") -> Outcome:
+        """Decide a review: what is kept is verified by it, the other side gives way.
+
+        What nobody has decided after the policy's ``review_days`` is ``expired``: both sides stay
+        and keep their mark, and it may be decided all the same.
+
+        Args:
+            id: Of a review.
+            keep: ``old``, the memory that stood, ``new``, the one that came, ``both``, or
+                ``neither``.
+            reason: Why, in a person's words; it goes into the audit trail and is forgotten with
+                the memories.
+
+        Returns:
+            ``superseded`` where a side gave way, ``coexists`` where both stay; or ``dropped``
+            with ``already_decided``, ``side_gone`` (what was to be kept does not stand any more)
+            or ``side_changed`` (what would go was corrected since the review was opened: correct
+            or forget it instead); or ``blocked`` with ``own_proposal``: an agent, or who
+            administers, does not decide about what it has brought itself.
+
+        Raises:
+            NotFound: If there is no such review.
+            InvalidInput: If ``keep`` is unknown or the reason too long.
+        """
+        return self._driver.run(self._pending.resolve(id, keep, reason=reason))
+
+    def to_verify(self) -> Page[Record]:
+        """Return the memories that somebody should be asked to confirm, newest first.
+
+        Unverified ones stay flagged until they are confirmed; they are asked about for an hour
+        after they were recorded.
+        """
+        return self._driver.run(self._pending.to_verify())
+
+    def propose(self, candidates: Sequence[Candidate]) -> Outcomes:
+        """Take candidates of your own extractor through policy, in their order.
+
+        What policy holds back waits here. A candidate that retracts something has it forgotten
+        instead of stored. What stands between two retractions is one transaction. A candidate for
+        a scope that is not this principal's to write is blocked.
+
+        Raises:
+            InvalidInput: If a value is not storable; nothing was written.
+            ScopeDenied: If a caller's candidate is for such a scope; nothing was written.
+            StoreError: If the store could not; what stands before it in the order is done.
+        """
+        return self._driver.run(self._pending.propose(candidates), asks_model=True)
+
+
+class Receipts:
+    """What was shown, and what answers made of it; ``memory.receipts``."""
+
+    def __init__(self, receipts: AsyncReceipts, driver: Driver) -> None:
+        self._receipts = receipts
+        self._driver = driver
+
+    def list(self, *, limit: int = 100) -> Page[Receipt]:
+        """Return the receipts of this principal's digests, pushes and pulls, oldest first.
+
+        Args:
+            limit: Only so many of the owner's newest are looked at; those that were given to
+                another agent, for another purpose or to one of its tasks are not this reader's.
+        """
+        return self._driver.run(self._receipts.list(limit=limit))
+
+    def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
+        """Check that what an answer cites was really shown, and that it shows in it.
+
+        The relevance threshold learns from it: which of what was shown was used.
+
+        Args:
+            answer: A text, in which ids are looked for; or the ids and keys that were declared.
+            receipt: Of the digest or recall that the answer was made from.
+
+        Raises:
+            InvalidInput: If the answer is neither, or the receipt is none.
+            ScopeDenied: If a scope of the receipt may not be read.
+        """
+        return self._driver.run(self._receipts.verify(answer, receipt))
+
+    def replay(self, receipt: Receipt) -> Digest | Recall:
+        """Return the digest that a receipt is of, byte for byte, or the recall with the same hits.
+
+        It is ``ranked`` again where ranker, analyser, embedder and policy are what they were, else
+        ``rendered`` from the receipt; see :class:`~simonides.Made`.
+
+        Raises:
+            NotReplayable: If something that was shown is erased or purged.
+            InvalidInput: If it is no receipt.
+            ScopeDenied: If it is another reader's, or one of its scopes may not be read.
+        """
+        return self._driver.run(self._receipts.replay(receipt))
+
+
+class Maintenance:
+    """Keeps a memory in order; ``memory.maintenance``."""
+
+    def __init__(self, maintenance: AsyncMaintenance, driver: Driver) -> None:
+        self._maintenance = maintenance
+        self._driver = driver
+
+    def gc(
+        self, *, dry_run: bool = False, progress: Callable[[GcReport], None] | None = None
+    ) -> GcReport:
+        """Collect what has aged out of this principal's memories, its tasks' included.
+
+        What has expired is evicted, what is stale is marked and evicted a day later unless it was
+        read or confirmed, what gave way or was evicted longer ago than time travel reaches is
+        purged; see :class:`~simonides.GcReport`. What the user stated, pinned, or told the agent
+        to do is evicted by its hard expiry only. Run again at once it finds nothing to do; killed
+        at any point it is gone on with by the next run.
+
+        Args:
+            dry_run: Only say what would be done.
+            progress: Is told how far it has come, after each turn.
+
+        Raises:
+            StoreError: If the store could not; what was done until then stays.
+        """
+        return self._driver.run(self._maintenance.gc(dry_run=dry_run, progress=progress))
+
+    def hygiene(self, *, dry_run: bool = False) -> HygieneReport:
+        """Look through this principal's memories, its tasks' too, for what writes did not find.
+
+        What was said twice is merged; what a later statement updates gives way to it; of what
+        contradicts itself a clear gap of confidence decides, else a person is asked
+        (``pending.list``); reviews that nobody has decided in time expire, and what waited as
+        long because of what hygiene found in it is let go. What is stale is counted, and in what
+        policy, as it is today, would do something about what hygiene finds. Everything that is done
+        is an event, and what gave way stays in history. Run again at once it finds nothing to do.
+
+        Where there is a language model it is asked, once, about statements that are near to each
+        other in meaning and of which the rules say nothing. That it fails, or what it answers
+        amiss, is among the report's ``diagnostics``; the rules' answer stands then.
+
+        Args:
+            dry_run: Only say what would be done; the model is asked for that too.
+
+        Raises:
+            StoreError: If the store could not; what was done until then stays.
+        """
+        return self._driver.run(self._maintenance.hygiene(dry_run=dry_run), asks_model=True)
+
+    def consolidate(self, *, dry_run: bool = False) -> Consolidation:
+        """Consolidate this principal's memories, in one transaction that can be taken back.
+
+        What was said twice is merged; what a later statement updates gives way; of what contradicts
+        itself a clear gap of confidence decides, else a person is asked. Rules beyond the cap are
+        archived. If enough is new, insights are made of what several memories show, each with the
+        ids of those; insights of which too little stands any more are withdrawn. No source is
+        rewritten: states change, and new memories come. Where there is a language model it is
+        asked two questions at the most; its word passes policy, guards and gates as everybody's.
+
+        Args:
+            dry_run: Only return the diff; nothing is written but what the model cost.
+
+        Returns:
+            The diff with its reasons and evidence. Applied, it has an id for
+            :meth:`undo_consolidation`; without anything to do, or dry, it has none.
+
+        Raises:
+            StoreError: If the store could not; nothing was changed.
+        """
+        return self._driver.run(self._maintenance.consolidate(dry_run=dry_run), asks_model=True)
+
+    def undo_consolidation(self, id: str) -> Consolidation:
+        """Take a consolidation back: what it changed is restored, what it added is evicted.
+
+        Of items whose memories have changed since, or are forgotten, it says so (``left``) and
+        takes back the others.
+
+        Args:
+            id: Of an applied consolidation.
+
+        Raises:
+            UndoRefused: ``unknown_event``, ``already_undone``, or ``changed_since`` if nothing of
+                it can be taken back.
+            StoreError: If the store could not; nothing was changed.
+        """
+        return self._driver.run(self._maintenance.undo_consolidation(id))
+
+    def consolidations(self, *, limit: int = 20) -> Page[Consolidation]:
+        """Return the consolidations that were applied last, the newest first, without words.
+
+        Raises:
+            InvalidInput: If the limit is out of range.
+            StoreError: If the store cannot be read.
+        """
+        return self._driver.run(self._maintenance.consolidations(limit=limit))
+
+    def scan(
+        self, text: str | None = None, *, source: str = Source.USER_STATED
+    ) -> Scan | StoreScan:
+        """Say what hygiene finds and what policy would do about it; stores nothing.
+
+        Args:
+            text: At most 16 MiB. None looks through what is stored of this principal, its tasks and
+                superseded versions included; then ids, classes and places are told, never words.
+            source: Whose words a text is taken for; what a detector is asked may hang on it.
+
+        Raises:
+            InvalidInput: If it is not text that can be stored, or too long.
+            StoreError: If the store cannot be read.
+        """
+        return self._driver.run(self._maintenance.scan(text, source=source))
+
+    def usage(self, *, days: int = 30) -> UsageReport:
+        """Return what models have cost this principal's owner by day, and the ceilings in force.
+
+        What a question under way may come to at the most is counted until it is answered.
+
+        Args:
+            days: So many days back, today included.
+
+        Raises:
+            InvalidInput: If that is out of range.
+            StoreError: If the store cannot be read.
+        """
+        return self._driver.run(self._maintenance.usage(days=days))
+
+    def metrics(self) -> dict[str, Any]:
+        """Return what this process has counted since it opened the store, over all principals, and
+        how this one's memories stand; see docs/operations.md.
+
+        ``writes`` by outcome, ``dedups`` by the gate that found a repetition, ``reads`` that went
+        for a prompt and ``hits`` that returned something, ``turns`` kept verbatim and
+        ``captured_turns``, ``contradictions``, ``pii_blocks``, ``evictions``, ``hygiene`` by
+        decision, ``phase`` (tasks in each), ``sessions``, ``model``, ``latency`` (histograms,
+        seconds), ``rates``, and ``alerts``: each figure that has a threshold, and whether it is
+        crossed. Of this principal alone are ``scopes`` and ``staleness``.
+
+        Raises:
+            StoreError: If the store cannot be read and nothing is warm.
+        """
+        return self._driver.run(self._maintenance.metrics())
+
+    def ageing(self, which: Which) -> Ageing | None:
+        """Return what time has made of one memory, and how often it was read; None if there is
+        none that this principal may read.
+
+        How often others read the org's memories is not this reader's to know: of those, the
+        access says what ranking knows.
+        """
+        return self._driver.run(self._maintenance.ageing(which))
+
+    def sources(self, *, within_s: float = 0.0) -> Page[SourceReport]:
+        """Return how the sources of documents stand that this principal may read, by name.
+
+        Args:
+            within_s: Have catalogues read what has changed, and wait so many seconds at most until
+                they have; 0 tells how they stand.
+
+        Raises:
+            InvalidInput: If the time is out of range.
+        """
+        return self._driver.run(self._maintenance.sources(within_s=within_s))
+
+    def end_task(self, task: str, *, promote: Sequence[str] = ()) -> TaskEnd:
+        """End a task: copy what was worth it to its user, then remove the rest.
+
+        Every agent's memories of the task go, and candidates that are held back for it. Nothing is
+        blocked by that: unlike what was forgotten, it may be learned again.
+        A run of it that is under way goes on; it loses what it had there.
+
+        Args:
+            task: Name of a task of this user.
+            promote: Ids of memories of the task that go up first, as by ``promote``. If one
+                cannot, nothing is removed and ``ended`` is false.
+
+        Raises:
+            InvalidScope: If the name is malformed, or this principal has no user.
+            ScopeDenied: If this principal is at home in another task.
+        """
+        return self._driver.run(self._maintenance.end_task(task, promote=promote))
+
+
+class Audit:
+    """Who did what to which memory; ``memory.audit``."""
+
+    def __init__(self, audit: AsyncAudit, driver: Driver) -> None:
+        self._audit = audit
+        self._driver = driver
+
+    def list(
+        self,
+        *,
+        which: Which | None = None,
+        type: str | None = None,
+        actor: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Page[Event]:
+        """Return the audit events of this principal's own scope and its tasks, newest first.
+
+        Events hold ids, reasons and times, never content. The payload of an event is erased
+        with its memories; such events are left out.
+
+        Args:
+            which: Only events of one memory, all its versions included.
+            type: Only this type, see :class:`~simonides.EventType`.
+            actor: Only by this principal, as events name it.
+            since: None from before.
+            until: None from this time on.
+            limit: At most this many.
+            cursor: The ``next_cursor`` of the page before; None begins.
+
+        Raises:
+            NotFound: If ``which`` names no memory that this principal may read.
+            InvalidInput: If an argument is unknown or out of range.
+            StoreError: If the store cannot be read.
+        """
+        return self._driver.run(
+            self._audit.list(
+                which=which,
+                type=type,
+                actor=actor,
+                since=since,
+                until=until,
+                limit=limit,
+                cursor=cursor,
+            )
+        )
+
+    def record_safety(
+        self,
+        kind: str,
+        *,
+        severity: str = "high",
+        done: str = "",
+        note: str = "",
+        at: datetime | str | None = None,
+    ) -> SafetyRecord:
+        """Record that something happened that concerns this person's safety.
+
+        It is no memory: nothing recalls it, no digest shows it, no export holds it, and switching
+        recall off leaves it on. It names the user and the session by keyed digests only.
+
+        Args:
+            kind: Name of what it was: lower-case letters, digits, ``_ . -``, at most 64.
+            severity: ``low``, ``medium``, ``high`` or ``critical``.
+            done: Name of what was done about it, likewise; empty for nothing.
+            note: A few words, at most 2,000 bytes. Secrets, personal data and the ids of the user,
+                the session and the task are struck out.
+            at: When it happened; None means now.
+
+        Returns:
+            The record, as it is kept.
+
+        Raises:
+            InvalidInput: If a value is not storable, or a name looks like a secret.
+            StoreError: If it could not be kept.
+        """
+        return self._driver.run(
+            self._audit.record_safety(kind, severity=severity, done=done, note=note, at=at)
+        )
+
+    def record_feedback(
+        self,
+        label: str,
+        *,
+        source: str = "user",
+        score: float | None = None,
+        comment: str = "",
+        at: datetime | str | None = None,
+    ) -> FeedbackRecord:
+        """Record what somebody thought of what an agent did in this session.
+
+        It is no memory either; see :meth:`record_safety`.
+
+        Args:
+            label: Name of the verdict, ``helpful`` for one; as a kind there.
+            source: Name of who gave it: ``user``, ``operator``, ``model`` or another.
+            score: From -1 to 1; None for none.
+            comment: In words, at most 8,000 bytes; scrubbed as a note there.
+            at: When it was given; None means now.
+
+        Returns:
+            The feedback, as it is kept.
+
+        Raises:
+            InvalidInput: If a value is not storable, or a name looks like a secret.
+            StoreError: If it could not be kept.
+        """
+        return self._driver.run(
+            self._audit.record_feedback(label, source=source, score=score, comment=comment, at=at)
+        )
+
+
+class Memory:
+    """What one principal may remember and recall.
+
+    Built by :meth:`simonides.Store.memory` without any I/O; keep one per request or for good.
+    """
+
+    def __init__(self, memory: AsyncMemory, driver: Driver) -> None:
+        self._memory = memory
+        self._driver = driver
+
+    def __repr__(self) -> str:
+        return self._memory.__repr__()
+
+    @property
+    def privacy(self) -> Privacy:
+        """What the person refuses and allows."""
+        return Privacy(self._memory.privacy, self._driver)
+
+    @property
+    def data(self) -> Data:
+        """Export, restore, import and erasure."""
+        return Data(self._memory.data, self._driver)
+
+    @property
+    def pending(self) -> Pending:
+        """What waits for a person's decision."""
+        return Pending(self._memory.pending, self._driver)
+
+    @property
+    def receipts(self) -> Receipts:
+        """What was shown to models, and checks of answers."""
+        return Receipts(self._memory.receipts, self._driver)
+
+    @property
+    def maintenance(self) -> Maintenance:
+        """Collection, hygiene, consolidation and figures."""
+        return Maintenance(self._memory.maintenance, self._driver)
+
+    @property
+    def audit(self) -> Audit:
+        """Who did what, safety records and feedback."""
+        return Audit(self._memory.audit, self._driver)
+
+    def add(
+        self,
+        messages: Any,
+        *,
+        at: datetime | str | None = None,
+        me: str | None = None,
+        wait: bool = False,
+    ) -> AddReport:
+        """Learn from what was said, as policy allows.
+
+        Only the user's own messages speak for the user. With a language model it proposes too;
+        both go through the same policy.
+
+        Args:
+            messages: One message or several, oldest first: a text (the user's), an OpenAI or
+                Anthropic message as a dictionary or object, a LangChain message, or a
+                :class:`simonides.Message`. ``system`` is skipped, ``tool`` is external.
+            at: When it was said, for messages without a time of their own; None means now.
+            me: The user's name in a group chat: a user message under another name is that other
+                person's.
+            wait: Whether this returns only once a model has read them, too.
+
+        Raises:
+            InvalidInput: If a message cannot be read or stored; nothing was written.
+            StoreError: If the store could not; messages before the failure are done.
+        """
+        return self._driver.run(
+            self._memory.add(messages, at=at, me=me, wait=wait), asks_model=True
+        )
+
+    def remember(
+        self,
+        content: str | Draft,
+        *,
+        key: str | None = None,
+        category: str | None = None,
+        importance: str = "normal",
+        pinned: bool = False,
+        ttl_days: float | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        at: datetime | str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Outcome:
+        """Store one statement of the user's, or say why not.
+
+        Args:
+            content: The statement; or a :class:`simonides.Draft`, which has every field, and then
+                no other argument counts.
+            key: Name of the fact; a later statement under it replaces this one.
+            category: One of the policy's categories; None lets the policy choose.
+            importance: ``normal``, ``high`` or ``critical``.
+            pinned: Whether a full quota evicts it last.
+            ttl_days: Days until it is not returned any more; None takes the category's.
+            tags: Free words.
+            metadata: JSON-ready, at most 16 KiB.
+            at: When it was said or happened.
+            idempotency_key: Two writes with one key write once; see :class:`simonides.Draft`.
+
+        Raises:
+            InvalidInput: If a value is not storable.
+            ScopeDenied: If the draft's scope is not this principal's to write.
+            QuotaExceeded: If nothing gives way to it, or it comes too soon.
+            StoreError: If the store could not; nothing was written.
+        """
+        return self._driver.run(
+            self._memory.remember(
+                content,
+                key=key,
+                category=category,
+                importance=importance,
+                pinned=pinned,
+                ttl_days=ttl_days,
+                tags=tags,
+                metadata=metadata,
+                at=at,
+                idempotency_key=idempotency_key,
+            )
+        )
+
+    def remember_many(self, drafts: Sequence[Draft], *, atomic: bool = True) -> Outcomes:
+        """Store statements of one owner; a refusal concerns its item only.
+
+        Args:
+            drafts: Each with its own fields.
+            atomic: One transaction, at most 500 drafts: all or, on an error, none. False takes any
+                number, in slices of 500; on an error the slices before it are stored.
+
+        Raises:
+            InvalidInput: If a value is not storable; the field names the draft's place. Nothing
+                was written.
+            ScopeDenied: If a scope is not this principal's to write.
+            StoreError: If the store could not.
+        """
+        return self._driver.run(self._memory.remember_many(drafts, atomic=atomic))
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        filter: Mapping[str, Any] | None = None,
+        kinds: Sequence[str] | None = None,
+        layer: str | Sequence[str] = "memory",
+        min_relevance: float | None = None,
+        known_at: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        scopes: Sequence[str] | None = None,
+        preference_bias: bool = False,
+    ) -> Recall:
+        """Return the memories that serve a query, best first, each with its reasons.
+
+        Args:
+            query: Text; an empty one, or one of stop words only, returns pinned memories and
+                biased preferences.
+            limit: At most this many, 1 to 1,000.
+            filter: What must hold, ``{"kind": "semantic", "confidence": {"$gte": 0.7}}``: a field
+                to the value that it must equal (of ``tags``, all that it must have) or to
+                ``$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $not``, joined by ``$and``,
+                ``$or`` and ``$not``. Fields:
+                :data:`~simonides.domain.reading.filters.FILTER_FIELDS` and ``metadata.a.b``.
+            kinds: Only these kinds; None means all.
+            layer: ``memory``, long-term memory; ``documents``, which are asked just in time and
+                marked as external; ``all`` or several of these; or ``session``, the log of this
+                conversation by itself: of no other time or scope.
+            min_relevance: Least calibrated relevance, 0 to 1; None for no threshold.
+            known_at: What was believed then (system time).
+            valid_at: What was true then (world time).
+            scopes: Only these, as names or paths; None means the principal's and all above.
+            preference_bias: Give preference keys the policy's bonus.
+
+        Raises:
+            InvalidInput: If an argument is out of range or unknown.
+            ScopeDenied: If a scope may not be read.
+            StoreError: If the store cannot be read and nothing is warm.
+        """
+        return self._driver.run(
+            self._memory.recall(
+                query,
+                limit=limit,
+                filter=filter,
+                kinds=kinds,
+                layer=layer,
+                min_relevance=min_relevance,
+                known_at=known_at,
+                valid_at=valid_at,
+                scopes=scopes,
+                preference_bias=preference_bias,
+            )
+        )
+
+    def digest(
+        self,
+        about: str | Sequence[Any] | None = None,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        kinds: Sequence[str] | None = None,
+        layer: str | Sequence[str] = "memory",
+        min_relevance: float | None = None,
+        known_at: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        scopes: Sequence[str] | None = None,
+        preference_bias: bool = False,
+        max_items: int | None = None,
+        max_chars: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Digest:
+        """Return the memories that serve a prompt as one bounded block; ``str()`` is its text.
+
+        Args:
+            about: What the prompt is about: a text, or the messages of the conversation, of which
+                the user's last one counts. None is for the start of a conversation: the standing
+                preferences, what is pinned, and the last session.
+            filter: As for :meth:`recall`, like the next six.
+            kinds: See there.
+            layer: See there; passages of documents have a budget of their own.
+            min_relevance: Least relevance; None takes the policy's, 0 is none.
+            known_at: See there.
+            valid_at: See there.
+            scopes: See there.
+            preference_bias: Show preferences under a key whatever is asked, room permitting.
+            max_items: At most so many memories; None takes the policy's, as for the next two.
+            max_chars: At most so many characters in all, 240 or more.
+            max_tokens: At most so many tokens in all, 100 or more.
+
+        Raises:
+            InvalidInput: If an argument is out of range or unknown.
+            ScopeDenied: If a scope may not be read.
+            StoreError: If the store cannot be read and nothing is warm.
+        """
+        return self._driver.run(
+            self._memory.digest(
+                about,
+                filter=filter,
+                kinds=kinds,
+                layer=layer,
+                min_relevance=min_relevance,
+                known_at=known_at,
+                valid_at=valid_at,
+                scopes=scopes,
+                preference_bias=preference_bias,
+                max_items=max_items,
+                max_chars=max_chars,
+                max_tokens=max_tokens,
+            )
+        )
+
+    def get(self, which: Which, *, scopes: Sequence[str] | None = None) -> Record | None:
+        """Return one memory, or None if there is none that this principal may read.
+
+        Args:
+            which: An id (superseded versions and cited passages of documents included), a key
+                (from the nearest scope that has it), a record, or a hit.
+            scopes: Only if it lies in one of these, as for :meth:`recall`.
+        """
+        return self._driver.run(self._memory.get(which, scopes=scopes))
+
+    def list(
+        self,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+        scopes: Sequence[str] | None = None,
+    ) -> Page[Record]:
+        """Return what this principal may read, newest first, then by id.
+
+        Args:
+            filter: As for :meth:`recall`.
+            limit: At most this many.
+            cursor: The ``next_cursor`` of the page before; None begins.
+            scopes: Only these, as for :meth:`recall`.
+
+        Raises:
+            InvalidInput: If an argument is out of range, or the cursor is none of this list.
+        """
+        return self._driver.run(
+            self._memory.list(filter=filter, limit=limit, cursor=cursor, scopes=scopes)
+        )
+
+    def history(self, which: Which, *, scopes: Sequence[str] | None = None) -> tuple[Record, ...]:
+        """Return every version of a memory, oldest first.
+
+        Args:
+            which: A key, an id, a record or a hit.
+            scopes: Where to look, as for :meth:`recall`: the key in the first of them that has
+                it, the id in all. None looks for the key in the nearest scope that has it.
+
+        Raises:
+            NotFound: If there is none that this principal may read.
+        """
+        return self._driver.run(self._memory.history(which, scopes=scopes))
+
+    def explain(
+        self, which: Which, query: str, *, scopes: Sequence[str] | None = None
+    ) -> Explanation:
+        """Say why a memory would or would not be recalled for a query.
+
+        Args:
+            which: A key, an id, a record or a hit.
+            query: As for :meth:`recall`.
+            scopes: Only these, as for :meth:`recall`.
+
+        Raises:
+            NotFound: If there is none that this principal may read.
+        """
+        return self._driver.run(self._memory.explain(which, query, scopes=scopes))
+
+    def status(self) -> dict[str, Any]:
+        """Return counts per kind and status, open sessions, relevance floors in force with the
+        rates that they go by, backend, model ids and health.
+        """
+        return self._driver.run(self._memory.status())
+
+    def correct(
+        self,
+        which: Which,
+        content: str | None = None,
+        *,
+        pinned: bool | None = None,
+        importance: str | None = None,
+        expires: datetime | str | None = None,
+        quote: str | None = None,
+    ) -> Outcome:
+        """Replace what is remembered, or change how it is kept; a correction always wins.
+
+        Args:
+            which: A key in this principal's own scope, or the id, record or hit of one of its
+                memories.
+            content: What is true instead; None leaves the text.
+            pinned: Whether a full quota evicts it last; None leaves it.
+            importance: ``normal``, ``high`` or ``critical``; None leaves it.
+            expires: From when on it is not returned any more; ``never`` for no end; None leaves it.
+            quote: Evidence for the content, verbatim.
+
+        Raises:
+            NotFound: If there is no such memory in the own scope.
+            InvalidInput: If nothing is to be changed, or a value is not storable.
+            QuotaExceeded: As for :meth:`remember`.
+        """
+        return self._driver.run(
+            self._memory.correct(
+                which, content, pinned=pinned, importance=importance, expires=expires, quote=quote
+            )
+        )
+
+    def confirm(self, which: Which) -> Outcome:
+        """Mark a memory as verified now.
+
+        Raises:
+            NotFound: If there is no such memory in the own scope.
+        """
+        return self._driver.run(self._memory.confirm(which))
+
+    def promote(self, which: Which, to: str) -> Outcome:
+        """Copy a memory upward, to ``user``, ``org`` or an ancestor's path.
+
+        It passes policy and hygiene again there, and a version is copied once: asked for again, it
+        answers as it did, unless it was refused, which holds for as long as its cause.
+
+        Raises:
+            NotFound: If there is no such memory in the own scope.
+            InvalidScope: If ``to`` is not an ancestor that promotion may reach.
+            ScopeDenied: If the principal lacks the write right there.
+            QuotaExceeded: If nothing gives way to the copy there.
+        """
+        return self._driver.run(self._memory.promote(which, to))
+
+    def undo(self, what: Outcome | str) -> Outcome:
+        """Take back what a write did: a correction, a replacement under a key or in a slot, a
+        repetition that was held to be one, a decision.
+
+        What it displaced stands again as it did, what it put in its place gives way; both are new
+        states, under an event of their own, and the past stays what it was.
+
+        Args:
+            what: The outcome of the write; or the id of an event in :attr:`Outcome.events` or in
+                the audit trail.
+
+        Returns:
+            ``undone``, with the memory that stands again.
+
+        Raises:
+            QuotaExceeded: If what would stand again is one too many, and nothing gives way to it;
+                otherwise the least useful does.
+            UndoRefused: If it is no event of this principal's own scope, replaced nothing, was
+                undone before, or something has come of its result since; the message says what to
+                do instead.
+        """
+        return self._driver.run(self._memory.undo(what))
+
+    def forget(self, which: Which) -> Outcome:
+        """Delete a memory with all its versions; a key is blocked too.
+
+        Content, vectors, terms, audit payloads, receipts of digests that showed it, and copies
+        that are held back or on their way elsewhere go; so does what was derived from it here, but
+        for promoted copies. A tombstone without content keeps it from being learned again; the
+        trail keeps ids and time. A memory that cannot be read any more goes by its id or its key
+        (``unreadable:N``).
+
+        Returns:
+            ``forgotten``, with ``count:N`` versions, any ``held:N`` candidates, and how many of
+            the versions were ``derived:N``, among the reasons.
+
+        Raises:
+            NotFound: If there is no such memory in the own scope.
+            Tampered: If it was tampered with, under a key ring.
+        """
+        return self._driver.run(self._memory.forget(which))
+
+    def forget_many(
+        self,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        source: str | None = None,
+        origin: str | None = None,
+        session: str | None = None,
+        scope: str | None = None,
+        dry_run: bool = False,
+    ) -> Outcome:
+        """Delete memories of this principal with all their versions, as :meth:`forget` does.
+
+        What came from a source or an origin goes with everything that was derived from it,
+        wherever that lies: here, in one's tasks, and in copies that were promoted and what others
+        made of those. Only the versions that came from there go: what they had replaced stands
+        again, and what the user has stated himself stays.
+
+        Whether a filter, a source or an origin means a memory that cannot be read any more nobody
+        can say: it stays, the rest goes, and the outcome says so (``unreadable_left:N``).
+
+        Args:
+            filter: All that match, see :meth:`recall`.
+            source: What came from one source, in this scope and its tasks if no scope is named.
+            origin: Likewise what was read from one document, page or tool, by its name.
+            session: What was said in one session.
+            scope: Where: this principal's own scope, or one of its tasks, as a name or a path;
+                None means its own. Alone it means everything there that this agent may see, and
+                every candidate that is held back for it.
+            dry_run: Only count.
+
+        Returns:
+            ``forgotten`` with counts, as for :meth:`forget`; of a source or an origin also how many
+            copies of other owners go (``elsewhere:N``) and how many memories stand again
+            (``revived:N``). Or ``dropped`` with ``not_found``, or with ``dry_run`` and the counts.
+
+        Raises:
+            InvalidInput: If nothing was named: forgetting everything is not a default.
+            ScopeDenied: If the scope is neither this principal's own nor one of its tasks.
+        """
+        return self._driver.run(
+            self._memory.forget_many(
+                filter=filter,
+                source=source,
+                origin=origin,
+                session=session,
+                scope=scope,
+                dry_run=dry_run,
+            )
+        )
+
+    def session(self, name: str) -> Session:
+        """Return this memory bound to one conversation, to be begun or continued.
+
+        A user may have any number at a time: each has a log of its own, and all have one memory.
+
+        Args:
+            name: Any visible text of up to 512 bytes.
+
+        Raises:
+            InvalidScope: If the name is malformed.
+            InvalidInput: If the principal is a visitor, known by another session only.
+        """
+        return Session(self._memory.session(name), self._driver)
+
+    def sessions(self, *, limit: int = 100, cursor: str | None = None) -> Page[OpenSession]:
+        """Return the sessions that are open, by when they began, then by name.
+
+        Args:
+            limit: At most this many.
+            cursor: The ``next_cursor`` of the page before; None begins.
+
+        Raises:
+            StoreError: If the store could not.
+        """
+        return self._driver.run(self._memory.sessions(limit=limit, cursor=cursor))
+
+    def task(
+        self,
+        goal: str | None = None,
+        *,
+        name: str | None = None,
+        plan: Sequence[str] = (),
+        constraints: Sequence[str | Constraint] = (),
+        mode: str = TriggerMode.HYBRID,
+    ) -> Task:
+        """Return a task: working memory in front of a model, with what is remembered for it.
+
+        Its first call begins it; a task of this name that is open is continued, with the goal,
+        plan, constraints and mode that it has. Its memories have a scope of their own below the
+        user's. Its log is in this memory's session, or without one in the session ``task-`` and
+        its name.
+
+        Args:
+            goal: What it is for; may be left out to continue one.
+            name: An id; None makes one.
+            plan: Its steps in order; any number.
+            constraints: What it must hold to, as texts or with their importance.
+            mode: What reads memory for it: ``push`` before model calls, ``pull`` around tool
+                calls, or both, ``hybrid``.
+
+        Raises:
+            InvalidInput: If a value is not storable, or neither goal nor name is given.
+            InvalidScope: If the name is no id, or the principal has no user.
+            ScopeDenied: If the principal is another task.
+        """
+        return Task(
+            self._memory.task(goal, name=name, plan=plan, constraints=constraints, mode=mode),
+            self._driver,
+        )
+
+    def tools(self, *names: str) -> Tools:
+        """Return memory as tools that a model may call.
+
+        Args:
+            names: ``search``, ``remember``, and others; see :class:`simonides.Tools`. None names
+                all.
+
+        Raises:
+            InvalidInput: If a name is unknown.
+        """
+        return Tools(self._memory.tools(*names), self._driver)
+
+
+class Session(Memory):
+    """A memory bound to one conversation, with an append-only log that is durable with each entry.
+
+    Built by :meth:`simonides.Memory.session`. It is opened by its first entry, and continued,
+    by any process, under its name. It ends by :meth:`end`, or after 20 idle minutes; a shutdown of
+    an embedded program ends the sessions that it began. What was said here and is not stored yet
+    holds in its reads already.
+    """
+
+    _memory: AsyncSession
+
+    def __init__(self, memory: AsyncSession, driver: Driver) -> None:
+        super().__init__(memory, driver)
+
+    @property
+    def name(self) -> str:
+        """What the session is called."""
+        return self._memory.name
+
+    def add(
+        self,
+        messages: Any,
+        *,
+        at: datetime | str | None = None,
+        me: str | None = None,
+        wait: bool = False,
+        number: int | None = None,
+    ) -> AddReport:
+        """Append what was said to the log, verbatim; it is durable when this returns.
+
+        What policy keeps out of memory is struck out before it is written, and the entry's
+        ``reasons`` say so. What is worth remembering is found off the way of the answer: soon
+        after by a process that goes on, else at a checkpoint or at the end.
+
+        Args:
+            messages: As for :meth:`simonides.Memory.add`. A tool's result may name an
+                ``importance``, a ``key`` and whether it ``failed``, and any message ``metadata``.
+            at: When it was said, for messages without a time of their own; None means now.
+            me: The user's name in a group chat.
+            wait: Whether facts are extracted before this returns.
+            number: To retry safely after an error: the number that the first message must get. An
+                existing entry is not written twice.
+
+        Raises:
+            InvalidInput: If a message cannot be read or stored, or another entry has the number.
+            SessionEnded: If this handle has ended the session.
+            StoreError: If the store could not; messages before the failure are in the log.
+        """
+        return self._driver.run(
+            self._memory.add(messages, at=at, me=me, wait=wait, number=number), asks_model=True
+        )
+
+    def note(
+        self,
+        text: str,
+        *,
+        key: str | None = None,
+        importance: str = "normal",
+        at: datetime | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        number: int | None = None,
+    ) -> LoggedEntry:
+        """Append what the agent decided.
+
+        Args:
+            text: The decision.
+            key: Under which it is to be kept should it be promoted.
+            importance: ``normal``, ``high`` or ``critical``.
+            at: When; None for now.
+            metadata: Whatever else is to be noted; JSON-ready, at most 16 KiB.
+            number: As for :meth:`add`.
+
+        Raises:
+            InvalidInput: As for :meth:`add`, like the others.
+            SessionEnded: See there.
+            StoreError: See there.
+        """
+        return self._driver.run(
+            self._memory.note(
+                text, key=key, importance=importance, at=at, metadata=metadata, number=number
+            )
+        )
+
+    def messages(self, *, after: int = -1, limit: int = MAX_LISTED) -> Page[LoggedEntry]:
+        """Return what was logged, by number rising.
+
+        Args:
+            after: Only entries after this number; -1 for all.
+            limit: At most this many; pass the last entry's number as ``after`` for more.
+
+        Raises:
+            InvalidInput: If a number is none.
+            StoreError: If the store could not.
+        """
+        return self._driver.run(self._memory.messages(after=after, limit=limit))
+
+    def checkpoint(self) -> SessionEndReport:
+        """Promote what has found support by now; the session goes on.
+
+        Raises:
+            SessionEnded: If this handle has ended the session.
+            StoreError: If a store could not; called again it goes on from there.
+        """
+        return self._driver.run(self._memory.checkpoint(), asks_model=True)
+
+    def end(self) -> SessionEndReport:
+        """End the session: what it leaves is stored, its log is dropped. Twice does no harm.
+
+        Raises:
+            StoreError: If a store could not; called again it goes on from there.
+        """
+        return self._driver.run(self._memory.end(), asks_model=True)
+
+
 class Task:
     """One task: working memory, what is pushed and pulled for it, and its end.
 
-    Built by :meth:`simonides.Memory.task`; ``with`` starts it. Everything that it
-    is told is in its session's log before working memory sees it. Its calls are made one
-    after the other, by one process; calls out of order raise :class:`~simonides.PhaseError`. One
-    session of a user has its name at a time; who was left so long that another has it gets
-    :class:`~simonides.TaskUnderWay` from whatever writes but :meth:`complete` and :meth:`abandon`.
+    Built by :meth:`simonides.Memory.task`. Its first call begins it, or continues an open task
+    of its name. Everything that it is told is in its session's log before working memory sees it.
+    Its calls are made one after the other, by one process; calls out of order raise
+    :class:`~simonides.PhaseError`. One session of a user has its name at a time; who was left so
+    long that another has it gets :class:`~simonides.TaskUnderWay` from whatever writes but
+    :meth:`complete` and :meth:`abandon`.
 
-    Leaving the block without :meth:`complete`, by an error or without, stops it: nothing is
-    learned, log and scope stay, and it can be resumed under its name.
+    It ends by :meth:`complete` or :meth:`abandon`; leaving a ``with`` block ends nothing.
     """
 
     def __init__(self, task: AsyncTask, driver: Driver) -> None:
         self._task = task
         self._driver = driver
+
+    @property
+    def memory(self) -> Memory:
+        """The task's own memory, below the user's; it is removed when the task ends."""
+        return Memory(self._task.memory, self._driver)
 
     @property
     def name(self) -> str:
@@ -238,20 +1637,6 @@ class Task:
         trace: TracebackType | None,
     ) -> None:
         self._driver.run(self._task.__aexit__(kind, error, trace))
-
-    def start(self) -> None:
-        """Begin it, or go on with it: working memory is filled and what is remembered is pushed.
-
-        A run that had begun to complete is completed, and is over then.
-
-        Raises:
-            TaskUnderWay: If a task of this name is under way and ``resume`` was not asked for, or
-                it is in another session.
-            InvalidInput: If there is none to be resumed and no goal.
-            PhaseError: If it was started before.
-            StoreError: If the store could not.
-        """
-        self._driver.run(self._task.start())
 
     def prompt(self) -> str:
         """Return what goes before a model: the slots of working memory, and after the constraints
@@ -388,13 +1773,11 @@ class Task:
         """
         return self._driver.run(self._task.add_constraint(text, importance=importance))
 
-    def add(self, role: str, text: str, *, speaker: str | None = None) -> Talk:
-        """Add a turn of the talk; past the token budget its older half is summarised.
+    def add(self, messages: Any) -> Talk:
+        """Add turns of the conversation; past the token budget its older half is summarised.
 
         Args:
-            role: ``user``, ``assistant``, ``tool`` or ``other``.
-            text: What was said.
-            speaker: Name of who said it.
+            messages: As for :meth:`simonides.Memory.add`.
 
         Returns:
             The talk as it is now, with how full its budget was when this turn came.
@@ -405,7 +1788,7 @@ class Task:
             StoreError: If the store could not. Where only the summary could not be written the
                 turn is there, and the next one tries again.
         """
-        return self._driver.run(self._task.add(role, text, speaker=speaker), asks_model=True)
+        return self._driver.run(self._task.add(messages), asks_model=True)
 
     def conversation(self) -> Talk:
         """Return the talk as it is in front of a model.
@@ -452,556 +1835,16 @@ class Task:
         return self._driver.run(self._task.abandon())
 
 
-class Session:
-    """One conversation: an append-only log, durable with each entry, searched and ended here.
-
-    Built by :meth:`simonides.Memory.session`. It is opened by its first entry, and gone
-    on with, by any process, under its name. As a context manager it ends with its block; an
-    exception in the block leaves it open, to be gone on with, or to end when it was idle.
-    """
-
-    def __init__(self, session: AsyncSession, driver: Driver) -> None:
-        self._session = session
-        self._driver = driver
-
-    @property
-    def name(self) -> str:
-        """What the session is called."""
-        return self._session.name
-
-    @property
-    def memory(self) -> Memory:
-        """The verbs of the same principal within this session: what was said here and is not
-        stored yet holds in them already.
-        """
-        return Memory(self._session.memory, self._driver)
-
-    def add(
-        self,
-        role: str,
-        text: str,
-        *,
-        speaker: str | None = None,
-        at: datetime | str | None = None,
-        details: Mapping[str, Any] | None = None,
-        number: int | None = None,
-    ) -> LoggedEntry:
-        """Append what somebody said; it is durable when this returns, and nothing else is done.
-
-        What is worth remembering is found off the way of the answer: soon after by a process that
-        goes on, else at a checkpoint or at the end.
-
-        Args:
-            role: ``user``, ``assistant``, ``tool`` or ``other``; only users speak for the user.
-            text: What was said, verbatim. What policy keeps out of memory is struck out before it
-                is written, and the answer says so.
-            speaker: Name of who said it.
-            at: When it was said; None for now.
-            details: Whatever else is to be noted; JSON-ready, at most 16 KiB.
-            number: For who tries again after an error: the number that the entry must get. What
-                stands there already is not written twice.
-
-        Raises:
-            InvalidInput: If a value is not storable, or something else has the number.
-            SessionEnded: If this handle has ended the session.
-            StoreError: If the store could not; nothing was written, as far as it knows.
-        """
-        return self._driver.run(
-            self._session.add(role, text, speaker=speaker, at=at, details=details, number=number)
-        )
-
-    def add_tool(
-        self,
-        name: str,
-        result: Any,
-        *,
-        failed: bool = False,
-        importance: str = "normal",
-        key: str | None = None,
-        at: datetime | str | None = None,
-        details: Mapping[str, Any] | None = None,
-        number: int | None = None,
-    ) -> LoggedEntry:
-        """Append what a tool gave.
-
-        Args:
-            name: Of the tool.
-            result: Text, or data that is written as JSON.
-            failed: Whether the tool failed; what failed is never promoted.
-            importance: ``normal``, ``high`` or ``critical``.
-            key: Under which it is to be kept should it be promoted.
-            at: As for :meth:`add`, like the next two.
-            details: See there.
-            number: See there.
-
-        Raises:
-            InvalidInput: As for :meth:`add`, like the others.
-            SessionEnded: See there.
-            StoreError: See there.
-        """
-        return self._driver.run(
-            self._session.add_tool(
-                name,
-                result,
-                failed=failed,
-                importance=importance,
-                key=key,
-                at=at,
-                details=details,
-                number=number,
-            )
-        )
-
-    def decide(
-        self,
-        text: str,
-        *,
-        importance: str = "normal",
-        key: str | None = None,
-        at: datetime | str | None = None,
-        details: Mapping[str, Any] | None = None,
-        number: int | None = None,
-    ) -> LoggedEntry:
-        """Append what the agent decided; its arguments are those of :meth:`add_tool`.
-
-        Raises:
-            InvalidInput: As for :meth:`add`, like the others.
-            SessionEnded: See there.
-            StoreError: See there.
-        """
-        return self._driver.run(
-            self._session.decide(
-                text, importance=importance, key=key, at=at, details=details, number=number
-            )
-        )
-
-    def entries(self, *, after: int = -1) -> tuple[LoggedEntry, ...]:
-        """Return what was logged after a number, by number rising; all of it for -1.
-
-        Raises:
-            InvalidInput: If the number is none.
-            StoreError: If the store could not.
-        """
-        return self._driver.run(self._session.entries(after=after))
-
-    def search(self, query: str, *, limit: int = 5) -> Recall:
-        """Return what of this session serves a query, best first, by words and by meaning.
-
-        Args:
-            query: As for :meth:`simonides.Memory.recall`.
-            limit: At most this many, 1 to 1,000.
-
-        Raises:
-            InvalidInput: If an argument is out of range.
-            StoreError: If the store could not.
-        """
-        return self._driver.run(self._session.search(query, limit=limit))
-
-    def checkpoint(self) -> SessionEndReport:
-        """Promote what has found support by now; the session goes on.
-
-        Raises:
-            SessionEnded: If this handle has ended the session.
-            StoreError: If a store could not; called again it goes on from there.
-        """
-        return self._driver.run(self._session.checkpoint(), asks_model=True)
-
-    def end(self) -> SessionEndReport:
-        """End the session: what it leaves is stored, its log is dropped. Twice does no harm.
-
-        Raises:
-            StoreError: If a store could not; called again it goes on from there.
-        """
-        return self._driver.run(self._session.end(), asks_model=True)
-
-    def __enter__(self) -> Self:
-        self._driver.run(self._session.__aenter__())
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._driver.run(self._session.__aexit__(kind, error, trace), asks_model=True)
-
-
-class Memory:
-    """Remembers and recalls for one principal.
-
-    Built by :meth:`simonides.Store.manager`; cheap, keep one per request or for good.
-    """
-
-    def __init__(self, memory: AsyncMemory, driver: Driver) -> None:
-        self._memory = memory
-        self._driver = driver
-
-    @property
-    def principal(self) -> Principal:
-        """Who this manager acts for."""
-        return self._memory.principal
-
-    def unless_erased(self) -> Memory:
-        """Return a manager that stores nothing once this user has been erased, here or elsewhere.
-
-        For what is heard now and stored later: a queue, an import, a model that is asked first. Its
-        `remember`, `remember_many`, `capture`, `propose` and `correct` are ``blocked``
-        with ``erased_since`` from then on; what else it does is as ever. It costs one small read.
-
-        Raises:
-            StoreError: If the store could not.
-        """
-        return Memory(self._driver.run(self._memory.unless_erased()), self._driver)
-
-    def remember(
-        self,
-        content: str,
-        *,
-        key: str | None = None,
-        category: str | None = None,
-        source: str = Source.USER_STATED,
-        kind: str = Kind.SEMANTIC,
-        confidence: float | None = None,
-        importance: str = "normal",
-        sensitivity: str = "private",
-        tags: Sequence[str] = (),
-        metadata: Mapping[str, Any] | None = None,
-        scope: str | None = None,
-        at: datetime | str | None = None,
-        valid_from: datetime | str | None = None,
-        ttl_days: float | None = None,
-        pinned: bool = False,
-        quote: str | None = None,
-        idempotency_key: str | None = None,
-        audience: Sequence[str] | None = None,
-        origin: str | None = None,
-    ) -> Outcome:
-        """Store one statement, or say why not; each argument is described at :class:`Draft`.
-
-        Raises:
-            InvalidInput: If a value is not storable.
-            ScopeDenied: If the scope is not this principal's to write.
-            QuotaExceeded: If nothing gives way to it, or it comes too soon; of several only that
-                one is ``blocked``.
-            StoreError: If the store could not; nothing was written.
-        """
-        return self._driver.run(
-            self._memory.remember(
-                content,
-                key=key,
-                category=category,
-                source=source,
-                kind=kind,
-                confidence=confidence,
-                importance=importance,
-                sensitivity=sensitivity,
-                tags=tags,
-                metadata=metadata,
-                scope=scope,
-                at=at,
-                valid_from=valid_from,
-                ttl_days=ttl_days,
-                pinned=pinned,
-                quote=quote,
-                idempotency_key=idempotency_key,
-                audience=audience,
-                origin=origin,
-            )
-        )
-
-    def remember_many(self, drafts: Sequence[Draft]) -> builtins.list[Outcome]:
-        """Store statements of one owner in one transaction: all or, on an error, none.
-
-        Raises:
-            InvalidInput: If a value is not storable; the field names the draft's place.
-            ScopeDenied: If a scope is not this principal's to write.
-            StoreError: If the store could not; nothing was written.
-        """
-        return self._driver.run(self._memory.remember_many(drafts))
-
-    def check(self, draft: Draft) -> None:
-        """Look at a draft as :meth:`remember_many` does, and store nothing.
-
-        Raises:
-            InvalidInput: If a value is not storable.
-        """
-        self._memory.check(draft)
-
-    def capture(
-        self,
-        text: str,
-        *,
-        speaker: str | None = None,
-        role: str = "user",
-        at: datetime | str | None = None,
-        turn: int | None = None,
-        before: Sequence[str] = (),
-    ) -> CaptureReport:
-        """Find what is worth remembering in one turn and store it as policy allows.
-
-        With a language model it proposes too; both go through the same policy.
-
-        Args:
-            text: What was said, verbatim.
-            speaker: Name of who said it.
-            role: ``user``, ``assistant``, ``tool`` or ``other``; only users speak for the user.
-            at: When it was said.
-            turn: Place in the session, from 0.
-            before: What the user said before in this conversation, oldest first, of which the last
-                three turns count. They tell what "no, it's Berlin" is about; nothing is stored of
-                them.
-
-        Raises:
-            InvalidInput: If a value is not storable.
-            StoreError: If the store could not; nothing said after what it failed on was written.
-        """
-        return self._driver.run(
-            self._memory.capture(text, speaker=speaker, role=role, at=at, turn=turn, before=before),
-            asks_model=True,
-        )
-
-    def propose(self, candidates: Sequence[Candidate]) -> builtins.list[Outcome]:
-        """Take extracted candidates through policy into the store, in their order.
-
-        For those who bring extractors of their own; a candidate that retracts something has it
-        forgotten instead of stored. What stands between two retractions is one transaction. What
-        rules or a model read for a scope that is not this principal's to write is blocked.
-
-        Raises:
-            InvalidInput: If a value is not storable; nothing was written.
-            ScopeDenied: If a caller's candidate is for such a scope; nothing was written.
-            StoreError: If the store could not; what stands before it in the order is done.
-        """
-        return self._driver.run(self._memory.propose(candidates))
-
-    def correct(self, which: str, content: str, *, quote: str | None = None) -> Outcome:
-        """Replace what is remembered under a key or an id; always wins.
-
-        Args:
-            which: Key in this principal's own scope, or the id of one of its memories.
-            content: What is true instead. A key that holds nothing yet is created.
-            quote: Evidence, verbatim.
-
-        Raises:
-            QuotaExceeded: As for :meth:`remember`.
-        """
-        return self._driver.run(self._memory.correct(which, content, quote=quote))
-
-    def confirm(self, id: str) -> Outcome:
-        """Mark a memory as verified now; ``dropped`` with ``not_found`` if there is none."""
-        return self._driver.run(self._memory.confirm(id))
-
-    def promote(self, id: str, to: str) -> Outcome:
-        """Copy a memory upward, to ``user``, ``org`` or an ancestor's path.
-
-        It passes policy and hygiene again there, and a version is copied once: asked for again, it
-        answers as it did, unless it was refused, which holds for as long as its cause.
-
-        Raises:
-            InvalidScope: If ``to`` is not an ancestor that promotion may reach.
-            ScopeDenied: If the principal lacks the write right there.
-            QuotaExceeded: If nothing gives way to the copy there.
-        """
-        return self._driver.run(self._memory.promote(id, to))
-
-    def grant(self, user: str, right: str) -> Grant:
-        """Give another user of this org a right; takes the ``admin`` right.
-
-        See :meth:`simonides.Admin.grant`; the trail names this principal.
-
-        Raises:
-            InvalidInput: If the right is unknown.
-            ScopeDenied: If this principal does not administer its org, or names itself.
-        """
-        return self._driver.run(self._memory.grant(user, right))
-
-    def revoke(self, user: str, right: str) -> bool:
-        """Take a right in this org away; takes the ``admin`` right. Returns whether there was one.
-
-        Raises:
-            InvalidInput: If the right is unknown.
-            ScopeDenied: If this principal does not administer its org.
-        """
-        return self._driver.run(self._memory.revoke(user, right))
-
-    def grants(self) -> tuple[Grant, ...]:
-        """Return the grants of this org, by user, then right.
-
-        An administrator sees all of them. Another user sees the grants that the user holds and
-        those that let others read the user's memories.
-        """
-        return self._driver.run(self._memory.grants())
-
-    def recall(
-        self,
-        query: str,
-        *,
-        limit: int = 5,
-        filter: Mapping[str, Any] | None = None,
-        kinds: Sequence[str] | None = None,
-        layer: str | Sequence[str] = "l2",
-        known_at: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
-        floor: float | None = None,
-        scopes: Sequence[str] | None = None,
-        preference_bias: bool = False,
-    ) -> Recall:
-        """Return the memories that serve a query, best first, each with its reasons.
-
-        Args:
-            query: Text; an empty one, or one of stop words only, returns pinned memories and
-                biased preferences.
-            limit: At most this many, 1 to 1,000.
-            filter: What must hold, ``{"kind": "semantic", "confidence": {"$gte": 0.7}}``: a field
-                to the value that it must equal (of ``tags``, all that it must have) or to
-                ``$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $not``, joined by ``$and``,
-                ``$or`` and ``$not``. Fields:
-                :data:`~simonides.domain.reading.filters.FILTER_FIELDS` and ``metadata.a.b``.
-            kinds: Only these kinds; None means all.
-            layer: ``l2``, long-term memory; ``l3``, documents, which are asked just in time
-                and marked as external; ``all`` or several of these; or ``l1``, the log of the
-                session that this principal is in, by itself: of no other time or scope.
-            known_at: What was believed then (system time).
-            valid_at: What was true then (world time).
-            floor: Least calibrated relevance, 0 to 1; None for no floor.
-            scopes: Only these, as names or paths; None means the principal's and all above.
-            preference_bias: Give preference keys the policy's bonus.
-
-        Raises:
-            InvalidInput: If an argument is out of range or unknown.
-            ScopeDenied: If a scope may not be read.
-            StoreError: If the store cannot be read and nothing is warm.
-        """
-        return self._driver.run(
-            self._memory.recall(
-                query,
-                limit=limit,
-                filter=filter,
-                kinds=kinds,
-                layer=layer,
-                known_at=known_at,
-                valid_at=valid_at,
-                floor=floor,
-                scopes=scopes,
-                preference_bias=preference_bias,
-            )
-        )
-
-    def explain(self, id: str, query: str, *, scopes: Sequence[str] | None = None) -> Explanation:
-        """Say why a memory would or would not be recalled for a query.
-
-        A memory that does not exist for this principal is ``excluded`` as ``not_found``.
-
-        Args:
-            id: Of the memory.
-            query: As for :meth:`recall`.
-            scopes: Only these, as for :meth:`recall`.
-        """
-        return self._driver.run(self._memory.explain(id, query, scopes=scopes))
-
-    def get(self, id: str, *, scopes: Sequence[str] | None = None) -> Record | None:
-        """Return one memory by id, superseded ones included, or a passage of a document that was
-        cited, as long as it stands there; else None.
-
-        Args:
-            id: Of the memory.
-            scopes: Only if it lies in one of these, as for :meth:`recall`.
-        """
-        return self._driver.run(self._memory.get(id, scopes=scopes))
-
-    def list(
-        self,
-        *,
-        filter: Mapping[str, Any] | None = None,
-        limit: int = 100,
-        scopes: Sequence[str] | None = None,
-    ) -> tuple[Record, ...]:
-        """Return what this principal may read, newest first, then by id.
-
-        Args:
-            filter: As for :meth:`recall`.
-            limit: At most this many.
-            scopes: Only these, as for :meth:`recall`.
-        """
-        return self._driver.run(self._memory.list(filter=filter, limit=limit, scopes=scopes))
-
-    def history(self, which: str, *, scopes: Sequence[str] | None = None) -> tuple[Record, ...]:
-        """Return every version under a key or of an id's chain, oldest first.
-
-        Args:
-            which: A key, or an id.
-            scopes: Where to look, as for :meth:`recall`: the key in the first of them that has
-                it, the id in all. None looks for the key at home.
-        """
-        return self._driver.run(self._memory.history(which, scopes=scopes))
-
-    def status(self) -> dict[str, Any]:
-        """Return counts per kind and status, open sessions, floors in force with the rates that
-        they go by, backend, model ids and health.
-        """
-        return self._driver.run(self._memory.status())
-
-    def digest(
-        self,
-        query: str,
-        *,
-        filter: Mapping[str, Any] | None = None,
-        kinds: Sequence[str] | None = None,
-        known_at: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
-        floor: float | None = None,
-        scopes: Sequence[str] | None = None,
-        preference_bias: bool = False,
-        max_items: int | None = None,
-        max_chars: int | None = None,
-        max_tokens: int | None = None,
-        layer: str | Sequence[str] = "l2",
-    ) -> Digest:
-        """Return the memories that serve a query as one bounded block for a prompt (DI).
-
-        Args:
-            query: What the prompt is about.
-            filter: As for :meth:`recall`.
-            kinds: As for :meth:`recall`.
-            known_at: As for :meth:`recall`.
-            valid_at: As for :meth:`recall`.
-            scopes: As for :meth:`recall`.
-            floor: Least relevance; None takes the policy's, 0 is none.
-            preference_bias: Show preferences under a key whatever is asked, room permitting.
-            max_items: At most so many memories; None takes the policy's, as for the next two.
-            max_chars: At most so many characters in all, 240 or more.
-            max_tokens: At most so many tokens in all, 100 or more.
-            layer: As for :meth:`recall`; passages of documents have a budget of their own.
-
-        Raises:
-            InvalidInput: If an argument is out of range or unknown.
-            ScopeDenied: If a scope may not be read.
-            StoreError: If the store cannot be read and nothing is warm.
-        """
-        return self._driver.run(
-            self._memory.digest(
-                query,
-                filter=filter,
-                kinds=kinds,
-                known_at=known_at,
-                valid_at=valid_at,
-                floor=floor,
-                scopes=scopes,
-                preference_bias=preference_bias,
-                max_items=max_items,
-                max_chars=max_chars,
-                max_tokens=max_tokens,
-                layer=layer,
-            )
-        )
+class Prompting(PromptingContext):
+    """What goes before a model, step by step, for hosts that do more than ``memory.digest``."""
 
     def push(self, about: str = "") -> Digest:
         """Return what goes before a model at the start of a task or session.
 
         Preferences under a key and the task's own memories, whatever it is about; facts and rules
-        that bear on it by more than the push floor; what is pinned. At most 5 memories and 2,000
-        tokens; the policy's ``push`` says otherwise. :meth:`triggers` knows when it is due again.
+        that bear on it by more than the push threshold; what is pinned. At most 5 memories and
+        2,000 tokens; the policy's ``push`` says otherwise. :meth:`triggers` knows when it is due
+        again.
 
         Args:
             about: What the task or session is about; may be empty.
@@ -1010,41 +1853,23 @@ class Memory:
             InvalidInput: If it is no text, or none that can be searched for.
             StoreError: If the store cannot be read and nothing is warm.
         """
-        return self._driver.run(self._memory.push(about))
+        return self._driver.run(self._prompting.push(about))
 
-    def search_memory(
-        self, query: str, layer: str | Sequence[str] = "l2", top_k: int | None = None
+    def search(
+        self, query: str, *, layer: str | Sequence[str] = "memory", top_k: int | None = None
     ) -> Digest:
-        """Return the best memories for a query as a block for a prompt, without a floor.
+        """Return the best memories for a query as a block for a prompt, without a threshold.
 
         Args:
-            query: As for :meth:`recall`.
-            layer: As for :meth:`recall`.
+            query: As for ``recall``.
+            layer: As for ``recall``.
             top_k: At most so many, 1 to 1,000; None takes the policy's, 5.
 
         Raises:
             InvalidInput: If an argument is out of range or unknown.
             StoreError: If the store cannot be read and nothing is warm.
         """
-        return self._driver.run(self._memory.search_memory(query, layer, top_k))
-
-    def search_tool(self) -> Tool:
-        """Return the definition of ``search_memory`` for a model, with the policy's limits."""
-        return self._memory.search_tool()
-
-    def call_search_tool(self, arguments: Mapping[str, Any] | str) -> ToolReply:
-        """Carry out a model's call of ``search_memory``, within the policy's limits for models.
-
-        What a model may look at is what execution allows: by default the user's own scope.
-
-        Args:
-            arguments: As the model gave them, parsed or as JSON. They are believed nothing:
-                whatever is wrong with them is a refusal in the reply, never an error.
-
-        Raises:
-            StoreError: If the store cannot be read and nothing is warm.
-        """
-        return self._driver.run(self._memory.call_search_tool(arguments))
+        return self._driver.run(self._prompting.search(query, layer=layer, top_k=top_k))
 
     def triggers(self, about: str = "", *, mode: str = TriggerMode.HYBRID) -> Triggers:
         """Return what decides for one conversation when memory is read.
@@ -1056,746 +1881,23 @@ class Memory:
         Raises:
             InvalidInput: If the mode is unknown.
         """
-        return Triggers(self._memory.triggers(about, mode=mode), self._driver)
-
-    def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
-        """Check that what an answer cites was really shown, and that it shows in it.
-
-        The floor learns from it: which of what was shown was used.
-
-        Args:
-            answer: A text, in which ids are looked for; or the ids and keys that were declared.
-            receipt: Of the digest or recall that the answer was made from.
-
-        Raises:
-            InvalidInput: If the answer is neither, or the receipt is none.
-            ScopeDenied: If a scope of the receipt may not be read.
-        """
-        return self._driver.run(self._memory.verify(answer, receipt))
-
-    def replay(self, receipt: Receipt) -> Digest:
-        """Return the digest that a receipt is of, byte for byte, as of its clocks.
-
-        It is ``ranked`` again where ranker, analyser, embedder and policy are what they were, else
-        ``rendered`` from the receipt; see :class:`~simonides.Made`.
-
-        Raises:
-            NotReplayable: If something that was shown is erased or purged.
-            InvalidInput: If it is no receipt, or a recall's: see :meth:`replay_recall`.
-            ScopeDenied: If it is another reader's, or one of its scopes may not be read.
-        """
-        return self._driver.run(self._memory.replay(receipt))
-
-    def replay_recall(self, receipt: Receipt) -> Recall:
-        """Return the recall that a receipt is of: the same hits as of its clocks.
-
-        ``ranked`` again or ``rendered``, as for :meth:`replay`.
-
-        Raises:
-            NotReplayable: If something that was returned is erased or purged.
-            InvalidInput: If it is no receipt, or a digest's.
-            ScopeDenied: If it is another reader's, or one of its scopes may not be read.
-        """
-        return self._driver.run(self._memory.replay_recall(receipt))
-
-    def receipts(self, *, limit: int = 100) -> tuple[Receipt, ...]:
-        """Return the receipts of this principal's digests, pushes and pulls, oldest first.
-
-        Args:
-            limit: Only so many of the owner's newest are looked at; those that were given to
-                another agent, for another purpose or to one of its tasks are not this reader's.
-        """
-        return self._driver.run(self._memory.receipts(limit=limit))
-
-    def ageing(self, id: str) -> Ageing | None:
-        """Return what time has made of one memory, and how often it was read; None if there is
-        none that this principal may read.
-
-        How often others read the org's memories is not this reader's to know: of those, the
-        access says what ranking knows.
-        """
-        return self._driver.run(self._memory.ageing(id))
-
-    def to_verify(self) -> tuple[Record, ...]:
-        """Return the memories that somebody should be asked to verify now, newest first.
-
-        Unverified ones stay flagged until they are confirmed; they are asked about for an hour
-        after they were recorded.
-        """
-        return self._driver.run(self._memory.to_verify())
-
-    def gc(
-        self, *, dry_run: bool = False, progress: Callable[[GcReport], None] | None = None
-    ) -> GcReport:
-        """Collect what has aged out of this principal's memories, its tasks' included.
-
-        What has expired is evicted, what is stale is marked and evicted a day later unless it was
-        read or confirmed, what gave way or was evicted longer ago than time travel reaches is
-        purged; see :class:`~simonides.GcReport`. What the user stated, pinned, or told the agent
-        to do is evicted by its hard expiry only. Run again at once it finds nothing to do; killed
-        at any point it is gone on with by the next run.
-
-        Args:
-            dry_run: Only say what would be done.
-            progress: Is told how far it has come, after each turn.
-
-        Raises:
-            StoreError: If the store could not; what was done until then stays.
-        """
-        return self._driver.run(self._memory.gc(dry_run=dry_run, progress=progress))
-
-    def forget(
-        self,
-        id: str | None = None,
-        *,
-        key: str | None = None,
-        scope: str | None = None,
-        filter: Mapping[str, Any] | None = None,
-        source: str | None = None,
-        origin: str | None = None,
-        dry_run: bool = False,
-    ) -> Outcome:
-        """Delete memories of this principal with all their versions.
-
-        Content, vectors, terms, audit payloads, receipts of digests that showed them, and copies
-        that are held back or on their way elsewhere go; so does what was derived from them here,
-        but for promoted copies. A tombstone without content keeps it from being learned again; the
-        trail keeps ids and time.
-
-        What came from a source or an origin goes with everything that was derived from it,
-        wherever that lies: here, in one's tasks, and in copies that were promoted and what others
-        made of those. Only the versions that came from there go: what they had replaced stands
-        again, and what the user has stated himself stays.
-
-        A memory that cannot be read any more goes by its id, its key or its scope
-        (``unreadable:N``). Whether a filter, a source or an origin means it nobody can say: it
-        stays, the rest goes, and the outcome says so (``unreadable_left:N``). Under a key ring
-        what was tampered with refuses the whole (:class:`~simonides.Tampered`).
-
-        Args:
-            id: One memory.
-            key: The fact under a key; the key is blocked too.
-            scope: Where: this principal's own scope, or one of its tasks, as a name or a path;
-                None means its own. Alone it means everything there that this agent may see, and
-                every candidate that is held back for it.
-            filter: All that match, see :meth:`list`.
-            source: What came from one source, in this scope and its tasks if no scope is named.
-            origin: Likewise what was read from one document, page or tool, by its name.
-            dry_run: Only count.
-
-        Returns:
-            ``forgotten``, with ``count:N`` versions, any ``held:N`` candidates, and how many of the
-            versions were ``derived:N``, among the reasons; of a source or an origin also how many
-            copies of other owners go (``elsewhere:N``) and how many memories stand again
-            (``revived:N``). Or ``dropped`` with ``not_found``, or with ``dry_run`` and the counts.
-
-        Raises:
-            InvalidInput: If nothing was named: forgetting everything is not a default.
-            ScopeDenied: If the scope is neither this principal's own nor one of its tasks.
-        """
-        return self._driver.run(
-            self._memory.forget(
-                id,
-                key=key,
-                scope=scope,
-                filter=filter,
-                source=source,
-                origin=origin,
-                dry_run=dry_run,
-            )
-        )
-
-    def erase(self, user: str | None = None) -> ErasureReceipt:
-        """Erase a data subject over every layer, and prove it; there is no way back.
-
-        Memories with all versions, their index, audit payloads, journals, receipts, sessions, what
-        is held back or under way, idempotency records and the name go; copies that other owners
-        have of its memories, and what was derived from those, go too. Codes of the audit chain and
-        keyed tombstones stay. Called again it goes on with what was ``pending``.
-
-        Args:
-            user: Another user of this org, for who administers it; None for this principal's own.
-
-        Returns:
-            What went, where was looked for it, and what still waits.
-
-        Raises:
-            InvalidScope: If the user's id is malformed.
-            ScopeDenied: If the principal is a task, or another user and not its administrator.
-            StoreError: If the store could not. Nothing is erased, or it is and :meth:`erasure`
-                goes on with it.
-        """
-        self._driver.flush()
-        return self._driver.run(self._memory.erase(user))
-
-    def erasure(self, user: str | None = None) -> ErasureReceipt | None:
-        """Return how the last erasure stands, after trying to complete it; None if there was none.
-
-        Args:
-            user: As for :meth:`erase`.
-
-        Raises:
-            ScopeDenied: As for :meth:`erase`.
-        """
-        return self._driver.run(self._memory.erasure(user))
-
-    def reviews(self, *, status: str = ReviewStatus.OPEN) -> tuple[Review, ...]:
-        """Return what a person is asked to decide in this principal's own scope, oldest first.
-
-        Each has two ``sides``, the memory that stood and the one that contradicts it: both are
-        recalled, marked ``in review``, until one of them is kept. A side that was forgotten or has
-        expired since is None; a review of which nothing stands any more is left out.
-
-        What nobody has decided after the policy's ``review_days`` is ``expired``: nobody is asked
-        any more, both sides stay and keep their mark, and it may be decided all the same.
-
-        Args:
-            status: ``open``, ``decided`` or ``expired``.
-
-        Raises:
-            InvalidInput: If the status is unknown.
-        """
-        return self._driver.run(self._memory.reviews(status=status))
-
-    def decide(self, review_id: str, keep: str, *, reason: str = "") -> Outcome:
-        """Decide a review: what is kept is verified by it, the other side gives way.
-
-        Args:
-            review_id: Of the review.
-            keep: ``a``, the memory that stood, ``b``, the one that came, ``both``, or ``neither``.
-            reason: Why, in a person's words; it goes into the audit trail and is forgotten with
-                the memories.
-
-        Returns:
-            ``superseded`` where a side gave way, ``coexists`` where both stay; or ``dropped``
-            with ``not_found``, ``already_decided``, ``side_gone`` (what was to be kept does not
-            stand any more) or ``side_changed`` (what would go was corrected since the review was
-            opened: correct or forget it instead); or ``blocked`` with ``own_proposal``: an agent,
-            or who administers, does not decide about what it has brought itself. The user whose
-            memories these are decides about all of them.
-
-        Raises:
-            InvalidInput: If ``keep`` is unknown or the reason too long.
-        """
-        return self._driver.run(self._memory.decide(review_id, keep, reason=reason))
-
-    def undo(self, event_id: str) -> Outcome:
-        """Take back what a write did: a correction, a replacement under a key or in a slot, a
-        repetition that was held to be one, a decision.
-
-        What it displaced stands again as it did, what it put in its place gives way; both are new
-        states, under an event of their own, and the past stays what it was.
-
-        Args:
-            event_id: Of an event in :attr:`Outcome.events`, or in the audit trail.
-
-        Returns:
-            ``undone``, with the memory that stands again.
-
-        Raises:
-            QuotaExceeded: If what would stand again is one too many, and nothing gives way to it;
-                otherwise the least useful does.
-            UndoRefused: If it is no event of this principal's own scope, replaced nothing, was
-                undone before, or something has come of its result since; the message says what to
-                do instead.
-        """
-        return self._driver.run(self._memory.undo(event_id))
-
-    def get_metrics(self) -> dict[str, Any]:
-        """Return what this process has counted since it opened the store, over all principals, and
-        how this one's memories stand; see docs/operations.md.
-
-        ``writes`` by outcome, ``dedups`` by the gate that found a repetition, ``reads`` that went
-        for a prompt and ``hits`` that returned something, ``turns`` kept verbatim and
-        ``captured_turns``, ``contradictions``, ``pii_blocks``, ``evictions``, ``hygiene`` by
-        decision, ``phase`` (tasks in each), ``sessions``, ``model``, ``latency`` (histograms,
-        seconds), ``rates``, and ``alerts``: each figure that has a threshold, and whether it is
-        crossed. Of this principal alone are ``scopes`` and ``staleness``.
-
-        Raises:
-            StoreError: If the store cannot be read and nothing is warm.
-        """
-        return self._driver.run(self._memory.get_metrics())
-
-    def refuse(
-        self, key: str | None = None, *, category: str | None = None, remove: bool = False
-    ) -> ConsentChange:
-        """Have nothing remembered under a key or in a category.
-
-        From then on every write of it is blocked (``consent_refused:key`` or ``:category``), and
-        every read hides it, for all callers. Held candidates of it are dropped.
-        It holds for the whole owner: of a user in all tasks and sessions and for every agent. What
-        an org or all share under such a name is not the user's and is still seen; the user writes
-        nothing there under it.
-
-        Args:
-            key: A key; exactly it, in every scope of the owner.
-            category: A category; a key that was allowed by name is spared.
-            remove: Also forget what there is, as :meth:`forget` does, with all versions and every
-                agent's. Otherwise it is only hidden, and seen again once it is allowed.
-
-        Raises:
-            InvalidInput: If not exactly one of the two is named, the policy has no such category,
-                or the owner has too many.
-            StoreError: If the store could not. If only part of it was done, asking again does the
-                rest: the refusal itself comes first.
-        """
-        return self._driver.run(self._memory.refuse(key, category=category, remove=remove))
-
-    def allow(self, key: str | None = None, *, category: str | None = None) -> ConsentChange:
-        """Take a refusal back, or spare a key though its category is refused.
-
-        Raises:
-            InvalidInput: If not exactly one of the two is named, or the owner has too many.
-            StoreError: If the store could not; nothing was changed.
-        """
-        return self._driver.run(self._memory.allow(key, category=category))
-
-    def set_recall(self, on: bool) -> ConsentChange:
-        """Switch recall of everything that this principal's owner has off, or on again.
-
-        While it is off, :meth:`recall`, :meth:`digest`, :meth:`push`, :meth:`search_memory`,
-        triggers and agents answer nothing and say ``recall_off`` in ``degraded``; that is no error.
-        Nor does anything of this owner go into what others recall. It is durable, holds for the
-        whole owner (of a user in all tasks and sessions, for every agent and in every process),
-        travels with an export, and is in the trail. What it leaves alone: writes, safety records
-        and feedback, and the owner's own looks at what there is (:meth:`list`, :meth:`get`,
-        :meth:`history`, :meth:`export`). What was shown before is not given again
-        (:class:`~simonides.NotReplayable`) until it is on.
-
-        Args:
-            on: Whether memories may be recalled.
-
-        Raises:
-            InvalidInput: If it is neither True nor False.
-            StoreError: If the store could not; nothing was changed.
-        """
-        return self._driver.run(self._memory.set_recall(on))
-
-    def consents(self) -> tuple[Consent, ...]:
-        """Return what was refused and allowed, categories first, then keys, then recall, by name.
-
-        Only the owner's own are returned. Administrators of the org and users with a grant to read
-        the memories do not learn what was refused; such memories are just missing.
-        """
-        return self._driver.run(self._memory.consents())
-
-    def end_task(self, task: str, *, promote: Sequence[str] = ()) -> TaskEnd:
-        """End a task: copy what was worth it to its user, then remove the rest.
-
-        Every agent's memories of the task go, and candidates that are held back for it. Nothing is
-        blocked by that: unlike what was forgotten, it may be learned again.
-        A run of it that is under way (:meth:`task`) goes on; it loses what it had there.
-
-        Args:
-            task: Name of a task of this user.
-            promote: Ids of memories of the task that go up first, as by :meth:`promote`. If one
-                cannot, nothing is removed and ``ended`` is false.
-
-        Raises:
-            InvalidScope: If the name is malformed, or this principal has no user.
-            ScopeDenied: If this principal is at home in another task.
-        """
-        return self._driver.run(self._memory.end_task(task, promote=promote))
-
-    def export(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        user: str | None = None,
-        overwrite: bool = False,
-        progress: Progress | None = None,
-    ) -> ExportReport:
-        """Write everything of this principal to a file, as JSON Lines (docs/operations.md).
-
-        As of one moment, while others write: every version and state of every memory, the audit
-        trail, what is held back, tombstones, consents, sessions. The file is at its place only when
-        it is whole, and only its user may read it.
-
-        Args:
-            path: Where to.
-            user: Somebody else of this org; takes the ``admin`` right, and the org's trail says so.
-            overwrite: Replace a file that is there.
-            progress: Is told how far it has come.
-
-        Raises:
-            CarryRefused: ``exists``, ``file`` or ``unsupported``, see there; no file was made.
-            ScopeDenied: If the right is missing, or the principal names an agent, a task or a
-                purpose, which may not see all of it.
-            StoreError: If the store could not; no file was made.
-        """
-        return self._driver.run(
-            self._memory.export(path, user=user, overwrite=overwrite, progress=progress)
-        )
-
-    def restore(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        user: str | None = None,
-        progress: Progress | None = None,
-    ) -> RestoreReport:
-        """Bring this principal back from a file that :meth:`export` wrote, history included.
-
-        All of it is checked before anything is written, and then written in one transaction, or
-        nothing is. It comes to a store that this principal never wrote to; where exactly this
-        stands already, nothing is done. Vectors are made anew.
-
-        Args:
-            path: Of the file.
-            user: Somebody else of this org; takes the ``admin`` right.
-            progress: Is told how far it has come.
-
-        Raises:
-            CarryRefused: ``damaged``, ``version``, ``other_owner`` or ``file``, with the line;
-                ``exists``, if the principal has memories or a trail of its own here. Nothing was
-                written.
-            ScopeDenied: As for :meth:`export`.
-            StoreError: If the store could not; nothing was written.
-        """
-        return self._driver.run(self._memory.restore(path, user=user, progress=progress))
-
-    def scan(self, text: str, *, source: str = Source.USER_STATED) -> Scan:
-        """Say what hygiene finds in a text and what policy would do about it; stores nothing.
-
-        Args:
-            text: At most 16 MiB.
-            source: Whose words they are taken for; what a detector is asked may hang on it.
-
-        Raises:
-            InvalidInput: If it is not text that can be stored, or too long.
-        """
-        return self._driver.run(self._memory.scan(text, source=source))
-
-    def scan_memories(self) -> StoreScan:
-        """Look through what is stored of this principal, its tasks and superseded versions
-        included.
-
-        Told are ids, classes and places, never words.
-
-        Raises:
-            StoreError: If the store cannot be read.
-        """
-        return self._driver.run(self._memory.scan_memories())
+        return Triggers(self._prompting.triggers(about, mode=mode), self._driver)
 
     def note_shown(self, what: Iterable[Hit | Record] | str) -> None:
         """Say what was put into a prompt, so that it is not learned when it comes back.
 
-        Digests, pushes and pulls are known; hits of :meth:`recall` are known only from here, since
-        recall does not know whether anybody reads them. It counts for this principal's session, and
+        Digests, pushes and pulls are known; hits of ``recall`` are known only from here, since
+        recall does not know whether anybody reads them. It counts for this memory's session, and
         is written with the other notes of reads, later.
 
         Args:
-            what: A recall, its hits or memories, or the text that was made of them.
+            what: A recall, its hits or records, or the text that was made of them.
 
         Raises:
             InvalidInput: If it is neither, or too much.
             StoreUnavailable: If the store is closed: it would be written no more.
         """
-        self._driver.run(self._memory.note_shown(what))
-
-    def hygiene(self, *, dry_run: bool = False) -> HygieneReport:
-        """Look through this principal's memories, its tasks' too, for what writes did not find.
-
-        What was said twice is merged; what a later statement updates gives way to it; of what
-        contradicts itself a clear gap of confidence decides, else a person is asked
-        (:meth:`reviews`); reviews that nobody has decided in time expire, and what waited as
-        long because of what hygiene found in it is let go. What is stale is counted, and in what
-        policy, as it is today, would do something about what hygiene finds. Everything that is done
-        is an event, and what gave way stays in history. Run again at once it finds nothing to do.
-
-        Where there is a language model it is asked, once, about statements that are near to each
-        other in meaning and of which the rules say nothing. That it fails, or what it answers
-        amiss, is among the report's ``diagnostics``; the rules' answer stands then.
-
-        Args:
-            dry_run: Only say what would be done; the model is asked for that too.
-
-        Raises:
-            StoreError: If the store could not; what was done until then stays.
-        """
-        return self._driver.run(self._memory.hygiene(dry_run=dry_run), asks_model=True)
-
-    def held(self, *, scope: str | None = None) -> tuple[Held, ...]:
-        """Return what is kept back in a scope, oldest first: recalled by nobody, and stored only
-        once it is released.
-
-        What waits because of what hygiene found, and nobody has decided about after the policy's
-        ``review_days``, is left out, and so is what nothing has borne out for its
-        ``consolidation.held_days``; the next hygiene cycle lets it go.
-
-        Args:
-            scope: Of this principal, as for :meth:`remember`; None for its own.
-
-        Raises:
-            InvalidScope: If the scope is unknown.
-            ScopeDenied: If the scope is not this principal's to write.
-        """
-        return self._driver.run(self._memory.held(scope=scope))
-
-    def release(self, held_id: str, *, reason: str = "", scope: str | None = None) -> Outcome:
-        """Decide that what is kept back is to be stored.
-
-        It is looked through and judged again by the policy of now, all guards bind, and its label
-        stays: what came from outside is still ``external``, and what hygiene found ``sensitive``.
-
-        Args:
-            held_id: Of what waits.
-            reason: Why, in a person's words; for the audit trail.
-            scope: As for :meth:`held`.
-
-        Returns:
-            As of a write; ``blocked`` or ``dropped`` with the reason where policy or a guard is
-            against it, and what policy blocks by now is let go. Or ``dropped`` with ``not_found``;
-            or ``blocked`` with ``own_proposal``: who brought it leaves it to somebody else, but for
-            the user, who decides about all memories of his own; or with
-            ``promoted_from_elsewhere``: a copy that waits in an org would not be found when its
-            original is forgotten.
-
-        Raises:
-            InvalidInput: If the reason is too long.
-            ScopeDenied: If the scope is not this principal's to write.
-            StoreError: If the store could not; then it waits on.
-        """
-        return self._driver.run(self._memory.release(held_id, reason=reason, scope=scope))
-
-    def discard(self, held_id: str, *, reason: str = "", scope: str | None = None) -> Outcome:
-        """Decide that what is kept back is not to be stored; whoever may write there may.
-
-        Args:
-            held_id: Of what waits.
-            reason: Why, in a person's words; for the audit trail.
-            scope: As for :meth:`held`.
-
-        Returns:
-            ``dropped``, with ``discarded`` or ``not_found``.
-
-        Raises:
-            InvalidInput: If the reason is too long.
-            ScopeDenied: If the scope is not this principal's to write.
-            StoreError: If the store could not; then it waits on.
-        """
-        return self._driver.run(self._memory.discard(held_id, reason=reason, scope=scope))
-
-    def task(
-        self,
-        goal: str | None = None,
-        plan: Sequence[str] = (),
-        constraints: Sequence[str | Constraint] = (),
-        *,
-        name: str | None = None,
-        mode: str = TriggerMode.HYBRID,
-        resume: bool = False,
-    ) -> Task:
-        """Return a task: working memory in front of a model, with what is remembered for it.
-
-        ``with`` starts it. Its memories have a scope of their own below the user's, its log
-        is in this principal's session, or without one in the session ``task-`` and its name.
-
-        Args:
-            goal: What it is for; may be left out where it is to be resumed.
-            plan: Its steps in order; any number.
-            constraints: What it must hold to, as texts or with their importance.
-            name: An id under which it can be resumed; None makes one.
-            mode: What reads memory for it: ``push`` before model calls, ``pull`` around tool
-                calls, or both, ``hybrid``.
-            resume: Whether to go on with the task of this name where it stopped; goal, plan,
-                constraints and mode are what they were then. If there is none it is begun.
-
-        Raises:
-            InvalidInput: If a value is not storable, or neither goal nor a name to resume is given.
-            InvalidScope: If the name is no id, or the principal has no user.
-            ScopeDenied: If the principal is another task.
-        """
-        return Task(
-            self._memory.task(goal, plan, constraints, name=name, mode=mode, resume=resume),
-            self._driver,
-        )
-
-    def knowledge(self, *, within_s: float = 0.0) -> tuple[SourceReport, ...]:
-        """Return how the sources of documents stand that this principal may read, by name.
-
-        Args:
-            within_s: Have catalogues read what has changed, and wait so many seconds at most until
-                they have; 0 tells how they stand.
-
-        Raises:
-            InvalidInput: If the time is out of range.
-        """
-        return self._driver.run(self._memory.knowledge(within_s=within_s))
-
-    def safety_event(
-        self,
-        kind: str,
-        *,
-        severity: str = "high",
-        done: str = "",
-        note: str = "",
-        at: datetime | str | None = None,
-    ) -> SafetyRecord:
-        """Record that something happened that concerns this person's safety.
-
-        It is no memory: nothing recalls it, no digest shows it, no export holds it, and switching
-        recall off leaves it on. It names the user and the session by keyed digests only.
-
-        Args:
-            kind: Name of what it was: lower-case letters, digits, ``_ . -``, at most 64.
-            severity: ``low``, ``medium``, ``high`` or ``critical``.
-            done: Name of what was done about it, likewise; empty for nothing.
-            note: A few words, at most 2,000 bytes. Secrets, personal data and the ids of the user,
-                the session and the task are struck out.
-            at: When it happened; None means now.
-
-        Returns:
-            The record, as it is kept.
-
-        Raises:
-            InvalidInput: If a value is not storable, or a name looks like a secret.
-            StoreError: If it could not be kept.
-        """
-        return self._driver.run(
-            self._memory.safety_event(kind, severity=severity, done=done, note=note, at=at)
-        )
-
-    def feedback(
-        self,
-        label: str,
-        *,
-        source: str = "user",
-        score: float | None = None,
-        comment: str = "",
-        at: datetime | str | None = None,
-    ) -> FeedbackRecord:
-        """Record what somebody thought of what an agent did in this session.
-
-        It is no memory either; see :meth:`safety_event`.
-
-        Args:
-            label: Name of the verdict, ``helpful`` for one; as a kind there.
-            source: Name of who gave it: ``user``, ``operator``, ``model`` or another.
-            score: From -1 to 1; None for none.
-            comment: In words, at most 8,000 bytes; scrubbed as a note there.
-            at: When it was given; None means now.
-
-        Returns:
-            The feedback, as it is kept.
-
-        Raises:
-            InvalidInput: If a value is not storable, or a name looks like a secret.
-            StoreError: If it could not be kept.
-        """
-        return self._driver.run(
-            self._memory.feedback(label, source=source, score=score, comment=comment, at=at)
-        )
-
-    def session(self, name: str | None = None, *, ends_on_close: bool = False) -> Session:
-        """Return a session of this principal, to be begun or gone on with (SE).
-
-        A user may have any number at a time: each has a log of its own, and all have one memory.
-
-        Args:
-            name: What it is called; None for the session that this manager is within.
-            ends_on_close: Whether it ends with this simonides, if it was gone on with here and is
-                open then: for a process whose talks do not outlive it.
-
-        Raises:
-            InvalidInput: If none is named, or another than that by which alone the principal is
-                known.
-            InvalidScope: If the name is malformed.
-        """
-        return Session(self._memory.session(name, ends_on_close=ends_on_close), self._driver)
-
-    def sessions(self) -> tuple[OpenSession, ...]:
-        """Return the sessions that are open, by when they began, then by name.
-
-        Raises:
-            StoreError: If the store could not.
-        """
-        return self._driver.run(self._memory.sessions())
-
-    def end_transcript(self, turns: Sequence[Draft]) -> tuple[SessionEndReport, ...]:
-        """Take the turns of imported sessions through the end that every session has: extraction,
-        summary, promotion.
-
-        Turns that a session had when it ended before are not looked at again: the same transcript
-        twice adds nothing, and one that has grown adds what is new.
-
-        Args:
-            turns: As :meth:`remember_many` takes verbatim turns: each with its session, its place
-                there, ``at``, ``speaker``, and in ``metadata`` the ``role``. Of one session they
-                count in the order of their places.
-
-        Returns:
-            What came of each session, in the order in which they appear.
-
-        Raises:
-            InvalidInput: If a turn is none, or is of no session and the manager is within none;
-                or if a time or a role is none.
-            InvalidScope: If the name of a session is malformed.
-            StoreError: If a store could not; called again it goes on from there.
-        """
-        return self._driver.run(self._memory.end_transcript(turns), asks_model=True)
-
-    def usage(self, *, days: int = 30) -> UsageReport:
-        """Return what models have cost this principal's owner by day, and the ceilings in force.
-
-        What a question under way may come to at the most is counted until it is answered.
-
-        Args:
-            days: So many days back, today included.
-
-        Raises:
-            InvalidInput: If that is out of range.
-            StoreError: If the store cannot be read.
-        """
-        return self._driver.run(self._memory.usage(days=days))
-
-    def dream(self, *, dry_run: bool = False) -> Consolidation:
-        """Consolidate this principal's memories, in one transaction that can be taken back.
-
-        What was said twice is merged; what a later statement updates gives way; of what contradicts
-        itself a clear gap of confidence decides, else a person is asked. Rules beyond the cap are
-        archived. If enough is new, insights are made of what several memories show, each with the
-        ids of those; insights of which too little stands any more are withdrawn. No source is
-        rewritten: states change, and new memories come. Where there is a language model it is
-        asked two questions at the most; its word passes policy, guards and gates as everybody's.
-
-        Args:
-            dry_run: Only return the diff; nothing is written but what the model cost.
-
-        Returns:
-            The diff with its reasons and evidence; applied, it has an id for :meth:`undo_dream`.
-            Without anything to do, or dry, it has none.
-
-        Raises:
-            StoreError: If the store could not; nothing was changed.
-        """
-        return self._driver.run(self._memory.dream(dry_run=dry_run), asks_model=True)
-
-    def undo_dream(self, id: str) -> Consolidation:
-        """Take a dream back: what it changed stands again as it stood, what it added is evicted.
-
-        Of items whose memories have changed since, or are forgotten, it says so (``left``) and
-        takes back the others.
-
-        Args:
-            id: Of an applied dream.
-
-        Raises:
-            UndoRefused: ``unknown_event``, ``already_undone``, or ``changed_since`` if nothing of
-                it can be taken back.
-            StoreError: If the store could not; nothing was changed.
-        """
-        return self._driver.run(self._memory.undo_dream(id))
-
-    def dreams(self, *, limit: int = 20) -> tuple[Consolidation, ...]:
-        """Return the dreams that were applied last, the newest first, without words.
-
-        Raises:
-            InvalidInput: If the limit is out of range.
-            StoreError: If the store cannot be read.
-        """
-        return self._driver.run(self._memory.dreams(limit=limit))
+        self._driver.run(self._prompting.note_shown(what))
 
 
 class Admin:
@@ -1824,7 +1926,7 @@ class Admin:
         """Take a right away; returns whether there was one."""
         return self._driver.run(self._admin.revoke(user, right, org=org))
 
-    def grants(self, *, org: str = DEFAULT_ORG) -> list[Grant]:
+    def grants(self, *, org: str = DEFAULT_ORG) -> Page[Grant]:
         """Return the grants of an org, by user, then right."""
         return self._driver.run(self._admin.grants(org=org))
 
@@ -1852,16 +1954,22 @@ class Admin:
         """
         return self._driver.run(self._admin.gc(dry_run=dry_run, scopes=scopes, progress=progress))
 
-    def erase(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt:
+    def erase(self, user: str, *, confirm: str, org: str = DEFAULT_ORG) -> ErasureReceipt:
         """Erase a user of an org in the user's place; the record names this administrator.
 
         See :meth:`simonides.Memory.erase`.
 
+        Args:
+            user: Who is erased.
+            confirm: The same id, once more.
+            org: The user's.
+
         Raises:
+            InvalidInput: If ``confirm`` names somebody else; nothing was erased.
             InvalidScope: If an id is malformed.
         """
         self._driver.flush()
-        return self._driver.run(self._admin.erase(user, org=org))
+        return self._driver.run(self._admin.erase(user, confirm=confirm, org=org))
 
     def erasure(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt | None:
         """Return how the last erasure of a user stands, after trying to complete it; None if there
@@ -1905,7 +2013,7 @@ class Admin:
     ) -> ExportReport:
         """Write everything of a user, or of an org itself, to a file.
 
-        The org's trail says so. See :meth:`simonides.Memory.export`.
+        The org's trail says so. See :meth:`simonides.Data.export`.
 
         Args:
             path: Where to.
@@ -1928,7 +2036,7 @@ class Admin:
     ) -> RestoreReport:
         """Bring a user, or an org itself, back from a file; the org's trail says so.
 
-        See :meth:`simonides.Memory.restore`.
+        See :meth:`simonides.Data.restore`.
 
         Args:
             path: Of the file.
@@ -1959,7 +2067,7 @@ class Admin:
         kind: str | None = None,
         since: datetime | str | None = None,
         limit: int = 100,
-    ) -> tuple[SafetyRecord, ...]:
+    ) -> Page[SafetyRecord]:
         """Return safety records, newest first; the trail says that they were read.
 
         Args:
@@ -1987,7 +2095,7 @@ class Admin:
         label: str | None = None,
         since: datetime | str | None = None,
         limit: int = 100,
-    ) -> tuple[FeedbackRecord, ...]:
+    ) -> Page[FeedbackRecord]:
         """Return feedback, newest first; as for :meth:`safety_events`.
 
         Args:
@@ -2024,6 +2132,143 @@ class Admin:
         """
         return self._driver.run(self._admin.purge_feedback(everything=everything))
 
+    def reindex(
+        self,
+        *,
+        scopes: Sequence[str] | None = None,
+        adopt: bool = False,
+        progress: Callable[[ReindexReport], None] | None = None,
+    ) -> ReindexReport:
+        """Make index entries anew that another model or analyser made, and write them back.
+
+        Answers are the same before, meanwhile and after: a process makes what it reads anew for
+        itself. Run again after an interruption it goes on. Of the memories nothing changes: no
+        version, no state, no event. A long-lived process does it by itself in the background,
+        unless the setting ``reindex`` is ``manual``.
+
+        Two processes with different models do not undo each other's work: entries are written by
+        the newer of the two, the one first seen in the store later, and by the other only once
+        ``adopt`` was asked for there.
+
+        Args:
+            scopes: Paths of scopes whose owners' memories are looked at; None means all there are.
+            adopt: Write by this process's model though the store's entries are made by a newer
+                one, after going back to an older model for example.
+            progress: Is told how far it has come, after each batch.
+
+        Raises:
+            InvalidScope: If a path is none.
+            StoreError: If the store could not; what was written until then stays.
+        """
+        return self._driver.run(self._admin.reindex(scopes=scopes, adopt=adopt, progress=progress))
+
+    def end_due_sessions(self) -> Page[SessionEndReport]:
+        """End every session that nobody has gone on with for ``session_idle_minutes``.
+
+        For the operator: from cron, on any machine and on several at once; also what a stopped
+        process has left in the middle of its end is finalised. A long-lived process does it by
+        itself every few minutes.
+
+        Returns:
+            What came of each. One that could not be ended now has ``failed:`` and the name of the
+            error among its diagnostics; it is due still.
+
+        Raises:
+            StoreError: If it cannot be read which sessions are due.
+        """
+        return self._driver.run(self._admin.end_due_sessions(), asks_model=True)
+
+    def backup(
+        self,
+        to: str | os.PathLike[str] | None = None,
+        *,
+        keep: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> BackupReport:
+        """Back up the whole store while it is in use, and verify the backup (docs/operations.md).
+
+        It is of one moment and holds up nobody. It counts once it was opened and every page, audit
+        chain and content of it was looked at; until then it has no name. Any simonides can open it.
+
+        Args:
+            to: A directory for backups with names by time, or a file; None means the setting
+                ``backup_dir``, or a directory beside the store.
+            keep: How many of the newest stay in a directory, 1 or more; None means the setting's.
+                With it ``to`` names a directory, which is made where there is none.
+            progress: Is told how many pages were copied, and of how many.
+
+        Raises:
+            InvalidInput: If ``keep`` is out of range, or ``to`` is then a file.
+            CarryRefused: ``unsupported``, ``exists``, ``file`` or ``damaged``; no backup was made
+                and none was removed.
+            StoreError: If the store could not be read.
+        """
+        return self._driver.run(self._admin.backup(to, keep=keep, progress=progress))
+
+    def restore_backup(self, path: str | os.PathLike[str]) -> RestoredStore:
+        """Let the whole store go back to a backup: all owners, in the open file, in one
+        transaction, or nothing changes.
+
+        What was forgotten here since stays forgotten. Whoever has the store open, other processes
+        included, goes on with what is restored. A store that was never written to takes over any
+        backup, if nobody else has it open. (A file of one owner is read by ``restore`` of a
+        manager.)
+
+        Args:
+            path: A file that :meth:`backup` wrote.
+
+        Raises:
+            CarryRefused: ``damaged``, ``file`` or ``unsupported``; nothing was touched.
+            MoveRefused: ``other_store``: it is another store's backup, and this one has rows.
+            StoreError: If the store could not; it stands as it was.
+        """
+        return self._driver.run(self._admin.restore_backup(path))
+
+    def rekey(
+        self, *, scopes: Sequence[str] | None = None, adopt: bool = False, accept: bool = False
+    ) -> KeysReport:
+        """Bring the codes of what is stored under the current key of the ring.
+
+        Owner by owner, each in one turn: run again after an interruption it goes on. Of the
+        memories nothing changes. See docs/encryption.md.
+
+        Args:
+            scopes: Paths of scopes whose owners are meant; None means all there are.
+            adopt: Whether owners without codes get them: a store from before the ring. Whoever
+                asks for it vouches that nobody has edited it.
+            accept: Whether what stands there is taken for what was written, after somebody has
+                looked at it; takes ``scopes``.
+
+        Raises:
+            ConfigurationError: If there is no ring.
+            InvalidInput: If ``accept`` names nobody.
+            Tampered: If something is not as it was written, and that is not accepted.
+        """
+        return self._driver.run(self._admin.rekey(scopes=scopes, adopt=adopt, accept=accept))
+
+    def sweep(self) -> int:
+        """Remove what nobody can read any more: of owners whose keys were destroyed when they were
+        erased, and whom an older copy of the store has brought back.
+
+        Returns:
+            Of how many owners something was there.
+
+        Raises:
+            ConfigurationError: If the store is not encrypted.
+        """
+        return self._driver.run(self._admin.sweep())
+
+    def check_audit(self) -> AuditReport:
+        """Recompute the audit chain of every owner."""
+        return self._driver.run(self._admin.check_audit())
+
+    def metrics(self) -> dict[str, Any]:
+        """Return what this process has counted, and how the owners stand whose memories it has
+        warm; see :meth:`simonides.Memory.metrics`. ``scopes`` are the most
+        that any of them has. For what watches a service; nothing is read from the store.
+        """
+        return self._driver.run(self._admin.metrics())
+
 
 class Store(StoreContext):
     """An open simonides; use it as a context manager."""
@@ -2036,39 +2281,66 @@ class Store(StoreContext):
     def memory(
         self,
         *,
-        user: str | None = None,
+        user: str,
         org: str | None = None,
-        task: str | None = None,
         agent: str | None = None,
-        session: str | None = None,
         purpose: str | None = None,
+        actor: str | None = None,
     ) -> Memory:
-        """Return the verbs of one principal.
+        """Return the memory of a user; no I/O.
 
         Args:
-            user: Whose memory it is; may be left out for a principal known by its session only.
+            user: Whose memory it is.
             org: Organisation; None means the default one.
-            task: A task of the user, with memories of its own.
             agent: The agent that acts.
-            session: Conversation; switching it keeps the memories. Beside a user any visible
-                text of up to 512 bytes; alone it is an id.
             purpose: What recall is for.
+            actor: Who acts for the user, for the audit trail.
 
         Raises:
-            OwnerRequired: If neither user nor session is named, or no organisation although the
-                setting ``require_org`` is on.
+            OwnerRequired: If the setting ``require_org`` is on and no org is named.
             InvalidScope: If an id is malformed.
         """
         return Memory(
-            self._store.memory(
-                user=user, org=org, task=task, agent=agent, session=session, purpose=purpose
-            ),
+            self._store.memory(user=user, org=org, agent=agent, purpose=purpose, actor=actor),
             self._driver,
         )
 
-    def admin(self, *, by: str) -> Admin:
-        """Return an administrator's handle; ``by`` is the name in the audit trail."""
-        return Admin(self._store.admin(by=by), self._driver)
+    def visitor(
+        self,
+        session: str,
+        *,
+        org: str | None = None,
+        agent: str | None = None,
+        purpose: str | None = None,
+    ) -> Session:
+        """Return the session of somebody without a user id; it has a memory of its own.
+
+        Args:
+            session: An id for the conversation.
+            org: As for :meth:`memory`, like the next two.
+            agent: See there.
+            purpose: See there.
+
+        Raises:
+            OwnerRequired: See there.
+            InvalidScope: If an id is malformed.
+        """
+        return Session(
+            self._store.visitor(session, org=org, agent=agent, purpose=purpose), self._driver
+        )
+
+    def admin(self, *, actor: str) -> Admin:
+        """Return an administrator's handle; ``actor`` is the name in the audit trail."""
+        return Admin(self._store.admin(actor=actor), self._driver)
+
+    def flush(self) -> None:
+        """Wait until what was added is read for facts, and what readers did is written down.
+
+        Raises:
+            StoreError: If the store could not; what was done until then stays.
+        """
+        self._driver.flush()
+        self._driver.run(self._store.flush(), asks_model=True)
 
     def agent(
         self,
@@ -2080,7 +2352,7 @@ class Store(StoreContext):
         """Return the reference agent for a principal.
 
         Args:
-            manager: The principal's verbs.
+            memory: The principal's.
             needs_model: Stop with ``llm_unavailable`` instead of letting the rules work.
             checks: Effects to verify beside the built-in ones, by key.
         """
@@ -2111,10 +2383,6 @@ class Store(StoreContext):
     def remove_source(self, name: str) -> bool:
         """Take a source of documents out and close it; returns whether there was one."""
         return self._store.remove_source(name)
-
-    def verify_audit(self) -> AuditReport:
-        """Recompute the audit chain of every owner."""
-        return self._driver.run(self._store.verify_audit())
 
     def deliver_outbox(self) -> int:
         """Carry out work between owners that a stopped process left; returns how much it was.
@@ -2152,161 +2420,3 @@ class Store(StoreContext):
             ConfigurationError: If the mode is another than ``synced``.
         """
         return self._driver.run(self._store.sync_status())
-
-    def reindex(
-        self,
-        *,
-        scopes: Sequence[str] | None = None,
-        adopt: bool = False,
-        progress: Callable[[ReindexReport], None] | None = None,
-    ) -> ReindexReport:
-        """Make index entries anew that another model or analyser made, and write them back.
-
-        Answers are the same before, meanwhile and after: a process makes what it reads anew for
-        itself. Run again after an interruption it goes on. Of the memories nothing changes: no
-        version, no state, no event. A long-lived process does it by itself in the background,
-        unless the setting ``reindex`` is ``manual``.
-
-        Two processes with different models do not undo each other's work: entries are written by
-        the newer of the two, the one first seen in the store later, and by the other only once
-        ``adopt`` was asked for there.
-
-        Args:
-            scopes: Paths of scopes whose owners' memories are looked at; None means all there are.
-            adopt: Write by this process's model though the store's entries are made by a newer
-                one, after going back to an older model for example.
-            progress: Is told how far it has come, after each batch.
-
-        Raises:
-            InvalidScope: If a path is none.
-            StoreError: If the store could not; what was written until then stays.
-        """
-        return self._driver.run(self._store.reindex(scopes=scopes, adopt=adopt, progress=progress))
-
-    def get_metrics(self) -> dict[str, Any]:
-        """Return what this process has counted, and how the owners stand whose memories it has
-        warm; see :meth:`simonides.Memory.get_metrics`. ``scopes`` are the most
-        that any of them has. For what watches a service; nothing is read from the store.
-        """
-        return self._driver.run(self._store.get_metrics())
-
-    def gc(
-        self,
-        *,
-        dry_run: bool = False,
-        scopes: Sequence[str] | None = None,
-        progress: Callable[[GcReport], None] | None = None,
-    ) -> GcReport:
-        """Collect what has aged out, of all owners; see
-        :meth:`simonides.Memory.gc`.
-
-        For the operator: from cron once a day, on any machine. An owner that somebody else is
-        collecting at the moment is left to him. A long-lived process does it by itself for the
-        owners that it reads, unless the setting ``gc`` is ``manual``.
-
-        Args:
-            dry_run: Only say what would be done.
-            scopes: Paths of scopes whose owners are collected; None means all there are.
-            progress: Is told how far it has come, after each turn and each owner.
-
-        Raises:
-            InvalidScope: If a path is none.
-            StoreError: If the store could not; what was done until then stays.
-        """
-        return self._driver.run(self._store.gc(dry_run=dry_run, scopes=scopes, progress=progress))
-
-    def end_due_sessions(self) -> tuple[SessionEndReport, ...]:
-        """End every session that nobody has gone on with for ``session_idle_minutes``.
-
-        For the operator: from cron, on any machine and on several at once; also what a stopped
-        process has left in the middle of its end is finalised. A long-lived process does it by
-        itself every few minutes.
-
-        Returns:
-            What came of each. One that could not be ended now has ``failed:`` and the name of the
-            error among its diagnostics; it is due still.
-
-        Raises:
-            StoreError: If it cannot be read which sessions are due.
-        """
-        return self._driver.run(self._store.end_due_sessions(), asks_model=True)
-
-    def backup(
-        self,
-        to: str | os.PathLike[str] | None = None,
-        *,
-        keep: int | None = None,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> BackupReport:
-        """Back up the whole store while it is in use, and verify the backup (docs/operations.md).
-
-        It is of one moment and holds up nobody. It counts once it was opened and every page, audit
-        chain and content of it was looked at; until then it has no name. Any simonides can open it.
-
-        Args:
-            to: A directory for backups with names by time, or a file; None means the setting
-                ``backup_dir``, or a directory beside the store.
-            keep: How many of the newest stay in a directory, 1 or more; None means the setting's.
-                With it ``to`` names a directory, which is made where there is none.
-            progress: Is told how many pages were copied, and of how many.
-
-        Raises:
-            InvalidInput: If ``keep`` is out of range, or ``to`` is then a file.
-            CarryRefused: ``unsupported``, ``exists``, ``file`` or ``damaged``; no backup was made
-                and none was removed.
-            StoreError: If the store could not be read.
-        """
-        return self._driver.run(self._store.backup(to, keep=keep, progress=progress))
-
-    def restore_backup(self, path: str | os.PathLike[str]) -> RestoredStore:
-        """Let the whole store go back to a backup: all owners, in the open file, in one
-        transaction, or nothing changes.
-
-        What was forgotten here since stays forgotten. Whoever has the store open, other processes
-        included, goes on with what is restored. A store that was never written to takes over any
-        backup, if nobody else has it open. (A file of one owner is read by ``restore`` of a
-        manager.)
-
-        Args:
-            path: A file that :meth:`backup` wrote.
-
-        Raises:
-            CarryRefused: ``damaged``, ``file`` or ``unsupported``; nothing was touched.
-            MoveRefused: ``other_store``: it is another store's backup, and this one has rows.
-            StoreError: If the store could not; it stands as it was.
-        """
-        return self._driver.run(self._store.restore_backup(path))
-
-    def rekey(
-        self, *, scopes: Sequence[str] | None = None, adopt: bool = False, accept: bool = False
-    ) -> KeysReport:
-        """Bring the codes of what is stored under the current key of the ring.
-
-        Owner by owner, each in one turn: run again after an interruption it goes on. Of the
-        memories nothing changes. See docs/encryption.md.
-
-        Args:
-            scopes: Paths of scopes whose owners are meant; None means all there are.
-            adopt: Whether owners without codes get them: a store from before the ring. Whoever
-                asks for it vouches that nobody has edited it.
-            accept: Whether what stands there is taken for what was written, after somebody has
-                looked at it; takes ``scopes``.
-
-        Raises:
-            ConfigurationError: If there is no ring.
-            InvalidInput: If ``accept`` names nobody.
-            Tampered: If something is not as it was written, and that is not accepted.
-        """
-        return self._driver.run(self._store.rekey(scopes=scopes, adopt=adopt, accept=accept))
-
-    def sweep(self) -> int:
-        """Remove what nobody can read any more: of owners whose keys were destroyed when they were
-        erased, and whom an older copy of the store has brought back.
-
-        Returns:
-            Of how many owners something was there.
-
-        Raises:
-            ConfigurationError: If the store is not encrypted.
-        """
-        return self._driver.run(self._store.sweep())

@@ -25,6 +25,9 @@ class Layer(StrEnum):
     L3 = "l3"
 
 
+LAYER_NAMES = {"session": Layer.L1, "memory": Layer.L2, "documents": Layer.L3}
+"""The layers' names for callers."""
+
 EVERY = "all"
 """The caller's name for memory and documents; the session log is searched separately."""
 
@@ -37,21 +40,23 @@ def layers_of(field: str, raw: object) -> tuple[Layer, ...]:
 
     Args:
         field: Name of the argument in errors.
-        raw: ``l1``, ``l2``, ``l3`` or ``all``, or several names without ``l1``.
+        raw: ``session``, ``memory``, ``documents`` or ``all``, or several names without
+            ``session``; also ``l1``, ``l2`` and ``l3``.
 
     Raises:
-        InvalidInput: If a name is unknown, there is no name, or ``l1`` is one of several.
+        InvalidInput: If a name is unknown, there is no name, or ``session`` is one of several.
     """
     if raw == EVERY:
         return (Layer.L2, Layer.L3)
     names = [raw] if isinstance(raw, str) or not isinstance(raw, Sequence) else [*raw]
+    names = [LAYER_NAMES.get(name, name) if isinstance(name, str) else name for name in names]
     strange = [name for name in names if name not in [*Layer]]
     if strange or not names:
         named = shown(strange[0]) if strange else "nothing"
-        known = "'l1', 'l2', 'l3', 'all' or several of them"
+        known = "'memory', 'session', 'documents', 'all' or several of them"
         raise InvalidInput(field, f"must be {known}, not {named}")
     if Layer.L1 in names and len(names) > 1:
-        raise InvalidInput(field, "'l1' is searched by itself: ask once more for the others")
+        raise InvalidInput(field, "'session' is searched by itself: ask once more for the others")
     return tuple(layer for layer in Layer if layer in names)
 
 

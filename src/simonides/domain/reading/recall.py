@@ -13,7 +13,7 @@ from simonides.domain.reading.receipt import Made, Receipt
 from simonides.domain.value import EPOCH, Value, plain
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Hit(Value):
     """One recalled memory.
 
@@ -30,18 +30,42 @@ class Hit(Value):
     at: datetime = EPOCH
 
     @property
+    def id(self) -> str:
+        """Id of the record."""
+        return self.record.id
+
+    @property
+    def key(self) -> str | None:
+        """Key of the record, or None."""
+        return self.record.key
+
+    @property
+    def content(self) -> str:
+        """Text of the record."""
+        return self.record.content
+
+    @property
+    def relevance(self) -> float:
+        """Calibrated relevance, 0 to 1; ``min_relevance`` compares with it."""
+        return self.score
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings such as ``stale?``; see :meth:`simonides.Record.warnings`."""
         return self.record.warnings(self.at)
 
+    def __repr__(self) -> str:
+        return f"<Hit {self.score:.3f} {self.id} {self.content[:60]!r}>"
+
     def to_dict(self) -> dict[str, Any]:
-        """Return memory, score, reasons and warnings as JSON-ready data.
+        """Return record, score, reasons and warnings as JSON-ready data.
 
         The clock is omitted; the receipt of the read has it.
         """
         return {
-            "memory": self.record.to_dict(),
+            "record": self.record.to_dict(),
             "score": self.score,
+            "relevance": self.relevance,
             "why": plain(self.why),
             "warnings": plain(self.warnings),
         }

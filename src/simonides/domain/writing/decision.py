@@ -12,13 +12,14 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from simonides.domain.errors import Refused
 from simonides.domain.event import Event
 from simonides.domain.memory import (
     Importance,
     Kind,
-    Record,
     Origin,
     Place,
+    Record,
     Triple,
     no_metadata,
 )
@@ -243,7 +244,7 @@ class Judgements:
 NO_JUDGEMENTS = Judgements(())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Outcome(Value):
     """The result of one write.
 
@@ -267,6 +268,90 @@ class Outcome(Value):
         """Whether the store holds the statement now."""
         return self.kind in _STORED
 
+    @property
+    def done(self) -> bool:
+        """Whether the request took effect."""
+        return self.kind in _DONE
+
+    @property
+    def pending(self) -> bool:
+        """Whether it waits for a session's end, a repetition, or a person's decision."""
+        return self.kind in _PENDING
+
+    @property
+    def refused(self) -> bool:
+        """Whether it did not take effect; ``reasons`` say why."""
+        return not self.done and not self.pending
+
+    @property
+    def explanation(self) -> str:
+        """What happened and why, in one sentence."""
+        from simonides.domain.writing.explanations import explain
+
+        return explain(self.kind, self.reasons)
+
+    def raise_for_refusal(self) -> Outcome:
+        """Return this outcome.
+
+        Raises:
+            Refused: If it is refused.
+        """
+        if self.refused:
+            raise Refused(self)
+        return self
+
+    def __bool__(self) -> bool:
+        return self.done
+
+    def __repr__(self) -> str:
+        about = "" if self.record is None else f" {self.record.id}"
+        why = f" ({', '.join(self.reasons)})" if self.reasons else ""
+        return f"<Outcome {self.kind}{about}{why}>"
+
+
+class Outcomes(tuple[Outcome, ...]):
+    """The outcomes of several writes, in the order of the request; a tuple."""
+
+    __slots__ = ()
+
+    @property
+    def done(self) -> tuple[Outcome, ...]:
+        """Those that took effect."""
+        return tuple(each for each in self if each.done)
+
+    @property
+    def pending(self) -> tuple[Outcome, ...]:
+        """Those that wait."""
+        return tuple(each for each in self if each.pending)
+
+    @property
+    def refused(self) -> tuple[Outcome, ...]:
+        """Those that did not take effect."""
+        return tuple(each for each in self if each.refused)
+
+    def raise_for_refusal(self) -> Outcomes:
+        """Return these outcomes.
+
+        Raises:
+            Refused: If one is refused; the error names the first and counts the others.
+        """
+        if self.refused:
+            raise Refused(*self.refused)
+        return self
+
+
+_DONE = frozenset(
+    {
+        OutcomeKind.CREATED,
+        OutcomeKind.REFRESHED,
+        OutcomeKind.BUMPED,
+        OutcomeKind.SUPERSEDED,
+        OutcomeKind.COEXISTS,
+        OutcomeKind.UNDONE,
+        OutcomeKind.FORGOTTEN,
+    }
+)
+_PENDING = frozenset({OutcomeKind.HELD, OutcomeKind.REPEAT, OutcomeKind.REVIEW})
 
 _STORED = frozenset(
     {

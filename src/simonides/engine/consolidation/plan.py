@@ -15,7 +15,7 @@ from datetime import datetime
 from simonides.domain.codecs.memory import decode_all, status_of
 from simonides.domain.errors import ModelError
 from simonides.domain.event import EventType
-from simonides.domain.memory import Kind, Record, Origin
+from simonides.domain.memory import Kind, Origin, Record
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.value import from_us

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from simonides.domain.codecs.memory import decode
 from simonides.domain.event import EventType
@@ -80,13 +83,20 @@ class Changer:
         (outcome,) = await writer.write([candidate])
         return outcome
 
-    async def confirm(self, id: str) -> Outcome:
+    async def confirm(self, which: str) -> Outcome:
         """See :meth:`simonides.api.AsyncMemory.confirm`."""
-        known = await self.standing(id)
+        return await self._restate(which, _Confirmation)
+
+    async def adjust(self, which: str, **fields: Any) -> Outcome:
+        """Change state fields of a memory, ``pinned``, ``importance`` or ``hard_expires_at``."""
+        return await self._restate(which, partial(_Adjustment, fields=fields))
+
+    async def _restate(self, which: str, turn_of: Callable[..., _Restatement]) -> Outcome:
+        known = await self.standing(which)
         if known is None:
             return NOT_FOUND
         index = self._runtime.indexes.of(self._principal.home.owner)
-        turn = _Confirmation(self._runtime, self._principal, index, known.id)
+        turn = turn_of(self._runtime, self._principal, index, known.id)
         request = TurnRequest(since=index.head)
         committed = await self._runtime.store.commit(
             self._principal.home.owner, request, turn.decide
@@ -96,8 +106,8 @@ class Changer:
 
 
 @dataclass(slots=True)
-class _Confirmation:
-    """Confirms one memory under the turn, if it is still live."""
+class _Restatement:
+    """Gives one memory a new state under the turn, if it is still live."""
 
     runtime: Runtime
     principal: Principal
@@ -111,8 +121,37 @@ class _Confirmation:
         standing = self.index.at(recorder.moment.now).by_id(self.id)
         if standing is None:
             return None
+        memory = self.restated(standing, recorder)
+        self.outcome = replace(self.outcome, record=memory, events=recorder.events)
+        return Change(known_at=recorder.moment.known_at, restated=(memory,), events=recorder.events)
+
+    def restated(self, standing: Record, recorder: EventRecorder) -> Record:
+        """Return the new state; record its event and set the outcome."""
+        raise NotImplementedError
+
+
+class _Confirmation(_Restatement):
+    """Marks a memory as verified now."""
+
+    def restated(self, standing: Record, recorder: EventRecorder) -> Record:
         policy = self.runtime.policies.policy_for(self.principal.home.org)
         memory = confirmed(standing, recorder.moment, policy.ttl_for(standing.category)[0])
         recorder.record(EventType.CONFIRMED, memory.scope, subjects=(memory.id,))
-        self.outcome = Outcome(OutcomeKind.BUMPED, memory, ("confirmed",), recorder.events)
-        return Change(known_at=recorder.moment.known_at, restated=(memory,), events=recorder.events)
+        self.outcome = Outcome(OutcomeKind.BUMPED, memory, ("confirmed",))
+        return memory
+
+
+@dataclass(slots=True)
+class _Adjustment(_Restatement):
+    """Changes state fields that the user may set."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def restated(self, standing: Record, recorder: EventRecorder) -> Record:
+        now = recorder.moment.now
+        memory = replace(standing, **self.fields, updated_at=now, known_from=now)
+        details = {"changed": sorted(self.fields)}
+        recorder.record(EventType.REFRESHED, memory.scope, subjects=(memory.id,), details=details)
+        reasons = tuple(f"changed:{name}" for name in sorted(self.fields))
+        self.outcome = Outcome(OutcomeKind.REFRESHED, memory, reasons)
+        return memory

@@ -10,7 +10,7 @@ from simonides.domain.ageing import confidence_at
 from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import InvalidScope, SimonidesError, StoreUnavailable
 from simonides.domain.event import EventType
-from simonides.domain.memory import Record, Origin
+from simonides.domain.memory import Origin, Record
 from simonides.domain.scope import Principal, Scope, ScopeLevel
 from simonides.domain.value import from_us
 from simonides.domain.writing.change import (

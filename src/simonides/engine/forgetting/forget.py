@@ -13,7 +13,7 @@ from simonides.capture.drafts import MAX_NAME_BYTES, target_scope
 from simonides.domain.codecs.candidate import decode_candidate
 from simonides.domain.codecs.memory import salvage
 from simonides.domain.errors import InvalidInput, ScopeDenied, StoreCorrupt
-from simonides.domain.memory import Record, Place
+from simonides.domain.memory import Place, Record
 from simonides.domain.reading.filters import Filter
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import HeldCandidate, StoredRow, TurnRequest

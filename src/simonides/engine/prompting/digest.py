@@ -17,8 +17,8 @@ from simonides.domain.reading.filters import AnyOf, Filter, OneOf
 from simonides.domain.reading.recall import Hit
 from simonides.domain.reading.receipt import (
     Dropped,
-    Rendering,
     Receipt,
+    Rendering,
     Trigger,
 )
 from simonides.domain.scope import Principal

@@ -47,6 +47,20 @@ class Lookup:
             return None
         return memory if await self.agreed([memory]) else None
 
+    async def by_key(self, key: str, scopes: Sequence[Scope]) -> Record | None:
+        """Return the current memory under a key, from the nearest scope that has one.
+
+        Args:
+            key: The key.
+            scopes: Nearest first.
+        """
+        for scope in scopes:
+            rows = await self._runtime.store.keyed(scope.owner, scope, key)
+            live = [m for m in decode_all(rows) if m.status.is_live and self.admits(m)]
+            if found := await self.agreed(live[-1:]):
+                return await self._as_seen(found[0])
+        return None
+
     async def list(self, cue: Cue) -> tuple[Record, ...]:
         """Return everything the cue may see, newest first, then by id."""
         view = await self.fresh.stored(cue)

@@ -98,9 +98,9 @@ class QueryBuilder:
 
     def _check_session(self, given: Sequence[object]) -> None:
         if self._principal.session is None:
-            raise InvalidInput("layer", "'l1' searches a session; name the session")
+            raise InvalidInput("layer", "'session' searches a conversation; name the session")
         if any(value is not None for value in given):
-            raise InvalidInput("layer", "'l1' accepts no known_at, valid_at or scopes")
+            raise InvalidInput("layer", "'session' accepts no known_at, valid_at or scopes")
 
     def _entry(self, scope: Scope, verb: str) -> JournalEntry:
         principal = self._principal
@@ -170,7 +170,7 @@ class QueryBuilder:
         """
         layers = MEMORY if layer == Layer.L2 else layers_of("layer", layer)
         if Layer.L3 in layers and (known_at, valid_at) != (None, None):
-            raise InvalidInput("layer", "documents have no history; use 'l2' for another time")
+            raise InvalidInput("layer", "documents have no history; use 'memory' for another time")
         if Layer.L1 in layers:
             self._check_session(given=(known_at, valid_at, scopes))
             scopes = [self._principal.home.owner.path]

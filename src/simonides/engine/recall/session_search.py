@@ -16,7 +16,7 @@ from typing import NamedTuple
 from simonides.domain.codecs.memory import encode_body, encode_state
 from simonides.domain.conversation.session import EntryKind, Logged
 from simonides.domain.conversation.turn import Turn
-from simonides.domain.memory import Kind, Record, Origin
+from simonides.domain.memory import Kind, Origin, Record
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.trust import Sensitivity, Source
 from simonides.domain.value import from_us, to_us

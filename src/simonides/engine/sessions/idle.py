@@ -15,9 +15,14 @@ from simonides.ports import Alarm
 
 
 class ProcessSessions:
-    """Sessions to end with this process; safe to use from several threads."""
+    """Sessions that this process appended to; safe to use from several threads.
 
-    def __init__(self) -> None:
+    Attributes:
+        end_on_close: Whether they end with the process.
+    """
+
+    def __init__(self, *, end_on_close: bool = True) -> None:
+        self.end_on_close = end_on_close
         self._lock = threading.Lock()
         self._sessions: dict[tuple[str, str], tuple[Principal, str]] = {}
 
@@ -30,6 +35,11 @@ class ProcessSessions:
         """Remove a session that has ended or is to outlive this process."""
         with self._lock:
             self._sessions.pop((principal.home.owner.path, session), None)
+
+    def all(self) -> tuple[tuple[Principal, str], ...]:
+        """Return the sessions that this process appended to and has not ended."""
+        with self._lock:
+            return tuple(self._sessions.values())
 
     def take_all(self) -> tuple[tuple[Principal, str], ...]:
         """Return the sessions and clear the list; the caller ends them."""
@@ -109,6 +119,8 @@ def schedule_idle_end(runtime: Runtime) -> None:
 
 async def end_process_sessions(runtime: Runtime) -> tuple[SessionEndReport, ...]:
     """End the sessions that end with this process; one that fails stays due for a later check."""
+    if not runtime.part(ProcessSessions).end_on_close:
+        return ()
     by = EndedBy.SHUTDOWN
     left = runtime.part(ProcessSessions).take_all()
     return tuple([await _ended(runtime, principal, name, by) for principal, name in left])

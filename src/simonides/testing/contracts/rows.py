@@ -11,8 +11,8 @@ from simonides.domain.codecs.memory import decode, encode_state
 from simonides.domain.memory import (
     Importance,
     Kind,
-    Record,
     Origin,
+    Record,
     Status,
     Triple,
 )

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from simonides.domain.governance.review import Review
 from simonides.domain.memory import (
     Kind,
-    Record,
     Place,
+    Record,
     Triple,
 )
 from simonides.domain.policy.gates import Need, Shape

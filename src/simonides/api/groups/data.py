@@ -1,37 +1,29 @@
-"""The verbs that carry an owner away in a file, and bring it back."""
+"""What a principal has, as a whole: export, restore, import, erasure."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from simonides.api.sync_markers import waits_for_background_work
-from simonides.capture.drafts import MAX_ORIGIN_BYTES, flag
-from simonides.domain.errors import ScopeDenied
+from simonides.api.bound import Bound
+from simonides.api.sync_markers import waits_for_background_work, waits_for_model
+from simonides.capture.drafts import flag
+from simonides.domain.errors import InvalidInput, ScopeDenied
 from simonides.domain.event import EventType
 from simonides.domain.governance.erasure import ErasureReceipt
 from simonides.domain.operations.portable import CarryProgress, ExportReport, RestoreReport
-from simonides.domain.scope import (
-    DEFAULT_ORG,
-    Principal,
-    Scope,
-    checked_id,
-)
+from simonides.domain.scope import DEFAULT_ORG, Principal, Scope, checked_id
+from simonides.domain.value import shown
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
-from simonides.domain.writing.decision import Outcome
 from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.forgetting.erase import Eraser
-from simonides.engine.forgetting.forget import Forgetter
-from simonides.engine.recall.query import QueryBuilder
-from simonides.engine.sessions.extract import Extractor
 from simonides.policy.guards import administers
-from simonides.text.normalise import check_text
 from simonides.transfer.files import absolute
 from simonides.transfer.portable.export import export
 from simonides.transfer.portable.import_ import restore
+from simonides.transfer.transcript_import import ImportReport, TranscriptImport
 
 Progress = Callable[[CarryProgress], None]
 
@@ -51,7 +43,7 @@ class Carrier:
         overwrite: bool,
         progress: Progress | None,
     ) -> ExportReport:
-        """See :meth:`simonides.AsyncMemory.export`."""
+        """See :meth:`AsyncData.export`."""
         await self._check(owner)
         if owner != self._principal.home:
             # Before the first byte: what cannot be recorded is not shown either.
@@ -62,7 +54,7 @@ class Carrier:
     async def restore(
         self, owner: Scope, path: str | os.PathLike[str], *, progress: Progress | None
     ) -> RestoreReport:
-        """See :meth:`simonides.AsyncMemory.restore`."""
+        """See :meth:`AsyncData.restore`."""
         await self._check(owner)
         report, header = await restore(
             self._runtime,
@@ -114,13 +106,15 @@ class Carrier:
         await self._runtime.store.commit(org, TurnRequest(since=head), decide)
 
 
-class AsyncCarryingVerbs:
-    """How a manager carries its principal away; see :class:`simonides.AsyncMemory`, which
-    has these verbs.
-    """
+FORMATS = ("transcript",)
+"""Formats that :meth:`AsyncData.import_from` reads."""
 
-    _runtime: Runtime
-    _principal: Principal
+
+class AsyncData:
+    """All that a principal has; ``memory.data``."""
+
+    def __init__(self, bound: Bound) -> None:
+        self._bound = bound
 
     async def export(
         self,
@@ -148,7 +142,7 @@ class AsyncCarryingVerbs:
                 purpose, which may not see all of it.
             StoreError: If the store could not; no file was made.
         """
-        carrier = Carrier(self._runtime, self._principal)
+        carrier = Carrier(self._bound.runtime, self._bound.principal)
         owner = self._whose(user)
         return await carrier.export(owner, path, overwrite=overwrite, progress=progress)
 
@@ -177,155 +171,53 @@ class AsyncCarryingVerbs:
             ScopeDenied: As for :meth:`export`.
             StoreError: If the store could not; nothing was written.
         """
-        carrier = Carrier(self._runtime, self._principal)
+        carrier = Carrier(self._bound.runtime, self._bound.principal)
         return await carrier.restore(self._whose(user), path, progress=progress)
 
-    def _whose(self, user: str | None) -> Scope:
-        home = self._principal.home
-        if user is None:
-            return home.owner
-        return Scope.of_user(home.org or DEFAULT_ORG, checked_id("user", user))
-
-
-class AsyncAdminCarrying:
-    """How an administrator carries owners; see :class:`simonides.AsyncAdmin`."""
-
-    _runtime: Runtime
-    _principal: Principal
-
-    async def export(
+    @waits_for_model
+    async def import_from(
         self,
-        path: str | os.PathLike[str],
+        source: str | os.PathLike[str] | Sequence[str],
         *,
-        user: str | None = None,
-        org: str = DEFAULT_ORG,
-        overwrite: bool = False,
-        progress: Progress | None = None,
-    ) -> ExportReport:
-        """Write everything of a user, or of an org itself, to a file.
-
-        The org's trail says so. See :meth:`simonides.AsyncMemory.export`.
-
-        Args:
-            path: Where to.
-            user: Whose; None means what is the org's own.
-            org: Which org.
-            overwrite: Replace a file that is there.
-            progress: Is told how far it has come.
-        """
-        carrier = Carrier(self._runtime, self._principal)
-        return await carrier.export(_owner(user, org), path, overwrite=overwrite, progress=progress)
-
-    async def restore(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        user: str | None = None,
-        org: str = DEFAULT_ORG,
-        progress: Progress | None = None,
-    ) -> RestoreReport:
-        """Bring a user, or an org itself, back from a file; the org's trail says so.
-
-        See :meth:`simonides.AsyncMemory.restore`.
-
-        Args:
-            path: Of the file.
-            user: Whose; None means what is the org's own, its grants included.
-            org: Which org.
-            progress: Is told how far it has come.
-        """
-        carrier = Carrier(self._runtime, self._principal)
-        return await carrier.restore(_owner(user, org), path, progress=progress)
-
-
-def _owner(user: str | None, org: str) -> Scope:
-    return Scope.of_org(org) if user is None else Scope.of_user(org, user)
-
-
-class AsyncErasingVerbs:
-    """What a manager takes back; see :class:`simonides.AsyncMemory`, which has these verbs
-    and sets what they work with.
-    """
-
-    _runtime: Runtime
-    _principal: Principal
-    _asker: QueryBuilder
-    _forgetter: Forgetter
-
-    async def forget(
-        self,
-        id: str | None = None,
-        *,
-        key: str | None = None,
-        scope: str | None = None,
-        filter: Mapping[str, Any] | None = None,
-        source: str | None = None,
-        origin: str | None = None,
+        format: str | None = None,
         dry_run: bool = False,
-    ) -> Outcome:
-        """Delete memories of this principal with all their versions.
-
-        Content, vectors, terms, audit payloads, receipts of digests that showed them, and copies
-        that are held back or on their way elsewhere go; so does what was derived from them here,
-        but for promoted copies. A tombstone without content keeps it from being learned again; the
-        trail keeps ids and time.
-
-        What came from a source or an origin goes with everything that was derived from it,
-        wherever that lies: here, in one's tasks, and in copies that were promoted and what others
-        made of those. Only the versions that came from there go: what they had replaced stands
-        again, and what the user has stated himself stays.
-
-        A memory that cannot be read any more goes by its id, its key or its scope
-        (``unreadable:N``). Whether a filter, a source or an origin means it nobody can say: it
-        stays, the rest goes, and the outcome says so (``unreadable_left:N``). Under a key ring
-        what was tampered with refuses the whole (:class:`~simonides.Tampered`).
+        learn: bool = True,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ImportReport:
+        """Keep the turns of a transcript as verbatim memories; importing twice adds nothing.
 
         Args:
-            id: One memory.
-            key: The fact under a key; the key is blocked too.
-            scope: Where: this principal's own scope, or one of its tasks, as a name or a path;
-                None means its own. Alone it means everything there that this agent may see, and
-                every candidate that is held back for it.
-            filter: All that match, see :meth:`list`.
-            source: What came from one source, in this scope and its tasks if no scope is named.
-            origin: Likewise what was read from one document, page or tool, by its name.
-            dry_run: Only count.
+            source: A file of JSON Lines, one turn a line: ``session_id``, ``timestamp``,
+                ``speaker``, ``role`` and ``text``; or its lines.
+            format: ``transcript``; None takes it.
+            dry_run: Only check every line.
+            learn: Take what is new through the end of its session, too: extraction, summary,
+                promotion.
+            progress: Is told how many turns are stored, and of how many.
 
         Returns:
-            ``forgotten``, with ``count:N`` versions, any ``held:N`` candidates, and how many of the
-            versions were ``derived:N``, among the reasons; of a source or an origin also how many
-            copies of other owners go (``elsewhere:N``) and how many memories stand again
-            (``revived:N``). Or ``dropped`` with ``not_found``, or with ``dry_run`` and the counts.
+            What became of each turn and of each session.
 
         Raises:
-            InvalidInput: If nothing was named: forgetting everything is not a default.
-            ScopeDenied: If the scope is neither this principal's own nor one of its tasks.
+            InvalidInput: If the format is unknown, the file cannot be read, or a line is wrong,
+                with its number; nothing was written.
+            StoreError: If the store could not; earlier batches are stored, and importing again
+                goes on from there.
         """
-        named = None if origin is None else check_text("origin", origin, MAX_ORIGIN_BYTES)
-        wanted = self._asker.filter(filter, source=source, origin=named)
-        by_source = source is not None or named is not None
-        if not flag("dry_run", dry_run):
-            await self._heard()
-        return await self._forgetter.forget(
-            id=id,
-            key=key,
-            scope=scope,
-            wanted=wanted,
-            by_source=by_source,
+        if format not in (None, *FORMATS):
+            known = ", ".join(FORMATS)
+            raise InvalidInput("format", f"must be one of {known}, not {shown(format)}")
+        bound = self._bound
+        work = TranscriptImport(bound.runtime, bound.principal, bound.writer)
+        return await work.run(
+            source,
             dry_run=flag("dry_run", dry_run),
+            learn=flag("learn", learn),
+            progress=progress,
         )
 
-    async def _heard(self) -> None:
-        """Have what was said in open sessions looked at: what is not stored yet is forgotten too,
-        and is not learned afterwards.
-        """
-        runtime, owner = self._runtime, self._principal.home.owner
-        for one in await runtime.sessions.sessions(owner):
-            principal = replace(self._principal, home=owner, session=one.id)
-            await Extractor(runtime, principal).catch_up(one.id, rules_only=True)
-
     @waits_for_background_work
-    async def erase(self, user: str | None = None) -> ErasureReceipt:
+    async def erase(self, *, confirm: str, user: str | None = None) -> ErasureReceipt:
         """Erase a data subject over every layer, and prove it; there is no way back.
 
         Memories with all versions, their index, audit payloads, journals, receipts, sessions, what
@@ -334,18 +226,23 @@ class AsyncErasingVerbs:
         keyed tombstones stay. Called again it goes on with what was ``pending``.
 
         Args:
+            confirm: The id of the user (of a visitor: the session) that is erased, once more.
             user: Another user of this org, for who administers it; None for this principal's own.
 
         Returns:
             What went, where was looked for it, and what still waits.
 
         Raises:
+            InvalidInput: If ``confirm`` names somebody else; nothing was erased.
             InvalidScope: If the user's id is malformed.
             ScopeDenied: If the principal is a task, or another user and not its administrator.
             StoreError: If the store could not. Nothing is erased, or it is and :meth:`erasure`
                 goes on with it.
         """
-        return await Eraser(self._runtime, self._principal).erase(self._subject(user))
+        subject = self._subject(user)
+        if confirm != (subject.user or subject.session):
+            raise InvalidInput("confirm", "must be the id of whoever is erased")
+        return await Eraser(self._bound.runtime, self._bound.principal).erase(subject)
 
     async def erasure(self, user: str | None = None) -> ErasureReceipt | None:
         """Return how the last erasure stands, after trying to complete it; None if there was none.
@@ -356,8 +253,15 @@ class AsyncErasingVerbs:
         Raises:
             ScopeDenied: As for :meth:`erase`.
         """
-        return await Eraser(self._runtime, self._principal).status(self._subject(user))
+        subject = self._subject(user)
+        return await Eraser(self._bound.runtime, self._bound.principal).status(subject)
+
+    def _whose(self, user: str | None) -> Scope:
+        home = self._bound.principal.home
+        if user is None:
+            return home.owner
+        return Scope.of_user(home.org or DEFAULT_ORG, checked_id("user", user))
 
     def _subject(self, user: str | None) -> Scope:
-        home = self._principal.home
+        home = self._bound.principal.home
         return home if user is None else Scope.of_user(str(home.org), user)

@@ -1,0 +1,152 @@
+"""The engine's parts for one principal, shared by the verbs and the groups of its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cached_property
+
+from simonides.domain.conversation.turn import Turn
+from simonides.domain.errors import NotFound
+from simonides.domain.scope import Principal
+from simonides.domain.writing.decision import CaptureReport, Outcome
+from simonides.engine.capture.capture import EARLIER_TURNS, captured
+from simonides.engine.core.counters import Counters
+from simonides.engine.core.incarnation import Incarnation, life_of
+from simonides.engine.core.runtime import Runtime, account_of
+from simonides.engine.edit.correct import Changer
+from simonides.engine.forgetting.forget import Forgetter
+from simonides.engine.prompting.context_supply import Supplier
+from simonides.engine.prompting.digest import DigestBuilder
+from simonides.engine.prompting.relevance_floor import Floors
+from simonides.engine.prompting.replay import Replayer
+from simonides.engine.recall.lookup import Lookup
+from simonides.engine.recall.query import QueryBuilder
+from simonides.engine.recall.read_journal import OwnerNotes, ReadJournal
+from simonides.engine.recall.reader import Reader
+from simonides.engine.write.writer import Writer
+from simonides.policy.policy import Policy
+
+NEAREST = 0.6
+"""Least similarity of a suggested key, 0 to 1; the default of ``difflib``."""
+
+
+class Bound:
+    """The parts for one principal; each is built when it is first used.
+
+    Attributes:
+        runtime: The open store's parts.
+        principal: The caller.
+        life: Life of the owner that writes belong to; None for whatever life it has then.
+    """
+
+    def __init__(
+        self, runtime: Runtime, principal: Principal, life: Incarnation | None = None
+    ) -> None:
+        self.runtime = runtime
+        self.principal = principal
+        self.life = life
+        self.reader = Reader(runtime, principal)
+        self.asker = QueryBuilder(runtime, principal)
+        self.counters = runtime.part(Counters)
+
+    @property
+    def lookup(self) -> Lookup:
+        """Reads without ranking."""
+        return self.reader.lookup
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force."""
+        return self.runtime.policies.policy_for(self.principal.home.org)
+
+    @property
+    def journal(self) -> ReadJournal:
+        """The journal of reads."""
+        return self.runtime.part(ReadJournal)
+
+    @cached_property
+    def notes(self) -> OwnerNotes:
+        """The journal's page of this owner."""
+        return self.journal.of(self.principal.home.owner)
+
+    @cached_property
+    def floors(self) -> Floors:
+        """The relevance floors in force."""
+        return Floors(self.runtime, self.principal)
+
+    @cached_property
+    def digester(self) -> DigestBuilder:
+        """Builds digests."""
+        return DigestBuilder(self.runtime, self.principal, self.reader, self.asker, self.floors)
+
+    @cached_property
+    def replayer(self) -> Replayer:
+        """Replays receipts."""
+        return Replayer(self.runtime, self.principal, self.reader, self.asker, self.digester)
+
+    @cached_property
+    def supplier(self) -> Supplier:
+        """Pushes and pulls."""
+        return Supplier(self.runtime, self.principal, self.asker, self.digester, self.floors)
+
+    @cached_property
+    def writer(self) -> Writer:
+        """Writes."""
+        return Writer(self.runtime, self.principal, self.life)
+
+    @cached_property
+    def changer(self) -> Changer:
+        """Corrects and confirms."""
+        return Changer(self.runtime, self.principal, self.writer)
+
+    @cached_property
+    def forgetter(self) -> Forgetter:
+        """Forgets."""
+        return Forgetter(self.runtime, self.principal)
+
+    async def capture(self, turn: Turn, before: Sequence[Turn] = ()) -> CaptureReport:
+        """Find what is worth remembering in one turn and store it as policy allows.
+
+        Args:
+            turn: What was said.
+            before: The user's turns before it, oldest first. They tell what "no, it's Berlin" is
+                about; nothing is stored of them.
+
+        Raises:
+            StoreError: If the store could not; nothing said after what it failed on was written.
+        """
+        began = self.counters.now()
+        owner = self.principal.home.owner
+        await self.journal.flush(owner)
+        model = account_of(self.runtime, owner)
+        earlier = before[-EARLIER_TURNS:]
+        report = await captured(model, turn, earlier, self.principal, self.writer, self.forgetter)
+        self.counters.captured(began)
+        return report
+
+    async def unless_erased(self) -> Bound:
+        """Return parts whose writes are refused once the owner was erased, from this call on."""
+        life = self.life or await life_of(self.runtime.store, self.principal.home.owner)
+        return Bound(self.runtime, self.principal, life)
+
+    def within(self, **changes: object) -> Bound:
+        """Return the parts of the same principal with other fields, such as ``session``."""
+        return Bound(self.runtime, replace(self.principal, **changes), self.life)  # type: ignore[arg-type]
+
+    async def not_found(self, which: str) -> NotFound:
+        """Return the error for an unknown id or key, with the nearest key of the own scope."""
+        keys = [str(record.key) for record in await self.lookup.keyed(self.principal.home)]
+        near = get_close_matches(which, keys, n=1, cutoff=NEAREST)
+        return NotFound(which, near[0] if near else None)
+
+    async def found(self, which: str, outcome: Outcome) -> Outcome:
+        """Return an outcome, unless it says that there is no such memory.
+
+        Raises:
+            NotFound: If it does.
+        """
+        if "not_found" in outcome.reasons:
+            raise await self.not_found(which)
+        return outcome

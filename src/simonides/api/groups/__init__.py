@@ -1,0 +1,1 @@
+"""The six groups of a memory: privacy, data, pending, receipts, maintenance, audit."""
