@@ -6,6 +6,7 @@ from types import TracebackType
 import apsw
 
 from simonides.domain.errors import (
+    SimonidesError,
     StoreCorrupt,
     StoreError,
     StoreFull,
@@ -75,6 +76,8 @@ class Translating:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if isinstance(error, (apsw.Error, OSError, UnicodeDecodeError)):
+        # Some of our own errors are also the system's kind.
+        is_told = isinstance(error, SimonidesError)
+        if isinstance(error, (apsw.Error, OSError, UnicodeDecodeError)) and not is_told:
             number = 0 if self._connection is None else self._connection.system_errno
             raise translated(self._location, error, number) from error
