@@ -161,6 +161,7 @@ if TYPE_CHECKING:
         AsyncTriggers,
         TriggerMode,
     )
+    from simonides.api.open.awaited import StoreOpening
     from simonides.api.store import AsyncStore
     from simonides.api.sync import (
         Admin,
@@ -176,10 +177,12 @@ if TYPE_CHECKING:
     from simonides.ports import (
         Anchor,
         Classifier,
+        Clock,
         Embedder,
         Finder,
         KeyRing,
         KeyVault,
+        LanguageModel,
         Reranker,
         TokenCounter,
     )
@@ -222,6 +225,7 @@ def open(
     mode: str | None = None,
     remote: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
+    model: LanguageModel | str | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
     classifier: Classifier | None = None,
@@ -230,18 +234,23 @@ def open(
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
     tokens: TokenCounter | Callable[[str], int] | None = None,
+    clock: Clock | None = None,
+    create: bool = True,
 ) -> Store:
     """Open a simonides for callers without an event loop.
 
     Args:
         target: A path, ``sqlite:///path``, ``postgresql://user@host/database`` or ``:memory:``;
-            None means what the settings name, or a file in the user's data directory. The file is
-            made if there is none; a database is prepared by ``simonides db init``.
+            None means what the settings name, or a file in the user's data directory. The first
+            write makes a file that is not there, a read never does; a database is prepared by
+            ``simonides db init``.
         mode: ``local``; ``incognito`` (``guest``), which keeps everything in memory; or
             ``synced``, a replica of another store that works without it (docs/operations.md). None
             means what the settings name, ``local`` if they do not.
         remote: Mode ``synced``: path or URL of that other store; None means the settings'.
         settings: None reads the environment.
+        model: A language model instead of the settings', see
+            :class:`simonides.ports.LanguageModel`, or the name of one, ``"openai:gpt-5-mini"``.
         embedder: A model of your own instead of the settings', see
             :class:`simonides.ports.Embedder`; it is yours to close.
         reranker: Likewise, see :class:`simonides.ports.Reranker`.
@@ -254,13 +263,17 @@ def open(
             yours to close, see docs/encryption.md.
         tokens: What counts tokens for budgets instead of the settings' tokenizer or the estimate:
             see :class:`simonides.ports.TokenCounter`, or a function of a text.
+        clock: Time instead of the machine's, see :class:`simonides.ports.Clock`. No timer runs
+            with it: periodic work waits for calls.
+        create: False raises :class:`StoreUnavailable` where no store is at the path.
 
     Raises:
         ConfigurationError: If a setting, the mode or the URL is wrong, a store is named where the
             settings alone make it incognito, or an extra is missing.
         PolicyInvalid: If the policy file is broken.
         KeyUnavailable: If the key ring cannot be read, or the store is under one and none is named.
-        StoreError: If the store cannot be opened.
+        StoreError: If the store cannot be opened. Where a file cannot be made, the first write
+            raises it.
     """
     from simonides.api.open.assemble import assemble
     from simonides.api.sync import Store
@@ -271,6 +284,7 @@ def open(
         remote=remote,
         settings=settings,
         inline=True,
+        model=model,
         embedder=embedder,
         reranker=reranker,
         classifier=classifier,
@@ -279,6 +293,8 @@ def open(
         anchor=anchor,
         key_vault=key_vault,
         tokens=tokens,
+        clock=clock,
+        create=create,
     )
     return Store(made)
 
@@ -289,6 +305,7 @@ def aopen(
     mode: str | None = None,
     remote: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
+    model: LanguageModel | str | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
     classifier: Classifier | None = None,
@@ -297,28 +314,41 @@ def aopen(
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
     tokens: TokenCounter | Callable[[str], int] | None = None,
-) -> AsyncStore:
-    """Open a simonides for an event loop: ``async with simonides.aopen("memory.db") as store``.
+    clock: Clock | None = None,
+    create: bool = True,
+) -> StoreOpening:
+    """Open a simonides for an event loop.
 
-    The arguments and errors are those of :func:`open`.
+    Await the result, ``store = await simonides.aopen("memory.db")``, and close the store by
+    ``await store.close()``; or use it as ``async with simonides.aopen("memory.db") as store``.
+    Nothing is opened before. The arguments are those of :func:`open`; its errors are raised when
+    the result is awaited or entered.
     """
-    from simonides.api.open.assemble import assemble
+    from simonides.api.open.awaited import StoreOpening
 
-    return assemble(
-        target,
-        mode=mode,
-        remote=remote,
-        settings=settings,
-        inline=False,
-        embedder=embedder,
-        reranker=reranker,
-        classifier=classifier,
-        finder=finder,
-        key_ring=key_ring,
-        anchor=anchor,
-        key_vault=key_vault,
-        tokens=tokens,
-    )
+    def assembled() -> AsyncStore:
+        from simonides.api.open.assemble import assemble
+
+        return assemble(
+            target,
+            mode=mode,
+            remote=remote,
+            settings=settings,
+            inline=False,
+            model=model,
+            embedder=embedder,
+            reranker=reranker,
+            classifier=classifier,
+            finder=finder,
+            key_ring=key_ring,
+            anchor=anchor,
+            key_vault=key_vault,
+            tokens=tokens,
+            clock=clock,
+            create=create,
+        )
+
+    return StoreOpening(assembled)
 
 
 def __getattr__(name: str) -> Any:

@@ -22,6 +22,12 @@ from pydantic_settings import (
 
 from simonides.domain.errors import ConfigurationError
 
+PREFIX = "SIMONIDES_"
+"""Of the variables of the environment that are read."""
+
+ELSEWHERE = ("config", "user", "org", "session", "task", "agent", "actor", "purpose", "json")
+"""Variables that are no settings: the file of settings, and options of the command line."""
+
 
 def _bare(name: str) -> AliasChoices:
     """Return the names of a setting that uses the vendor's variable, without our prefix."""
@@ -35,6 +41,7 @@ class Settings(BaseSettings):
         store: Path or URL; None means a file in the user's data directory.
         mode: ``local``, ``incognito`` (``guest``) or ``synced``, where the caller does not name a
             store (docs/operations.md).
+        require_org: Whether each principal must be named with its organisation.
         policy: Policy file, or a directory with one per org; None means the built-in policy.
         synchronous: ``full`` makes every acknowledged write durable against power loss, ``normal``
             against the end of the process only.
@@ -75,6 +82,8 @@ class Settings(BaseSettings):
         alerts: Thresholds other than the built-in ones for ``get_metrics`` (docs/operations.md).
         session_idle_minutes: A session counts as abandoned so long after its last entry, in
             minutes.
+        end_sessions_on_close: Whether closing the store ends the sessions that this process began;
+            a server, whose sessions go on elsewhere, turns it off.
         session_hot_entries: Entries of one session that stay in memory.
         session_hot_entries_per_user: The same for all sessions of a user.
         session_hot_minutes: How long they stay without being used, in minutes.
@@ -137,11 +146,12 @@ class Settings(BaseSettings):
     """
 
     model_config = SettingsConfigDict(
-        env_prefix="SIMONIDES_", frozen=True, extra="forbid", populate_by_name=True
+        env_prefix=PREFIX, frozen=True, extra="forbid", populate_by_name=True
     )
 
     store: str | None = None
     mode: Literal["local", "incognito", "guest", "synced"] = "local"
+    require_org: bool = False
     policy: Path | None = None
     synchronous: Literal["full", "normal"] = "full"
     busy_timeout_s: float = Field(default=30.0, gt=0)
@@ -173,6 +183,7 @@ class Settings(BaseSettings):
     remote_key_vault: str | Path | None = None
     sync_every_seconds: float = Field(default=60.0, gt=0)
     session_idle_minutes: float = Field(default=20.0, gt=0)
+    end_sessions_on_close: bool = True
     session_hot_entries: int = Field(default=100, ge=0)
     session_hot_entries_per_user: int = Field(default=1_000, ge=0)
     session_hot_minutes: float = Field(default=60.0, gt=0)
@@ -257,8 +268,9 @@ class Settings(BaseSettings):
 
         Raises:
             ConfigurationError: With the name of the wrong setting, and the nearest right name for
-                an unknown one.
+                an unknown one; for variables of the environment as well.
         """
+        _check_environment()
         try:
             super().__init__(**given)
         except ValidationError as error:
@@ -291,6 +303,33 @@ def default_store() -> Path:
     else:
         base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     return base / "simonides" / "memory.db"
+
+
+def _check_environment() -> None:
+    """Check that each variable with our prefix is one that we read.
+
+    Raises:
+        ConfigurationError: With the nearest right name.
+    """
+    fields = Settings.model_fields.items()
+    bare = {name.upper() for name, field in fields if field.validation_alias is not None}
+    ours = {f"{PREFIX}{name.upper()}" for name, field in fields if field.validation_alias is None}
+    known = ours | {f"{PREFIX}{name.upper()}" for name in ELSEWHERE}
+    unknown = sorted(name for name in os.environ if _is_ours(name) and name.upper() not in known)
+    problems = []
+    for name in unknown:
+        named = name.upper()
+        without = named.removeprefix(PREFIX)
+        near = [without] if without in bare else difflib.get_close_matches(named, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        problems.append(f"unknown environment variable {name}{hint}")
+    if problems:
+        raise ConfigurationError("; ".join(problems))
+
+
+def _is_ours(name: str) -> bool:
+    # Variables are read without regard to case.
+    return name.upper().startswith(PREFIX)
 
 
 def _explain(error: ValidationError) -> str:

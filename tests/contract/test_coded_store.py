@@ -2,6 +2,8 @@
 moved.
 """
 
+from functools import partial
+
 import apsw
 import pytest
 
@@ -34,6 +36,10 @@ class TestCodedSqliteStore(MemoryStoreContract):
 
 class TestSealedSqliteStore(TestCodedSqliteStore):
     opening = staticmethod(sealed_store)
+
+
+class TestSealedSqliteStoreWhoseFileIsMadeLate(TestCodedSqliteStore):
+    opening = staticmethod(partial(sealed_store, late=True))
 
 
 class TestMovableCodedSqliteStore(MovableStoreContract):

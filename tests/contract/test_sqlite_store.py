@@ -31,6 +31,27 @@ class TestSqliteStoreOnItsOwnThread(TestSqliteStore):
     inline = False
 
 
+class TestSqliteStoreWhoseFileIsMadeLate(MemoryStoreContract):
+    inline = True
+
+    @pytest.fixture
+    def store(self, tmp_path):
+        store = self.opened(tmp_path / "m.db")
+        yield store
+        drive(store, store.close())
+
+    def opened(self, path):
+        return SqliteStore.open(path, synchronous="normal", inline=self.inline, late=True)
+
+    def reopened(self, store):
+        drive(store, store.close())
+        return self.opened(Path(store.location))
+
+
+class TestSqliteStoreWhoseFileItsOwnThreadMakesLate(TestSqliteStoreWhoseFileIsMadeLate):
+    inline = False
+
+
 class TestSqliteStoreInMemory(MemoryStoreContract):
     @pytest.fixture
     def store(self):

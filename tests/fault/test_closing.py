@@ -73,7 +73,7 @@ def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(targe
 
 def test_of_several_tasks_that_close_one_does_and_the_others_wait_for_it(target):
     async def main():
-        opened_store = simonides.aopen(target)
+        opened_store = await simonides.aopen(target)
         memory, store = opened_store.memory(user="ana"), opened_store.runtime.store
         await memory.remember("Lives in Zorbville.")
         await memory.digest("Zorbville")

@@ -52,7 +52,8 @@ def test_a_store_that_was_not_there_is_said_to_be_new(cli: Run, tmp_path: Path) 
 
     assert (typed.returncode, typed.stdout) == (0, "nothing found\n")
     assert f"nothing was at {tmp_path / 'typo.db'}" in typed.stderr
-    assert (again.stderr, nowhere.stderr) == ("", "")
+    assert (again.stderr, nowhere.stderr) == (typed.stderr, "")
+    assert not (tmp_path / "typo.db").exists()
 
 
 def test_the_life_of_a_fact_shows_in_every_verb(cli: Run) -> None:

@@ -1,5 +1,6 @@
 """Incognito, proved on a process of its own: no disk, no socket, and nothing left."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -174,6 +175,7 @@ def test_the_mode_is_a_setting_and_whoever_names_one_goes_before(
         assert opened.memory(user="ana").status()["mode"] == "incognito"
     with simonides.open(store, mode="local") as opened:
         assert opened.memory(user="ana").status()["mode"] == "local"
+        opened.memory(user="ana").remember("Ana likes coffee")
     assert store.exists()
 
     monkeypatch.setenv("SIMONIDES_MODE", "synced")
@@ -190,6 +192,11 @@ def test_the_mode_is_a_setting_and_whoever_names_one_goes_before(
         simonides.open(store)
 
 
+async def entered(target: Path) -> None:
+    async with simonides.aopen(target):
+        pass
+
+
 @pytest.mark.parametrize("name", ["incognito", "guest"])
 def test_who_names_a_store_is_told_that_the_setting_would_leave_it_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -200,7 +207,7 @@ def test_who_names_a_store_is_told_that_the_setting_would_leave_it_alone(
     with pytest.raises(simonides.ConfigurationError, match=rf"SIMONIDES_MODE\) is {name}.*local"):
         simonides.open(store)
     with pytest.raises(simonides.ConfigurationError, match="a store is named"):
-        simonides.aopen(store)
+        asyncio.run(entered(store))
     with pytest.raises(simonides.ConfigurationError, match="a store is named"):
         simonides.open(store, settings=Settings(mode="incognito"))
     # What is said of these is true: they are in memory, or whoever opened it said so.
@@ -224,4 +231,6 @@ def test_the_command_line_goes_by_the_setting_too(
     run("knowledge", "list", "--folder", str(tmp_path))
     assert not store.exists()
     assert "local" in run("--mode", "local", "status")
+    assert not store.exists()
+    run("--mode", "local", "remember", "Ana likes tea")
     assert store.exists()

@@ -181,8 +181,7 @@ def test_on_an_event_loop_every_verb_says_that_the_store_is_closed(tmp_path: Pat
     folder.mkdir()
 
     async def lived() -> None:
-        store = simonides.aopen(tmp_path / "m.db")
-        await store.__aenter__()
+        store = await simonides.aopen(tmp_path / "m.db")
         await check(Open(store, folder))
 
     asyncio.run(lived())

@@ -30,6 +30,8 @@ from simonides.providers.language_models.circuit_breaker import GuardedModel
 from simonides.providers.language_models.gemini import GeminiModel
 from simonides.providers.language_models.openai import OpenAIModel
 from simonides.providers.rerankers import HttpReranker
+from simonides.testing import ManualClock, ScriptedModel
+from simonides.testing import open as open_for_tests
 
 
 class Words:
@@ -49,6 +51,15 @@ def models() -> None:
     asks: QueryEmbedder = OpenAIEmbedder(model="m", dimensions=512)
     scores: Reranker = HttpReranker(model="m", base_url="http://localhost/v1")
     del made, asks, scores
+
+
+async def opened() -> None:
+    assert_type(await simonides.aopen("memory.db", create=False), simonides.AsyncStore)
+    async with simonides.aopen("memory.db", model="openai:gpt-5-mini") as store:
+        assert_type(store, simonides.AsyncStore)
+    with simonides.open("memory.db", clock=ManualClock(), model=ScriptedModel()) as blocking:
+        assert_type(blocking, simonides.Store)
+    assert_type(open_for_tests(clock=ManualClock(), model=ScriptedModel()), simonides.Store)
 
 
 def wrapped() -> None:

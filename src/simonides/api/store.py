@@ -17,7 +17,7 @@ from simonides.api.session import AsyncSession
 from simonides.api.sync_markers import waits_for_background_work, waits_for_model
 from simonides.domain.errors import ConfigurationError
 from simonides.domain.operations.sync import SyncReport, SyncStatus
-from simonides.domain.scope import Principal, Scope
+from simonides.domain.scope import OrgRule, Principal, Scope
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.promote import deliver
 from simonides.engine.knowledge.library import Library
@@ -78,6 +78,7 @@ class AsyncStore:
             OwnerRequired: If the setting ``require_org`` is on and no org is named.
             InvalidScope: If an id is malformed.
         """
+        self._runtime.part(OrgRule).check(org)
         principal = Principal.resolve(user=user, org=org, agent=agent, purpose=purpose, actor=actor)
         return AsyncMemory(self._bound(principal))
 
@@ -101,6 +102,7 @@ class AsyncStore:
             OwnerRequired: See there.
             InvalidScope: If an id is malformed.
         """
+        self._runtime.part(OrgRule).check(org)
         principal = Principal.resolve(session=session, org=org, agent=agent, purpose=purpose)
         return AsyncSession(self._bound(principal))
 

@@ -297,6 +297,29 @@ class Grant(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class OrgRule:
+    """Whether callers must name the organisation of each principal.
+
+    Attributes:
+        is_required: Whether they must.
+    """
+
+    is_required: bool = False
+
+    def check(self, org: str | None) -> None:
+        """Check that the organisation is named if it must be.
+
+        Raises:
+            OwnerRequired: If it is not.
+        """
+        if self.is_required and org is None:
+            raise OwnerRequired(
+                "name the organisation too (org=…, --org): the setting require_org "
+                "(SIMONIDES_REQUIRE_ORG) asks for it"
+            )
+
+
+@dataclass(frozen=True, slots=True)
 class Principal(Value):
     """The identity of a caller, with a home in the tree.
 

@@ -1,4 +1,5 @@
-"""The public test kit: deterministic time and ids, sample values, and the store contract.
+"""The public test kit: a store to test agents with, deterministic time and ids, a scripted model,
+sample values, and the store contract.
 
 ``simonides.testing.store_contract.MemoryStoreContract`` is the definition of a store. It needs
 pytest; the rest does not.
@@ -28,6 +29,8 @@ if "pytest" in sys.modules:
     )
 
 from simonides.testing.clocks import CountingIds, ManualClock
+from simonides.testing.models import ScriptedModel
+from simonides.testing.opening import open  # noqa: A004 - `testing.open` reads as `simonides.open`
 from simonides.testing.samples import ALICE, BOB, Samples
 
-__all__ = ["ALICE", "BOB", "CountingIds", "ManualClock", "Samples"]
+__all__ = ["ALICE", "BOB", "CountingIds", "ManualClock", "Samples", "ScriptedModel", "open"]

@@ -37,6 +37,7 @@ from simonides.domain.governance.safety_record import RecordRules
 from simonides.domain.operations.gc import GcRules
 from simonides.domain.operations.metrics import thresholds_with
 from simonides.domain.policy.working import WorkingRules
+from simonides.domain.scope import OrgRule
 from simonides.engine.core.counters import Counters
 from simonides.engine.core.model_budget import ModelBudget
 from simonides.engine.core.policy_changes import NotedPolicies
@@ -111,8 +112,9 @@ def assemble(
     remote: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
     inline: bool,
-    model: LanguageModel | None = None,
+    model: LanguageModel | str | None = None,
     clock: Clock | None = None,
+    create: bool = True,
     ids: Ids | None = None,
     alarm: Alarm | None = None,
     sweeps: Alarm | None = None,
@@ -138,8 +140,10 @@ def assemble(
         remote: Path or URL of the remote store; None means the settings'.
         settings: None reads the environment.
         inline: Whether store calls may block the calling thread.
-        model: Language model to use instead of the settings', guarded like theirs (docs/models.md).
+        model: Language model to use instead of the settings', guarded like theirs (docs/models.md);
+            or the name of one, such as ``openai:gpt-5-mini``.
         clock: Time; None means the machine's.
+        create: Whether the first write may make a file that is not there.
         ids: Ids; None means random UUIDv7.
         alarm: Timer for the read journal. None means the machine's. With a ``clock`` there is then
             no timer: the journal is written before captures and on close.
@@ -183,7 +187,7 @@ def assemble(
     rings = alarm or (SystemAlarm() if clock is None else None)
     keys = Keys(key_ring, anchor, rings, key_vault, as_is=as_is)
     named = IN_MEMORY if hidden else target
-    store = open_store(named, chosen, inline=inline, filling=filling, keys=keys)
+    store = open_store(named, chosen, inline=inline, filling=filling, create=create, keys=keys)
     how: dict[str, Any] = {"inline": inline, "clock": clock, "ids": ids, "key_ring": key_ring}
     opens = partial(assemble, mode="local", embedder=models.embedder, **how)
     with closing_on_error(store):
@@ -284,6 +288,7 @@ def _rules_of(settings: Settings, mode: str) -> Parts:
         Monitoring(mode, thresholds_with(settings.alerts)),
         ProcessSessions(),
         NotedPolicies(),
+        OrgRule(settings.require_org),
         PendingErasures(),
         Rates(),
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from simonides.domain.errors import ConfigurationError, MissingExtra
+from simonides.domain.value import shown
 from simonides.domain.writing.decision import Usage
 from simonides.ports import Capability, LanguageModel
 from simonides.providers.language_models.circuit_breaker import (
@@ -90,7 +92,7 @@ def _health(model: GuardedModel) -> dict[str, Any]:
 
 def choose_model(
     settings: Settings,
-    given: LanguageModel | None,
+    given: LanguageModel | str | None,
     monotonic: Callable[[], float],
     *,
     hidden: bool,
@@ -102,19 +104,48 @@ def choose_model(
 
     Args:
         settings: Of the open simonides.
-        given: The caller's model.
+        given: The caller's model, or the name of one.
         monotonic: Clock of the breaker.
         hidden: Whether nothing may leave the process (incognito).
 
     Raises:
-        ConfigurationError: If the settings name a provider without a key.
-        MissingExtra: If they name one that is not installed.
+        ConfigurationError: If the name is of no known provider, or the named one has no key.
+        MissingExtra: If it is not installed.
     """
+    settings, given = _named(settings, given)
     chosen = _chosen(settings, given, monotonic, hidden=hidden)
     prices = (settings.model_input_price, settings.model_output_price)
     if prices == (None, None):
         return chosen
     return replace(chosen, prices=(prices[0] or 0.0, prices[1] or 0.0))
+
+
+def _named(
+    settings: Settings, given: LanguageModel | str | None
+) -> tuple[Settings, LanguageModel | None]:
+    """Return the settings that a model's name changes, and the model that the caller passed.
+
+    Args:
+        settings: Of the open simonides.
+        given: A model; a name such as ``openai:gpt-5-mini``; a provider alone, ``openai``, for the
+            settings' model of it; or ``none``.
+
+    Raises:
+        ConfigurationError: If the name is of no known provider.
+    """
+    if not isinstance(given, str):
+        return settings, given
+    provider, separator, name = given.partition(":")
+    is_complete = bool(name) if separator else True
+    if provider not in (*_BUILDERS, "none") or not is_complete or (provider == "none" and name):
+        near = difflib.get_close_matches(provider, _BUILDERS, n=1)
+        hint = f"; did you mean {near[0]}:{name or '…'}?" if near else ""
+        raise ConfigurationError(
+            f"model must be a language model, none, or provider:name with one of the providers "
+            f"{', '.join(_BUILDERS)}, not {shown(given)}{hint}"
+        )
+    named = {f"{provider}_model": name} if name else {}
+    return settings.model_copy(update={"model_provider": provider, **named}), None
 
 
 def _chosen(

@@ -17,7 +17,7 @@ from simonides.api.open.models import (
     choose_sealing,
     sidecar_path,
 )
-from simonides.domain.errors import ConfigurationError, MissingExtra
+from simonides.domain.errors import ConfigurationError, MissingExtra, StoreUnavailable
 from simonides.domain.value import shown
 from simonides.ports import (
     Alarm,
@@ -32,7 +32,8 @@ from simonides.ports import (
 from simonides.storage.sidecar.records_sqlite import SqliteRecords
 from simonides.storage.sqlite.authenticated_store import CodedSqliteStore
 from simonides.storage.sqlite.file.database import SqliteDatabase
-from simonides.storage.sqlite.file.schema import IN_MEMORY
+from simonides.storage.sqlite.file.errors import Translating
+from simonides.storage.sqlite.file.schema import IN_MEMORY, holds_bytes
 from simonides.storage.sqlite.sessions import SqliteSessionStore
 from simonides.storage.sqlite.store import SqliteStore
 from simonides.transfer.sync import exchange as sync
@@ -94,11 +95,12 @@ def open_store(
     *,
     inline: bool,
     filling: bool = False,
+    create: bool = True,
     keys: Keys = Keys(),  # noqa: B008 - frozen
 ) -> MemoryStore:
-    """Open the store that a path or URL names.
+    """Open the store that a path or URL names; the first write makes a file that is not there.
 
-    ``filling`` is as for :func:`simonides.api.open.assemble.assemble`.
+    ``filling`` and ``create`` are as for :func:`simonides.api.open.assemble.assemble`.
 
     Raises:
         ConfigurationError: If the name is of no known kind, or there is an anchor and no key ring.
@@ -118,15 +120,29 @@ def open_store(
     if isinstance(named, str) and named.startswith(POSTGRES):
         return _open_postgres(named, settings, keys, filling=filling)
     path = _path_of(named)
+    if not create:
+        _check_there(path)
     how: dict[str, Any] = {
         "busy_timeout_s": settings.busy_timeout_s,
         "synchronous": settings.synchronous,
         "inline": inline,
         "filling": filling,
+        "late": True,
     }
     if keys.ring is None:
         return SqliteStore.open(path, **how)
     return _under_ring(partial(CodedSqliteStore.under, path=path, **how), settings, keys, path)
+
+
+def _check_there(path: Path) -> None:
+    with Translating(str(path)):
+        is_there = holds_bytes(path)
+    if not is_there:
+        raise StoreUnavailable(
+            str(path),
+            "no store is there; name another path, or open it with create=True: the first write "
+            "then makes it",
+        )
 
 
 def new_file(target: str | os.PathLike[str] | None, settings: Settings) -> Path | None:

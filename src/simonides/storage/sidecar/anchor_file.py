@@ -8,7 +8,7 @@ from pathlib import Path
 
 from simonides.domain.errors import ConfigurationError
 from simonides.ports import Anchored
-from simonides.storage.sidecar.side_file import SideFile, SideKind
+from simonides.storage.sidecar.side_file import LateSideFile, SideKind
 
 # "simA": neither a store nor another program's file is taken for an anchor.
 _APPLICATION_ID = 0x73696D41
@@ -45,10 +45,11 @@ class FileAnchor:
     """An :class:`~simonides.ports.Anchor` in a file that several processes may share."""
 
     def __init__(self, path: str | os.PathLike[str], *, beside: Path | None = None) -> None:
-        """Open the file, or make it, readable by its user only.
+        """Open the file where there is one.
 
         Args:
-            path: The file; its directory must be there.
+            path: The file; its directory must be there. It is made, readable by its user only, when
+                the first owner has come somewhere.
             beside: The store's file, or None where it has none here.
 
         Raises:
@@ -62,7 +63,7 @@ class FileAnchor:
                 f"anchor {file}: lies with the store, and would be put back with an older copy of "
                 "it; name a place elsewhere, on another disk or machine if there is one"
             )
-        self._file = SideFile(
+        self._file = LateSideFile(
             file,
             kind=_KIND,
             application_id=_APPLICATION_ID,
@@ -72,7 +73,9 @@ class FileAnchor:
 
     def last(self, store: bytes, owner: bytes) -> Anchored | None:
         """See the port."""
-        with self._file.reading() as connection:
+        if (file := self._file.found()) is None:
+            return None
+        with file.reading() as connection:
             found = connection.execute(_LAST, (store, owner)).fetchone()
         return None if found is None else Anchored._make(found)
 
@@ -89,6 +92,6 @@ class FileAnchor:
         self._file.close()
 
     def _write(self, statement: str, store: bytes, stands: Mapping[bytes, Anchored]) -> None:
-        with self._file.writing() as connection:
+        with self._file.opened().writing() as connection:
             rows = [(store, owner, *stood) for owner, stood in stands.items()]
             connection.executemany(statement, rows)

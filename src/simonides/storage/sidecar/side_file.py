@@ -16,6 +16,7 @@ import apsw
 
 from simonides.domain.errors import (
     ConfigurationError,
+    SimonidesError,
     StoreCorrupt,
     StoreReadOnly,
     StoreUnavailable,
@@ -295,6 +296,9 @@ def _told(location: str, kind: SideKind) -> Iterator[None]:
     """Raise errors of ours from those of vendors, each with what can be done about it."""
     try:
         yield
+    except SimonidesError:
+        # Some of ours are also the system's kind.
+        raise
     except (apsw.Error, OSError, UnicodeDecodeError) as error:
         told = translated(location, error, what=kind.what)
         problem = str(told).removeprefix(f"{location}: ")

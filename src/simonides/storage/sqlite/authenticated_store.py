@@ -7,8 +7,9 @@ columns that codes bind as well. Codes are written in the transaction of what th
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
@@ -52,6 +53,7 @@ from simonides.storage.sqlite.authenticated_reads import (
     found_head,
     these_rows,
 )
+from simonides.storage.sqlite.file.database import Make
 from simonides.storage.sqlite.file.erasure import erase_rows
 from simonides.storage.sqlite.file.schema import SQL
 from simonides.storage.sqlite.reseal import recoded
@@ -71,6 +73,7 @@ class CodedSqliteStore(CodedReads):
 
     abilities = SqliteStore.abilities | {Capability.CODED}
     is_coded = True
+    _verifier_of: Callable[[bytes], IntegrityVerifier]
 
     @classmethod
     def under(
@@ -94,15 +97,15 @@ class CodedSqliteStore(CodedReads):
             options: See ``open``.
         """
         store = cls.open(path, **options)
-        store._verifier = IntegrityVerifier.of(
-            store.location,
-            store._secrets.salt,
-            ring,
-            anchor=anchor,
-            owns_anchor=owns_anchor,
-            alarm=alarm,
-        )
+        how: dict[str, Any] = {"anchor": anchor, "owns_anchor": owns_anchor, "alarm": alarm}
+        store._verifier_of = lambda salt: IntegrityVerifier.of(store.location, salt, ring, **how)
+        store._verifier = store._verifier_of(store._secrets.salt)
         return store
+
+    def _make_file(self, make: Make) -> None:
+        super()._make_file(make)
+        # The one before has nothing under way: no owner was there.
+        self._verifier = self._verifier_of(self._secrets.salt)
 
     @property
     def key_id(self) -> str:
@@ -133,7 +136,7 @@ class CodedSqliteStore(CodedReads):
                 made = renewed_with_codes(stood.codes, entries)
                 return write_renewed(connection, known.digest, made)
 
-        return await self._writing(write)
+        return await self._changing(write, absent=())
 
     async def adopt(self, owner: Scope, standing: Standing, items: Iterable[Carried]) -> Head:
         """See the port. Who is killed before the codes are there finds the owner without any, and
@@ -150,7 +153,7 @@ class CodedSqliteStore(CodedReads):
 
     async def rewrap(self) -> None:
         """See :class:`~simonides.ports.CodedStore`."""
-        await self._writing(self._rewrap)
+        await self._changing(self._rewrap, absent=None)
 
     async def lost(self) -> tuple[bytes, ...]:
         """See :class:`~simonides.ports.CodedStore`."""
@@ -158,7 +161,7 @@ class CodedSqliteStore(CodedReads):
 
     async def sweep(self, bans: Mapping[bytes, Sequence[bytes]] = NO_BANS) -> tuple[bytes, ...]:
         """See :class:`~simonides.ports.CodedStore`."""
-        return await self._writing(lambda: self._sweep(bans))
+        return await self._changing(lambda: self._sweep(bans), absent=())
 
     async def rebirth(self) -> None:
         """See the port. Of who was erased since nothing comes back."""
@@ -168,7 +171,8 @@ class CodedSqliteStore(CodedReads):
     async def recode(self, owner: Scope, *, adopt: bool = False, accept: bool = False) -> bool:
         """See :class:`~simonides.ports.CodedStore`."""
         known = self._owners.of(owner)
-        return await self._writing(lambda: self._recode(known, adopt=adopt, accept=accept))
+        recode = partial(self._recode, known, adopt=adopt, accept=accept)
+        return await self._changing(recode, absent=False)
 
     def _rebirth(self) -> None:
         with self._turn() as connection, self._translating_writer:

@@ -182,6 +182,8 @@ class Sealing(HoldsKeys, Opening):
         is_copy: Whether what is made is a copy of a store that the vault knows already.
     """
 
+    seals_new = True
+
     def __init__(
         self,
         ring: KeyRing,

@@ -75,13 +75,16 @@ class SqliteSessionStore:
         first: int | None = None,
     ) -> int:
         """See the port."""
-        known = self._open().of(owner)
-        body = session_body(known, session)
-        row = {"now": now, "due_at": due_at, "body": body}
-        key = {"owner": known.digest, "tag": session_key(known, session)}
-        return await self._database._writing(
-            lambda: self._append(key, row, list(observations), first)
-        )
+        self._open()
+
+        def append() -> int:
+            # Only once the file is there: its keys make the digests.
+            known = self._open().of(owner)
+            row = {"now": now, "due_at": due_at, "body": session_body(known, session)}
+            key = {"owner": known.digest, "tag": session_key(known, session)}
+            return self._append(key, row, list(observations), first)
+
+        return await self._database._writing(append)
 
     async def entries(
         self, owner: Scope, session: str, *, after: int = -1, limit: int = 1000
@@ -112,7 +115,7 @@ class SqliteSessionStore:
         """See the port."""
         known = self._open().of(owner)
         key = {"owner": known.digest, "tag": session_key(known, session)}
-        return await self._database._writing(lambda: self._drop(key, entries))
+        return await self._database._changing(lambda: self._drop(key, entries), absent=False)
 
     def _open(self) -> Owners:
         """Return the owners of the database, whose digests change with its keys.

@@ -91,13 +91,12 @@ class SqliteStore(SqliteBackups):
 
     async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
         """See the port."""
-        known = self._owners.of(owner)
-        return await self._writing(lambda: self._commit(known, request, decide))
+        return await self._writing(lambda: self._commit(self._owners.of(owner), request, decide))
 
     async def renew(self, owner: Scope, entries: Sequence[Renewed]) -> tuple[str, ...]:
         """See the port."""
         digest = self._owners.of(owner).digest
-        return await self._writing(lambda: self._renew(digest, entries))
+        return await self._changing(lambda: self._renew(digest, entries), absent=())
 
     async def get(self, owner: Scope, ids: Sequence[str]) -> tuple[StoredRow, ...]:
         """See the port."""
@@ -185,9 +184,13 @@ class SqliteStore(SqliteBackups):
         )
 
     async def journal(self, notes: Mapping[Scope, Sequence[JournalEntry]]) -> None:
-        """See the port."""
-        named = {self._owners.of(owner).digest: entries for owner, entries in notes.items()}
-        await self._writing(lambda: self._append_journal(named))
+        """See the port; it makes no file, for reads alone make none."""
+        noted = {owner: tuple(entries) for owner, entries in notes.items()}
+
+        def append() -> None:
+            self._append_journal({self._owners.of(o).digest: each for o, each in noted.items()})
+
+        await self._noting(append)
 
     async def journaled(
         self,
@@ -213,20 +216,32 @@ class SqliteStore(SqliteBackups):
         into: Mapping[Scope, Sequence[JournalEntry]],
     ) -> bool:
         """See the port."""
-        digest = self._owners.of(owner).digest
-        named = {self._owners.of(scope).digest: more for scope, more in into.items()}
-        return await self._writing(lambda: self._condense(digest, kind, entries, named))
+        passed_on = {scope: tuple(more) for scope, more in into.items()}
+
+        def condense() -> bool:
+            digest = self._owners.of(owner).digest
+            named = {self._owners.of(scope).digest: more for scope, more in passed_on.items()}
+            return self._condense(digest, kind, entries, named)
+
+        return await self._noting(condense)
 
     async def lease(self, owner: Scope, name: str, holder: str, *, now: int, until: int) -> bool:
-        """See the port."""
-        bound = {"owner": self._owners.of(owner).digest, "name": name, "holder": holder}
-        times = {"now": now, "until": until}
-        return await self._writing(lambda: self._changes("take_lease", {**bound, **times}))
+        """See the port; it makes no file, for work on nothing makes none."""
+        named = {"name": name, "holder": holder, "now": now, "until": until}
+
+        def take() -> bool:
+            return self._changes("take_lease", {"owner": self._owners.of(owner).digest, **named})
+
+        return await self._noting(take)
 
     async def release(self, owner: Scope, name: str, holder: str) -> None:
-        """See the port."""
-        bound = {"owner": self._owners.of(owner).digest, "name": name, "holder": holder}
-        await self._writing(lambda: self._changes("drop_lease", bound))
+        """See the port; likewise."""
+        named = {"name": name, "holder": holder}
+
+        def drop() -> bool:
+            return self._changes("drop_lease", {"owner": self._owners.of(owner).digest, **named})
+
+        await self._noting(drop)
 
     async def spend(
         self,
@@ -236,9 +251,13 @@ class SqliteStore(SqliteBackups):
         *,
         most: Mapping[str, int] | None = None,
     ) -> bool:
-        """See the port."""
-        digest = self._owners.of(owner).digest
-        return await self._writing(lambda: self._spend(digest, day, counts, most))
+        """See the port; it makes no file, for a read may spend too."""
+        spent, limits = dict(counts), None if most is None else dict(most)
+
+        def spend() -> bool:
+            return self._spend(self._owners.of(owner).digest, day, spent, limits)
+
+        return await self._noting(spend)
 
     async def spent(self, owner: Scope, *, since: int = 0) -> tuple[Spent, ...]:
         """See the port."""
@@ -261,7 +280,7 @@ class SqliteStore(SqliteBackups):
         """See the port."""
         digest = self._owners.of(source).digest
         check_edges(edges)
-        await self._writing(lambda: self._settle(digest, ids, edges))
+        await self._changing(lambda: self._settle(digest, ids, edges), absent=None)
 
     async def derived(
         self, owner: Scope, parent: str | None = None

@@ -31,7 +31,7 @@ from simonides.ports import Capability
 from simonides.ports.store_extras import Pages
 from simonides.storage.schema.change_rules import OWNER_BYTES
 from simonides.storage.schema.columns import LIVE
-from simonides.storage.schema.owner_ids import Owner, Owners, Secrets
+from simonides.storage.schema.owner_ids import Owner, Secrets
 from simonides.storage.schema.portable_rows import (
     Arriving,
     PortraitRows,
@@ -52,6 +52,7 @@ class SqliteMoves(SqliteDatabase):
 
     async def keys(self) -> StoreKeys:
         """See the port."""
+        self._look()
         return StoreKeys(*self._secrets)
 
     async def inhabitants(self) -> tuple[bytes, ...]:
@@ -110,8 +111,7 @@ class SqliteMoves(SqliteDatabase):
 
     def _follow_keys(self, keys: Secrets) -> None:
         if keys != self._secrets:
-            self._secrets = keys
-            self._owners = Owners(keys)
+            self._stand_on(self._place, keys)
             self._opening.follow(keys)
 
     def _check_empty(self, connection: apsw.Connection) -> None:
@@ -396,7 +396,8 @@ class SqliteBackups(SqliteCarrying):
     abilities = frozenset({*SqliteCarrying.abilities, Capability.BACKUPS, Capability.REVERTIBLE})
 
     async def note_place(self, place: str, name: str) -> None:
-        """See the port."""
+        """See the port; it is noted beside the file, which is made if it is not there."""
+        await self._writing(lambda: None)
         await self._on(self._readers, lambda: self._place.note_backups(Path(place), name))
 
     async def backups(self) -> tuple[str, ...]:
@@ -406,6 +407,8 @@ class SqliteBackups(SqliteCarrying):
 
     async def copy_to(self, path: str, tell: Pages) -> Mapping[bytes, OwnerFacts]:
         """See the port."""
+        # A copy has the keys of the store, which come with its file.
+        await self._writing(lambda: None)
         return await self._on(self._readers, lambda: self._copy_to(Path(path), tell))
 
     async def unsound(self) -> tuple[str, ...]:
@@ -419,7 +422,7 @@ class SqliteBackups(SqliteCarrying):
 
     async def rebirth(self) -> None:
         """See the port."""
-        await self._writing(self._rebirth)
+        await self._changing(self._rebirth, absent=None)
 
     async def become(self, path: str) -> None:
         """See the port."""

@@ -235,7 +235,13 @@ class Backups(PeriodicTask):
         self._wake_in(wait_s)
 
     async def _left_s(self) -> float:
-        """Return the seconds until the next backup, counted from the newest of any process."""
+        """Return the seconds until the next backup, counted from the newest of any process.
+
+        A store that nobody has written to has no file, and a backup would make it.
+        """
+        is_durable = Capability.DURABLE in self._store.capabilities
+        if is_durable and not Path(self._store.location).exists():
+            return self._every_s or RETRY_S
         known = await self.known()
         named = BackupName.parse(known[-1].name) if known else None
         if named is None or self._every_s is None:

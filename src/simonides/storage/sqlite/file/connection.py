@@ -103,6 +103,7 @@ class FilePlace(Place):
         *,
         busy_timeout_s: float,
         synchronous: Synchronous,
+        keys: Secrets | None = None,
     ) -> FilePlace:
         """Open the database at a path, or make one, with the directories above it.
 
@@ -112,6 +113,7 @@ class FilePlace(Place):
             begin: Called with the writer, under the turn, once the schema is there.
             busy_timeout_s: Seconds that a write waits for its turn.
             synchronous: SQLite's.
+            keys: Of the digests of a new store; None draws them.
 
         Raises:
             StoreError: As for :meth:`~simonides.storage.sqlite.file.database.SqliteDatabase.open`.
@@ -129,7 +131,11 @@ class FilePlace(Place):
                     # empty the log; of those in this process the first looks for all.
                     has_log = is_first and is_written(path)
                     writer = open_writer(
-                        path, connect, synchronous=synchronous, busy_timeout_s=busy_timeout_s
+                        path,
+                        connect,
+                        synchronous=synchronous,
+                        busy_timeout_s=busy_timeout_s,
+                        keys=keys,
                     )
                     undo.callback(writer.close)
                     begin(writer)
@@ -334,7 +340,13 @@ def _is_sound(file: Path) -> bool:
 
 
 class Opening:
-    """Opens a store that is not encrypted, and refuses one that is."""
+    """Opens a store that is not encrypted, and refuses one that is.
+
+    Attributes:
+        seals_new: Whether a store that it makes is encrypted.
+    """
+
+    seals_new = False
 
     @property
     def seals(self) -> DataKeys | None:

@@ -6,9 +6,11 @@ Where the database lies, and how readers and writers are kept apart there, is th
 
 import asyncio
 import os
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import ClassVar, Self, TypeVar
 
@@ -17,10 +19,12 @@ import apsw
 from simonides.domain.errors import KeyUnavailable, StoreUnavailable
 from simonides.ports import Capability
 from simonides.storage.schema.owner_ids import Owners, Secrets
+from simonides.storage.sqlite.file.absent_place import AbsentPlace
 from simonides.storage.sqlite.file.connection import IDLE_READERS, FilePlace, Opening
+from simonides.storage.sqlite.file.errors import Translating
 from simonides.storage.sqlite.file.memory_place import MemoryPlace
 from simonides.storage.sqlite.file.place import BUSY_TIMEOUT_S, Place
-from simonides.storage.sqlite.file.schema import SQL, Synchronous, draw_secrets
+from simonides.storage.sqlite.file.schema import SQL, Synchronous, draw_secrets, holds_bytes
 
 ARRIVING = "arriving"
 """Name of the row of ``meta`` that closes the store to everybody but who fills it."""
@@ -29,6 +33,13 @@ CODED = "coded"
 """Name of the row of ``meta`` that says that the memories of a file are under a key ring."""
 
 T = TypeVar("T")
+
+EARLY_NOTES = 1000
+"""Writes of :meth:`SqliteDatabase._noting` kept until a file is made. Chosen: who only reads makes
+few, for they come in batches; of more the oldest are lost."""
+
+Make = Callable[[], tuple[FilePlace, Secrets]]
+"""Opens the file of a store, or makes it; returns it with the keys of the store's digests."""
 
 
 def check_filling(connection: apsw.Connection, *, may_go_on: bool) -> None:
@@ -74,6 +85,11 @@ class SqliteDatabase:
     stay on the caller's thread. A write whose waiting is cancelled may still take place. A database
     in memory waits for no disk and is always inline.
 
+    A database whose file is not there yet answers reads as an empty one. The first write makes the
+    file. The first read after another process made it opens it. What reads note until then is kept
+    in memory, and the first write takes it along; without one it ends with the process. The keys
+    of the digests come with the file, so a write takes its digests only once the file is there.
+
     Attributes:
         abilities: Capabilities of every store of a class in a file, inline or not.
         is_coded: Whether a class reads and writes codes; None if it touches no memories.
@@ -82,21 +98,29 @@ class SqliteDatabase:
     abilities = frozenset({Capability.DURABLE})
     is_coded: ClassVar[bool | None] = None
 
-    def __init__(self, place: Place, secrets: Secrets, opening: Opening, *, inline: bool) -> None:
-        """For :meth:`open` and :meth:`in_memory`."""
+    def __init__(
+        self,
+        place: Place,
+        secrets: Secrets,
+        opening: Opening,
+        *,
+        inline: bool,
+        make: Make | None = None,
+    ) -> None:
+        """For :meth:`open` and :meth:`in_memory`; ``make`` is for a file that is not there yet."""
         inline_too = {Capability.INLINE} if inline else set()
-        sealed_too = {Capability.SEALED} if opening.is_sealed else set()
+        is_sealed = opening.is_sealed if make is None else opening.seals_new
+        sealed_too = {Capability.SEALED} if is_sealed else set()
         self.capabilities = (self.abilities - place.lacks) | inline_too | sealed_too
         self.location = place.location
-        self._place = place
         self._opening = opening
-        self._translating = place.translating
-        self._translating_writer = place.translating_writer
-        self._reading = place.reading
         self._thread = None if inline else ThreadPoolExecutor(1, "simonides-writer")
         self._readers = None if inline else ThreadPoolExecutor(IDLE_READERS, "simonides-reader")
-        self._secrets = secrets
-        self._owners = Owners(secrets)
+        self._make = make
+        # Also of whoever asks for the owners while it has it.
+        self._making = threading.RLock()
+        self._notes: deque[Callable[[], object]] = deque(maxlen=EARLY_NOTES)
+        self._stand_on(place, secrets)
 
     @classmethod
     def open(
@@ -108,6 +132,7 @@ class SqliteDatabase:
         inline: bool = True,
         filling: bool = False,
         opening: Opening | None = None,
+        late: bool = False,
     ) -> Self:
         """Open the store at a path, or make one, with the directories above it.
 
@@ -121,6 +146,8 @@ class SqliteDatabase:
             filling: Whether to open it to move owners here, or to go on doing so.
             opening: How its connections are made and its keys read; None for a store in plain. It
                 is the store's from now on.
+            late: Whether only the first write makes a file that is not there; its errors are then
+                those below.
 
         Raises:
             StoreCorrupt: If the file is something else or of a newer format; it is not touched.
@@ -130,26 +157,35 @@ class SqliteDatabase:
             KeyUnavailable: If its memories are under a key ring, or encrypted, and this is not.
         """
         opening = opening or Opening()
-        found: list[Secrets] = []
-
-        def begin(writer: apsw.Connection) -> None:
-            found.append(opening.begin(writer))
-            check_filling(writer, may_go_on=filling)
-            if cls.is_coded:
-                writer.execute(SQL["put_meta"], {"name": CODED, "value": b""})
-            elif cls.is_coded is not None:
-                check_ring(writer)
-
         # Absolute, for the host may change its working directory; and where links lead to, for
         # SQLite lays its own files there.
-        place = FilePlace.open(
-            Path(path).resolve(),
-            opening.connect,
-            begin,
-            busy_timeout_s=busy_timeout_s,
-            synchronous=synchronous,
-        )
-        return cls(place, found[0], opening, inline=inline)
+        file = Path(path).resolve()
+        keys = draw_secrets()
+
+        def make() -> tuple[FilePlace, Secrets]:
+            found: list[Secrets] = []
+
+            def begin(writer: apsw.Connection) -> None:
+                found.append(opening.begin(writer))
+                check_filling(writer, may_go_on=filling)
+                cls._check_kind(writer)
+
+            place = FilePlace.open(
+                file,
+                opening.connect,
+                begin,
+                busy_timeout_s=busy_timeout_s,
+                synchronous=synchronous,
+                keys=keys,
+            )
+            return place, found[0]
+
+        with Translating(str(file)):
+            is_absent = late and not filling and not holds_bytes(file)
+        if not is_absent:
+            return cls(*make(), opening, inline=inline)
+        absent = AbsentPlace(file, keys, busy_timeout_s=busy_timeout_s)
+        return cls(absent, keys, opening, inline=inline, make=make)
 
     @classmethod
     def in_memory(cls, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Self:
@@ -166,14 +202,120 @@ class SqliteDatabase:
         """Wait for the write that is under way, then close; in a forked child it does nothing."""
         if self._place.is_closed or not self._place.is_ours:
             return
-        await self._writing(self._close)
+        await self._on(self._thread, self._close)
         for threads in (self._thread, self._readers):
             if threads is not None:
                 threads.shutdown()
 
+    @property
+    def _owners(self) -> Owners:
+        """How the store names owners; a write asks for it once the file is there."""
+        self._look()
+        return self._named
+
+    @property
+    def _translating(self) -> Translating:
+        return self._place.translating
+
+    @property
+    def _translating_writer(self) -> Translating:
+        return self._place.translating_writer
+
+    def _reading(self, *, is_transaction: bool = True) -> AbstractContextManager[apsw.Connection]:
+        """See :meth:`~simonides.storage.sqlite.file.place.Place.reading`."""
+        self._look()
+        return self._place.reading(is_transaction=is_transaction)
+
+    @classmethod
+    def _check_kind(cls, writer: apsw.Connection) -> None:
+        """Check that a file is of the kind of store that this class is, or note it in a new one."""
+        if cls.is_coded:
+            writer.execute(SQL["put_meta"], {"name": CODED, "value": b""})
+        elif cls.is_coded is not None:
+            check_ring(writer)
+
+    def _stand_on(self, place: Place, secrets: Secrets) -> None:
+        """Use a place and the keys of its digests from here on."""
+        self._place = place
+        self._secrets = secrets
+        self._named = Owners(secrets)
+
+    def _look(self) -> None:
+        """Open the file if it was not there and somebody has made it since."""
+        if not self._is_absent():
+            return
+        with self._making:
+            place, make = self._place, self._make
+            if make is None or place.is_closed or not place.is_ours:
+                return
+            with self._translating:
+                is_there = holds_bytes(Path(self.location))
+            if is_there:
+                self._make_file(make)
+
+    def _is_absent(self) -> bool:
+        return self._make is not None
+
+    def _ensure_file(self) -> None:
+        """Make the file if it is not there yet."""
+        if not self._is_absent():
+            return
+        with self._making:
+            self._place.check_usable()
+            if self._make is not None:
+                self._make_file(self._make)
+
+    def _make_file(self, make: Make) -> None:
+        # The place before stays open for the reads of other threads that have begun there.
+        self._stand_on(*make())
+        self._make = None
+
     async def _writing(self, write: Callable[[], T]) -> T:
-        """Run ``write`` here or, for event loops, on the writer thread."""
-        return await self._on(self._thread, write)
+        """Run ``write`` here or, for event loops, on the writer thread; the file is there then."""
+
+        def with_file() -> T:
+            self._ensure_file()
+            self._write_notes()
+            return write()
+
+        is_ready = not (self._is_absent() or self._notes)
+        return await self._on(self._thread, write if is_ready else with_file)
+
+    async def _noting(self, write: Callable[[], T]) -> T:
+        """Run a write that makes no file: where none is, on the empty store in memory, and once
+        more when there is one.
+        """
+
+        def note() -> T:
+            with self._making:
+                place = self._place
+                if isinstance(place, AbsentPlace):
+                    with place.taking_notes():
+                        done = write()
+                    # It looks for the file itself, and may have found it.
+                    if self._is_absent():
+                        self._notes.append(write)
+                    return done
+            self._write_notes()
+            return write()
+
+        self._look()
+        is_ready = not (self._is_absent() or self._notes)
+        return await self._on(self._thread, write if is_ready else note)
+
+    def _write_notes(self) -> None:
+        with self._making:
+            while self._notes:
+                self._notes[0]()
+                self._notes.popleft()
+
+    async def _changing(self, write: Callable[[], T], *, absent: T) -> T:
+        """Run a write that only changes what is there; where no file is, return ``absent``."""
+        self._look()
+        if self._is_absent():
+            self._place.check_usable()
+            return absent
+        return await self._writing(write)
 
     async def _reading_much(self, read: Callable[[apsw.Connection], T]) -> T:
         """Run ``read`` in a transaction, here or, for event loops, on a thread: it takes longer
@@ -206,5 +348,11 @@ class SqliteDatabase:
             yield connection
 
     def _close(self) -> None:
-        self._place.close()
+        # Not while another thread makes the file.
+        with self._making:
+            try:
+                if not self._is_absent():
+                    self._write_notes()
+            finally:
+                self._place.close()
         self._opening.close()

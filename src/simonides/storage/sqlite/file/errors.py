@@ -6,6 +6,7 @@ from types import TracebackType
 import apsw
 
 from simonides.domain.errors import (
+    SimonidesError,
     StoreCorrupt,
     StoreError,
     StoreFull,
@@ -14,7 +15,9 @@ from simonides.domain.errors import (
 )
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_READ_ONLY = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+READ_ONLY = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+"""Numbers of the system's errors that say that a place may not be written."""
+
 _CORRUPT = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.ConstraintError)
 
 
@@ -36,7 +39,7 @@ def translated(
     text = str(error)
     if isinstance(error, apsw.FullError) or number in _FULL:
         return StoreFull(location, f"no space is left: {text}")
-    if isinstance(error, apsw.ReadOnlyError) or number in _READ_ONLY:
+    if isinstance(error, apsw.ReadOnlyError) or number in READ_ONLY:
         return StoreReadOnly(location, f"cannot be written: {text}")
     if isinstance(error, UnicodeDecodeError):
         return StoreCorrupt(location, f"a column of text holds what is none: {text}")
@@ -73,6 +76,8 @@ class Translating:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if isinstance(error, (apsw.Error, OSError, UnicodeDecodeError)):
+        # Some of our own errors are also the system's kind.
+        is_told = isinstance(error, SimonidesError)
+        if isinstance(error, (apsw.Error, OSError, UnicodeDecodeError)) and not is_told:
             number = 0 if self._connection is None else self._connection.system_errno
             raise translated(self._location, error, number) from error

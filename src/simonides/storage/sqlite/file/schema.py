@@ -19,6 +19,7 @@ import apsw
 from simonides.domain.errors import StoreCorrupt, StoreReadOnly, StoreUnavailable
 from simonides.storage.schema.owner_ids import TAG_KEY_BYTES, Secrets
 from simonides.storage.schema.sql_files import Migration, load_migrations, load_queries
+from simonides.storage.sqlite.file.errors import READ_ONLY
 
 Synchronous = Literal["full", "normal"]
 
@@ -54,6 +55,30 @@ _creating = threading.Lock()
 SQL = load_queries((SQL_DIRECTORY / "queries.sql").read_text("utf-8"))
 
 
+def holds_bytes(path: Path) -> bool:
+    """Whether anything is at ``path``, but for an empty file: no store begins as one.
+
+    Raises:
+        OSError: If the system refuses to say.
+    """
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return status.st_size > 0 or not path.is_file()
+
+
+def check_possible(path: Path) -> None:
+    """Check that a file can be made at a path at which nothing is, but for directories' rights.
+
+    Raises:
+        StoreUnavailable: If something above it is not a directory.
+    """
+    above = next(parent for parent in path.parents if parent.exists())
+    if not above.is_dir():
+        raise StoreUnavailable(str(path), f"{above} is not a directory; name a path in one")
+
+
 def prepare_file(path: Path) -> None:
     """See to it that a store, or an empty file, is at ``path`` and can be written.
 
@@ -67,16 +92,45 @@ def prepare_file(path: Path) -> None:
         OSError: If the system refuses.
         apsw.Error: As SQLite says.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    check_possible(path)
+    _make_directory(path)
     with _creating:
         if not path.exists():
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            try:
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            except OSError as error:
+                _refuse(
+                    error,
+                    path,
+                    f"no file can be made in {path.parent}; let the user of this program write "
+                    "there, or name another path",
+                )
+                raise
     if not path.is_file():
         raise StoreUnavailable(str(path), "there is something that is not a file")
     if not os.access(path, os.R_OK | os.W_OK):
         raise StoreReadOnly(str(path), "the file may not be read and written")
     if path.stat().st_size:
         _check_ours(path)
+
+
+def _make_directory(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"its directory cannot be made; make {path.parent} yourself, or name another path"
+        _refuse(error, path, problem)
+        raise
+
+
+def _refuse(error: OSError, path: Path, problem: str) -> None:
+    """Say what to do about an error of the system if the place may not be written.
+
+    Raises:
+        StoreReadOnly: If it may not.
+    """
+    if error.errno in READ_ONLY:
+        raise StoreReadOnly(str(path), problem) from error
 
 
 def _check_ours(path: Path) -> None:
@@ -101,9 +155,21 @@ def check_application(connection: apsw.Connection, path: Path) -> None:
 
 
 def open_writer(
-    path: Path, connect: Connect, *, synchronous: Synchronous, busy_timeout_s: float
+    path: Path,
+    connect: Connect,
+    *,
+    synchronous: Synchronous,
+    busy_timeout_s: float,
+    keys: Secrets | None = None,
 ) -> apsw.Connection:
     """Open the connection that writes, making or migrating the schema; call it under the turn.
+
+    Args:
+        path: The file.
+        connect: Makes connections.
+        synchronous: SQLite's.
+        busy_timeout_s: Seconds that a write waits for its turn.
+        keys: Of the digests of a new store; None draws them.
 
     Raises:
         StoreCorrupt: If the schema is newer than this program, or not ours.
@@ -123,7 +189,7 @@ def open_writer(
         _set(connection, "synchronous", synchronous, _SYNCHRONOUS[synchronous])
         _set(connection, "secure_delete", 1)
         connection.pragma("cache_size", -CACHE_KIB)
-        _migrate(connection, str(path))
+        _migrate(connection, str(path), keys or draw_secrets())
         undo.pop_all()
     return connection
 
@@ -174,7 +240,7 @@ def _empty_store() -> bytes:
     with closing(apsw.Connection(IN_MEMORY)) as connection:
         _set(connection, "page_size", PAGE_BYTES)
         _set(connection, "application_id", APPLICATION_ID)
-        _migrate(connection, IN_MEMORY)
+        _migrate(connection, IN_MEMORY, draw_secrets())
         return connection.serialize("main")
 
 
@@ -221,13 +287,13 @@ def _set(connection: apsw.Connection, name: str, value: str | int, shown: Any = 
         )
 
 
-def _migrate(connection: apsw.Connection, location: str) -> None:
+def _migrate(connection: apsw.Connection, location: str, keys: Secrets) -> None:
     known = load_migrations(SQL_DIRECTORY)
     connection.execute("BEGIN IMMEDIATE")
     try:
         done = _check_done(connection, location, known)
         for migration in known[done:]:
-            _run(connection, migration)
+            _run(connection, migration, keys)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
@@ -251,11 +317,11 @@ def _check_done(connection: apsw.Connection, location: str, known: tuple[Migrati
     return int(format_)
 
 
-def _run(connection: apsw.Connection, migration: Migration) -> None:
+def _run(connection: apsw.Connection, migration: Migration, keys: Secrets) -> None:
     for _ in connection.execute(migration.sql):
         pass
     if migration.number == 1:
-        for name, value in draw_secrets()._asdict().items():
+        for name, value in keys._asdict().items():
             connection.execute(SQL["add_meta"], {"name": name, "value": value})
     recorded = {
         "number": migration.number,
