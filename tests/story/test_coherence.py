@@ -49,7 +49,7 @@ def test_a_correction_wins_at_once_within_its_session_alone(ana: Memory) -> None
     session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
 
     assert values(session, "location") == ["Lisbon"]
-    assert values(elsewhere.record, "location") == ["Berlin"]
+    assert values(elsewhere, "location") == ["Berlin"]
     assert values(ana, "location") == ["Berlin"]
     (hit,) = [h for h in session.recall("Lisbon") if h.record.key == "location"]
     assert (hit.record.source, hit.record.confidence) == ("in_session_correction", 1.0)
@@ -188,7 +188,7 @@ def test_what_policy_would_not_store_overrides_nothing(ana: Memory) -> None:
 
 def test_what_waits_for_the_session_s_end_holds_in_it(ana: Memory) -> None:
     session = ana.session("s")
-    (held,) = session.add("Be brief.").outcomes
+    (held,) = capture(session, "Be brief.").outcomes
 
     assert held.kind == "held"
     assert values(session, "response_style") == ["concise"]
@@ -395,7 +395,7 @@ class Coherence(RuleBasedStateMachine):
         self._pass()
         said = self.entries[which].pop()
         self.entries[which].clear()
-        capture(self.sessions[which].record, said.text, turn=said.number, at=said.at)
+        capture(self.sessions[which], said.text, turn=said.number, at=said.at)
         city = said.text.removeprefix("I live in ").rstrip(".")
         found = {h.record.content for h in self.memory.recall("location", limit=50)}
         # Whether an older word wins over a newer one is the gates' to say.

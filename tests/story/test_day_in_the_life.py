@@ -124,7 +124,7 @@ def test_what_the_user_says_while_a_task_speaks_for_him_is_his_and_outlives_it(
     opened_store: Store,
 ) -> None:
     mover = opened_store.memory(user="ana").session("monday").task(name="move").memory
-    talk = mover.session()
+    talk = mover
     talk.add(
         {"role": "user", "content": "My name is Ana and I live in Lisbon. My employer is Siemens."}
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conftest import World
-from principals import principal_of
+from principals import capture, principal_of
 from simonides import InvalidInput, Memory, Scope
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
@@ -62,7 +62,7 @@ def test_what_was_shown_is_not_learned_again(ana: Memory, text: str) -> None:
     shown = ana.digest("what am I allergic to, and which cats do I love?", min_relevance=0)
     before = [(m.content, m.confidence, m.updated_at) for m in ana.list()]
 
-    report = ana.add(text)
+    report = capture(ana, text)
 
     assert shown.items
     assert fates(report) == [("dropped", "echo")] * len(report.outcomes) != []
@@ -82,7 +82,7 @@ def test_what_was_shown_is_not_learned_again(ana: Memory, text: str) -> None:
 def test_news_beside_what_was_shown_is_learned(ana: Memory, text: str, content: str) -> None:
     ana.digest("what am I allergic to, which cats, which coffee do I love?", min_relevance=0)
 
-    ana.add(text)
+    capture(ana, text)
 
     assert content in said(ana)
 
@@ -91,8 +91,8 @@ def test_who_says_it_in_another_session_means_it(world: World, ana: Memory) -> N
     ana.digest("what am I allergic to?")
     tuesday = world.store.memory(user="ana").session("tuesday")
 
-    assert fates(ana.add(PEANUTS)) == [("dropped", "echo")]
-    assert fates(tuesday.add(PEANUTS))[0][0] != "dropped"
+    assert fates(capture(ana, PEANUTS)) == [("dropped", "echo")]
+    assert fates(capture(tuesday, PEANUTS))[0][0] != "dropped"
 
 
 def test_without_sessions_it_is_an_echo_for_some_hours(world: World) -> None:
@@ -101,9 +101,9 @@ def test_without_sessions_it_is_an_echo_for_some_hours(world: World) -> None:
     ana.digest("what am I allergic to?")
 
     world.clock.advance(seconds=5 * 3600)
-    assert fates(ana.add(PEANUTS)) == [("dropped", "echo")]
+    assert fates(capture(ana, PEANUTS)) == [("dropped", "echo")]
     world.clock.advance(seconds=2 * 3600)
-    assert fates(ana.add(PEANUTS))[0][0] != "dropped"
+    assert fates(capture(ana, PEANUTS))[0][0] != "dropped"
 
 
 def test_an_agent_that_writes_what_it_was_shown_adds_nothing(world: World, ana: Memory) -> None:
@@ -120,12 +120,12 @@ def test_an_agent_that_writes_what_it_was_shown_adds_nothing(world: World, ana: 
 
 def test_who_goes_back_to_what_was_superseded_means_it(world: World) -> None:
     ana = world.store.memory(user="ana").session("monday")
-    ana.add("I live in Berlin.")
+    capture(ana, "I live in Berlin.")
     ana.digest("where do I live?", min_relevance=0)
 
-    assert fates(ana.add("I live in Berlin.")) == [("dropped", "echo")]
-    ana.add("I live in Munich.")
-    ana.add("I live in Berlin.")
+    assert fates(capture(ana, "I live in Berlin.")) == [("dropped", "echo")]
+    capture(ana, "I live in Munich.")
+    capture(ana, "I live in Berlin.")
 
     (place,) = ana.list(filter={"key": "location"})
     assert place.content == "Berlin"
@@ -148,7 +148,7 @@ def test_a_digest_that_is_pasted_back_says_nothing(world: World, tmp_path: Path)
         digest = ana.digest("what am I allergic to?").text
         line = digest.split("\n")[3]
 
-        whole = ana.add(digest)
+        whole = capture(ana, digest)
         model.then({"items": []})
         part = store.memory(user="bob").add(f"> {line}\nI love my job.")
 
@@ -183,13 +183,13 @@ def test_a_transcript_that_is_imported_brings_nothing_back(ana: Memory) -> None:
 
 def test_hits_count_once_the_caller_says_they_were_shown(ana: Memory) -> None:
     hits = ana.recall("what am I allergic to?", limit=1)
-    assert fates(ana.add(PEANUTS))[0][0] != "dropped"
+    assert fates(capture(ana, PEANUTS))[0][0] != "dropped"
 
     Prompting(ana).note_shown(hits)
-    assert fates(ana.add(PEANUTS)) == [("dropped", "echo")]
-    assert fates(ana.add("I prefer chess on Sundays"))[0][0] == "created"
+    assert fates(capture(ana, PEANUTS)) == [("dropped", "echo")]
+    assert fates(capture(ana, "I prefer chess on Sundays"))[0][0] == "created"
     Prompting(ana).note_shown("Notes of mine: the user prefers tennis on Fridays")
-    assert fates(ana.add("I prefer tennis on Fridays")) == [("dropped", "echo")]
+    assert fates(capture(ana, "I prefer tennis on Fridays")) == [("dropped", "echo")]
     for wrong in (3, [3], " "):
         with pytest.raises(InvalidInput, match="what"):
             Prompting(ana).note_shown(wrong)  # type: ignore[arg-type]

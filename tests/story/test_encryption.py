@@ -299,7 +299,7 @@ def test_what_was_forgotten_of_the_erased_stays_so_after_going_back(
 
         report = bob.add(f"Remember that Bob's {CANARY} too")
 
-        assert not report.stored
+        assert not report.outcomes.done
 
 
 def test_who_is_erased_elsewhere_goes_on_with_a_new_key(store: Path, tmp_path: Path) -> None:

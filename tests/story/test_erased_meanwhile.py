@@ -141,7 +141,7 @@ def test_what_is_looked_at_again_is_not_stored_once_its_user_is_erased(
         "remember_many": lambda: ana.remember_many([Draft(SUSPICIOUS, source="external")] * 2),
         "propose": lambda: ana.pending.propose([candidate]),
     }
-    candidate = ana._memory._writer.candidate(Draft(SUSPICIOUS, source="external"))
+    candidate = bound_of(ana).writer.candidate(Draft(SUSPICIOUS, source="external"))
 
     outcomes = calls[verb]()
 
@@ -201,7 +201,7 @@ def test_what_a_dream_thought_of_before_an_erasure_is_not_stored_after_it(
     async def erased_then(planner: Planner) -> Any:
         made = await plan(planner)
         parents = tuple(memory.id for memory in await planner._memories())
-        candidate = ana._memory._writer.candidate(Draft("Ana is fond of Zorb"))
+        candidate = bound_of(ana).writer.candidate(Draft("Ana is fond of Zorb"))
         candidate = replace(candidate, parents=parents, metadata={"rule": "model"})
         thought.append(candidate)
         handles.erase()
@@ -218,7 +218,7 @@ def test_what_a_turn_says_behind_what_it_has_forgotten_is_not_stored_either(
     handles: Handles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ana = handles.open()
-    forgetter = type(ana._memory._forgetter)
+    forgetter = type(bound_of(ana).forgetter)
     retract = forgetter.retract
 
     async def erased_then(*given: Any) -> Any:

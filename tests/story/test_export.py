@@ -111,7 +111,7 @@ def test_a_life_comes_back_whole_in_another_store(tmp_path, world, other):
             asked = {"query": "", "known_at": when, "limit": 50, "scopes": own}
             then = [{h.record for h in m.recall(**asked)} for m in (memory, there)]
             assert then[0] == then[1]
-        assert there.receipts() == memory.receipts.list()
+        assert there.receipts.list() == memory.receipts.list()
         # What was forgotten is not in the file at all.
         assert b"The code is" not in (tmp_path / "alice.jsonl").read_bytes()
         # Life goes on: gates, chains and times know what came.

@@ -180,7 +180,7 @@ def test_what_a_task_read_of_its_log_before_an_erasure_is_not_written_after_it(
     assert [memory.content for memory in everything] == left
     said = ana.session("task-trip").messages()
     assert not any("zorb" in e.entry.text.lower() for e in said[len(left) :])
-    ana.task("Find flights again", name="trip").start()
+    ana.task("Find flights again", name="trip").__enter__()
 
 
 def test_an_end_that_broke_is_not_gone_on_with_after_an_erasure(
@@ -236,7 +236,7 @@ def test_a_task_goes_on_with_what_is_before_it_when_only_its_session_ended(
     task.__enter__()
     session.add({"role": "user", "content": "Look for the cheapest one."})
     session.end()
-    again = session.session()
+    again = session
 
     task.observe("search", "flight 7 is at noon", importance="critical")
     report = task.complete()

@@ -204,7 +204,7 @@ def test_each_vendor_is_set_by_variables_of_its_own(
             report = store.memory(user="ana").add(SAID)
             told = store.memory(user="ana").status()
 
-    assert {outcome.record.key for outcome in report.stored if outcome.record} == {
+    assert {outcome.record.key for outcome in report.outcomes.done if outcome.record} == {
         "language",
         "boat_name",
     }

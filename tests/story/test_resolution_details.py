@@ -279,7 +279,7 @@ def test_captured_talk_that_is_repeated_makes_no_versions(world: World, ana: Mem
 
     again = ana.add("As I said. Use email as the primary channel for updates.")
 
-    assert [outcome.kind for outcome in again.stored] == ["refreshed"]
+    assert [outcome.kind for outcome in again.outcomes.done] == ["refreshed"]
 
 
 def test_where_a_captured_quote_stands_is_not_told_of_another_quote(ana: Memory) -> None:

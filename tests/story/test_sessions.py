@@ -93,7 +93,7 @@ def test_a_user_with_two_threads_has_two_logs_and_one_memory(ana: Memory) -> Non
     one.remember("Always use metric units")
 
     assert (texts(one), texts(two)) == (["Here we speak of boats."], ["Here we speak of planes."])
-    (hit,) = two.record.recall("which units?", limit=1)
+    (hit,) = two.recall("which units?", limit=1)
     assert (hit.record.content, hit.record.origin.session) == ("Always use metric units", "one")
     assert [session.name for session in ana.sessions()] == ["one", "two"]
     assert ana.status()["sessions"] == 2
@@ -132,9 +132,7 @@ def test_a_conversation_may_have_any_visible_name_wherever_it_is_named(
     ana = world.store.memory(user="ana")
     ana.session(name).add({"role": "user", "content": "I live in Lisbon."})
 
-    assert texts(memory_for(world.store, user="ana", session=name).session()) == [
-        "I live in Lisbon."
-    ]
+    assert texts(memory_for(world.store, user="ana", session=name)) == ["I live in Lisbon."]
     assert [one.name for one in ana.sessions()] == [name]
     assert ana.session(name).end().entries == 1
     assert ana.sessions() == ()

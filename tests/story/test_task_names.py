@@ -34,7 +34,7 @@ def contents(memory: Memory) -> list[str]:
 
 
 def test_a_name_under_way_in_another_session_is_refused_by_name(ana: Memory) -> None:
-    within(ana, "one").task("Upgrade", name="up").start()
+    within(ana, "one").task("Upgrade", name="up").__enter__()
 
     for session, given in (
         ("two", {"goal": "Upgrade too"}),
@@ -42,21 +42,21 @@ def test_a_name_under_way_in_another_session_is_refused_by_name(ana: Memory) -> 
         ("two", {"resume": True}),
     ):
         with pytest.raises(TaskUnderWay, match="'one'") as refused:
-            within(ana, session).task(**given, name="up").start()
+            within(ana, session).task(**given, name="up").__enter__()
         assert (refused.value.task, refused.value.session) == ("up", "one")
     with pytest.raises(TaskUnderWay, match="resume it") as refused:
-        within(ana, "one").task("Upgrade", name="up").start()
+        within(ana, "one").task("Upgrade", name="up").__enter__()
     assert refused.value.session == "one"
 
-    within(ana, "two").task("Something else", name="other").start()
+    within(ana, "two").task("Something else", name="other").__enter__()
     assert [each.name for each in ana.sessions()] == ["one", "two"]
 
 
 def test_another_user_has_names_of_her_own(world: World, ana: Memory) -> None:
-    ana.task("Upgrade", name="up").start()
+    ana.task("Upgrade", name="up").__enter__()
 
     for other in (world.store.memory(user="bea"), world.store.memory(user="ana", org="x")):
-        other.task("Upgrade", name="up").start()
+        other.task("Upgrade", name="up").__enter__()
 
 
 @pytest.mark.parametrize("how", ["complete", "abandon", "session", "idle"])
@@ -74,7 +74,7 @@ def test_whatever_ends_a_run_gives_its_name_back(world: World, ana: Memory, how:
             world.clock.advance(seconds=21 * 60)
             world.store.admin(actor="root").end_due_sessions()
 
-    within(ana, "two").task("Upgrade", name="up").start()
+    within(ana, "two").task("Upgrade", name="up").__enter__()
 
 
 @pytest.mark.parametrize("how", ["complete", "abandon", "session", "idle"])
@@ -82,7 +82,7 @@ def test_what_was_left_ends_without_touching_who_has_the_name_now(
     world: World, ana: Memory, scope: Memory, how: str
 ) -> None:
     left = within(ana, "one").task("Upgrade", name="up")
-    left.start()
+    left.__enter__()
     left.note("It takes an hour", importance="high", key="hours")
     scope.remember("Of the run that was left")
     world.clock.advance(seconds=21 * 60)
@@ -107,27 +107,27 @@ def test_what_was_left_ends_without_touching_who_has_the_name_now(
 
 def test_who_was_left_and_comes_back_is_told(world: World, ana: Memory) -> None:
     left = within(ana, "one").task("Upgrade", name="up")
-    left.start()
+    left.__enter__()
     world.clock.advance(seconds=21 * 60)
-    within(ana, "two").task("Upgrade again", name="up").start()
+    within(ana, "two").task("Upgrade again", name="up").__enter__()
 
     with pytest.raises(TaskUnderWay, match="'two'"):
         left.note("Here I am")
     with pytest.raises(TaskUnderWay, match="'two'"):
-        within(ana, "one").task(name="up").start()
+        within(ana, "one").task(name="up").__enter__()
 
     ana.session("two").end()
     assert left.note("Here I am") == 1
 
 
 def test_a_session_that_goes_on_keeps_the_name(world: World, ana: Memory) -> None:
-    within(ana, "one").task("Upgrade", name="up").start()
+    within(ana, "one").task("Upgrade", name="up").__enter__()
     for _ in range(5):
         world.clock.advance(seconds=15 * 60)
         ana.session("one").add({"role": "user", "content": "Wait, please."})
 
     with pytest.raises(TaskUnderWay):
-        within(ana, "two").task("Upgrade again", name="up").start()
+        within(ana, "two").task("Upgrade again", name="up").__enter__()
 
 
 def test_a_process_that_dies_while_it_begins_blocks_a_name_for_a_minute(
@@ -139,13 +139,13 @@ def test_a_process_that_dies_while_it_begins_blocks_a_name_for_a_minute(
     with monkeypatch.context() as broken:
         broken.setattr(world.store.runtime.sessions, "append", dies)
         with pytest.raises(simonides.StoreUnavailable):
-            within(ana, "one").task("Upgrade", name="up").start()
+            within(ana, "one").task("Upgrade", name="up").__enter__()
 
     two = within(ana, "two")
     with pytest.raises(TaskUnderWay):
-        two.task("Upgrade", name="up").start()
+        two.task("Upgrade", name="up").__enter__()
     world.clock.advance(seconds=61)
-    two.task("Upgrade", name="up").start()
+    two.task("Upgrade", name="up").__enter__()
 
 
 def test_who_comes_back_while_another_takes_its_name_over_keeps_it(
@@ -167,7 +167,7 @@ def test_who_comes_back_while_another_takes_its_name_over_keeps_it(
     with monkeypatch.context() as slow:
         slow.setattr(store, "held", meanwhile)
         with pytest.raises(TaskUnderWay, match="'one'"):
-            within(ana, "two").task("Upgrade too", name="up").start()
+            within(ana, "two").task("Upgrade too", name="up").__enter__()
 
     assert not first
     assert contents(scope) == ["Of the run that goes on"]
@@ -185,13 +185,13 @@ def test_who_begins_anew_after_it_died_has_its_minute_again(
         if times[0] == 1:
             raise simonides.StoreUnavailable("here", "gone")
         with pytest.raises(TaskUnderWay, match="'one'"):
-            await theirs.task("Upgrade too", name="up").start()
+            await theirs.task("Upgrade too", name="up").__enter__()
         return await append(*given, **named)
 
     with monkeypatch.context() as broken:
         broken.setattr(sessions, "append", dies_once)
         with pytest.raises(simonides.StoreUnavailable):
-            within(ana, "one").task("Upgrade", name="up").start()
+            within(ana, "one").task("Upgrade", name="up").__enter__()
         world.clock.advance(seconds=61)
         one = within(ana, "one").task("Upgrade", name="up")
         one.__enter__()
@@ -214,7 +214,7 @@ def test_who_goes_on_after_its_session_ended_is_told_and_asks_again(ana: Memory,
     one.__enter__()
     taken_away(ana, how)
     two = within(ana, "two").task("Upgrade again", name="up")
-    two.start()
+    two.__enter__()
 
     for call in (
         one.note,
@@ -228,7 +228,7 @@ def test_who_goes_on_after_its_session_ended_is_told_and_asks_again(ana: Memory,
     two.complete()
     one.note("Now it is mine")
     with pytest.raises(TaskUnderWay, match="'one'"):
-        within(ana, "two").task("Upgrade once more", name="up").start()
+        within(ana, "two").task("Upgrade once more", name="up").__enter__()
 
 
 @pytest.mark.parametrize("how", ["session", "erase"])
@@ -243,7 +243,7 @@ def test_who_goes_on_after_its_session_ended_has_the_name_again(
 
     world.clock.advance(seconds=120)
     with pytest.raises(TaskUnderWay, match="'one'"):
-        within(ana, "two").task("Upgrade again", name="up").start()
+        within(ana, "two").task("Upgrade again", name="up").__enter__()
     one.note("Nobody else")
 
 
@@ -260,7 +260,7 @@ def test_what_began_to_complete_is_completed_without_its_name(
         with pytest.raises(simonides.StoreUnavailable):
             one.complete("A dump takes three minutes")
     world.clock.advance(seconds=21 * 60)
-    within(ana, "two").task("Upgrade again", name="up").start()
+    within(ana, "two").task("Upgrade again", name="up").__enter__()
     scope.remember("Of the run that is under way")
 
     resumed = within(ana, "one").task(name="up")
@@ -300,15 +300,15 @@ def test_a_note_of_a_run_in_good_order_is_one_write_and_no_read(
 
 
 def test_where_a_task_of_no_session_is_resumed_is_said(world: World, ana: Memory) -> None:
-    ana.task("Upgrade", name="up").start()
+    ana.task("Upgrade", name="up").__enter__()
 
     for given in ({"goal": "Upgrade too"}, {"resume": True}):
         with pytest.raises(TaskUnderWay, match="by a manager without `session=`") as refused:
-            within(ana, "two").task(**given, name="up").start()
+            within(ana, "two").task(**given, name="up").__enter__()
         assert refused.value.session == "task-up"
-    within(ana, "two").task("Something else", name="other").start()
+    within(ana, "two").task("Something else", name="other").__enter__()
     with pytest.raises(TaskUnderWay) as refused:
-        ana.task("Something else", name="other").start()
+        ana.task("Something else", name="other").__enter__()
     assert "without" not in str(refused.value)
 
 
@@ -320,12 +320,12 @@ def test_of_two_sessions_that_begin_a_name_at_once_one_gets_it(
 
     async def late(*given: Any, **named: Any) -> Any:
         if first and first.pop():
-            await theirs.task("Theirs", name="up").start()
+            await theirs.task("Theirs", name="up").__enter__()
         return await commit(*given, **named)
 
     monkeypatch.setattr(store, "commit", late)
     with pytest.raises(TaskUnderWay, match="'two'"):
-        within(ana, "one").task("Mine", name="up").start()
+        within(ana, "one").task("Mine", name="up").__enter__()
 
     monkeypatch.undo()
     assert [each.name for each in ana.sessions()] == ["two"]
@@ -345,7 +345,7 @@ def test_an_end_looks_whose_the_scope_is_under_the_turn(
         if first and row and holder_of(row[0], "") == "one" and row[0].step == HELD:
             first.pop()
             await one._task.abandon()
-            await theirs.task("Upgrade again", name="up").start()
+            await theirs.task("Upgrade again", name="up").__enter__()
             await scope._memory.remember("Of the second run")
         return await held(*given, **named)
 
@@ -358,11 +358,11 @@ def test_an_end_looks_whose_the_scope_is_under_the_turn(
 
 
 def test_an_erasure_frees_the_names(ana: Memory) -> None:
-    within(ana, "one").task("Upgrade", name="up").start()
+    within(ana, "one").task("Upgrade", name="up").__enter__()
 
     erase(ana)
 
-    within(ana, "two").task("Upgrade", name="up").start()
+    within(ana, "two").task("Upgrade", name="up").__enter__()
 
 
 def test_a_row_that_is_damaged_is_told() -> None:
@@ -381,7 +381,7 @@ def test_of_two_handles_one_ends_the_task(
     one.__enter__()
     one.observe("psql", "PostgreSQL 16.4", importance="high", key="version", verified=True)
     two = ana.task(name="up")
-    two.start()
+    two.__enter__()
     _ended(one, before, "A dump takes three minutes")
     kept = [each.id for each in ana.list()]
     inside = world.store.memory(user="ana").task(name="up").memory
@@ -454,4 +454,4 @@ def test_an_end_that_got_no_answer_is_not_taken_for_anothers(
 
     assert [each.content for each in ana.list()] == ["A dump takes three minutes"]
     with pytest.raises(InvalidInput, match="no task of this name"):
-        ana.task(name="up").start()
+        ana.task(name="up").__enter__()

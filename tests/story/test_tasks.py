@@ -415,7 +415,7 @@ def test_giving_it_up_keeps_nothing_but_the_log(world: World, task: Task, ana: M
     assert ana.list() == before
     assert len(log_of(world, task)) == 3
     with pytest.raises(InvalidInput, match="no task of this name"):
-        ana.task(name="up").start()
+        ana.task(name="up").__enter__()
 
 
 def test_an_error_in_the_block_learns_nothing_and_the_task_can_go_on(
@@ -460,10 +460,10 @@ def test_a_stopped_process_goes_on_where_it_was(world: World, ana: Memory) -> No
 
 
 def test_a_name_in_use_is_resumed_or_another_is_chosen(ana: Memory) -> None:
-    ana.task("Upgrade", name="up").start()
+    ana.task("Upgrade", name="up").__enter__()
 
     with pytest.raises(InvalidInput, match="resume it"):
-        ana.task("Upgrade", name="up").start()
+        ana.task("Upgrade", name="up").__enter__()
     with ana.task("Something else", name="up") as task:
         assert task.goal == "Upgrade"
         task.complete()
@@ -710,12 +710,12 @@ def test_of_two_that_begin_a_name_at_once_one_is_told(
     async def late(*given: Any, **named: Any) -> int:
         if not begun:
             begun.append("first")
-            await ana._memory.task("Mine", name="up").start()
+            await ana._memory.task("Mine", name="up").__enter__()
         return await append(*given, **named)
 
     monkeypatch.setattr(sessions, "append", late)
     with pytest.raises(InvalidInput, match="under way"):
-        ana.task("Theirs", name="up").start()
+        ana.task("Theirs", name="up").__enter__()
 
     monkeypatch.undo()
     assert ana.task(name="up") is not None

@@ -25,7 +25,7 @@ def test_a_window_holds_what_happened_within_its_spans(
     now, told = 1_000.0, []
     for waited, count in happened:
         now += waited
-        window.add({"role": count, "content": now})
+        window.add(count, now)
         told.append((now, count))
 
         first = now // span_s - spans
@@ -34,7 +34,7 @@ def test_a_window_holds_what_happened_within_its_spans(
 
 def test_what_is_over_is_forgotten_however_long_nobody_asked() -> None:
     window = Window(span_s=1.0, spans=60)
-    window.add({"role": 7, "content": 10.0})
+    window.add(7, 10.0)
 
     assert window.total(69.9) == 7
     assert window.total(70.0) == 0

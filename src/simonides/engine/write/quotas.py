@@ -133,7 +133,7 @@ class ScopeQuotas:
     ) -> None:
         pending.take(resolution, shape)
         if grown:
-            group = _group(resolution.memory)
+            group = _group(resolution.record)
             self._added[group] = self._added.get(group, 0) + grown
 
     def _growth(self, resolution: Resolution, pending: Pending) -> int:

@@ -321,14 +321,14 @@ class _Attempt:
         # A caller or user who states a forgotten text again lifts the block.
         self._revived.extend(sorted(tombstones))
         resolution = resolve(verdict, pending, recorder.moment, batch.policy.long_term, shape, look)
-        if by := self._refusal(resolution.memory):
+        if by := self._refusal(resolution.record):
             # The text is already stored, under a category that was refused.
             return self._refuse(candidate, OutcomeKind.BLOCKED, (consent_refused(by),))
         evictions = self._quotas.admit(resolution, pending, shape)
         if evictions is None:
-            reasons = over_quota(resolution.memory, self._quotas)
+            reasons = over_quota(resolution.record, self._quotas)
             return self._refuse(candidate, OutcomeKind.BLOCKED, reasons)
-        memory, reasons = resolution.memory, (*verdict.reasons, *resolution.reasons)
+        memory, reasons = resolution.record, (*verdict.reasons, *resolution.reasons)
         reasons = (*reasons, SAID_ANEW) if tombstones else reasons
         if resolution.added:
             reasons = (*reasons, *self._missing_vector(candidate))

@@ -52,7 +52,7 @@ def contend_with_all(approved: Approved, values: Sequence[Record], moment: Momen
     resolution = contend(approved, strongest, moment)
     if resolution.kind is not OutcomeKind.SUPERSEDED:
         return resolution
-    gone = [replace(superseded(m, resolution.memory, moment), versions=m.versions) for m in others]
+    gone = [replace(superseded(m, resolution.record, moment), versions=m.versions) for m in others]
     return replace(resolution, restated=(*resolution.restated, *gone))
 
 

@@ -26,7 +26,7 @@ class Resolution:
 
     Attributes:
         kind: The outcome.
-        memory: The memory that now holds the statement.
+        record: The memory that now holds the statement.
         added: New content versions.
         restated: Memories with a new state.
         reasons: Machine-readable; the first names the gate or rule that decided.
@@ -34,7 +34,7 @@ class Resolution:
     """
 
     kind: OutcomeKind
-    memory: Record
+    record: Record
     added: tuple[Record, ...] = ()
     restated: tuple[Record, ...] = ()
     reasons: tuple[str, ...] = ()
