@@ -99,11 +99,7 @@ class TestFileRecords(RecordStoreContract):
         def write(store, first):
             for number in range(first, first + 10):
                 body = b"{}"
-                store.add(
-                    {
-                        "role": Shelf.SAFETY,
-                        "content": KeptRecord(f"r-{number:04d}", 1, ALICE, body),
-                    },
+                store.add(Shelf.SAFETY, KeptRecord(f"r-{number:04d}", 1, ALICE, body)
                     before=0,
                 )
 

@@ -106,7 +106,7 @@ BAD_READS: dict[str, tuple[Any, ...]] = {
     "layer": ("l1", "L2", "", 5, None, DEEP_LIST, "x" * 10_000, "\ud800"),
     "known_at": NO_TIME,
     "valid_at": NO_TIME,
-    "floor": (*NO_NUMBER, -0.1, 1.1, 10**400),
+    "min_relevance": (*NO_NUMBER, -0.1, 1.1, 10**400),
     "scopes": (5, True, "user", ["nowhere"], [""], [5], [DEEP_LIST], ["/user/../"], ["\ud800"]),
     "preference_bias": (None, 1, "yes", DEEP_LIST),
 }  # fmt: skip
@@ -193,10 +193,12 @@ def test_a_read_with_a_bad_value_names_it(memory: Memory, field: str) -> None:
             refuse(field, lambda value=value: memory.list(**{field: value}))
 
 
-@pytest.mark.parametrize("verb", ["verify", "replay", "replay_recall"])
+@pytest.mark.parametrize("verb", ["verify", "replay"])
 def test_what_is_no_receipt_is_refused(memory: Memory, verb: str) -> None:
     digest = memory.digest("green")
-    check = partial(memory.verify, "an answer") if verb == "verify" else getattr(memory, verb)
+    check = (
+        partial(memory.receipts.verify, "an answer") if verb == "verify" else memory.receipts.replay
+    )
 
     for given in (None, 5, "receipt", digest, digest.receipt.to_dict(), [digest.receipt]):
         with pytest.raises(InvalidInput, match=r"^receipt: must be a Receipt"):
@@ -220,9 +222,10 @@ def test_every_verb_refuses_a_name_that_is_none(world: World, memory: Memory) ->
             memory.promote(name, "org")
         with pytest.raises(InvalidInput):
             memory.add(name)
-        for named in ("id", "key", "source"):
-            with pytest.raises(InvalidInput):
-                memory.forget_many(**{named: name})
+        with pytest.raises(InvalidInput):
+            memory.forget(name)
+        with pytest.raises(InvalidInput):
+            memory.forget_many(source=name)
 
     assert everything(world.store, memory) == before
 

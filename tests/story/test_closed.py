@@ -48,10 +48,14 @@ class Open:
         session = memory.session("s")
         await _done(session.add("I live in Lisbon."))
         task = await _done(memory.task("Find a boat", name="boat"))
-        await _done(task.__enter__())
+        await _done(task.prompt())
         self.idle = await _done(memory.task("Find a car", name="car"))
         agent, admin = store.agent(memory), store.admin(actor="root")
-        triggers = await _done(prompting(memory).triggers("tea"))
+        triggers = await _done(
+            (AsyncPrompting if isinstance(memory, AsyncMemory) else Prompting)(memory).triggers(
+                "tea"
+            )
+        )
         self.handles = {
             "opened_store": store,
             "manager": memory,

@@ -234,7 +234,9 @@ def test_two_threads_have_a_log_each_and_one_memory(ana: Memory) -> None:
         "Albatross"
         in boats.recall("what is it called?", limit=1, layer="session")[0].record.content
     )
-    assert "Heron" in planes.search("what is it called?", limit=1)[0].record.content
+    assert (
+        "Heron" in planes.recall("what is it called?", limit=1, layer="session")[0].record.content
+    )
     assert [entry.text for entry in planes.messages()] == ["The plane is called Heron."]
     assert "metric units" in Prompting(planes.record).push("How long is the wing?").text
 

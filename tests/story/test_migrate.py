@@ -252,6 +252,7 @@ def lived(path):
                 await memory.remember("пароль лежит в сейфе", category="fact")
                 await memory.remember("我喜欢靠窗的座位")
                 await memory.correct("train", "I prefer night trains")
+                await memory.remember("Soup at noon", key="lunch")
                 await memory.forget("lunch")
             await store.visitor("s9", org="acme").remember("A guest likes tea")
             admin = store.admin(actor="root")

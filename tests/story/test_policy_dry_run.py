@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from conftest import World
+from principals import capture
 from simonides import Draft, DryRun, Fate, PolicyInvalid, Rejudged
 
 
@@ -42,7 +43,7 @@ def test_the_policy_in_force_changes_nothing(world: World, policy: Any) -> None:
     ana.remember("blue", key="color", category="preference")
     ana.remember("blue", key="color", category="preference")
     ana.remember(Draft("The river rose", confidence=0.4, source="external"))
-    ana.add("I live in Munich. Be concise. Call me Ana.")
+    capture(ana, "I live in Munich. Be concise. Call me Ana.")
     ana.correct("color", "green")
 
     found = tried(world, policy(""))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import World
+from principals import history_of
 from simonides import Draft, Store
 from simonides.api.open.assemble import assemble
 from simonides.domain.scope import Scope
@@ -79,7 +80,7 @@ def test_reading_records_nothing(new_world: Callable[..., World], file: Path) ->
     ana.recall("x")
     ana.list()
     ana.status()
-    ana.history("x")
+    history_of(ana, "x")
 
     assert trail(world.store) == []
 

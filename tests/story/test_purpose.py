@@ -3,6 +3,7 @@
 import pytest
 
 from conftest import World
+from principals import history_of
 from simonides import Draft, Memory, NotReplayable, Record, ScopeDenied
 from simonides.prompting import Prompting
 
@@ -37,7 +38,7 @@ def test_no_verb_returns_it_for_another_purpose(
     for past in ({}, {"known_at": given.created_at}, {"valid_at": given.created_at}):
         assert list(other.recall(asked, limit=50, **past)) == []
     assert (other.list(), other.get(given.id)) == ((), None)
-    assert (other.history("allergy"), other.history(given.id)) == ((), ())
+    assert (history_of(other, "allergy"), history_of(other, given.id)) == ((), ())
     for block in (
         other.digest(asked, min_relevance=0),
         Prompting(other).push(asked),

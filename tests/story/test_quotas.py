@@ -323,7 +323,7 @@ def test_an_undo_that_only_puts_back_what_gave_way_needs_no_room(
     assert kept(ana) == ["eu-west-1", "rule"]
 
 
-@pytest.mark.parametrize("keep", ["a", "b", "both", "neither"])
+@pytest.mark.parametrize("keep", ["old", "new", "both", "neither"])
 def test_a_decision_never_makes_more_memories_stand(
     with_quotas: Callable[[str], World], keep: str
 ) -> None:

@@ -14,7 +14,6 @@ from principals import erase, principal_of
 from simonides import (
     ConsentChange,
     Digest,
-    InvalidInput,
     Memory,
     NotReplayable,
     Recall,
@@ -234,11 +233,6 @@ def test_the_floor_learns_nothing_from_reads_that_looked_for_nothing(ana: Memory
         ana.receipts.verify([], ana.digest(QUERY).receipt)
 
     assert ana.status()["floors"]["reads"] == 0
-
-
-def test_nothing_but_yes_or_no_is_taken(ana: Memory) -> None:
-    with pytest.raises(InvalidInput):
-        (ana.privacy.resume_recall() if "off" else ana.privacy.pause_recall())  # type: ignore[arg-type]
 
 
 def test_the_command_line_switches_it(cli) -> None:

@@ -6,6 +6,7 @@ import pytest
 from reindexed import ANA, Shared, answers, fill, fresh, hashed, made_by, rows_of
 
 from embedders import HashedEmbedder
+from principals import history_of
 from simonides import ModelTimeout, StoreUnavailable
 from simonides.domain.scope import Scope
 from simonides.engine.maintenance.reindex import PAGE_ROWS, RECIPE
@@ -504,6 +505,6 @@ def test_what_is_changed_or_forgotten_meanwhile_is_left_alone(shared, monkeypatc
 
     assert (report.remade, report.left) == (28, 2)
     assert len(rows_of(new)) == 29
-    assert new.memory(user="ana", org="acme").history("boat_3") == ()
+    assert history_of(new.memory(user="ana", org="acme"), "boat_3") == ()
     assert new.admin(actor="root").reindex().remade == 1
     assert made_by(new, new) == 29

@@ -23,7 +23,7 @@ def captured(report: CaptureReport) -> list[tuple[str | None, str, str]]:
 
 def test_a_repair_replaces_what_was_said_in_the_turn_before(world: World) -> None:
     ana = world.store.memory(user="ana").session("s1")
-    ana.add(MUNICH)
+    capture(ana, MUNICH)
 
     report = capture(ana, BERLIN, before=[MUNICH])
 
@@ -36,9 +36,9 @@ def test_a_repair_replaces_what_was_said_in_the_turn_before(world: World) -> Non
 
 def test_without_what_was_said_before_it_is_about_nothing(world: World) -> None:
     ana = world.store.memory(user="ana").session("s1")
-    ana.add(MUNICH)
+    capture(ana, MUNICH)
 
-    assert captured(ana.add(BERLIN)) == []
+    assert captured(capture(ana, BERLIN)) == []
     assert [m.content for m in ana.list()] == ["Munich"]
 
 
@@ -102,7 +102,7 @@ def test_an_agent_knows_what_it_was_told_before(world: World) -> None:
     assert agent.capture("Sorry, I meant Bremen.").trace[0].written == ("location",)
     assert [m.content for m in ana.list()] == ["Bremen"]
     other = world.store.agent(world.store.memory(user="ana").session("s2"))
-    assert other.add(BERLIN).trace[0].written == ()
+    assert other.capture(BERLIN).trace[0].written == ()
 
 
 def over(model: ScriptedModel, tmp_path: Path) -> Store:

@@ -5,7 +5,6 @@ import contextlib
 import pytest
 from sessions import ALICE, Talk, summaries
 
-from principals import principal_of
 from simonides.domain.conversation.session import EndedBy, EndStep
 from simonides.domain.errors import StoreUnavailable
 from simonides.domain.memory import Kind, Origin
@@ -53,7 +52,7 @@ def held(talk, content, *, session=None, turn=None, why="session_only_category",
         explicit=fields.pop("explicit", False),
         **fields,
     )
-    writer = Writer(talk.runtime, principal_of(talk))
+    writer = Writer(talk.runtime, talk.principal)
     judgement = Hold(candidate, (why,))
     (outcome,) = talk.drive(writer.write_judged(Judgements((judgement,))))
     return outcome
@@ -148,7 +147,7 @@ def test_said_twice_what_was_held_is_stored_at_the_end(talk):
     report = talk.end()
 
     assert "Ana compares hotels in Bolzano" in talk.contents()
-    assert talk.pending.list(kind="held") == []
+    assert talk.held() == []
     assert any("said_n_times" in r for o in report.promoted for r in o.reasons)
 
 
@@ -158,7 +157,7 @@ def test_said_once_it_waits_for_another_session(talk, world):
     report = talk.end()
 
     assert talk.contents() == []
-    assert (report.kept, len(talk.pending.list(kind="held"))) == (1, 1)
+    assert (report.kept, len(talk.held())) == (1, 1)
 
     world.clock.advance(days=1)
     later = Talk(world, "thread-2")
@@ -221,7 +220,7 @@ def test_what_needs_repetition_is_stored_once_it_was_said_in_two_sessions(talk, 
     talk.say("I'm terrible at mathematics homework.")
     talk.end()
     assert talk.contents() == []
-    assert talk.pending.list(kind="held")
+    assert talk.held()
 
     later = Talk(world, "thread-2")
     later.say("I'm terrible at mathematics homework.")
@@ -243,7 +242,7 @@ def test_what_waits_for_too_long_is_let_go_and_the_trail_says_so(talk, world):
     assert memory.pending.list(kind="held") == ()
     memory.maintenance.hygiene()
 
-    assert talk.pending.list(kind="held") == []
+    assert talk.held() == []
     assert any("held_expired" in event["reasons"] for event in talk.events("forgotten"))
 
 
@@ -277,7 +276,7 @@ def test_a_turn_that_is_decided_twice_releases_what_it_stores(talk, monkeypatch)
     report = talk.end()
 
     assert talk.contents() == ["Ana compares hotels in Bolzano"]
-    assert talk.pending.list(kind="held") == []
+    assert talk.held() == []
     assert (report.kept, report.let_go) == (0, 0)
 
 
@@ -285,7 +284,7 @@ def test_a_discarded_candidate_is_not_promoted(talk, world):
     held(talk, "Ana compares hotels in Bolzano", turn=0)
     talk.say("Which hotels in Bolzano?", "Compare hotels in Bolzano.")
     talk.catch_up()
-    (waiting,) = talk.pending.list(kind="held")
+    (waiting,) = talk.held()
     world.store.memory(user="alice").pending.reject(waiting.id)
 
     talk.end()
@@ -463,7 +462,7 @@ def assert_as_if_nothing_had_happened(talk):
     assert talk.contents(key="response_style") == ["concise"]
     assert len(talk.events("session_ended")) == 1
     assert all(m.version == 1 for m in talk.memories(key="location"))
-    assert talk.pending.list(kind="held") == []
+    assert talk.held() == []
 
 
 class Failing:
@@ -536,7 +535,7 @@ def test_a_model_is_asked_by_the_end_what_it_was_not_asked_before(world, summari
     talk.catch_up()
     talk.say("Another thing.")
 
-    ender = SessionEnder(talk.runtime, principal_of(talk), lanes=lanes)
+    ender = SessionEnder(talk.runtime, talk.principal, lanes=lanes)
     report = talk.drive(ender.end(talk.name))
     again = talk.drive(ender.end(talk.name))
 

@@ -106,8 +106,8 @@ def test_sessions_marked_for_it_end_when_simonides_is_closed(new_world, summarie
     talk, other = Talk(world), Talk(world, "thread-2")
     talk.say(*STORY)
     other.say("Still here.")
-    talk.runtime.part(ProcessSessions).add({"role": principal_of(talk), "content": talk.name})
-    talk.runtime.part(ProcessSessions).add({"role": principal_of(other), "content": other.name})
+    talk.runtime.part(ProcessSessions).add(talk.principal, talk.name)
+    talk.runtime.part(ProcessSessions).add(principal_of(other), other.name)
     talk.runtime.part(ProcessSessions).discard(principal_of(other), other.name)
 
     world.reopen()
@@ -225,7 +225,7 @@ def test_of_several_workers_each_step_is_taken_by_one(new_world, summaries, crow
 def test_a_session_known_by_its_name_alone_ends_too(world, summaries):
     owner = Principal.resolve(session="kiosk").home
     talk = Talk(world, "kiosk", owner)
-    talk.principal = replace(principal_of(talk), home=owner)
+    talk.principal = replace(talk.principal, home=owner)
     talk.say(*STORY)
 
     report = talk.end()
@@ -246,7 +246,7 @@ def test_a_user_who_is_erased_in_the_middle_of_it_stays_erased(talk, world):
         left[0] -= 1
         if not left[0]:
             store.commit = commit
-            await erase(AsyncMemory(talk.runtime, Principal(ALICE)))
+            await erase(AsyncMemory(Bound(talk.runtime, Principal(ALICE))))
         return done
 
     store.commit = erasing
@@ -264,7 +264,7 @@ def test_where_a_session_stands_moves_with_its_user(talk, world, new_world, tmp_
     talk.end()
     hold.say("Be brief.", "Something else.", "Be brief, I said.")
     hold.catch_up()
-    waiting = hold.pending.list(kind="held")
+    waiting = hold.held()
     assert waiting
     file = tmp_path / "alice.jsonl"
     world.store.memory(user="alice").data.export(file)
@@ -274,7 +274,7 @@ def test_where_a_session_stands_moves_with_its_user(talk, world, new_world, tmp_
     moved, moved_hold = Talk(other), Talk(other, "thread-2")
 
     assert moved.step()._replace(at=0) == talk.step()._replace(at=0)
-    assert moved_hold.pending.list(kind="held") == waiting
+    assert moved_hold.held() == waiting
     assert moved.end().already
 
 

@@ -672,7 +672,7 @@ def test_the_layer_is_named_in_every_verb_that_reads_it(ana: Memory) -> None:
     layer = session.tools("search").all[0].parameters["properties"]["layer"]
     assert layer["enum"] == ["l2", "l1"]
     assert ana.tools("search").all[0].parameters["properties"]["layer"]["enum"] == ["l2"]
-    for read in (ana.recall, ana.search_memory):
+    for read in (ana.recall, Prompting(ana).search):
         with pytest.raises(simonides.InvalidInput, match="name the session"):
             read("called", layer="l1")
     assert ana.tools("search").call("search_memory", {"query": "x", "layer": "l1"}).refused
@@ -754,10 +754,7 @@ def test_on_an_event_loop_the_same_verbs_are_awaited(tmp_path: Path) -> None:
         async with store:
             store.runtime.part(BackgroundExtraction).serve(catch_up)
             session = store.memory(user="ana").session("s")
-            adding = [
-                session.add({"role": "user", "content": f"Turn {n}, by the harbour."}).kept[0]
-                for n in range(20)
-            ]
+            adding = [session.add(f"Turn {n}, by the harbour.") for n in range(20)]
             added = await asyncio.gather(*adding)
             assert len(await session.recall("harbour", limit=20, layer="session")) == 20
             clock.advance(seconds=1)

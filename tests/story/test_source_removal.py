@@ -5,7 +5,7 @@ import json
 import pytest
 
 from conftest import Run, World
-from principals import erase
+from principals import capture, erase
 from simonides import Draft, InvalidInput, Memory, Outcome, Record
 
 PAGE = "https://shop.example/returns"
@@ -131,7 +131,7 @@ def test_it_is_not_learned_again_by_itself(world: World, ana: Memory) -> None:
 
 def test_candidates_that_wait_go_too(world: World) -> None:
     ana = world.store.memory(user="ana").session("s1")
-    report = ana.add("Be concise.")
+    report = capture(ana, "Be concise.")
     assert [outcome.kind for outcome in report.outcomes] == ["held"]
 
     assert ana.forget_many(source="user_stated", dry_run=True).reasons == (

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 import simonides
-from principals import erase, memory_for
+from principals import erase, history_of, memory_for
 from simonides import ConfigurationError, Draft, StoreUnavailable
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
@@ -154,7 +154,7 @@ def test_of_two_words_on_one_key_the_newer_stands_and_the_other_is_history(
     devices.meet()
 
     for name in ("laptop", "phone", "remote"):
-        history = {m.content: m.status.value for m in devices.memory(name).history("drink")}
+        history = {m.content: m.status.value for m in history_of(devices.memory(name), "drink")}
         assert history == {"Prefers tea": "superseded", "Prefers milk": "active"}
 
 
@@ -344,7 +344,7 @@ def test_what_was_forgotten_on_one_side_goes_on_all_though_it_was_refreshed(
 
     for name in ("laptop", "phone", "remote"):
         assert contents(devices.memory(name)) == set()
-        assert devices.memory(name).history("drink") == ()
+        assert history_of(devices.memory(name), "drink") == ()
 
 
 def test_what_was_forgotten_is_not_learned_again_on_another_device(devices: Devices) -> None:
@@ -615,7 +615,7 @@ def test_a_chain_that_has_lost_its_beginning_is_taken_over_as_it_is(devices: Dev
     laptop.correct("drink", "Prefers milk")
     devices.clock.advance(days=200)
     laptop.admin(actor="root").gc()
-    assert [m.content for m in laptop.history("drink")] == ["Prefers milk"]
+    assert [m.content for m in history_of(laptop, "drink")] == ["Prefers milk"]
     devices.memory("phone")
 
     devices.meet()
@@ -628,7 +628,7 @@ def test_a_chain_that_has_lost_its_beginning_is_taken_over_as_it_is(devices: Dev
 
     for name in ("laptop", "phone", "remote"):
         assert contents(devices.memory(name)) == {"Prefers juice"}
-        versions = devices.memory(name).history(devices.memory(name).list()[0].id)
+        versions = history_of(devices.memory(name), devices.memory(name).list()[0].id)
         assert len({m.version for m in versions}) == len(versions) == 4
     exported = devices.folder / "alice.jsonl"
     devices.memory("remote").data.export(exported)

@@ -63,7 +63,7 @@ def fill(store: Any) -> None:
         gone = make.superseded(first, second)
         contract.write(store, make.change(second, restated=(gone,)), owner)
         more = make.change(
-            held=(make.pending.list(kind="held", session="s"), make.pending.list(kind="held")),
+            held=(make.held(session="s"), make.held()),
             outbox=(make.outbox_item(),),
             granted=(Grant("ann", Right.ADMIN, by="root"),),
         )

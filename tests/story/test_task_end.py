@@ -3,7 +3,7 @@
 import pytest
 
 from conftest import World
-from principals import principal_of
+from principals import history_of, principal_of
 from simonides import Draft, InvalidScope, Memory, ScopeDenied
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
@@ -39,7 +39,7 @@ def test_a_task_ends_with_what_was_worth_it_at_its_user(
     assert (kept.content, kept.origin.memory) == ("It needs three replicas", latest.id)
     bot = world.store.memory(user="ana", agent="bot").task(name="t1").memory
     assert [m.content for m in bot.list()] == [kept.content]
-    assert bot.history("replicas", scopes=["task"]) == ()
+    assert history_of(bot, "replicas", scopes=["task"]) == ()
     assert [m.content for m in aside.list(scopes=["task"])] == ["Another task's"]
     assert end.events[0].reasons == ("task_ended", "count:4", "held:0")
     assert ana.maintenance.end_task("t1").removed == 0

@@ -38,14 +38,13 @@ def test_a_name_under_way_in_another_session_is_refused_by_name(ana: Memory) -> 
 
     for session, given in (
         ("two", {"goal": "Upgrade too"}),
-        ("two", {"goal": "Upgrade too", "resume": True}),
-        ("two", {"resume": True}),
+        ("two", {}),
     ):
         with pytest.raises(TaskUnderWay, match="'one'") as refused:
             within(ana, session).task(**given, name="up").__enter__()
         assert (refused.value.task, refused.value.session) == ("up", "one")
-    with pytest.raises(TaskUnderWay, match="resume it") as refused:
-        within(ana, "one").task("Upgrade", name="up").__enter__()
+    with pytest.raises(TaskUnderWay) as refused:
+        within(ana, "three").task("Upgrade", name="up").__enter__()
     assert refused.value.session == "one"
 
     within(ana, "two").task("Something else", name="other").__enter__()
@@ -87,7 +86,7 @@ def test_what_was_left_ends_without_touching_who_has_the_name_now(
     scope.remember("Of the run that was left")
     world.clock.advance(seconds=21 * 60)
     running = within(ana, "two").task("Upgrade again", name="up")
-    running.start()
+    running.__enter__()
     assert contents(scope) == []
     scope.remember("Of the run that is under way")
 
@@ -185,7 +184,7 @@ def test_who_begins_anew_after_it_died_has_its_minute_again(
         if times[0] == 1:
             raise simonides.StoreUnavailable("here", "gone")
         with pytest.raises(TaskUnderWay, match="'one'"):
-            await theirs.task("Upgrade too", name="up").__enter__()
+            await theirs.task("Upgrade too", name="up").__aenter__()
         return await append(*given, **named)
 
     with monkeypatch.context() as broken:
@@ -264,7 +263,7 @@ def test_what_began_to_complete_is_completed_without_its_name(
     scope.remember("Of the run that is under way")
 
     resumed = within(ana, "one").task(name="up")
-    resumed.start()
+    resumed.__enter__()
 
     assert resumed.phase is TaskPhase.COMPLETE
     assert [each.content for each in ana.list(scopes=["user"])] == ["A dump takes three minutes"]
@@ -302,8 +301,8 @@ def test_a_note_of_a_run_in_good_order_is_one_write_and_no_read(
 def test_where_a_task_of_no_session_is_resumed_is_said(world: World, ana: Memory) -> None:
     ana.task("Upgrade", name="up").__enter__()
 
-    for given in ({"goal": "Upgrade too"}, {"resume": True}):
-        with pytest.raises(TaskUnderWay, match="by a manager without `session=`") as refused:
+    for given in ({"goal": "Upgrade too"}, {}):
+        with pytest.raises(TaskUnderWay, match="by a memory without a session") as refused:
             within(ana, "two").task(**given, name="up").__enter__()
         assert refused.value.session == "task-up"
     within(ana, "two").task("Something else", name="other").__enter__()
@@ -320,7 +319,7 @@ def test_of_two_sessions_that_begin_a_name_at_once_one_gets_it(
 
     async def late(*given: Any, **named: Any) -> Any:
         if first and first.pop():
-            await theirs.task("Theirs", name="up").__enter__()
+            await theirs.task("Theirs", name="up").__aenter__()
         return await commit(*given, **named)
 
     monkeypatch.setattr(store, "commit", late)
@@ -345,7 +344,7 @@ def test_an_end_looks_whose_the_scope_is_under_the_turn(
         if first and row and holder_of(row[0], "") == "one" and row[0].step == HELD:
             first.pop()
             await one._task.abandon()
-            await theirs.task("Upgrade again", name="up").__enter__()
+            await theirs.task("Upgrade again", name="up").__aenter__()
             await scope._memory.remember("Of the second run")
         return await held(*given, **named)
 
@@ -386,7 +385,7 @@ def test_of_two_handles_one_ends_the_task(
     kept = [each.id for each in ana.list()]
     inside = world.store.memory(user="ana").task(name="up").memory
     third = ana.task("Upgrade again", name="up")
-    third.start()
+    third.__enter__()
     inside.remember("Of the next run")
 
     with pytest.raises(PhaseError) as refused:
@@ -416,7 +415,7 @@ def test_calls_at_once_end_a_task_once(tmp_path: Any) -> None:
             ana = store.memory(user="ana")
             handles = [ana.task("Upgrade", name="up") for _ in range(2)]
             for task in handles:
-                await task.__enter__()
+                await task.__aenter__()
             calls: list[Callable[[str], Any]] = [task.complete for task in handles for _ in "ab"]
             said = [call(f"Learned by call {n}") for n, call in enumerate(calls)]
             came = await asyncio.gather(*said, return_exceptions=True)

@@ -433,7 +433,7 @@ def test_an_error_in_the_block_learns_nothing_and_the_task_can_go_on(
     assert ana.list() == ()
     with ana.task(name="up") as task:
         events = [each.entry.details.get("event") for each in log_of(world, task)]
-        assert events == ["started", "step_done", None, "stopped", "resumed"]
+        assert events == ["started", "step_done", None, "resumed"]
         assert task.current_step == "b"
         assert "⚡ sh: all is well" in task.prompt()
         assert len(task.complete().promoted) == 1
@@ -459,11 +459,9 @@ def test_a_stopped_process_goes_on_where_it_was(world: World, ana: Memory) -> No
     assert [outcome.kind.value for outcome in report.promoted] == ["created"]
 
 
-def test_a_name_in_use_is_resumed_or_another_is_chosen(ana: Memory) -> None:
+def test_a_name_in_use_is_continued(ana: Memory) -> None:
     ana.task("Upgrade", name="up").__enter__()
 
-    with pytest.raises(InvalidInput, match="resume it"):
-        ana.task("Upgrade", name="up").__enter__()
     with ana.task("Something else", name="up") as task:
         assert task.goal == "Upgrade"
         task.complete()
@@ -710,7 +708,7 @@ def test_of_two_that_begin_a_name_at_once_one_is_told(
     async def late(*given: Any, **named: Any) -> int:
         if not begun:
             begun.append("first")
-            await ana._memory.task("Mine", name="up").__enter__()
+            await ana._memory.task("Mine", name="up").__aenter__()
         return await append(*given, **named)
 
     monkeypatch.setattr(sessions, "append", late)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conftest import World
-from principals import principal_of
+from principals import history_of, principal_of
 from simonides import (
     Draft,
     IdempotencyMismatch,
@@ -181,7 +181,7 @@ def test_versions_are_gapless_and_history_runs_from_old_to_new(world: World, ana
         world.clock.advance(seconds=1)
         ana.remember(Draft(f"region {number}", key=KEY, **GUESS if number in (3, 6) else {}))
 
-    chain = ana.history(KEY)
+    chain = history_of(ana, KEY)
 
     assert [memory.version for memory in chain] == [1, 2, 3, 4, 5, 6, 7]
     assert [memory.content for memory in chain] == [f"region {n}" for n in range(1, 8)]
@@ -189,7 +189,7 @@ def test_versions_are_gapless_and_history_runs_from_old_to_new(world: World, ana
     assert chain[-1].status == "active"
     assert len({memory.root for memory in chain}) == 1
     assert all(memory.scope == principal_of(ana).home for memory in chain)
-    assert ana.history(chain[2].id) == chain
+    assert history_of(ana, chain[2].id) == chain
     by_id = {memory.id: memory for memory in chain}
     for memory in chain[:-1]:
         assert memory.superseded_by in by_id
@@ -210,7 +210,7 @@ def test_a_batch_may_repeat_and_correct_itself(ana: Memory) -> None:
 
     kinds = ["created", "refreshed", "superseded", "touched", "superseded", "created", "refreshed"]
     assert [outcome.kind for outcome in outcomes] == kinds
-    assert [memory.version for memory in ana.history(KEY)] == [1, 2, 3, 4]
+    assert [memory.version for memory in history_of(ana, KEY)] == [1, 2, 3, 4]
     assert standing(ana) == ["ap-south-1"]
     assert len(ana.list()) == 2
     assert all(outcome.record == ana.get(stored(outcome).id) for outcome in outcomes)
@@ -290,7 +290,7 @@ def test_what_was_forgotten_is_gone_and_capture_does_not_relearn_it(ana: Memory)
     outcome = ana.forget(CHANNEL)
 
     assert outcome.kind == "forgotten"
-    assert ana.history(CHANNEL) == ()
+    assert history_of(ana, CHANNEL) == ()
     assert ana.get(first.id) is None
     assert ana.list() == ()
     assert len(ana.recall("email channel")) == 0
@@ -335,7 +335,7 @@ def test_hard_expiry_holds_from_the_very_instant(world: World, ana: Memory) -> N
     assert len(ana.recall("code")) == 0
     assert ana.list() == ()
     assert ana.get(memory.id) is None
-    assert ana.history("code") == ()
+    assert history_of(ana, "code") == ()
     assert ana.explain(memory.id, "code").excluded == ("expired",)
     with pytest.raises(NotFound):
         ana.confirm(memory.id)
@@ -394,7 +394,7 @@ def test_system_time_rises_though_the_wall_clock_falls_back(world: World, ana: M
 
     assert second.known_from == first.known_from + timedelta(microseconds=1)
     assert standing(ana) == ["two"]
-    assert [memory.content for memory in ana.history(KEY)] == ["one", "two"]
+    assert [memory.content for memory in history_of(ana, KEY)] == ["one", "two"]
 
 
 def test_a_tag_that_a_repeat_brings_is_searched_at_once(world: World) -> None:

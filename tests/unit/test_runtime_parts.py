@@ -56,6 +56,6 @@ def test_replacing_leaves_the_original_alone() -> None:
 
 def test_problems_are_told_once_for_a_part_under_two_classes() -> None:
     parts, failing = Parts(), _Failing()
-    parts.add({"role": Rates(), "content": failing})
+    parts.add(Rates(), failing)
     parts.add_as(PeriodicJob, failing)
     assert parts.problems() == ["failing:StoreUnavailable"]

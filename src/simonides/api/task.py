@@ -366,9 +366,10 @@ class AsyncTask:
         said = parse_messages(messages).messages
         entries = [self._turn(each) for each in said]
         self._phases.goes_on()
+        shown = self._state.conversation.shown(self._state.rules)
         for entry in entries:
-            await self._run.converse(entry)
-        return self._state.conversation.shown(self._state.rules)
+            shown = await self._run.converse(entry)
+        return shown
 
     def _turn(self, message: Message) -> Entry:
         return Entry(

@@ -211,12 +211,12 @@ class TaskUnderWay(InvalidInput):
             task: Name of the task.
             session: Session that runs the task.
             elsewhere: Whether that is another session than the caller's.
-            has_own: Whether it is the task's own session, shared by managers without a session.
+            has_own: Whether it is the task's own session, shared by memories without a session.
         """
         self.task = task
         self.session = session
         where = f" in the session {session!r}" if elsewhere else ""
-        how = ", by a manager without `session=`" if has_own else ""
+        how = ", by a memory without a session" if has_own else ""
         what = f"resume it there{how}, or end that session," if elsewhere else "resume it,"
         super().__init__(
             "name", f"a task of this name is under way{where}; {what} or choose another name"
@@ -369,7 +369,7 @@ class CarryRefused(SimonidesError, RuntimeError):
         super().__init__(f"{path}:{line}: {problem}" if line else f"{path}: {problem}")
 
 
-class StoreError(SimonidesError, OSError):
+class StoreError(SimonidesError, RuntimeError):
     """The store could not complete the call; no part of it took effect.
 
     Attributes:
@@ -383,7 +383,7 @@ class StoreError(SimonidesError, OSError):
         super().__init__(f"{location}: {problem}")
 
 
-class StoreUnavailable(StoreError, ConnectionError):
+class StoreUnavailable(StoreError):
     """The store is locked, unreachable, closed, or was opened before a fork."""
 
     hint = "try again later: locked, unreachable or closed"
@@ -443,7 +443,7 @@ class KeyDestroyed(StoreError):
     hint = "remove the remains of the erased owner"
 
 
-class SourceUnavailable(SimonidesError, ConnectionError):
+class SourceUnavailable(SimonidesError, RuntimeError):
     """A document source cannot answer; a read continues without it and reports that.
 
     Attributes:

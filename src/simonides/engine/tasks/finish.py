@@ -81,7 +81,7 @@ class TaskFinisher:
         collected, diagnostics = await self._collected()
         return replace(
             _report(self._log.task, end, completed=True),
-            promoted=tuple(filter(None, promoted)),
+            promoted=tuple(each for each in promoted if each is not None),
             learning=learning,
             collected=collected,
             diagnostics=diagnostics,
