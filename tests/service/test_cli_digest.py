@@ -18,9 +18,9 @@ def test_a_digest_is_checked_and_shown_again_in_other_processes(
     (item,) = json.loads(kept.read_text(encoding="utf-8"))["items"]
     cli("correct", "deploy_region", "eu-west-1")
 
-    again = cli_process("replay", str(kept))
-    honest = cli_process("verify", str(kept), f"To us-east-1 ({item['memory']['id']}).")
-    lying = cli("verify", str(kept), "To us-east-1 (01a20124-7cc0-7a14-aeec-827020b593cb).")
+    again = cli_process("receipts", "replay", str(kept))
+    honest = cli_process("receipts", "verify", f"To us-east-1 ({item['memory']['id']}).", str(kept))
+    lying = cli("receipts", "verify", "To us-east-1 (01a20124-7cc0-7a14-aeec-827020b593cb).", str(kept))
 
     assert shown.stdout.startswith("Memory digest:\n")
     assert again.stdout == json.loads(kept.read_text(encoding="utf-8"))["text"] + "\n"
@@ -42,7 +42,7 @@ def test_filters_are_json_and_errors_say_where(cli: Run, tmp_path: Path) -> None
     assert cli("list", "--filter", "{").returncode == 2
     wrong = cli("list", "--filter", '{"confidence": {"$gtt": 1}}')
     assert (wrong.returncode, "filter.confidence.$gtt" in wrong.stderr) == (2, True)
-    assert cli("replay", str(tmp_path / "none.json")).returncode == 2
+    assert cli("receipts", "replay", str(tmp_path / "none.json")).returncode == 2
     assert cli("forget", "--filter", weak).returncode == 0
     assert "Doubtful" not in cli("list").stdout
 
@@ -53,8 +53,8 @@ def test_what_was_put_before_a_model_is_listed_and_shown_again(cli: Run, tmp_pat
     found = cli("search", "where do I deploy?", "-k", "1")
     cli("correct", "region", "eu-west-1")
 
-    listed = cli("receipts").stdout.splitlines()
-    receipts = json.loads(cli("--json", "receipts").stdout)
+    listed = cli("receipts", "list").stdout.splitlines()
+    receipts = json.loads(cli("--json", "receipts", "list").stdout)
 
     assert "us-east-1" in pushed.stdout
     assert "us-east-1" in found.stdout
@@ -65,7 +65,7 @@ def test_what_was_put_before_a_model_is_listed_and_shown_again(cli: Run, tmp_pat
     for receipt, shown in zip(receipts, (pushed, found), strict=True):
         kept = tmp_path / "receipt.json"
         kept.write_text(json.dumps(receipt), encoding="utf-8")
-        assert cli("replay", str(kept)).stdout == shown.stdout
+        assert cli("receipts", "replay", str(kept)).stdout == shown.stdout
 
 
 def test_a_recall_is_shown_again_and_old_doubts_are_said(cli: Run, tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_recall_is_shown_again_and_old_doubts_are_said(cli: Run, tmp_path: Pat
 
     assert "careful: unverified" in shown.stdout
     assert json.loads(kept.read_text(encoding="utf-8"))["hits"][0]["warnings"] == ["unverified"]
-    again = cli("replay", str(kept))
+    again = cli("receipts", "replay", str(kept))
     assert again.stderr == "simonides: ranked\n"
     assert "careful: unverified" in again.stdout
 
@@ -87,8 +87,8 @@ def test_verify_says_what_shows_and_status_the_floors(cli: Run, tmp_path: Path) 
     kept.write_text(cli("--json", "digest", "x", "--preferences").stdout, encoding="utf-8")
     (item,) = json.loads(kept.read_text(encoding="utf-8"))["items"]
 
-    good = cli("verify", str(kept), f"By email ({item['memory']['id']}).")
-    bad = cli("verify", str(kept), f"Soon ({item['memory']['id']}).")
+    good = cli("receipts", "verify", f"By email ({item['memory']['id']}).", str(kept))
+    bad = cli("receipts", "verify", f"Soon ({item['memory']['id']}).", str(kept))
 
     assert (good.returncode, bad.returncode) == (0, 1)
     assert "shows in the answer" in good.stdout

@@ -10,9 +10,9 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 def test_gc_says_what_it_would_do_and_then_does_it(cli: Run) -> None:
     assert cli("remember", "The build is green", "--ttl-days", "0.0000001").returncode == 0
 
-    dry = cli("gc", "--dry-run", user=None)
-    done = cli("gc")
-    again = cli("gc", user=None)
+    dry = cli("maintenance", "gc", "--dry-run", user=None)
+    done = cli("maintenance", "gc")
+    again = cli("maintenance", "gc", user=None)
 
     assert dry.returncode == 0, dry.stderr
     assert "What would be done (nothing was)" in dry.stdout
@@ -27,13 +27,13 @@ def test_gc_says_what_it_would_do_and_then_does_it(cli: Run) -> None:
 def test_gc_as_json_names_every_count(cli: Run) -> None:
     cli("remember", "The build is green", "--ttl-days", "0.0000001")
 
-    told = json.loads(cli("--json", "gc").stdout)
+    told = json.loads(cli("--json", "maintenance", "gc").stdout)
 
     assert (told["counts"], told["dry_run"], told["owners"]) == ({"hard_expired": 1}, False, 1)
 
 
 def test_gc_wants_a_user_or_scopes_but_not_both(cli: Run) -> None:
-    asked = cli("gc", "--scope", "/user/ben")
+    asked = cli("maintenance", "gc", "--scope", "/user/ben")
 
     assert asked.returncode == 2
     assert "not both" in asked.stderr

@@ -49,7 +49,7 @@ def test_folders_of_the_environment_are_searched_as_a_model_would(
     monkeypatch.setenv("SIMONIDES_KNOWLEDGE", str(docs))
     monkeypatch.setenv("SIMONIDES_KNOWLEDGE_TIMEOUT_SECONDS", "30")
 
-    done = cli("search", "penalty clause of contract 4", "--layer", "l3", "--top-k", "1")
+    done = cli("search", "penalty clause of contract 4", "--layer", "documents", "--top-k", "1")
 
     assert '"docs: contracts/contract-4.pdf, page 2"' in done.stdout
 
