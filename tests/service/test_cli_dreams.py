@@ -32,7 +32,7 @@ def test_a_dream_is_shown_applied_listed_and_undone(cli: Run, lived: None) -> No
     again = cli("maintenance", "undo-consolidation", done["id"])
 
     assert dry.returncode == 0, dry.stderr
-    assert "dream (proposed) of /global/org/default/user/ana/: proposed" in dry.stdout
+    assert "consolidation (proposed) of /global/org/default/user/ana/: proposed" in dry.stdout
     assert "2 would be done, 0 left" in dry.stdout
     assert "archive  beyond_rules_cap" in dry.stdout
     assert "chapter 0" in dry.stdout
@@ -47,7 +47,7 @@ def test_a_dream_is_shown_applied_listed_and_undone(cli: Run, lived: None) -> No
 
 def test_an_undo_that_leaves_something_tells_so_by_its_exit_code(cli: Run, lived: None) -> None:
     done = json.loads(cli("--json", "maintenance", "consolidate").stdout)
-    cli("forget", "--id", done["items"][0]["before"][0])
+    cli("forget", done["items"][0]["before"][0])
 
     undone = cli("maintenance", "undo-consolidation", done["id"])
 
@@ -63,7 +63,7 @@ def test_where_there_is_nothing_to_dream_of_it_says_so(cli: Run) -> None:
 
 
 def test_without_dreams_the_list_says_so(cli: Run) -> None:
-    assert "no dreams yet" in cli("maintenance", "consolidations").stdout
+    assert "nothing found" in cli("maintenance", "consolidations").stdout
 
 
 def test_usage_shows_the_ceilings_and_what_was_used(cli: Run) -> None:

@@ -317,7 +317,7 @@ def test_who_is_erased_elsewhere_goes_on_with_a_new_key(store: Path, tmp_path: P
 
 def moved(source: Path, target: Path, encrypt: str) -> None:
     env = {"SIMONIDES_KEYS": ONE, "SIMONIDES_ENCRYPT": encrypt, "PATH": os.environ["PATH"]}
-    words = ["migrate", "--from", str(source), "--to", str(target)]
+    words = ["db", "migrate", "--from", str(source), "--to", str(target)]
     done = subprocess.run(
         [sys.executable, "-m", "simonides", *words],
         check=False,

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from simonides.cli.sessions import import_turns
 
 from conftest import World
 from principals import bound_of, erase, principal_of
 from simonides import Draft, FunctionClassifier, Memory
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store, unless_erased
-from simonides.cli.sessions import import_turns
 from simonides.engine.consolidation.plan import Planner
 from simonides.engine.edit.correct import Changer
 from simonides.testing import CountingIds, ManualClock

@@ -95,7 +95,7 @@ def text_of(value: Any, verb: str, memory: Memory | None = None) -> str:
         memory: Reads the memories that a write displaced; None leaves them out.
     """
     if isinstance(value, Outcome):
-        is_forgetting = any(":" in reason for reason in value.reasons)
+        is_forgetting = any(reason.startswith("count:") for reason in value.reasons)
         return render.forgotten(value) if is_forgetting else render.with_displaced(value, memory)
     text = _TEXTS.get(type(value))
     if text is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from simonides.domain.conversation.add_report import AddReport
 from simonides.domain.governance.consent import RECALL_OFF
 from simonides.domain.governance.held import Held
-from simonides.domain.governance.review import Review
+from simonides.domain.governance.review import Keep, Review
 from simonides.domain.memory import Record
 from simonides.domain.reading.digest import Verification
 from simonides.domain.reading.recall import Explanation, Recall
@@ -33,6 +33,9 @@ _BESIDE: Mapping[str, str] = {
     "unreadable_left": "{} that cannot be read and may have been meant, left",
 }
 """What a reason of a forgetting counts beside the memories, in words."""
+
+_KEPT = {Keep.A: "old", Keep.B: "new"}
+"""Sides of a review in the words of `pending resolve`."""
 
 
 def outcome(value: Outcome) -> str:
@@ -150,7 +153,7 @@ def _counted(value: Outcome) -> dict[str, int]:
 
 def review(value: Review) -> str:
     """Return three lines: what the review is, and its sides."""
-    kept = "" if value.kept is None else f"  kept {value.kept}"
+    kept = "" if value.kept is None else f"  kept {_KEPT.get(value.kept, value.kept)}"
     sides = [
         f"  {name}: {'gone' if side is None else _line(side)}"
         for name, side in zip(("old", "new"), value.sides, strict=True)

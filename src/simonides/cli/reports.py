@@ -464,4 +464,4 @@ def import_report(value: ImportReport) -> str:
     kinds = [turn.outcome.kind.value for turn in value.turns]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds)))
     ended = [session_ended(each) for each in value.sessions]
-    return "\n".join([*lines, f"{len(value.turns)} turns: {counts}", *ended])
+    return "\n".join([*lines, *ended, f"{len(value.turns)} turns: {counts}"])

@@ -104,6 +104,8 @@ class Verb(Command):
 
             said = output.text_of(result, self._verb, self._reader(chosen, store))
         chosen.show(result, lambda _: said)
+        if self._verb == "receipts replay":
+            typer.echo(f"simonides: {result.made}", err=True)
         cursor = getattr(result, "next_cursor", None)
         if cursor is not None:
             typer.echo(f"simonides: there is more; continue with --cursor {cursor}", err=True)

@@ -286,7 +286,7 @@ def _rules_of(settings: Settings, mode: str) -> Parts:
         WarmSessions(session_rules),
         _working_rules(settings),
         Monitoring(mode, thresholds_with(settings.alerts)),
-        ProcessSessions(),
+        ProcessSessions(end_on_close=settings.end_sessions_on_close),
         NotedPolicies(),
         OrgRule(settings.require_org),
         PendingErasures(),
