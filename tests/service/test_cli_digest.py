@@ -60,7 +60,7 @@ def test_what_was_put_before_a_model_is_listed_and_shown_again(cli: Run, tmp_pat
 
     assert "us-east-1" in pushed.stdout
     assert "us-east-1" in found.stdout
-    assert [line.split()[2] for line in listed] == ["push", "digest"]
+    assert [line.split()[2] for line in listed] == ["push", "asked"]
     assert [receipt["cue"]["query"] for receipt in receipts] == [
         "", "where do I deploy?",
     ]  # fmt: skip

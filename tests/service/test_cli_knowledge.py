@@ -41,7 +41,7 @@ def test_a_folder_is_searched_and_each_passage_says_where_it_stands(cli: Run, fo
     as_json = json.loads(cli("--json", *words).stdout)
 
     assert done.returncode == 0
-    first, text, careful = done.stdout.splitlines()[:3]
+    first, text, _, careful = done.stdout.splitlines()[:4]
     assert "docs: offices/office-07.md, line 7  (Office 7 > Parking)" in first
     assert "G007" in text
     assert "careful: unverified" in careful

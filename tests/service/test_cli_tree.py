@@ -1,6 +1,7 @@
 """The tree of commands is the tree of the Python API."""
 
 import inspect
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,12 +21,11 @@ NOT_THERE_YET = {"profile"}
 def methods_of(name: str, without: type | None = None) -> set[str]:
     """Return the public methods of a class that another one does not have."""
     type_of = getattr(sync, name)
-    found = {
+    return {
         method
         for method, value in inspect.getmembers(type_of, callable)
         if not method.startswith("_") and (without is None or not is_of(without, method, value))
     }
-    return found
 
 
 def is_of(type_of: type, method: str, value: Any) -> bool:
@@ -115,8 +115,6 @@ def test_an_unknown_variable_is_an_error_with_the_nearest_name(
 
 
 def test_errors_are_json_with_code_and_hint_if_asked(cli: Run) -> None:
-    import json
-
     done = cli("forget", "nothing", "--json")
 
     assert done.returncode == 1

@@ -70,7 +70,7 @@ def bench(
         settings = Settings()
         with simonides.open(target, mode="local", settings=settings) as opened:
             memory = chosen.memory(opened)
-            owner, memories = memory.status()["owner"], memory.list(limit=MAX_LISTED)
+            owner, memories = chosen.owner_path(), memory.list(limit=MAX_LISTED)
         asked = _questions(questions, queries, memories)
         quality, latency = measure(target, chosen.memory, asked, settings=settings)
     grown = () if growth is None else _grown(memories, asked, growth, settings)

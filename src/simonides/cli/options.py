@@ -18,6 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 import simonides
 from simonides.cli.tree import WITHOUT_STORE
 from simonides.domain.errors import ConfigurationError, InvalidInput, OwnerRequired
+from simonides.domain.scope import Principal
 
 if TYPE_CHECKING:
     from simonides.api.sync import Memory, Store
@@ -111,6 +112,11 @@ class Options:
             purpose=self.purpose,
             actor=self.actor,
         )
+
+    def owner_path(self) -> str:
+        """Return the path of the scope that owns the memories."""
+        session = self.session if self.user is None else None
+        return Principal.resolve(user=self.user, org=self.org, session=session).home.owner.path
 
     def show(self, value: Any, text: Callable[[Any], str]) -> None:
         """Print a value as JSON or as text."""

@@ -18,7 +18,7 @@ from simonides.domain.governance.review import Review
 from simonides.domain.governance.safety_record import FeedbackRecord, RecordsPurged, SafetyRecord
 from simonides.domain.governance.scan import Scan, StoreScan
 from simonides.domain.memory import Record
-from simonides.domain.operations.dream import Consolidation
+from simonides.domain.operations.dream import Consolidation, ConsolidationStatus
 from simonides.domain.operations.gc import GcReport
 from simonides.domain.operations.hygiene_scan import HygieneReport
 from simonides.domain.operations.reindex import ReindexReport
@@ -110,10 +110,14 @@ def text_of(value: Any, verb: str, memory: Memory | None = None) -> str:
     return render.fields(value) if isinstance(value, Mapping) else str(value)
 
 
-def is_refused(value: Any) -> bool:
+def is_refused(value: Any, verb: str) -> bool:
     """Whether the exit code is 1: the verb refused, failed in part, or found nothing to show."""
     if isinstance(value, Outcome):
-        return value.refused and "dry_run" not in value.reasons
+        # A rejected candidate is dropped, as was asked.
+        was_asked = verb == "pending reject" and value.kind is OutcomeKind.DROPPED
+        return value.refused and not was_asked and "dry_run" not in value.reasons
+    if isinstance(value, Consolidation):
+        return value.status is ConsolidationStatus.UNDONE and bool(value.left)
     if isinstance(value, ImportReport):
         return any(each.kind is OutcomeKind.BLOCKED for each in value.outcomes)
     if isinstance(value, ErasureReceipt):

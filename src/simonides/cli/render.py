@@ -11,6 +11,7 @@ from simonides.domain.governance.held import Held
 from simonides.domain.governance.review import Keep, Review
 from simonides.domain.memory import Record
 from simonides.domain.reading.digest import Verification
+from simonides.domain.reading.document import citation
 from simonides.domain.reading.recall import Explanation, Recall
 from simonides.domain.reading.receipt import Receipt
 from simonides.domain.value import plain
@@ -78,7 +79,8 @@ def recall(value: Recall) -> str:
     lines = []
     for rank, hit in enumerate(value, start=1):
         why = "  ".join(f"{name} {part:+.2f}" for name, part in hit.why.items() if part)
-        lines += [f"{rank:>2}. {hit.score:.3f}  {_line(hit.record)}", f"      why: {why}"]
+        line = passage(hit.record) if hit.record.is_passage else _line(hit.record)
+        lines += [f"{rank:>2}. {hit.score:.3f}  {line}", f"      why: {why}"]
         if hit.warnings:
             lines.append(f"      careful: {', '.join(hit.warnings)}")
     if value.degraded:
@@ -86,6 +88,13 @@ def recall(value: Recall) -> str:
     if RECALL_OFF in value.degraded:
         lines.append("recall is off for this user: `simonides privacy resume-recall`")
     return "\n".join(lines) or NOTHING
+
+
+def passage(value: Record) -> str:
+    """Return two lines for a passage of a document: where it is, and its text."""
+    heading = str(value.metadata.get("heading", ""))
+    where = f"{citation(value)}{f'  ({heading})' if heading else ''}"
+    return f"{where}\n      {short(value.content)}"
 
 
 def verification(value: Verification) -> str:

@@ -108,7 +108,7 @@ def sync(
     """Exchange with the remote: --user or --session if named, else all owners of this replica."""
     from simonides.cli.reports import sync_report
 
-    chosen = replace(options_of(context), mode="synced")
+    chosen = _synced(context)
     with chosen.open(context) as store:
         named = scope or _own_scope(chosen, store)
         while True:
@@ -128,22 +128,25 @@ def sync_status(context: typer.Context) -> None:
     """Show what the remote has not seen, without asking it."""
     from simonides.cli.reports import sync_status
 
-    chosen = replace(options_of(context), mode="synced")
+    chosen = _synced(context)
     with chosen.open(context) as store:
         _own_scope(chosen, store)
         chosen.show(store.sync_status(), sync_status)
 
 
+def _synced(context: typer.Context) -> Options:
+    """Return the options with the one mode in which a store has a remote."""
+    chosen = options_of(context)
+    chosen.require_store(context, simonides.Settings())
+    return replace(chosen, mode="synced")
+
+
 def _own_scope(chosen: Options, store: Store) -> list[str] | None:
     """Return the scope of the user or session that is named, and register it for exchange."""
-    from simonides.domain.scope import Principal
-
     if chosen.user is None and chosen.session is None:
         return None
     chosen.memory(store)
-    session = chosen.session if chosen.user is None else None
-    principal = Principal.resolve(user=chosen.user, org=chosen.org, session=session)
-    return [principal.home.owner.path]
+    return [chosen.owner_path()]
 
 
 def _run_agent(context: typer.Context, run: Callable[[Agent], AgentResult]) -> None:

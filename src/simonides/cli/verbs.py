@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+import simonides
 from simonides.cli.options import (
     ADMINISTRATOR,
     GLOBALS,
@@ -87,10 +88,12 @@ class Verb(Command):
     def invoke(self, ctx: typer.Context) -> None:  # type: ignore[override]
         """Call the method, print its result, end with 1 if it refused."""
         chosen, values = options_of(ctx), ctx.params
+        settings = simonides.Settings()
+        chosen.require_store(ctx, settings)
         _check_yes(self._verb, values)
         given = self._arguments(chosen, values)
         with (
-            chosen.open(ctx) as store,
+            chosen.open(ctx, settings) as store,
             progress_bar(str(self.name)) if self._has_progress() else nullcontext() as bar,
         ):
             if bar is not None:
@@ -109,7 +112,7 @@ class Verb(Command):
         cursor = getattr(result, "next_cursor", None)
         if cursor is not None:
             typer.echo(f"simonides: there is more; continue with --cursor {cursor}", err=True)
-        refuse_if(output.is_refused(result))
+        refuse_if(output.is_refused(result, self._verb))
 
     def _reader(self, chosen: Options, store: Store) -> Memory | None:
         """Return what reads the memories that a write displaced."""
