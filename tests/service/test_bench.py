@@ -61,7 +61,7 @@ class Found(list):
 
 class _Hit:
     def __init__(self, id):
-        self.memory = type("Named", (), {"id": id})
+        self.record = type("Named", (), {"id": id})
 
 
 def test_quality_is_what_the_definitions_say():

@@ -247,7 +247,11 @@ def test_a_key_without_the_extra_leaves_the_rules_at_work_and_says_so(tmp_path: 
         capture_output=True,
         text=True,
         encoding="utf-8",
-        env={**os.environ, "OPENAI_API_KEY": "test-key", "PYTHONPATH": os.pathsep.join([str(hidden), *sys.path])},
+        env={
+            **os.environ,
+            "OPENAI_API_KEY": "test-key",
+            "PYTHONPATH": os.pathsep.join([str(hidden), *sys.path]),
+        },
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr

@@ -27,7 +27,7 @@ def test_a_store_comes_under_a_ring_and_is_kept_there(cli: Any, tmp_path: Path) 
     ring = cli("admin", "new-key", "one").stdout
     refused = cli("recall", "which seat?", ring=ring)
     assert refused.exit_code == 1
-    assert "keys adopt" in refused.stderr
+    assert "rekey --adopt" in refused.stderr
 
     adopted = cli("admin", "rekey", "--adopt", ring=ring)
     assert (adopted.exit_code, adopted.stdout.split()) == (

@@ -200,7 +200,7 @@ def test_a_store_in_plain_is_not_taken_for_an_encrypted_one(tmp_path: Path) -> N
         store.memory(user="ana").remember("Ana likes tea.")
     before = (tmp_path / "m.db").read_bytes()
 
-    with pytest.raises(simonides.ConfigurationError, match="simonides migrate"):
+    with pytest.raises(simonides.ConfigurationError, match="simonides db migrate"):
         opened(tmp_path / "m.db")
 
     assert (tmp_path / "m.db").read_bytes() == before
@@ -256,7 +256,7 @@ def test_an_old_copy_of_the_erased_is_unreadable_and_of_others_intact(
     with opened(store) as opened_store:
         bob = opened_store.memory(user=f"{CANARY}-bob")
         for ask in (bob.list, lambda: bob.recall(CANARY), lambda: bob.remember("Bob is back.")):
-            with pytest.raises(simonides.KeyDestroyed, match="keys sweep"):
+            with pytest.raises(simonides.KeyDestroyed, match="admin sweep"):
                 ask()
         assert contents(opened_store.memory(user=f"{CANARY}-ana")) == stood
 

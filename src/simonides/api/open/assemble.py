@@ -449,7 +449,7 @@ def _backups(
 
 
 def new_key(name: str) -> str:
-    """Return a new key as a line of a key ring; see ``simonides keys new``.
+    """Return a new key as a line of a key ring; see ``simonides admin new-key``.
 
     Raises:
         KeyUnavailable: If the name cannot be one.
