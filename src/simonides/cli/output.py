@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simonides.cli import render, reports
 from simonides.domain.conversation.add_report import AddReport
 from simonides.domain.conversation.session import LoggedEntry, OpenSession, SessionEndReport
+from simonides.domain.conversation.task import TaskReport
 from simonides.domain.event import Event
 from simonides.domain.governance.consent import Consent, ConsentChange
 from simonides.domain.governance.erasure import ErasureReceipt, ErasureState, ReceiptCheck
@@ -70,6 +71,7 @@ _TEXTS: Mapping[type, Callable[[Any], str]] = {
     StoreScan: reports.store_scan,
     SyncReport: reports.sync_report,
     SyncStatus: reports.sync_status,
+    TaskReport: reports.task_report,
     UsageReport: reports.usage,
     Verification: render.verification,
 }

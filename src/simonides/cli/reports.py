@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from simonides.api.agent import AgentResult
     from simonides.api.migrate.migrate import Migration
     from simonides.domain.conversation.session import LoggedEntry, OpenSession, SessionEndReport
+    from simonides.domain.conversation.task import TaskReport
     from simonides.domain.event import Event
     from simonides.domain.governance.consent import Consent, ConsentChange
     from simonides.domain.governance.erasure import ErasureReceipt, ReceiptCheck
@@ -450,6 +451,15 @@ def source(value: SourceReport) -> str:
         for each in value.skipped
     ]
     return "\n".join((f"{value.name}  {value.scope}  {value.problem or counted}", *skipped))
+
+
+def task_report(value: TaskReport) -> str:
+    """Return how a task ended, and what was kept of it."""
+    ended = "completed" if value.completed else "abandoned"
+    learned = "nothing" if value.learning is None else str(value.learning.kind)
+    kept = sum(outcome.done for outcome in value.promoted)
+    line = f"{visible(value.task)} {ended}: learning {learned}, {kept} promoted"
+    return "\n".join([line, *(f"note: {note}" for note in value.diagnostics)])
 
 
 def import_report(value: ImportReport) -> str:

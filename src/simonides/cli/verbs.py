@@ -99,7 +99,7 @@ class Verb(Command):
             if bar is not None:
                 given["progress"] = _shown_by(bar)
             target = self._target(chosen, store, values)
-            if given.get("layer", ("memory",)) != ("memory",):
+            if {"documents", "all"} & set(given.get("layer", ())):
                 target.maintenance.sources(within_s=READ_SOURCES_S)
             result = getattr(target, self._method)(**given)
             # Imported here: the help of a command needs no renderers.
@@ -111,7 +111,8 @@ class Verb(Command):
             typer.echo(f"simonides: {result.made}", err=True)
         cursor = getattr(result, "next_cursor", None)
         if cursor is not None:
-            typer.echo(f"simonides: there is more; continue with --cursor {cursor}", err=True)
+            option = "--after" if self._method == "messages" else "--cursor"
+            typer.echo(f"simonides: there is more; continue with {option} {cursor}", err=True)
         refuse_if(output.is_refused(result, self._verb))
 
     def _reader(self, chosen: Options, store: Store) -> Memory | None:
