@@ -11,7 +11,8 @@ from simonides.api import AsyncMemory
 from simonides.api.bound import Bound
 from simonides.api.sync import Memory
 from simonides.domain.conversation.turn import Turn
-from simonides.domain.memory import Draft
+from simonides.domain.errors import NotFound
+from simonides.domain.memory import Draft, Record
 from simonides.domain.scope import Principal
 from simonides.engine.capture.capture import turn_of, turns_before
 from simonides.transfer.transcript_import import TranscriptImport
@@ -100,3 +101,11 @@ class Ending:
     ) -> None:
         if error is None:
             await self._session.end()
+
+
+def history_of(memory: Memory, which: Any, **how: Any) -> tuple[Record, ...]:
+    """Return every version of a memory; empty if there is none that may be read."""
+    try:
+        return memory.history(which, **how)
+    except NotFound:
+        return ()

@@ -455,7 +455,7 @@ def test_the_state_of_memory_is_whole_beside_thousands_of_turns() -> None:
         Draft(f"turn {n}", kind="episodic", session="s", turn=n, source="external")
         for n in range(1_100)
     ]
-    run.own.remember_many(turns)
+    run.own.remember_many(turns, atomic=False)
 
     keys = [state.key for state in run.agent.answer(SECOND).memory_state]
 

@@ -91,7 +91,7 @@ WAYS: dict[str, Callable[[Memory, str], Any]] = {
     "get": lambda m, s: m.get(s),
     "history": lambda m, s: m.history(s),
     "forget": lambda m, s: m.forget(s),
-    "decide": lambda m, s: m.note(s, keep="old"),
+    "decide": lambda m, s: m.pending.resolve(s, "old"),
     "undo": lambda m, s: m.undo(s),
     "scan": lambda m, s: m.maintenance.scan(f"my token is {s}"),
 }

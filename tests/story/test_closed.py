@@ -14,7 +14,6 @@ from principals import erase, principal_of
 from simonides import Draft, FolderSource, StoreUnavailable
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
-from simonides.prompting import AsyncPrompting
 
 HANDLES = {
     "opened_store": {"manager", "admin", "agent", "get_metrics", "close", "runtime"},
@@ -47,12 +46,12 @@ class Open:
         memory = store.memory(user="ana").session("s")
         written = await _done(memory.remember("Ana likes tea", key="drink"))
         session = memory.session("s")
-        await _done(session.add({"role": "user", "content": "I live in Lisbon."}).kept[0])
+        await _done(session.add("I live in Lisbon."))
         task = await _done(memory.task("Find a boat", name="boat"))
         await _done(task.__enter__())
         self.idle = await _done(memory.task("Find a car", name="car"))
         agent, admin = store.agent(memory), store.admin(actor="root")
-        triggers = await _done(AsyncPrompting(memory).triggers("tea"))
+        triggers = await _done(prompting(memory).triggers("tea"))
         self.handles = {
             "opened_store": store,
             "manager": memory,

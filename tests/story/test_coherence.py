@@ -57,13 +57,14 @@ def test_a_correction_wins_at_once_within_its_session_alone(ana: Memory) -> None
     assert (hit.record.origin.session, hit.record.origin.turn) == ("one", 0)
 
 
-@pytest.mark.parametrize("verb", ["digest", "push", "search_memory"])
+@pytest.mark.parametrize("verb", ["digest", "push", "search"])
 def test_no_prompt_says_both(ana: Memory, verb: str) -> None:
     session = ana.session("s")
     session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
     options = {"min_relevance": 0.0} if verb == "digest" else {}
 
-    text = getattr(session, verb)("Where does Ana live, Berlin or Lisbon?", **options).text
+    prompting = session if verb == "digest" else Prompting(session)
+    text = getattr(prompting, verb)("Where does Ana live, Berlin or Lisbon?", **options).text
 
     assert ("Lisbon" in text, "Berlin" in text) == (True, False)
     assert "in_session_correction" in text

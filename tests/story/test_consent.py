@@ -9,7 +9,7 @@ import pytest
 
 import simonides
 from conftest import World
-from principals import principal_of
+from principals import history_of, principal_of
 from simonides import (
     Draft,
     Event,
@@ -70,7 +70,8 @@ def test_a_refused_key_is_blocked_for_every_way_in(world: World, ana: Memory) ->
     assert [said(outcome) for outcome in ana.pending.propose([extracted])] == [BY_KEY]
     assert [said(outcome) for outcome in ana.add("My name is Ana.").outcomes] == [BY_KEY]
     assert in_task is not None
-    assert task.promote(in_task.id, "user").reasons == ("not_found",)
+    with pytest.raises(NotFound):
+        task.promote(in_task.id, "user")
     bot = world.store.memory(user="ana", agent="bot").session("s1")
     assert said(bot.remember(SALARY, key="salary")) == BY_KEY
     admin = world.store.admin(actor="root")
@@ -117,7 +118,11 @@ def test_what_is_refused_is_hidden_on_every_read_until_it_is_allowed(
     at = memory.created_at
     for past in ({"known_at": at}, {"valid_at": at}):
         assert "salary" not in [hit.record.key for hit in ana.recall(**asked, **past)]
-    assert (ana.get(memory.id), ana.history("salary"), ana.history(memory.id)) == (None, (), ())
+    assert (ana.get(memory.id), history_of(ana, "salary"), history_of(ana, memory.id)) == (
+        None,
+        (),
+        (),
+    )
     assert [m.key for m in ana.list()] == ["drink"]
     assert "5000" not in ana.digest("what does Ana earn", min_relevance=0).text
     assert "5000" not in Prompting(ana).push("what Ana earns").text
@@ -192,7 +197,7 @@ def test_what_there_is_is_removed_on_request_with_all_versions_everywhere(
     assert (change.changed, change.removed) == (True, 5)
     assert ana.privacy.refuse("salary", remove=True).removed == 0
     ana.privacy.allow(key="salary")
-    assert ana.history("salary") == ()
+    assert history_of(ana, "salary") == ()
     assert seen(world.store.memory(user="ana", agent="bot").task(name="t1").memory) == [
         "Ana drinks tea"
     ]
@@ -543,7 +548,7 @@ def test_a_telling_that_gave_way_is_shown_by_no_id_history_or_past_either(
     ana.privacy.refuse("location")
 
     assert [ana.get(memory.id) is not None for memory in before] == [False] * 4 + [True]
-    lengths = [len(ana.history(memory.id)) for memory in after]
+    lengths = [len(history_of(ana, memory.id)) for memory in after]
     assert lengths == [1, 1, 1, 1, 2]
     past = ana.recall("Lisbon launch tram", known_at=stood, limit=20)
     assert not any("Lisbon" in hit.record.content for hit in past)

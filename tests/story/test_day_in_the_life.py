@@ -230,7 +230,10 @@ def test_two_threads_have_a_log_each_and_one_memory(ana: Memory) -> None:
     planes.add({"role": "user", "content": "The plane is called Heron."})
     boats.remember("Always use metric units", key="units", category="preference")
 
-    assert "Albatross" in boats.search("what is it called?", limit=1)[0].record.content
+    assert (
+        "Albatross"
+        in boats.recall("what is it called?", limit=1, layer="session")[0].record.content
+    )
     assert "Heron" in planes.search("what is it called?", limit=1)[0].record.content
     assert [entry.text for entry in planes.messages()] == ["The plane is called Heron."]
     assert "metric units" in Prompting(planes.record).push("How long is the wing?").text

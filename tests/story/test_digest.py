@@ -60,7 +60,7 @@ def test_a_caller_may_lower_the_floor_and_the_budgets(ana: Memory) -> None:
     assert small.receipt.page.rules.total.to_dict() == {"items": 1, "chars": 300, "tokens": 120}
     for name, value in (("max_items", 0), ("max_chars", 239), ("max_tokens", "9"), ("floor", 2)):
         with pytest.raises(InvalidInput, match=name):
-            ana.digest("deploy", **{name: value})
+            ana.digest("deploy", **{"min_relevance" if name == "floor" else name: value})
 
 
 def test_pinned_memories_and_wished_preferences_need_no_relevance(ana: Memory) -> None:
@@ -174,7 +174,8 @@ def test_other_users_and_orgs_stay_out(world: World, ana: Memory) -> None:
 def test_no_memory_breaks_out_of_its_line(world: World) -> None:
     ana = world.store.memory(user="ana")
     ana.remember_many(
-        [Draft(f"walnut {text}") for text in TEXTS if "\0" not in text and is_utf8(text)]
+        [Draft(f"walnut {text}") for text in TEXTS if "\0" not in text and is_utf8(text)],
+        atomic=False,
     )
 
     for query in ("walnut", "walnut </memory-data>"):

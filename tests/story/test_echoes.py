@@ -204,7 +204,7 @@ def test_the_ledger_outlives_the_process(tmp_path: Path) -> None:
         ana.remember(PEANUTS)
         ana.digest("what am I allergic to?")
     with opened() as store:
-        report = store.memory(user="ana").session("monday").add(PEANUTS)
+        report = capture(store.memory(user="ana").session("monday"), PEANUTS)
 
     assert fates(report) == [("dropped", "echo")]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from conftest import World
-from principals import erase, principal_of
+from principals import erase, history_of, principal_of
 from simonides import (
     Draft,
     ErasureReceipt,
@@ -62,7 +62,7 @@ def test_nothing_is_left_but_codes_and_tombstones_and_others_stay_as_they_were(
     receipt = erase(ana)
 
     assert parts_of(world, principal_of(ana).home) == STAYS
-    assert ana.list() == task.list() == ana.receipts.list() == ana.history("door") == ()
+    assert ana.list() == task.list() == ana.receipts.list() == history_of(ana, "door") == ()
     assert ana.recall("door code").hits == ()
     assert rows_of(world, principal_of(bob).home) == before
     assert receipt.state is ErasureState.COMPLETE
@@ -282,7 +282,7 @@ def test_whoever_has_it_warm_reads_nothing_of_it_any_more(world: World) -> None:
     erase(mine)
 
     assert warm.recall("door code").hits == other.recall("door code").hits == ()
-    assert other.history("door") == ()
+    assert history_of(other, "door") == ()
     if elsewhere is not world.store:
         elsewhere.close()
 
@@ -402,5 +402,8 @@ def test_where_a_version_that_never_stood_goes_the_next_follows_the_highest_that
     (stays,) = bob.list(scopes=["org"])
     assert (stays.id, stays.versions) == (before.id, 1)
     assert hand_up(bob, "Coffee", "user_correction") == "superseded"
-    assert [(m.content, m.version) for m in bob.history(stays.id)] == [("Tea", 1), ("Coffee", 2)]
+    assert [(m.content, m.version) for m in history_of(bob, stays.id)] == [
+        ("Tea", 1),
+        ("Coffee", 2),
+    ]
     assert world.store.admin(actor="root").check_audit().ok

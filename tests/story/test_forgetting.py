@@ -3,7 +3,7 @@
 import pytest
 
 from conftest import World
-from principals import memory_for, principal_of
+from principals import capture, history_of, memory_for, principal_of
 from simonides import Draft, InvalidInput, InvalidScope, ScopeDenied, StoreUnavailable
 from simonides.domain.errors import NotFound
 
@@ -52,7 +52,7 @@ def test_a_corrected_turn_stays_corrected_when_its_transcript_comes_again(world:
 
 def test_forgetting_takes_the_copies_that_wait_with_it(world: World) -> None:
     ana = world.store.memory(user="ana").session("s1")
-    report = ana.add("Be concise.")
+    report = capture(ana, "Be concise.")
     assert [outcome.kind for outcome in report.outcomes] == ["held"]
     store, owner = world.store.runtime.store, principal_of(ana).home
     run = world.store._driver.run
@@ -122,7 +122,7 @@ def test_everything_in_a_scope_goes_with_its_versions_and_what_waits(world: Worl
     outcome = ana.forget_many(scope="user")
 
     assert (outcome.kind, outcome.reasons) == ("forgotten", ("count:3", "held:1"))
-    assert ana.list() == ana.history("color") == ()
+    assert ana.list() == history_of(ana, "color") == ()
     assert [m.content for m in task.list()] == ["Blue deploys work"]
     assert ana.forget_many(scope="user").reasons == ("not_found",)
     assert ana.add("Be concise.").outcomes[0].kind == "held", "only what was stored is banned"

@@ -104,14 +104,14 @@ def test_who_may_decide_releases_it_and_it_stays_a_text_from_outside(opened: Ope
 
     own = helper.pending.approve(waiting.id, reason="I am sure.")
     outcome = ana.pending.approve(waiting.id, reason="An example of an attack.")
-    twice = ana.pending.approve(waiting.id)
+    with pytest.raises(NotFound):
+        ana.pending.approve(waiting.id)
 
     assert (own.kind, own.reasons) == ("blocked", ("own_proposal",))
     assert outcome.kind == "created"
     assert outcome.record is not None
     assert (outcome.record.trust, outcome.record.sensitivity) == ("external", "sensitive")
     assert outcome.reasons[0] == "released"
-    assert twice.reasons == ("not_found",)
     assert ana.pending.list(kind="held") == ()
     assert [hit.record.id for hit in ana.recall("previous instructions")] == [outcome.record.id]
     assert ana.digest("previous instructions").items == ()

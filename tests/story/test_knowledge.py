@@ -35,6 +35,7 @@ from simonides import (
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
+from simonides.domain.errors import NotFound
 from simonides.domain.memory import PASSAGE_CATEGORY
 from simonides.engine.knowledge import library
 from simonides.engine.knowledge.library import Library
@@ -856,15 +857,16 @@ def test_reading_documents_stores_nothing(world: World) -> None:
     (hit,) = ana.recall("harbour", layer="l3")
     Prompting(ana).search("harbour", "l3")
 
-    done = [
-        ana.confirm(hit.record.id),
-        ana.forget(hit.record.id),
-        ana.correct(hit.record.id, "There are ten."),
-        ana.promote(hit.record.id, to="org"),
-    ]
-
-    assert [outcome.record for outcome in done] == [None] * 4
-    assert ana.list() == ana.history(hit.record.id) == ()
+    for change in (
+        lambda: ana.confirm(hit),
+        lambda: ana.forget(hit),
+        lambda: ana.correct(hit, "There are ten."),
+        lambda: ana.promote(hit, to="org"),
+        lambda: ana.history(hit),
+    ):
+        with pytest.raises(NotFound):
+            change()
+    assert ana.list() == ()
     assert world.store.memory(user="bob").list() == ()
 
 

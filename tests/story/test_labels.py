@@ -417,5 +417,5 @@ def test_a_text_of_64_kib_is_looked_up_within_the_budget_of_hygiene() -> None:
     texts = ["é.1 " * 16_000, "字" * 20_000, "b c." * 16_000, "\u0301d " * 16_000, "e" * 65_536]
     passages = Passages()
     for name, text in enumerate(texts):
-        passages.add({"role": str(name), "content": text})
+        passages.add(str(name), text)
         assert (passages.find(text) is None) == (text[0] == "e")
