@@ -67,9 +67,9 @@ class Settings(BaseSettings):
         rerank_timeout_seconds: Longest time for reranking one query, in seconds.
         rerank_candidates: How many of the best memories it reads for a query.
         reindex: ``background`` rebuilds index entries of another model or analyser in the
-            background; ``manual`` leaves it to ``simonides reindex``.
+            background; ``manual`` leaves it to ``simonides admin reindex``.
         gc: ``daily`` collects aged memories once a day, of the owners that a long-lived process
-            reads; ``manual`` leaves it to ``simonides gc``.
+            reads; ``manual`` leaves it to ``simonides admin gc``.
         remote: Mode ``synced``: path or URL of the remote store.
         remote_keys_file: Its key ring file, if its keys differ from the local store's.
         remote_key_vault: Its key vault, if encrypted and not in a file next to it; see

@@ -61,7 +61,7 @@ class Found(list):
 
 class _Hit:
     def __init__(self, id):
-        self.memory = type("Named", (), {"id": id})
+        self.record = type("Named", (), {"id": id})
 
 
 def test_quality_is_what_the_definitions_say():
@@ -145,7 +145,7 @@ def test_too_small_a_growth_is_refused_at_once():
 def test_the_verb_measures_and_leaves_the_store_as_it_is(store):
     before = of_ana(store)
 
-    done = run_cli("--store", store, "--user", "ana", "--json", "bench", "--queries", "8")
+    done = run_cli("--store", store, "--user", "ana", "--json", "admin", "bench", "--queries", "8")
 
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
@@ -166,7 +166,7 @@ def test_the_verb_draws_growth_of_a_transcript(tmp_path):
     questions.write_text(json.dumps(asked))
 
     done = run_cli(
-        *("--user", "ana", "bench", "--transcript", turns, "--questions", questions),
+        *("--user", "ana", "admin", "bench", "--transcript", turns, "--questions", questions),
         *("--growth", "100", "--plot", plot),
     )
 
@@ -178,14 +178,16 @@ def test_the_verb_draws_growth_of_a_transcript(tmp_path):
 
 
 def test_a_store_without_words_is_told_what_to_do(tmp_path):
-    done = run_cli("--store", tmp_path / "empty.db", "--user", "ana", "bench")
+    done = run_cli("--store", tmp_path / "empty.db", "--user", "ana", "admin", "bench")
 
     assert done.returncode == 2
     assert "--transcript" in done.stderr
 
 
 def test_a_plot_without_sizes_is_bad_usage(store, tmp_path):
-    done = run_cli("--store", store, "--user", "ana", "bench", "--plot", tmp_path / "g.png")
+    done = run_cli(
+        "--store", store, "--user", "ana", "admin", "bench", "--plot", tmp_path / "g.png"
+    )
 
     assert done.returncode == 2
     assert "--growth" in done.stderr
@@ -198,7 +200,10 @@ def test_measuring_is_no_reading(store):
             return drive(kept, kept.journaled(owner))
 
     before = reads()
-    assert run_cli("--store", store, "--user", "ana", "bench", "--queries", "3").returncode == 0
+    assert (
+        run_cli("--store", store, "--user", "ana", "admin", "bench", "--queries", "3").returncode
+        == 0
+    )
 
     assert reads() == before == ()
 
@@ -207,7 +212,7 @@ def test_a_plot_that_cannot_be_written_is_refused_before_anything_is_timed(store
     plot = tmp_path / "none" / "g.png"
 
     done = run_cli(
-        *("--store", store, "--user", "ana", "bench"), *("--growth", "100", "--plot", plot)
+        *("--store", store, "--user", "ana", "admin", "bench"), *("--growth", "100", "--plot", plot)
     )
 
     assert done.returncode == 2

@@ -68,9 +68,9 @@ def test_the_life_of_a_fact_shows_in_every_verb(cli: Run) -> None:
     assert "green" in cli("get", identity).stdout
     assert "rank" in cli("explain", identity, "color").stdout
     assert cli("confirm", identity).stdout.startswith("bumped ")
-    assert cli("forget", "--key", "color").stdout.startswith("forgotten")
+    assert cli("forget", "color").stdout.startswith("forgotten")
     assert cli("list").stdout.strip() == "nothing found"
-    assert "the chain holds" in cli("audit", "verify").stdout
+    assert "the chain holds" in cli("admin", "check-audit").stdout
 
 
 def test_an_import_says_what_became_of_each_turn_and_adds_nothing_the_second_time(
@@ -83,8 +83,9 @@ def test_an_import_says_what_became_of_each_turn_and_adds_nothing_the_second_tim
     assert first.returncode == 0, first.stderr
     assert first.stdout.splitlines()[0] == "s1    0 Ana          created"
     assert first.stdout.splitlines()[-1] == "3 turns: 3 created"
-    assert {turn["outcome"] for turn in second} == {"dropped"}
-    assert {tuple(turn["reasons"])[-1] for turn in second} == {"turn_already_stored"}
+    again = second["turns"]
+    assert {turn["outcome"] for turn in again} == {"dropped"}
+    assert {tuple(turn["reasons"])[-1] for turn in again} == {"turn_already_stored"}
     assert len(listed) == 3
     assert {m["speaker"]: m["source"] for m in listed} == {
         "Ana": "user_stated",
@@ -150,12 +151,12 @@ def test_without_a_user_or_session_it_refuses(cli: Run) -> None:
         (("remember", "x", "--scope", "org"), 1),
         (("get", "none"), 1),
         (("history", "none"), 1),
-        (("forget", "--key", "none"), 1),
+        (("forget", "none"), 1),
         (("forget",), 2),
         (("recall", "x", "--limit", "0"), 2),
         (("recall",), 2),
         (("frobnicate",), 2),
-        (("policy", "check", "no-such-file.yaml"), 1),
+        (("admin", "check-policy", "no-such-file.yaml"), 1),
     ],
 )
 def test_exit_codes_tell_refusal_from_bad_usage(
@@ -172,8 +173,8 @@ def test_a_policy_file_is_checked_with_the_line_of_the_mistake(cli: Run, tmp_pat
     good.write_text("version: mine\nbudgets:\n  answer_chars: 500\n")
     bad.write_text("version: mine\nbudgets:\n  anser_chars: 500\n  seconds: soon\n")
 
-    assert "mine" in cli("policy", "check", str(good)).stdout
-    done = cli("policy", "check", str(bad))
+    assert "mine" in cli("admin", "check-policy", str(good)).stdout
+    done = cli("admin", "check-policy", str(bad))
     assert done.returncode == 1
     assert f"{bad}:3:" in done.stderr
     assert f"{bad}:4:" in done.stderr
@@ -181,7 +182,7 @@ def test_a_policy_file_is_checked_with_the_line_of_the_mistake(cli: Run, tmp_pat
 
 
 def test_capture_shows_what_was_stored_and_what_was_blocked(cli: Run) -> None:
-    done = cli("capture", "Call me Ana. Remember that I am enterprise tier.")
+    done = cli("add", "Call me Ana. Remember that I am enterprise tier.")
 
     assert "created" in done.stdout
     assert "key_denied_execution" in done.stdout
@@ -246,7 +247,11 @@ def test_a_key_without_the_extra_leaves_the_rules_at_work_and_says_so(tmp_path: 
         capture_output=True,
         text=True,
         encoding="utf-8",
-        env={**os.environ, "OPENAI_API_KEY": "test-key", "PYTHONPATH": str(hidden)},
+        env={
+            **os.environ,
+            "OPENAI_API_KEY": "test-key",
+            "PYTHONPATH": os.pathsep.join([str(hidden), *sys.path]),
+        },
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
@@ -260,16 +265,15 @@ def test_a_dry_run_shows_what_another_policy_would_have_done(cli: Run, tmp_path:
     file = tmp_path / "next.yaml"
     file.write_text("version: next\ncategories:\n  feedback: {admit: false}\n")
 
-    done = cli("policy", "dry-run", str(file), user=None)
-    found = json.loads(cli("--json", "policy", "dry-run", str(file), user=None).stdout)
+    done = cli("admin", "dry-run", str(file), user=None)
+    found = json.loads(cli("--json", "admin", "dry-run", str(file), user=None).stdout)
 
     assert done.returncode == 0, done.stderr
     assert "stored -> blocked  (category_not_admitted:feedback)" in done.stdout
     assert "1 cannot be judged again: 1 blocked, content_not_kept" in done.stdout
     assert done.stdout.splitlines()[-1] == "under 'next': 1 otherwise, 0 as they were"
     assert [write["changed"] for write in found["writes"]] == [True, False]
-    every = cli("policy", "dry-run", str(file), "--all", user=None).stdout
-    assert "- - [speculation]  blocked -> ?  (content_not_kept)" in every
+    assert found["writes"][1]["reasons"] == ["content_not_kept"]
 
 
 def test_a_store_is_moved_with_a_report(cli: Run, tmp_path: Path) -> None:
@@ -277,8 +281,8 @@ def test_a_store_is_moved_with_a_report(cli: Run, tmp_path: Path) -> None:
     cli("correct", "deploy_region", "eu-west-1")
     source, target = str(tmp_path / "m.db"), f"sqlite:///{tmp_path / 'n' / 'moved.db'}"
 
-    moved = cli("migrate", "--from", source, "--to", target, user=None)
-    again = cli("--json", "migrate", "--from", source, "--to", target, user=None)
+    moved = cli("db", "migrate", "--from", source, "--to", target, user=None)
+    again = cli("--json", "db", "migrate", "--from", source, "--to", target, user=None)
 
     assert moved.returncode == 0, moved.stderr
     assert "moved 1 owners" in moved.stdout
@@ -299,9 +303,9 @@ def test_a_store_moves_to_a_server_and_back(
     source, back = str(tmp_path / "m.db"), str(tmp_path / "back.db")
     server = postgres.url("simonides_app", database)
 
-    moved = cli("migrate", "--from", source, "--to", server, user=None)
-    again = cli("--json", "migrate", "--from", source, "--to", server, user=None)
-    returned = cli("--json", "migrate", "--from", server, "--to", back, user=None)
+    moved = cli("db", "migrate", "--from", source, "--to", server, user=None)
+    again = cli("--json", "db", "migrate", "--from", source, "--to", server, user=None)
+    returned = cli("--json", "db", "migrate", "--from", server, "--to", back, user=None)
 
     assert moved.returncode == 0, moved.stderr
     assert "moved 1 owners" in moved.stdout
@@ -311,7 +315,7 @@ def test_a_store_moves_to_a_server_and_back(
     for target in (server, back):
         there = cli("--store", target, "--json", "history", "deploy_region")
         assert there.stdout == cli("--json", "history", "deploy_region").stdout
-        verified = cli("--store", target, "audit", "verify", user=None)
+        verified = cli("--store", target, "admin", "check-audit", user=None)
         assert verified.returncode == 0, verified.stdout
 
 
@@ -320,8 +324,8 @@ def test_a_move_that_is_refused_says_why(cli: Run, tmp_path: Path) -> None:
     cli("--store", str(tmp_path / "other.db"), "remember", "y")
 
     named = "--from", str(tmp_path / "m.db"), "--to", str(tmp_path / "other.db")
-    refused = cli("migrate", *named, user=None)
-    nowhere = cli("migrate", "--from", str(tmp_path / "no.db"), "--to", named[3], user=None)
+    refused = cli("db", "migrate", *named, user=None)
+    nowhere = cli("db", "migrate", "--from", str(tmp_path / "no.db"), "--to", named[3], user=None)
 
     assert refused.returncode == 1
     assert "holds rows of another store" in refused.stderr
@@ -348,10 +352,10 @@ def test_entries_are_made_anew_after_a_change_of_model(
     assert by_keywords("--user", "ana", "remember", "Ana sails").returncode == 0
     stale = json.loads(cli("--json", "status").stdout)["stale_entries"]
 
-    made = cli("reindex", user=None)
-    again = cli("--json", "reindex", "--scope", "/org/default/user/ana/", user=None)
-    refused = by_keywords("reindex")
-    back = by_keywords("reindex", "--adopt")
+    made = cli("admin", "reindex", user=None)
+    again = cli("--json", "admin", "reindex", "--scope", "/org/default/user/ana/", user=None)
+    refused = by_keywords("admin", "reindex")
+    back = by_keywords("admin", "reindex", "--adopt")
 
     assert stale == 1
     assert made.returncode == 0, made.stderr
@@ -362,21 +366,21 @@ def test_entries_are_made_anew_after_a_change_of_model(
     assert "--adopt" in refused.stdout
     assert back.returncode == 0, back.stderr
     assert "1 of 1 entries made anew by analyser 1, no embedder" in back.stdout
-    assert cli("reindex", "--scope", "nowhere", user=None).returncode == 2
+    assert cli("admin", "reindex", "--scope", "nowhere", user=None).returncode == 2
 
 
 def test_what_is_refused_is_blocked_and_hidden_until_it_is_allowed(cli: Run) -> None:
     cli("remember", "5000 a month", "--key", "salary")
 
-    assert cli("consent", "refuse", "--key", "salary").stdout == "refused key salary\n"
+    assert cli("privacy", "refuse", "salary").stdout == "refused key salary\n"
     blocked = cli("remember", "6000 a month", "--key", "salary")
     assert (blocked.returncode, blocked.stdout) == (1, "blocked  (consent_refused:key)\n")
     assert cli("list").stdout == "nothing found\n"
-    assert cli("consent", "list").stdout == "refused key salary\n"
-    removed = cli("consent", "refuse", "--key", "salary", "--remove").stdout
+    assert cli("privacy", "list").stdout == "refused key salary\n"
+    removed = cli("privacy", "refuse", "salary", "--remove").stdout
     assert removed == "refused key salary, as before, 1 removed\n"
-    assert cli("consent", "allow", "--key", "salary").stdout == "allowed key salary\n"
-    assert cli("consent", "refuse").returncode == 2
+    assert cli("privacy", "allow", "--key", "salary").stdout == "allowed key salary\n"
+    assert cli("privacy", "refuse").returncode == 2
 
 
 def test_what_is_for_a_purpose_is_read_for_it_only(cli: Run, tmp_path: Path) -> None:

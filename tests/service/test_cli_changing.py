@@ -31,36 +31,40 @@ def test_a_conflict_is_listed_and_decided(cli: Run, tmp_path: Path) -> None:
             fact: dict[str, Any] = {"source": source, "triple": ("Ana", "lives_in", where)}
             ana.remember_many([simonides.Draft(f"Ana lives in {where}", **fact)])
 
-    listed = cli("review", "list").stdout
-    review = json.loads(cli("--json", "review", "list").stdout)[0]
-    unknown = cli("review", "decide", "no-such-review", "--keep", "a")
-    wrong = cli("review", "decide", review["id"], "--keep", "c")
-    decided = cli("review", "decide", review["id"], "--keep", "b", "--reason", "moved")
+    listed = cli("pending", "list").stdout
+    review = json.loads(cli("--json", "pending", "list").stdout)[0]
+    unknown = cli("pending", "resolve", "no-such-review", "old")
+    wrong = cli("pending", "resolve", review["id"], "c")
+    decided = cli("pending", "resolve", review["id"], "new", "--reason", "moved")
 
-    assert "a: " in listed
+    assert "old: " in listed
     assert "Ana lives in Rome" in listed
     assert (unknown.returncode, wrong.returncode, decided.returncode) == (1, 2, 0)
     assert decided.stdout.startswith("superseded ")
-    assert cli("review", "list").stdout.strip() == "nothing found"
-    assert "kept b" in cli("review", "list", "--status", "decided").stdout
+    assert cli("pending", "list").stdout.strip() == "nothing found"
+    assert "kept new" in cli("pending", "list", "--status", "decided").stdout
 
 
-def test_a_memory_of_a_task_is_handed_up(cli: Run) -> None:
-    stored = cli("--json", "--task", "t1", "remember", "The build needs node 20")
-    id = json.loads(stored.stdout)["memory"]["id"]
+def test_a_memory_is_promoted_to_the_org_by_who_may(cli: Run, tmp_path: Path) -> None:
+    with simonides.open(tmp_path / "m.db") as store:
+        ana = store.memory(user="ana", org="acme")
+        ana.remember("The build needs node 20", key="node")
 
-    promoted = cli("--task", "t1", "promote", id, "--to", "user")
+    promoted = cli("--org", "acme", "promote", "node", "org")
 
-    assert promoted.stdout.startswith("created ")
-    assert "node 20" in cli("list").stdout
+    assert promoted.returncode == 1
+    assert "org_write" in promoted.stdout + promoted.stderr
+    cli("--org", "acme", "admin", "grant", "ana", "org_write", user=None)
+    assert cli("--org", "acme", "promote", "node", "org").stdout.startswith("created ")
+    assert "node 20" in cli("--org", "acme", "list", user="ben").stdout
 
 
 def test_what_is_stored_is_looked_through(cli: Run, tmp_path: Path) -> None:
     with simonides.open(tmp_path / "m.db") as store:
         store.memory(user="ana").remember("I live in Oslo")
 
-    shown = cli("hygiene", "--dry-run")
-    counted = json.loads(cli("--json", "hygiene").stdout)
+    shown = cli("maintenance", "hygiene", "--dry-run")
+    counted = json.loads(cli("--json", "maintenance", "hygiene").stdout)
 
     assert "nothing was" in shown.stdout
     assert "1  memories looked at" in shown.stdout
@@ -72,10 +76,10 @@ def test_an_agent_is_refused_a_decision_about_its_own(cli: Run, tmp_path: Path) 
         helper = store.memory(user="ana", agent="helper")
         for text in ("The staging gate is enabled", "The staging gate is disabled"):
             helper.remember(text)
-    review = json.loads(cli("--json", "review", "list").stdout)[0]
+    review = json.loads(cli("--json", "pending", "list").stdout)[0]
 
-    own = cli("--agent", "helper", "review", "decide", review["id"], "--keep", "b")
-    other = cli("review", "decide", review["id"], "--keep", "neither")
+    own = cli("--agent", "helper", "pending", "resolve", review["id"], "new")
+    other = cli("pending", "resolve", review["id"], "neither")
 
     assert (own.returncode, "own_proposal" in own.stdout) == (1, True)
     assert other.returncode == 0
@@ -102,26 +106,27 @@ def test_a_decision_shows_what_gave_way_and_neither_displaces_nothing(
         for where, source in (("Oslo", "user_stated"), ("Rome", "tool_verified")):
             fact: dict[str, Any] = {"source": source, "triple": ("Ana", "lives_in", where)}
             ana.remember_many([simonides.Draft(f"Ana lives in {where}", **fact)])
-    review = json.loads(cli("--json", "review", "list").stdout)[0]["id"]
+    review = json.loads(cli("--json", "pending", "list").stdout)[0]["id"]
 
-    decided = cli("review", "decide", review, "--keep", "b").stdout
+    decided = cli("pending", "resolve", review, "new").stdout
 
     assert ": Ana lives in Oslo" in decided
     (event,) = [line.split()[-1] for line in decided.splitlines() if "take it back" in line]
     cli("undo", event)
-    assert "displaced" not in cli("review", "decide", review, "--keep", "neither").stdout
+    assert "displaced" not in cli("pending", "resolve", review, "neither").stdout
 
 
 def test_a_dry_run_of_a_forgetting_says_what_would_go(cli: Run) -> None:
     cli("remember", "blue", "--key", "color")
     cli("remember", "green", "--key", "color")
 
-    dry = cli("forget", "--key", "color", "--dry-run")
-    done = cli("forget", "--key", "color")
-    again = cli("forget", "--key", "color", "--dry-run")
+    wanted = "--filter", '{"key": "color"}'
+    dry = cli("forget-many", *wanted, "--dry-run")
+    done = cli("forget", "color")
+    again = cli("forget", "color")
 
     assert (dry.returncode, done.returncode, again.returncode) == (0, 0, 1)
     assert dry.stdout.startswith("would be forgotten: 2 memories, all versions counted")
     assert dry.stdout.endswith("nothing was changed\n")
     assert done.stdout == "forgotten: 2 memories, all versions counted\n"
-    assert "not_found" in again.stdout
+    assert "nothing is remembered under 'color'" in again.stderr

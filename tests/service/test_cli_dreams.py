@@ -25,14 +25,14 @@ def lived(cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_dream_is_shown_applied_listed_and_undone(cli: Run, lived: None) -> None:
-    dry = cli("dream", "--dry-run")
-    done = json.loads(cli("--json", "dream").stdout)
-    listed = cli("dream", "list")
-    undone = cli("dream", "undo", done["id"])
-    again = cli("dream", "undo", done["id"])
+    dry = cli("maintenance", "consolidate", "--dry-run")
+    done = json.loads(cli("--json", "maintenance", "consolidate").stdout)
+    listed = cli("maintenance", "consolidations")
+    undone = cli("maintenance", "undo-consolidation", done["id"])
+    again = cli("maintenance", "undo-consolidation", done["id"])
 
     assert dry.returncode == 0, dry.stderr
-    assert "dream (proposed) of /global/org/default/user/ana/: proposed" in dry.stdout
+    assert "consolidation (proposed) of /global/org/default/user/ana/: proposed" in dry.stdout
     assert "2 would be done, 0 left" in dry.stdout
     assert "archive  beyond_rules_cap" in dry.stdout
     assert "chapter 0" in dry.stdout
@@ -46,29 +46,29 @@ def test_a_dream_is_shown_applied_listed_and_undone(cli: Run, lived: None) -> No
 
 
 def test_an_undo_that_leaves_something_tells_so_by_its_exit_code(cli: Run, lived: None) -> None:
-    done = json.loads(cli("--json", "dream").stdout)
-    cli("forget", "--id", done["items"][0]["before"][0])
+    done = json.loads(cli("--json", "maintenance", "consolidate").stdout)
+    cli("forget", done["items"][0]["before"][0])
 
-    undone = cli("dream", "undo", done["id"])
+    undone = cli("maintenance", "undo-consolidation", done["id"])
 
     assert undone.returncode == 1
     assert "left: forgotten" in undone.stdout
 
 
 def test_where_there_is_nothing_to_dream_of_it_says_so(cli: Run) -> None:
-    for words in (["dream"], ["dream", "--dry-run"]):
+    for words in (["maintenance", "consolidate"], ["maintenance", "consolidate", "--dry-run"]):
         told = cli(*words)
         assert told.returncode == 0
         assert told.stdout == "nothing to consolidate of /global/org/default/user/ana/\n"
 
 
 def test_without_dreams_the_list_says_so(cli: Run) -> None:
-    assert "no dreams yet" in cli("dream", "list").stdout
+    assert "nothing found" in cli("maintenance", "consolidations").stdout
 
 
 def test_usage_shows_the_ceilings_and_what_was_used(cli: Run) -> None:
-    shown = cli("usage", "--days", "7")
-    told = json.loads(cli("--json", "usage").stdout)
+    shown = cli("maintenance", "usage", "--days", "7")
+    told = json.loads(cli("--json", "maintenance", "usage").stdout)
 
     assert shown.returncode == 0, shown.stderr
     assert "ceiling of an owner's day" in shown.stdout
@@ -78,4 +78,4 @@ def test_usage_shows_the_ceilings_and_what_was_used(cli: Run) -> None:
 
 
 def test_usage_of_no_days_is_bad_usage(cli: Run) -> None:
-    assert cli("usage", "--days", "0").returncode == 2
+    assert cli("maintenance", "usage", "--days", "0").returncode == 2

@@ -18,17 +18,17 @@ def test_what_waits_is_listed_released_and_discarded(
     monkeypatch.setenv("SIMONIDES_POLICY", str(policy))
     for text in ("Write to ana@example.org", "Write to ben@example.org"):
         cli("remember", text)
-    first, second = json.loads(cli("--json", "held", "list").stdout)
+    first, second = json.loads(cli("--json", "pending", "list").stdout)
 
-    listed = cli("held", "list").stdout
-    unknown = cli("held", "release", "nothing")
-    released = cli("held", "release", first["id"], "--reason", "mine")
-    discarded = cli("held", "discard", second["id"])
-    counted = cli("hygiene", "--dry-run").stdout
+    listed = cli("pending", "list").stdout
+    unknown = cli("pending", "approve", "nothing")
+    released = cli("pending", "approve", first["id"], "--reason", "mine")
+    discarded = cli("pending", "reject", second["id"])
+    counted = cli("maintenance", "hygiene", "--dry-run").stdout
 
     assert "(hygiene_held:personal:email)" in listed
     assert "user: Write to ana@example.org" in listed
     assert (unknown.returncode, released.returncode, discarded.returncode) == (1, 0, 0)
     assert released.stdout.startswith("created ")
-    assert cli("held", "list").stdout.strip() == "nothing found"
+    assert cli("pending", "list").stdout.strip() == "nothing found"
     assert "1    personal:email" in counted

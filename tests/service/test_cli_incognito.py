@@ -12,54 +12,38 @@ from typer.testing import CliRunner
 import simonides
 from simonides.cli.app import app
 from simonides.cli.options import BAD_USAGE, DONE
+from simonides.cli.tree import WITHOUT_STORE
 
-OF_THEIR_OWN = {"bench", "db init", "demo", "erase verify", "keys new", "policy check"}
+OF_THEIR_OWN = {"admin bench", "admin check-policy", "admin new-key", "db init", "demo"}
 """Those that open no store, or one that they name themselves, whatever the mode is."""
 
-GO_ON = {
-    "agent answer",
-    "agent capture",
-    "capture",
-    "digest",
-    "knowledge list",
-    "knowledge search",
-    "push",
-    "recall",
-    "remember",
-    "search",
-    "status",
-    "tool",
-}
-"""Those of the others that are of use in memory alone; so is ``scan``, of a text."""
+GO_ON = WITHOUT_STORE
+"""Those of the others that are of use in memory alone."""
 
 NEEDED = {
-    "consent recall": ["off"],
-    "consent refuse": ["--key", "drink"],
-    "consent allow": ["--key", "drink"],
-    "erase": ["--yes", "--receipt", "{tmp}/receipt.json"],
-    "backup": ["--to", "{tmp}/backups"],
-    "export": ["{tmp}/export.jsonl"],
-    "forget": ["--key", "drink"],
-    "migrate": ["--from", "{store}", "--to", "{tmp}/other.db"],
-    "policy dry-run": ["{tmp}/policy.yaml"],
-    "replay": ["{tmp}/given.json"],
-    "restore": ["{tmp}/given.jsonl"],
-    "scan": ["--memories"],
-    "session add": ["user", "Hello"],
+    "admin dry-run": ["{tmp}/policy.yaml"],
+    "admin check-erasure": ["{tmp}/given.json"],
+    "admin restore-backup": ["{tmp}/given.jsonl", "--yes"],
+    "admin purge-safety": ["--yes"],
+    "admin purge-feedback": ["--yes"],
+    "data export": ["{tmp}/export.jsonl"],
+    "data import-from": ["{tmp}/turns.jsonl"],
+    "data restore": ["{tmp}/given.jsonl"],
+    "db migrate": ["--from", "{store}", "--to", "{tmp}/other.db"],
+    "receipts replay": ["{tmp}/given.json"],
+    "receipts verify": ["An answer", "{tmp}/given.json"],
     "session import": ["{tmp}/turns.jsonl"],
-    "sync": ["--once"],
-    "verify": ["An answer", "{tmp}/given.json"],
+    "task prompt": ["t1", "--goal", "Write"],
+    "maintenance scan": ["Prefers tea"],
 }
 """What a command needs to come as far as its store, where any words would not do."""
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    """Return every command by its words; groups that do something themselves are among them."""
+    """Return every command by its words."""
     groups: list[tuple[str, Any]] = [("", typer.main.get_command(app))]
     while groups:
         name, group = groups.pop()
-        if name and group.invoke_without_command:
-            yield name, group
         for word, command in group.commands.items():
             below = f"{name} {word}".strip()
             if hasattr(command, "commands"):
@@ -76,7 +60,8 @@ def words_of(verb: str, **places: Path) -> list[str]:
     given = NEEDED.get(verb)
     if given is None:
         given = []
-        for parameter in COMMANDS[verb].params:
+        command = COMMANDS[verb]
+        for parameter in command.get_params(typer.Context(command)):
             if parameter.required:
                 option = parameter.opts if parameter.param_type_name == "option" else []
                 given += [*option[:1], "x"]
@@ -103,7 +88,7 @@ def on_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     def invoke(verb: str, *before: str) -> Any:
         stood = {path: path.read_bytes() for path in tmp_path.iterdir()}
         words = words_of(verb, tmp=tmp_path, store=store)
-        named = ["--user", "ana", "--session", "s"] if verb != "migrate" else []
+        named = ["--user", "ana", "--session", "s"] if verb != "db migrate" else []
         done = CliRunner().invoke(app, [*before, *named, *words])
         assert {path: path.read_bytes() for path in tmp_path.iterdir()} == stood
         return done
@@ -134,23 +119,10 @@ def test_no_command_succeeds_for_a_store_that_is_left_alone(
 
 
 def test_a_text_is_scanned_without_a_store() -> None:
-    done = CliRunner().invoke(app, ["--mode", "incognito", "--user", "ana", "scan", "Prefers tea"])
+    words = ["--mode", "incognito", "--user", "ana", "maintenance", "scan", "Prefers tea"]
+    done = CliRunner().invoke(app, words)
 
     assert (done.exit_code, done.stdout) == (DONE, "nothing found\n")
-
-
-def test_a_receipt_is_checked_beside_the_store_that_is_named(
-    cli: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    receipt = str(tmp_path / "receipt.json")
-    cli("remember", "Prefers tea")
-    assert cli("erase", "--yes", "--receipt", receipt).returncode == DONE
-    monkeypatch.setenv("SIMONIDES_MODE", "incognito")
-
-    checked = cli("--json", "erase", "verify", receipt)
-
-    assert checked.returncode == DONE, checked.stderr
-    assert "seal" in json.loads(checked.stdout)["checked"]
 
 
 @pytest.mark.parametrize("mode", ["incognito", "synced"])

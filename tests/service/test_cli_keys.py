@@ -24,25 +24,25 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_store_comes_under_a_ring_and_is_kept_there(cli: Any, tmp_path: Path) -> None:
     assert cli("remember", "Seats by the aisle", "--key", "seat").exit_code == 0
-    ring = cli("keys", "new", "one").stdout
+    ring = cli("admin", "new-key", "one").stdout
     refused = cli("recall", "which seat?", ring=ring)
     assert refused.exit_code == 1
-    assert "keys adopt" in refused.stderr
+    assert "rekey --adopt" in refused.stderr
 
-    adopted = cli("keys", "adopt", ring=ring)
+    adopted = cli("admin", "rekey", "--adopt", ring=ring)
     assert (adopted.exit_code, adopted.stdout.split()) == (
         0, ["key", "one", "owners", "1", "coded", "1"],
     )  # fmt: skip
     assert "Seats by the aisle" in cli("recall", "which seat?", ring=ring).stdout
-    assert cli("audit", "verify", ring=ring).exit_code == 0
+    assert cli("admin", "check-audit", ring=ring).exit_code == 0
     without = cli("recall", "which seat?")
     assert without.exit_code == 2
     assert "key ring" in without.stderr
 
-    newer = cli("keys", "new", "two", ring=ring).stdout + ring
-    rotated = cli("--json", "keys", "rotate", ring=newer)
+    newer = cli("admin", "new-key", "two", ring=ring).stdout + ring
+    rotated = cli("--json", "admin", "rekey", ring=newer)
     assert '"coded": 1' in rotated.stdout
-    assert '"coded": 0' in cli("--json", "keys", "rotate", ring=newer).stdout
+    assert '"coded": 0' in cli("--json", "admin", "rekey", ring=newer).stdout
     only = newer.splitlines()[0]
     assert "Seats by the aisle" in cli("recall", "which seat?", ring=only).stdout
 
@@ -51,27 +51,27 @@ def test_a_store_comes_under_a_ring_and_is_kept_there(cli: Any, tmp_path: Path) 
     connection.execute(f"UPDATE memories SET body = {wrong}").fetchall()
     connection.close()
     assert cli("recall", "which seat?", ring=only).exit_code == 1
-    verified = cli("audit", "verify", ring=only)
+    verified = cli("admin", "check-audit", ring=only)
     assert verified.exit_code == 1
     assert "content" in verified.stdout
-    assert cli("keys", "rotate", ring=only).exit_code == 0  # nothing to do: not looked at
-    assert cli("keys", "adopt", "--accept-changes", ring=only).exit_code == 2
+    assert cli("admin", "rekey", ring=only).exit_code == 0  # nothing to do: not looked at
+    assert cli("admin", "rekey", "--adopt", "--accept", ring=only).exit_code == 2
     scope = "/org/default/user/ana/"
-    accepted = cli("keys", "adopt", "--accept-changes", "--scope", scope, ring=only)
+    accepted = cli("admin", "rekey", "--adopt", "--accept", "--scope", scope, ring=only)
     assert accepted.exit_code == 0, accepted.stderr
     assert "Seats by the engine" in cli("recall", "which seat?", ring=only).stdout
-    assert cli("audit", "verify", ring=only).exit_code == 0
+    assert cli("admin", "check-audit", ring=only).exit_code == 0
 
 
 def test_a_key_of_a_wrong_name_is_refused(cli: Any) -> None:
-    refused = cli("keys", "new", "two words")
+    refused = cli("admin", "new-key", "two words")
 
     assert refused.exit_code == 2
     assert "letters, digits" in refused.stderr
 
 
 def test_without_a_ring_nothing_is_adopted(cli: Any) -> None:
-    refused = cli("keys", "adopt")
+    refused = cli("admin", "rekey", "--adopt")
 
     assert refused.exit_code == 2
     assert "no key ring is set" in refused.stderr

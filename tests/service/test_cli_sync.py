@@ -22,17 +22,17 @@ def test_one_exchange_brings_it_there_and_another_machine_gets_it(
     def named(*words: str, store: Path | None = None) -> Any:
         return cli("--remote", str(remote), *words, store=store)
 
-    assert "1 came to the remote" in named("sync", "--once").stdout
-    assert "1 came from it" in named("sync", "--once", store=tmp_path / "other.db").stdout
-    assert "the same on both sides" in named("sync", "--once").stdout
+    assert "1 came to the remote" in named("admin", "sync").stdout
+    assert "1 came from it" in named("admin", "sync", store=tmp_path / "other.db").stdout
+    assert "the same on both sides" in named("admin", "sync").stdout
     assert "Prefers tea" in cli("recall", "drink", store=tmp_path / "other.db").stdout
 
 
 def test_the_status_says_what_the_remote_has_not_seen(cli: Any, remote: Path) -> None:
     cli("remember", "Prefers tea")
-    before = cli("--json", "--remote", str(remote), "sync", "status")
-    cli("--remote", str(remote), "sync", "--once")
-    after = cli("--remote", str(remote), "sync", "status")
+    before = cli("--json", "--remote", str(remote), "admin", "sync-status")
+    cli("--remote", str(remote), "admin", "sync")
+    after = cli("--remote", str(remote), "admin", "sync-status")
 
     (unseen,) = json.loads(before.stdout)["owners"].values()
     assert unseen > 0
@@ -40,7 +40,7 @@ def test_the_status_says_what_the_remote_has_not_seen(cli: Any, remote: Path) ->
 
 
 def test_without_a_remote_it_says_what_to_do(cli: Any) -> None:
-    done = cli("sync", "--once")
+    done = cli("admin", "sync")
 
     assert done.returncode == 2
     assert "SIMONIDES_REMOTE" in done.stderr
@@ -55,7 +55,7 @@ def test_a_remote_that_is_away_fails_the_exchange_and_nothing_else(
 
     assert cli(*synced, "remember", "Prefers tea").returncode == 0
     assert "Prefers tea" in cli(*synced, "recall", "tea").stdout
-    assert cli(*synced, "sync", "--once").returncode == 1
+    assert cli(*synced, "admin", "sync").returncode == 1
 
 
 def test_a_mode_that_is_none_is_refused(cli: Any) -> None:

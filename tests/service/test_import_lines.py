@@ -9,7 +9,6 @@ import pytest
 from simonides import Draft, InvalidInput
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
-from simonides.cli.sessions import import_file
 from simonides.settings import Settings
 from simonides.transfer.transcripts import BATCH
 
@@ -41,7 +40,7 @@ def test_a_wrong_line_of_a_later_batch_stores_nothing(
     with Store(assemble(":memory:", settings=Settings(), inline=True)) as store:
         ana = store.memory(user="ana")
         with pytest.raises(InvalidInput) as caught:
-            import_file(ana, file)
+            ana.data.import_from(file)
 
         assert caught.value.field == f"line {PLACE}: {field}"
         assert str(caught.value).count(field) == 1
@@ -58,7 +57,7 @@ def test_the_policy_of_the_principal_says_how_long_a_text_may_be(tmp_path: Path)
         Store(assemble(":memory:", settings=Settings(policy=policy), inline=True)) as store,
         pytest.raises(InvalidInput, match=r"^line 1: text: "),
     ):
-        import_file(store.memory(user="ana"), file)
+        store.memory(user="ana").data.import_from(file)
 
 
 def test_the_error_of_a_batch_names_its_field_once() -> None:

@@ -228,7 +228,7 @@ def test_the_command_line_goes_by_the_setting_too(
         return runner.invoke(app, ["--user", "ana", *words]).output
 
     assert "incognito" in run("status")
-    run("knowledge", "list", "--folder", str(tmp_path))
+    run("maintenance", "sources")
     assert not store.exists()
     assert "local" in run("--mode", "local", "status")
     assert not store.exists()

@@ -1,4 +1,4 @@
-"""What ``audit verify`` finds in a store that was edited by hand, and not in one that is in use."""
+"""What ``admin check-audit`` finds in a store edited by hand, and not in one that is in use."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What ``audit verify`` finds in a database that was edited by hand, past its policies."""
+"""What ``admin check-audit`` finds in a database that was edited by hand, past its policies."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -200,7 +200,7 @@ def test_a_store_in_plain_is_not_taken_for_an_encrypted_one(tmp_path: Path) -> N
         store.memory(user="ana").remember("Ana likes tea.")
     before = (tmp_path / "m.db").read_bytes()
 
-    with pytest.raises(simonides.ConfigurationError, match="simonides migrate"):
+    with pytest.raises(simonides.ConfigurationError, match="simonides db migrate"):
         opened(tmp_path / "m.db")
 
     assert (tmp_path / "m.db").read_bytes() == before
@@ -256,7 +256,7 @@ def test_an_old_copy_of_the_erased_is_unreadable_and_of_others_intact(
     with opened(store) as opened_store:
         bob = opened_store.memory(user=f"{CANARY}-bob")
         for ask in (bob.list, lambda: bob.recall(CANARY), lambda: bob.remember("Bob is back.")):
-            with pytest.raises(simonides.KeyDestroyed, match="keys sweep"):
+            with pytest.raises(simonides.KeyDestroyed, match="admin sweep"):
                 ask()
         assert contents(opened_store.memory(user=f"{CANARY}-ana")) == stood
 
@@ -317,7 +317,7 @@ def test_who_is_erased_elsewhere_goes_on_with_a_new_key(store: Path, tmp_path: P
 
 def moved(source: Path, target: Path, encrypt: str) -> None:
     env = {"SIMONIDES_KEYS": ONE, "SIMONIDES_ENCRYPT": encrypt, "PATH": os.environ["PATH"]}
-    words = ["migrate", "--from", str(source), "--to", str(target)]
+    words = ["db", "migrate", "--from", str(source), "--to", str(target)]
     done = subprocess.run(
         [sys.executable, "-m", "simonides", *words],
         check=False,

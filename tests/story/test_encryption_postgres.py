@@ -198,7 +198,7 @@ def test_a_database_in_plain_is_not_taken_for_an_encrypted_one(postgres, databas
     with simonides.open(url, key_ring=RING, settings=Settings()) as store:
         store.memory(user="ana").remember("Ana likes tea.")
 
-        with pytest.raises(simonides.ConfigurationError, match="simonides migrate"):
+        with pytest.raises(simonides.ConfigurationError, match="simonides db migrate"):
             opened(database, url=url)
 
         assert contents(store.memory(user="ana")) == {"Ana likes tea."}
@@ -252,7 +252,7 @@ def test_an_old_copy_of_the_erased_is_unreadable_and_of_others_intact(database, 
     with opened(database, url=old) as store:
         bob = store.memory(user=BOB)
         for ask in (bob.list, lambda: bob.recall(CANARY), lambda: bob.remember("Bob is back.")):
-            with pytest.raises(simonides.KeyDestroyed, match="keys sweep"):
+            with pytest.raises(simonides.KeyDestroyed, match="admin sweep"):
                 ask()
         assert contents(store.memory(user=ANA)) == stood
 

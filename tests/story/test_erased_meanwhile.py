@@ -12,12 +12,10 @@ from principals import bound_of, erase, principal_of
 from simonides import Draft, FunctionClassifier, Memory
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store, unless_erased
-from simonides.cli.sessions import import_turns
 from simonides.engine.consolidation.plan import Planner
 from simonides.engine.edit.correct import Changer
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel
-from simonides.transfer.transcripts import parse_transcript
 
 SAID = "Noted: zorbmacs it is"
 ITEMS = {"items": [{"key": "editor", "value": "zorbmacs", "quote": "zorbmacs"}]}
@@ -326,25 +324,20 @@ def test_what_is_for_the_org_is_not_stored_of_who_was_erased(handles: Handles) -
         ana.remember("Ana reads on a phone")
 
 
-def test_the_rest_of_an_import_is_not_stored_once_its_user_is_erased(
-    handles: Handles, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_rest_of_an_import_is_not_stored_once_its_user_is_erased(handles: Handles) -> None:
     ana = handles.open()
     lines = [f'{{"session_id": "s", "speaker": "ana", "text": "Zorb {n}"}}' for n in range(1_100)]
-    turns = parse_transcript(lines, bound_of(ana).writer.candidate)
-    many, calls = Memory.remember_many, [0]
+    calls: list[int] = []
 
-    def erased_behind_the_first(memory: Memory, drafts: Any) -> Any:
-        outcomes = many(memory, drafts)
-        calls[0] += 1
-        if calls[0] == 1:
+    def erased_behind_the_first(done: int, of: int) -> None:
+        calls.append(done)
+        if len(calls) == 1:
             handles.erase()
-        return outcomes
 
-    monkeypatch.setattr(Memory, "remember_many", erased_behind_the_first)
-    import_turns(ana, turns)
+    report = ana.data.import_from(lines, learn=False, progress=erased_behind_the_first)
 
-    assert calls[0] > 1
+    assert len(calls) > 1
+    assert {outcome.reasons for outcome in report.outcomes[calls[0] :]} == {BLOCKED[1]}
     assert contents(handles) == []
 
 

@@ -225,10 +225,10 @@ def test_a_text_that_lies_about_itself_is_taken_at_its_letters(world: World) -> 
     assert liar.list() == ()
 
 
-@pytest.mark.parametrize("option", ["--user", "--org", "--task", "--session", "--agent"])
+@pytest.mark.parametrize("option", ["--user", "--org", "--session", "--agent"])
 def test_the_command_line_refuses_them_too(tmp_path: Any, option: str) -> None:
     store = str(tmp_path / "m.db")
-    user = {"--user": [], "--session": [], "--task": ["--user", "carol"]}
+    user = {"--user": [], "--session": []}
     front = ["--store", store, *user.get(option, ["--user", "alice"])]
     CliRunner().invoke(app, ["--store", store, "--user", "alice", "remember", SECRET])
 

@@ -126,7 +126,7 @@ def test_a_damaged_source_is_refused_before_anything_of_the_owner_is_written():
     contract.stored(source)
     damage_link(source, ALICE)
 
-    with pytest.raises(MoveRefused, match="audit verify") as refused:
+    with pytest.raises(MoveRefused, match="admin check-audit") as refused:
         contract.move(source, target)
 
     assert (refused.value.reason, refused.value.owner) == ("damaged", ALICE.path)

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import simonides
-from simonides.cli.options import Options, refuse_if
-from simonides.cli.sessions import import_file, lines_of
+from simonides.cli.options import Options, lines_of, options_of, refuse_if
 from simonides.domain.errors import InvalidInput
 from simonides.domain.memory import Record
 
@@ -62,7 +61,7 @@ def bench(
         plot,
     )
 
-    chosen: Options = context.obj
+    chosen = options_of(context)
     if plot_to is not None:
         if growth is None:
             raise InvalidInput("--plot", "needs --growth N, the largest size to draw")
@@ -71,7 +70,7 @@ def bench(
         settings = Settings()
         with simonides.open(target, mode="local", settings=settings) as opened:
             memory = chosen.memory(opened)
-            owner, memories = memory.principal.home.path, memory.list(limit=MAX_LISTED)
+            owner, memories = chosen.owner_path(), memory.list(limit=MAX_LISTED)
         asked = _questions(questions, queries, memories)
         quality, latency = measure(target, chosen.memory, asked, settings=settings)
     grown = () if growth is None else _grown(memories, asked, growth, settings)
@@ -108,7 +107,7 @@ def _target(chosen: Options, transcript: Path | None) -> Iterator[str | None]:
     with tempfile.TemporaryDirectory(prefix="simonides-bench-") as folder:
         path = str(Path(folder) / "transcript.db")
         with simonides.open(path, mode="local") as store:
-            import_file(chosen.memory(store), transcript)
+            chosen.memory(store).data.import_from(transcript, learn=False)
         yield path
 
 
@@ -207,7 +206,7 @@ def _play(keep: Path | None) -> bool:
                 SECOND_TURN,
                 ("agent", "answer", SECOND_TURN),
             ),
-            ("Who wrote what, proved by the chain of audit events:", "", ("audit", "verify")),
+            ("Who wrote what, proved by the chain of audit events:", "", ("admin", "check-audit")),
         )
         return all(_play_step(title, said, store, verb) for title, said, verb in steps)
 

@@ -1,20 +1,24 @@
-"""Options before the command, options that several commands share, and the progress bar."""
+"""Global options, before or after the verb, and the store and memory that they name."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import simonides
-from simonides.cli import render
-from simonides.domain.errors import ConfigurationError, InvalidInput
+from simonides.cli.tree import WITHOUT_STORE
+from simonides.domain.errors import ConfigurationError, InvalidInput, OwnerRequired
+from simonides.domain.scope import Principal
 
 if TYPE_CHECKING:
     from simonides.api.sync import Memory, Store
@@ -22,39 +26,24 @@ if TYPE_CHECKING:
 
 DONE, REFUSED, BAD_USAGE = 0, 1, 2
 
-ON_NOTHING: dict[str, tuple[str, ...]] = {
-    "remember": (),
-    "capture": (),
-    "recall": (),
-    "digest": (),
-    "push": (),
-    "search": (),
-    "tool": (),
-    "scan": ("memories", "store_wide"),
-    "status": (),
-    "agent capture": (),
-    "agent answer": (),
-    "knowledge list": (),
-    "knowledge search": (),
-}
-"""The commands that have a meaning where nothing is stored before or after (incognito), each with
-the parameters with which it has none. Any other that opens a store is about what is stored."""
+ADMINISTRATOR = "command line"
+"""Name in the audit trail if --actor names nobody."""
 
 _STORELESS = ("incognito", "guest")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What stands before the verb."""
+    """The global options of one call."""
 
-    store: str | None
-    user: str | None
-    org: str | None
-    task: str | None
-    session: str | None
-    agent: str | None
-    purpose: str | None
-    json: bool
+    store: str | None = None
+    user: str | None = None
+    org: str | None = None
+    session: str | None = None
+    agent: str | None = None
+    purpose: str | None = None
+    actor: str | None = None
+    json: bool = False
     mode: str | None = None
     remote: str | None = None
 
@@ -63,92 +52,199 @@ class Options:
     ) -> AbstractContextManager[Store]:
         """Open the store for a command; None reads the settings from the environment.
 
-        A store that was not there is begun, and standard error says so: a name that was mistyped
-        looks like a memory that has forgotten everything.
+        Standard error tells if the store is new: a mistyped name looks like an empty memory.
 
         Raises:
             ConfigurationError: See :meth:`require_store`.
         """
         settings = simonides.Settings() if settings is None else settings
+        # Each command is a process of its own; a session lasts longer.
+        settings = settings.model_copy(update={"end_sessions_on_close": False})
         self.require_store(context, settings)
-        begun = self._new_file(settings)
+        begun = self.new_file(settings)
         opened = simonides.open(self.store, mode=self.mode, remote=self.remote, settings=settings)
         if begun is not None:
             typer.echo(f"simonides: nothing was at {begun}; began a new store there", err=True)
         return opened
 
-    def is_there(self, context: typer.Context) -> bool:
-        """Whether there is a store to be opened, or would one be begun.
-
-        Raises:
-            ConfigurationError: See :meth:`require_store`.
-        """
-        settings = simonides.Settings()
-        self.require_store(context, settings)
-        return self._new_file(settings) is None
-
-    def require_store(self, context: typer.Context, settings: Settings | None = None) -> None:
-        """Refuse a command that is about what is stored where nothing is: it would succeed on an
-        empty memory, and say so of a store that it has not touched.
+    def require_store(self, context: typer.Context, settings: Settings) -> None:
+        """Refuse a command about stored data in mode incognito, which stores nothing.
 
         Raises:
             ConfigurationError: If the mode is incognito, by option or setting.
         """
-        mode = self._mode(simonides.Settings() if settings is None else settings)
-        if mode not in _STORELESS:
-            return
-        verb = context.command_path.removeprefix(context.find_root().command_path).strip()
-        if verb in ON_NOTHING and not any(context.params[name] for name in ON_NOTHING[verb]):
+        mode = settings.mode if self.mode is None else self.mode
+        verb = verb_of(context)
+        if mode not in _STORELESS or verb in WITHOUT_STORE:
             return
         told_by = "the setting mode, SIMONIDES_MODE" if self.mode is None else "--mode"
         raise ConfigurationError(
-            f"this {verb} is about what is stored, and in mode {mode} (by {told_by}) nothing is; "
-            "say --mode local before the verb to have it done to the store"
+            f"{verb} is about what is stored, and in mode {mode} (by {told_by}) nothing is; "
+            "use --mode local"
         )
 
-    def _new_file(self, settings: Settings) -> Path | None:
+    def new_file(self, settings: Settings) -> Path | None:
+        """Return the file that opening the store would create, if any."""
         from simonides.api.open.store import new_file
 
-        return None if self._mode(settings) in _STORELESS else new_file(self.store, settings)
-
-    def _mode(self, settings: Settings) -> str:
-        return settings.mode if self.mode is None else self.mode
+        mode = settings.mode if self.mode is None else self.mode
+        return None if mode in _STORELESS else new_file(self.store, settings)
 
     def memory(self, store: Store) -> Memory:
-        """Return the verbs of the principal that the options name."""
+        """Return the memory of the user, in the session if one is named.
+
+        Raises:
+            OwnerRequired: If neither a user nor a session is named.
+        """
+        if self.user is None and self.session is not None:
+            return store.visitor(self.session, org=self.org, agent=self.agent, purpose=self.purpose)
+        memory = self.user_memory(store)
+        return memory if self.session is None else memory.session(self.session)
+
+    def user_memory(self, store: Store) -> Memory:
+        """Return the memory of the user, whatever session is named."""
+        if self.user is None:
+            raise OwnerRequired("name a user with --user or SIMONIDES_USER, or a --session")
         return store.memory(
             user=self.user,
             org=self.org,
-            task=self.task,
-            session=self.session,
             agent=self.agent,
             purpose=self.purpose,
+            actor=self.actor,
         )
+
+    def owner_path(self) -> str:
+        """Return the path of the scope that owns the memories."""
+        session = self.session if self.user is None else None
+        return Principal.resolve(user=self.user, org=self.org, session=session).home.owner.path
 
     def show(self, value: Any, text: Callable[[Any], str]) -> None:
         """Print a value as JSON or as text."""
-        typer.echo(render.as_json(value) if self.json else text(value))
+        from simonides.cli.output import as_json
+
+        typer.echo(as_json(value) if self.json else text(value))
 
 
-Key = Annotated[str | None, typer.Option(help="Name of the fact.")]
-Filter = Annotated[str | None, typer.Option(help='JSON, such as {"confidence": {"$gte": 0.7}}.')]
-Scopes = Annotated[
-    list[str] | None, typer.Option("--scope", help="Only this scope; a path or a name.")
-]
+def options_of(context: typer.Context) -> Options:
+    """Return the global options of a call."""
+    given = context.find_root().obj
+    return given if isinstance(given, Options) else Options()
 
 
-def json_of(option: str, text: str | None) -> Any:
-    """Return what the JSON of an option says, None where nothing was given.
+def verb_of(context: typer.Context) -> str:
+    """Return the words of the command, ``pending list``."""
+    return context.command_path.removeprefix(context.find_root().command_path).strip()
+
+
+def _keep(context: typer.Context, param: typer.CallbackParam, value: Any) -> Any:
+    """Take over a global option. One that stands later wins over an earlier one."""
+    if value is not None:
+        root = context.find_root()
+        root.obj = replace(options_of(context), **{str(param.name): value})
+    return value
+
+
+_HELP = {
+    "store": "Path or URL; default: a file in your data directory.",
+    "user": "Whose memory.",
+    "org": "Organisation.",
+    "session": "Conversation.",
+    "agent": "The agent that acts.",
+    "purpose": "What memories are read for.",
+    "actor": "Who acts, for the audit trail.",
+    "json": "Print JSON.",
+    "mode": "local, incognito or synced; default: the settings'.",
+    "remote": "Mode synced: path or URL of the other store.",
+}
+
+GLOBALS = frozenset(_HELP)
+
+_FROM_SETTINGS = ("store", "mode", "remote")
+"""Globals whose variables :class:`simonides.Settings` reads."""
+
+
+def annotated(kind: Any, declared: Any, *, is_optional: bool = True) -> Any:
+    """Return the annotation by which typer reads a parameter of this type."""
+    return cast(Any, Annotated)[kind | None if is_optional else kind, declared]
+
+
+def params_of(parameters: Iterable[Parameter]) -> list[Any]:
+    """Return parameters of a Python function as those of a command."""
+
+    def command(**values: Any) -> None:
+        del values
+
+    given = list(parameters)
+    command.__signature__ = Signature(given)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in given}
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+    return typer.main.get_command(app).params
+
+
+@lru_cache(maxsize=2)
+def global_params(*, is_root: bool) -> tuple[Any, ...]:
+    """Return the global options; only those before the verb read variables."""
+    made = []
+    for name, help in _HELP.items():
+        variable = f"SIMONIDES_{name.upper()}" if is_root and name not in _FROM_SETTINGS else None
+        option = typer.Option(
+            f"--{name}",
+            help=help,
+            callback=_keep,
+            expose_value=False,
+            envvar=variable,
+            hidden=not is_root,
+        )
+        annotation = annotated(bool if name == "json" else str, option)
+        made.append(Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
+    return tuple(params_of(made))
+
+
+class Command(TyperCommand):
+    """A command that takes the global options, too."""
+
+    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
+        """Return its own parameters, then the global options."""
+        return [*super().get_params(ctx), *global_params(is_root=False)]
+
+
+class Group(TyperGroup):
+    """A group of commands that takes the global options, too."""
+
+    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
+        """Return its own parameters, then the global options."""
+        return [*super().get_params(ctx), *global_params(is_root=ctx.parent is None)]
+
+
+def stdin_if_dash(text: str) -> str:
+    """Return the text, or standard input for ``-``."""
+    return sys.stdin.read() if text == "-" else text
+
+
+def json_of(option: str, text: str) -> Any:
+    """Return what the JSON of an option says.
 
     Raises:
         InvalidInput: If it is no JSON.
     """
-    if text is None:
-        return None
     try:
         return json.loads(text)
     except ValueError as error:
         raise InvalidInput(option, f"must be JSON: {error}") from error
+
+
+def lines_of(file: Path | str) -> list[str]:
+    """Return the lines of a file, or of standard input for ``-``.
+
+    Raises:
+        InvalidInput: If it cannot be read.
+    """
+    try:
+        text = sys.stdin.read() if str(file) == "-" else Path(file).read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(str(file), f"cannot be read: {error}") from error
+    return text.split("\n")
 
 
 def refuse_if(refused: bool) -> None:

@@ -1,30 +1,25 @@
-"""Values as text for people, or as JSON for programs."""
+"""Memories, writes and reads as text for people."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from simonides.domain.conversation.add_report import AddReport
 from simonides.domain.governance.consent import RECALL_OFF
-from simonides.domain.governance.policy_dry_run import DryRun, Life, Rejudged
-from simonides.domain.governance.review import Review
+from simonides.domain.governance.held import Held
+from simonides.domain.governance.review import Keep, Review
 from simonides.domain.memory import Record
-from simonides.domain.operations.reindex import ReindexReport
 from simonides.domain.reading.digest import Verification
+from simonides.domain.reading.document import citation
 from simonides.domain.reading.recall import Explanation, Recall
 from simonides.domain.reading.receipt import Receipt
 from simonides.domain.value import plain
-from simonides.domain.writing.decision import CaptureReport, Outcome, OutcomeKind
+from simonides.domain.writing.decision import Outcome, OutcomeKind
 from simonides.engine.prompting.render import visible
 
 if TYPE_CHECKING:
-    from simonides.api.agent import AgentResult
-    from simonides.api.migrate.migrate import Migration
     from simonides.api.sync import Memory
-    from simonides.domain.conversation.session import SessionEndReport
-    from simonides.engine.core.audit_chain import AuditReport
-    from simonides.transfer.transcripts import ImportedTurn
 
 NOTHING = "nothing found"
 # A line of a terminal, less what stands around the content.
@@ -40,10 +35,8 @@ _BESIDE: Mapping[str, str] = {
 }
 """What a reason of a forgetting counts beside the memories, in words."""
 
-
-def as_json(value: Any) -> str:
-    """Return JSON, indented."""
-    return json.dumps(plain(value), ensure_ascii=False, indent=2)
+_KEPT = {Keep.A: "old", Keep.B: "new"}
+"""Sides of a review in the words of `pending resolve`."""
 
 
 def outcome(value: Outcome) -> str:
@@ -52,12 +45,13 @@ def outcome(value: Outcome) -> str:
     return f"{value.kind}{name}  ({', '.join(value.reasons)})"
 
 
-def with_displaced(value: Outcome, memory: Memory) -> str:
+def with_displaced(value: Outcome, memory: Memory | None) -> str:
     """Return a line for a write; where it displaced others, one for each of them, and how to take
     it back.
     """
     lines = [outcome(value)]
-    if value.kind is OutcomeKind.SUPERSEDED and value.record is not None and value.events:
+    replaced = value.kind is OutcomeKind.SUPERSEDED and value.record is not None and value.events
+    if replaced and memory is not None:
         event = value.events[0]
         for id in event.subjects[1:]:
             former = memory.get(id)
@@ -80,40 +74,27 @@ def forgotten(value: Outcome) -> str:
     return "; ".join(told) + ("" if is_done else "; nothing was changed")
 
 
-def reviews(value: Sequence[Review]) -> str:
-    """Return three lines for each review: what it is, and its sides."""
-    lines = []
-    for review in value:
-        kept = "" if review.kept is None else f"  kept {review.kept}"
-        lines.append(f"{review.id}  {review.status}  ({review.reason}){kept}")
-        for name, side in zip("ab", review.sides, strict=True):
-            lines.append(f"  {name}: {'gone' if side is None else _line(side)}")
-    return "\n".join(lines) or NOTHING
-
-
-def capture(value: CaptureReport) -> str:
-    """Return a line for each candidate of a turn."""
-    lines = [
-        f"{o.kind:<11} {c.key or '-':<18} {short(c.content)}  ({', '.join(o.reasons)})"
-        for c, o in zip(value.proposed, value.outcomes, strict=True)
-    ]
-    lines += [f"note: {note}" for note in value.diagnostics]
-    return "\n".join(lines) or "nothing to remember"
-
-
 def recall(value: Recall) -> str:
     """Return two lines for each hit: what it is, and why; a third where care is due."""
     lines = []
     for rank, hit in enumerate(value, start=1):
         why = "  ".join(f"{name} {part:+.2f}" for name, part in hit.why.items() if part)
-        lines += [f"{rank:>2}. {hit.score:.3f}  {_line(hit.record)}", f"      why: {why}"]
+        line = passage(hit.record) if hit.record.is_passage else _line(hit.record)
+        lines += [f"{rank:>2}. {hit.score:.3f}  {line}", f"      why: {why}"]
         if hit.warnings:
             lines.append(f"      careful: {', '.join(hit.warnings)}")
     if value.degraded:
         lines.append(f"without: {', '.join(value.degraded)}")
     if RECALL_OFF in value.degraded:
-        lines.append("recall is off for this user: `simonides consent recall on`")
+        lines.append("recall is off for this user: `simonides privacy resume-recall`")
     return "\n".join(lines) or NOTHING
+
+
+def passage(value: Record) -> str:
+    """Return two lines for a passage of a document: where it is, and its text."""
+    heading = str(value.metadata.get("heading", ""))
+    where = f"{citation(value)}{f'  ({heading})' if heading else ''}"
+    return f"{where}\n      {short(value.content)}"
 
 
 def verification(value: Verification) -> str:
@@ -135,36 +116,6 @@ def verification(value: Verification) -> str:
     return "\n".join([*lines, f"{verdict}: {shown}"])
 
 
-def receipts(values: Sequence[Receipt]) -> str:
-    """Return a line for each receipt: when, what for, how many, at which floor, for what query."""
-    lines = []
-    for value in values:
-        trigger = "recall" if value.page is None else value.page.trigger.value
-        shown = f"{len(value.returned)} of {value.considered}"
-        floor = f"floor {value.floor or 0:.2f}"
-        lines.append(f"{value.at:%F %H:%M:%S}  {trigger:<6} {shown:>10}  {floor}  {value.query!r}")
-    return "\n".join(lines) or NOTHING
-
-
-def memories(values: Sequence[Record]) -> str:
-    """Return a line for each memory."""
-    return "\n".join(f"{memory.id}  {_line(memory)}" for memory in values) or NOTHING
-
-
-def memory(value: Record | None) -> str:
-    """Return a line for each field that is set."""
-    return NOTHING if value is None else fields(value.to_dict())
-
-
-def history(values: Sequence[Record]) -> str:
-    """Return a line for each version."""
-    lines = [
-        f"v{m.version} {m.status:<11} {m.created_at:%F %H:%M}  {m.source}  {short(m.content)}"
-        for m in values
-    ]
-    return "\n".join(lines) or NOTHING
-
-
 def explanation(value: Explanation) -> str:
     """Return why a memory is or is not recalled."""
     if not value.recalled:
@@ -178,127 +129,6 @@ def fields(value: Mapping[str, Any]) -> str:
     """Return a line for each field that is set."""
     shown = {name: plain(inner) for name, inner in value.items() if inner not in (None, "", [])}
     return "\n".join(f"{name:<18} {_lines(inner)}" for name, inner in shown.items())
-
-
-def imported(values: Sequence[ImportedTurn]) -> str:
-    """Return a line for each turn, then the counts."""
-    lines = [
-        f"{t.session} {t.turn:>4} {t.speaker or '-':<12} {t.outcome.kind}"
-        f"{' (' + t.outcome.reasons[-1] + ')' if t.outcome.kind != 'created' else ''}"
-        for t in values
-    ]
-    kinds = [turn.outcome.kind.value for turn in values]
-    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds)))
-    return "\n".join([*lines, f"{len(values)} turns: {counts or 'none'}"])
-
-
-def imported_and_ended(value: Mapping[str, Any]) -> str:
-    """Return what became of the turns, then of their sessions."""
-    return f"{imported(value['turns'])}\n{sessions_ended(value['sessions'])}"
-
-
-def sessions_ended(values: Sequence[SessionEndReport]) -> str:
-    """Return a line for each session."""
-    lines = []
-    for one in values:
-        stored = sum(outcome.stored for outcome in one.promoted)
-        what = "had ended before" if one.already else f"{one.counts.get('stored', 0)} stored"
-        summary = "a summary" if one.summary is not None else "no summary"
-        tail = f", {', '.join(one.diagnostics)}" if one.diagnostics else ""
-        lines.append(f"{one.session}: {what}, {summary}, {stored} promoted, {one.kept} kept{tail}")
-    return "\n".join([*lines, f"{len(values)} sessions ended"])
-
-
-def audit(value: AuditReport) -> str:
-    """Return the verdict and each problem; names may be what somebody wrote there by hand."""
-    lines = []
-    for found in value.problems:
-        where = f" event {found.seq}" if found.seq else ""
-        where = f" memory {found.memory}" if found.memory else where
-        lines.append(f"{found.owner!r}{where}: {found.problem}")
-    verdict = "the chain holds" if value.ok else "THE CHAIN IS BROKEN"
-    summary = f"{verdict}: {value.owners} owners, {value.events} events, {value.erased} erased"
-    return "\n".join([*lines, summary])
-
-
-def dry_run(value: DryRun, *, every: bool = False) -> str:
-    """Return a line for each write, or for each that would have gone otherwise; then the counts."""
-    lines = [_rejudged(write) for write in (value.writes if every else value.changed)]
-    if value.unknown:
-        lines.append(f"{len(value.unknown)} cannot be judged again: {_counts(value.unknown)}")
-    if value.erased:
-        lines.append(f"{value.erased} events went with what was forgotten")
-    same = len(value.writes) - len(value.changed) - len(value.unknown)
-    summary = f"under {value.policy!r}: {len(value.changed)} otherwise, {same} as they were"
-    return "\n".join([*lines, summary])
-
-
-def _rejudged(value: Rejudged) -> str:
-    write = value.write
-    turn = f"{write.then} -> {value.now or '?'}"
-    if value.now == write.then and value.changed:
-        turn = f"{write.then}, {_life(value.life_then)} -> {_life(value.life_now)} days"
-    named = f"{write.subject or '-'} {write.key or '-'} [{write.category}]"
-    return f"{write.at:%F %H:%M}  {write.scope}  {named}  {turn}  ({', '.join(value.reasons)})"
-
-
-def _life(days: Life | None) -> str:
-    return "/".join("never" if each is None else f"{each:g}" for each in days or ())
-
-
-def _counts(values: Sequence[Rejudged]) -> str:
-    reasons = [f"{value.write.then}, {value.reasons[0]}" for value in values]
-    return "; ".join(f"{reasons.count(name)} {name}" for name in sorted(set(reasons)))
-
-
-def migration(value: Migration) -> str:
-    """Return what was moved, part by part, and what was verified."""
-    lines = [f"{name:<16} {rows:>9,}" for name, rows in value.rows.items()]
-    before = f", {value.skipped} moved before" if value.skipped else ""
-    lines += [
-        f"moved {value.moved} owners from {value.source} to {value.target}{before}",
-        f"verified: every row, {value.events:,} events, {value.recalls} recalls",
-    ]
-    return "\n".join(lines)
-
-
-def reindexed(value: ReindexReport) -> str:
-    """Return what was made anew, and why not all of it if that is so."""
-    if value.newer is not None:
-        return (
-            f"nothing done: entries are made by {value.newer}, which is newer than {value.recipe};"
-            " --adopt goes back to this one"
-        )
-    lines = []
-    if value.failed:
-        lines.append(
-            f"{value.failed:,} entries stay as they were, for the embedder failed"
-            f" ({value.problem}); run it again once it works"
-        )
-    if value.left:
-        lines.append(f"{value.left:,} were changed by others meanwhile and left alone")
-    lines.append(
-        f"{value.remade:,} of {value.rows:,} entries made anew by {value.recipe};"
-        f" {value.owners:,} of {value.of:,} owners"
-    )
-    return "\n".join(lines)
-
-
-def agent(value: AgentResult) -> str:
-    """Return how a run ended, with what was stored, blocked and applied."""
-    lines = [f"{value.status}: {value.stop_reason}"]
-    for step in value.trace:
-        lines += [f"  written    {key}" for key in step.written or ()]
-        lines += [f"  refreshed  {key}" for key in step.refreshed or ()]
-    lines += [f"  blocked    {b['key']} ({b['reason']})" for b in value.blocked]
-    for used in value.applied_memory:
-        lines.append(
-            f"  applied    {used.key} = {used.value}  (score {used.score:.2f}, "
-            f"confidence {used.confidence:.2f}, {used.scope})"
-        )
-    if value.answer is not None:
-        lines += ["", value.answer]
-    return "\n".join(lines)
 
 
 def _line(memory: Record) -> str:
@@ -328,3 +158,52 @@ def short(text: str) -> str:
 def _counted(value: Outcome) -> dict[str, int]:
     parted = (reason.partition(":") for reason in value.reasons)
     return {name: int(count) for name, _, count in parted if count.isdigit()}
+
+
+def review(value: Review) -> str:
+    """Return three lines: what the review is, and its sides."""
+    kept = "" if value.kept is None else f"  kept {_KEPT.get(value.kept, value.kept)}"
+    sides = [
+        f"  {name}: {'gone' if side is None else _line(side)}"
+        for name, side in zip(("old", "new"), value.sides, strict=True)
+    ]
+    return "\n".join((f"{value.id}  {value.status}  ({value.reason}){kept}", *sides))
+
+
+def held(value: Held) -> str:
+    """Return two lines: why it waits, and what it is."""
+    why = f"{value.id}  {value.held_at:%Y-%m-%d}  ({', '.join(value.reasons)})"
+    return f"{why}\n  {value.candidate.label.trust}: {visible(value.candidate.content)}"
+
+
+def receipt(value: Receipt) -> str:
+    """Return one line: when, what for, how many, at which threshold, for what query."""
+    trigger = "recall" if value.page is None else value.page.trigger.value
+    shown = f"{len(value.returned)} of {value.considered}"
+    floor = f"floor {value.floor or 0:.2f}"
+    return f"{value.at:%F %H:%M:%S}  {trigger:<6} {shown:>10}  {floor}  {value.query!r}"
+
+
+def listed(value: Record) -> str:
+    """Return one line for a memory of a list."""
+    return f"{value.id}  {_line(value)}"
+
+
+def version(value: Record) -> str:
+    """Return one line for a version of a history."""
+    made = f"{value.created_at:%F %H:%M}"
+    head = f"v{value.version} {value.status:<11} {made}"
+    return f"{head}  {value.source}  {short(value.content)}"
+
+
+def add_report(value: AddReport) -> str:
+    """Return a line for each candidate, note and message that still waits."""
+    lines = [
+        f"{o.kind:<11} {c.key or '-':<18} {short(c.content)}  ({', '.join(o.reasons)})"
+        for c, o in zip(value.proposed, value.outcomes, strict=False)
+    ]
+    lines += [f"kept as message {each.number}" for each in value.kept]
+    lines += [f"note: {reason}" for each in value.kept for reason in each.reasons]
+    lines += [f"skipped message {each.index}: {each.reason}" for each in value.skipped]
+    lines += [f"note: {note}" for note in value.diagnostics]
+    return "\n".join(lines) or "nothing to remember"

@@ -430,14 +430,14 @@ class Tampered(StoreCorrupt):
         self.owner = owner
         self.memory = memory
         what = owner if memory is None else f"{owner}: memory {memory}"
-        super().__init__(location, f"{what}: {problem}; see `simonides audit verify`")
+        super().__init__(location, f"{what}: {problem}; see `simonides admin check-audit`")
 
 
 class KeyDestroyed(StoreError):
     """The owner's data is encrypted by a key that was destroyed when the owner was erased.
 
     The data cannot be decrypted. It exists because an older copy of the store was restored. Run
-    ``simonides keys sweep`` to remove it.
+    ``simonides admin sweep`` to remove it.
     """
 
     hint = "remove the remains of the erased owner"

@@ -19,7 +19,7 @@ from simonides.ports.stores import MemoryStore
 
 
 class MovableStore(MemoryStore, Protocol):
-    """A store whose owners can be moved to another, row by row (``simonides migrate``).
+    """A store whose owners can be moved to another, row by row (``simonides db migrate``).
 
     Owners are named by their 16-byte digests, since the keys that make them move too. Rows are
     those of :data:`~simonides.domain.codecs.parts.PARTS`. A receiving store is closed to all others

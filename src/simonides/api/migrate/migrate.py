@@ -173,7 +173,7 @@ class _Move:
                 "damaged",
                 self._source.location,
                 f"rows stand under no owner or a wrong name ({len(strays)} of them); see "
-                "`simonides audit verify`, restore the store, then move it",
+                "`simonides admin check-audit`, restore the store, then move it",
             )
 
     async def check_target(self) -> None:
@@ -269,7 +269,8 @@ class _Move:
                 "damaged",
                 self._source.location,
                 f"{facts.name} does not hold ({found.problem}, event {found.seq}, memory "
-                f"{found.memory}); see `simonides audit verify`, restore the store, then move it",
+                f"{found.memory}); see `simonides admin check-audit`, restore the store, "
+                "then move it",
                 facts.name,
             )
 

@@ -286,7 +286,7 @@ def _rules_of(settings: Settings, mode: str) -> Parts:
         WarmSessions(session_rules),
         _working_rules(settings),
         Monitoring(mode, thresholds_with(settings.alerts)),
-        ProcessSessions(),
+        ProcessSessions(end_on_close=settings.end_sessions_on_close),
         NotedPolicies(),
         OrgRule(settings.require_org),
         PendingErasures(),
@@ -449,7 +449,7 @@ def _backups(
 
 
 def new_key(name: str) -> str:
-    """Return a new key as a line of a key ring; see ``simonides keys new``.
+    """Return a new key as a line of a key ring; see ``simonides admin new-key``.
 
     Raises:
         KeyUnavailable: If the name cannot be one.

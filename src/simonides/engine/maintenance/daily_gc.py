@@ -1,7 +1,8 @@
 """Runs garbage collection once a day for the owners whose memories a process reads.
 
 Runs only in a long-running process, in the background, and in one process per owner: a lease marks
-the owner as done for the day. To collect all owners, an operator runs ``simonides gc`` from cron.
+the owner as done for the day. To collect all owners, an operator runs ``simonides admin gc`` from
+cron.
 """
 
 from __future__ import annotations

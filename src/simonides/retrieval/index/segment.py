@@ -132,7 +132,7 @@ class Segment:
         try:
             self._build(rows, dimensions)
         except (ValueError, IndexError, OverflowError) as error:
-            problem = f"cannot be read: {error}; see `simonides audit verify`"
+            problem = f"cannot be read: {error}; see `simonides admin check-audit`"
             raise StoreCorrupt("what memories are found by", problem) from error
 
     def _build(self, rows: Sequence[StoredRow], dimensions: int) -> None:

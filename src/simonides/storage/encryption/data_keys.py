@@ -38,7 +38,7 @@ _KNOWN_OWNERS = 4096
 _NOBODY = bytes(16)
 _SWEEP = (
     "holds memories of an owner who was erased: an older copy was put back, and their key is "
-    "destroyed; remove what is left of them with `simonides keys sweep`"
+    "destroyed; remove what is left of them with `simonides admin sweep`"
 )
 _AT_ID = len(FORMAT)
 _AT_NONCE = _AT_ID + ID_BYTES

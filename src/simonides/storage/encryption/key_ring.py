@@ -46,7 +46,7 @@ class HeldKeys:
             KeyUnavailable: If there is none, or one has a wrong name or length.
         """
         if not keys:
-            raise KeyUnavailable(f"{where}: holds no key; `simonides keys new` makes one")
+            raise KeyUnavailable(f"{where}: holds no key; `simonides admin new-key` makes one")
         for name, key in keys.items():
             _check(name, key, where)
         self.current = next(iter(keys))

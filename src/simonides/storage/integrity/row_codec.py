@@ -172,8 +172,8 @@ class Reader:
         if key_id is None or sealed is None:
             self.refuse(
                 "uncoded",
-                "has no codes: it is from before the key ring, which `simonides keys adopt` is "
-                "for, or somebody has taken them away",
+                "has no codes: it is from before the key ring, which `simonides admin rekey "
+                "--adopt` is for, or somebody has taken them away",
             )
         codes = ring.codes(owner, key_id)
         try:

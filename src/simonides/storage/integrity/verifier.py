@@ -187,7 +187,7 @@ class IntegrityVerifier:
         head, (mac, key_id, sealed) = Head._make(found[:5]), found[5:]
         try:
             if key_id is None or sealed is None:
-                raise ValueError("it has no codes; see `simonides keys adopt`")
+                raise ValueError("it has no codes; see `simonides admin rekey --adopt`")
             codes = self.ring.codes(owner, key_id)
             return codes, codes.unseal(head, mac, sealed)
         except ValueError as error:

@@ -39,7 +39,7 @@ _SCHEMA_LOCK = 0x73696D6F6E696465
 
 HALF_FILLED = (
     "another store is being moved here and not all of it has arrived; run the same "
-    "`simonides migrate` again, or start over with another target"
+    "`simonides db migrate` again, or start over with another target"
 )
 
 _SALT_BYTES = 16

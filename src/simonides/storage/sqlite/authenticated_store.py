@@ -140,7 +140,7 @@ class CodedSqliteStore(CodedReads):
 
     async def adopt(self, owner: Scope, standing: Standing, items: Iterable[Carried]) -> Head:
         """See the port. Who is killed before the codes are there finds the owner without any, and
-        codes it with ``simonides keys adopt``.
+        codes it with ``simonides admin rekey --adopt``.
         """
         head = await super().adopt(owner, standing, items)
         await self.recode(owner, adopt=True)

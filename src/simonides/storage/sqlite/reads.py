@@ -94,7 +94,7 @@ def _snapshot(
             raise StoreCorrupt(
                 connection.filename,
                 f"{len(rows)} memories of an owner stand there, and {counted} were written; see "
-                "`simonides audit verify`, then restore a backup",
+                "`simonides admin check-audit`, then restore a backup",
             )
         sort_by_revision(rows)
         told = more() | {"consents": fetch_consents(connection, owner)}

@@ -216,7 +216,7 @@ class Sealing(HoldsKeys, Opening):
             if inhabitants_in(writer):
                 raise ConfigurationError(
                     f"{writer.filename}: holds memories that are not encrypted; move them to a new "
-                    "store that is, with `simonides migrate` (docs/encryption.md)"
+                    "store that is, with `simonides db migrate` (docs/encryption.md)"
                 )
             # The one that is there has been in the file.
             with writer:
@@ -237,7 +237,7 @@ class Sealing(HoldsKeys, Opening):
         if not kept.is_wrapped:
             raise ConfigurationError(
                 f"{connection.filename}: is not encrypted, and the store is; restore it into one "
-                "that is not, and move that here with `simonides migrate`"
+                "that is not, and move that here with `simonides db migrate`"
             )
         keys = self._unwrapped(kept)
         self._seals(connection.filename, keys).check()

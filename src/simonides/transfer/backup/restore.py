@@ -62,7 +62,7 @@ async def revert(runtime: Runtime, backups: Backups, path: Path) -> RestoredStor
             "unsupported",
             runtime.store.location,
             "this kind of store does not go back to a backup: move the backup to an empty one "
-            "with `simonides migrate`, see docs/operations.md",
+            "with `simonides db migrate`, see docs/operations.md",
         )
     store = cast("RevertibleStore", runtime.store)
     # Next to the store: it is as safe there, and the store needs that disk space anyway.

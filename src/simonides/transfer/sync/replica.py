@@ -21,7 +21,7 @@ from simonides.ports import Alarm, MemoryStore
 
 FIRST_S = 5.0
 """From the opening to the first exchange, in seconds. Chosen: a short command ends before it and
-leaves the exchange to a longer process or to ``simonides sync``.
+leaves the exchange to a longer process or to ``simonides admin sync``.
 """
 
 

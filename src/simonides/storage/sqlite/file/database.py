@@ -53,7 +53,7 @@ def check_filling(connection: apsw.Connection, *, may_go_on: bool) -> None:
         raise StoreUnavailable(
             connection.filename,
             "another store is being moved here and not all of it has arrived; run the same "
-            "`simonides migrate` again, or start over with another target",
+            "`simonides db migrate` again, or start over with another target",
         )
 
 
