@@ -93,11 +93,6 @@ class Extraction:
     diagnostics: tuple[str, ...] = ()
 
 
-def extract(turn: Turn, scope: Scope, *, before: Candidate | None = None) -> tuple[Candidate, ...]:
-    """Return the candidates of a turn; :func:`examine` also returns the reasons for omissions."""
-    return examine(turn, scope, before=before).candidates
-
-
 def examine(turn: Turn, scope: Scope, *, before: Candidate | None = None) -> Extraction:
     """Read a turn.
 

@@ -159,7 +159,6 @@ def of(table: Mapping[str, str]) -> Callable[[str], str | None]:
 language = of(lexicon.LANGUAGES)
 channel = of(lexicon.CHANNELS)
 units = of(lexicon.UNIT_SYSTEMS)
-response_format = of(lexicon.FORMATS)
 diet = of(lexicon.DIETS)
 
 

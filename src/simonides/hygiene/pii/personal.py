@@ -194,8 +194,3 @@ def _rules() -> tuple[Rule, ...]:
 
 TABLE = Table(Concern.PERSONAL, _rules)
 """All rules, the most reliable first."""
-
-
-def find(text: str) -> tuple[Finding, ...]:
-    """Return the personal data in a text, by position, without overlap."""
-    return TABLE.find(text)

@@ -28,11 +28,6 @@ TABLE = Table(Concern.SECRET, _rules)
 """The rules of ``secrets.toml``."""
 
 
-def find(text: str) -> tuple[Finding, ...]:
-    """Return the secrets in a text, by position, without overlap."""
-    return TABLE.find(text)
-
-
 def _rule(row: Mapping[str, Any]) -> Rule:
     hint = row.get("hint") or "|".join(map(escaped, row["keywords"]))
     return Rule(row["name"], Severity.HIGH, hint, row["pattern"], _judge(row))
