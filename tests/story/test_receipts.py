@@ -16,7 +16,7 @@ from conftest import World
 from simonides import Digest, InvalidInput, Made, NotReplayable, Receipt, ScopeDenied
 from simonides.api.sync import Memory
 from simonides.domain.value import from_us
-from simonides.retrieval.ranking import identity
+from simonides.retrieval.ranking import ranker
 
 THINGS = ["harbour", "coffee", "invoice", "release", "garden", "train", "piano", "lecture"]
 VERBS = ["painted", "repaired", "forgot", "described", "sold", "missed", "praised"]
@@ -173,7 +173,7 @@ def test_another_ranker_or_policy_renders_and_says_so(
     ana.remember("Deploy to Dublin", key="region")
     digest = ana.digest("deploy", floor=0)
 
-    monkeypatch.setattr(identity, "RANKER", "another")
+    monkeypatch.setattr(ranker, "RANKER", "another")
     ana = world.store.memory(user="ana")
     assert (ana.replay(digest.receipt).made, ana.replay(digest.receipt).text) == (
         Made.RENDERED,

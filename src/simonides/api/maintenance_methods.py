@@ -14,15 +14,15 @@ from simonides.domain.ageing import (
     staleness,
 )
 from simonides.domain.codecs.memory import decode_all
-from simonides.domain.governance.scan import (
+from simonides.domain.memory import Record
+from simonides.domain.operations.dream import Consolidation
+from simonides.domain.operations.gc import GcReport
+from simonides.domain.operations.hygiene_scan import (
     Scan,
     ScannedMemory,
     Seen,
     StoreScan,
 )
-from simonides.domain.memory import Record
-from simonides.domain.operations.dream import Consolidation
-from simonides.domain.operations.gc import GcReport
 from simonides.domain.policy.ceilings import (
     DayUsage,
     Spent,

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from simonides.domain.conversation.tool import Tool, ToolReply
 from simonides.domain.errors import InvalidInput
 from simonides.domain.memory import Record
-from simonides.domain.reading.digest import Digest, Verification
+from simonides.domain.reading.digest import Digest, Tool, ToolReply, Verification
 from simonides.domain.reading.document import SourceReport
 from simonides.domain.reading.recall import Hit, Recall
 from simonides.domain.reading.receipt import Receipt

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from simonides.domain.errors import PolicyInvalid
     from simonides.domain.governance.consent import Consent, ConsentChange
     from simonides.domain.governance.held import Held
-    from simonides.domain.governance.scan import Scan, Seen, StoreScan
+    from simonides.domain.operations.hygiene_scan import Scan, Seen, StoreScan
 
 audit_app = typer.Typer(help="The audit trail.", no_args_is_help=True, rich_markup_mode=None)
 policy_app = typer.Typer(help="The policy file.", no_args_is_help=True, rich_markup_mode=None)

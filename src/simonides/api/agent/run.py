@@ -60,9 +60,8 @@ from simonides.engine.prompting.relevance_floor import Floors
 from simonides.engine.prompting.render import visible
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.recall.read_journal import ReadJournal
-from simonides.policy.execution import allowed_scopes, paths, resolve_scopes
 from simonides.policy.policy import OnViolation, Policy
-from simonides.policy.proposal_check import check_intent
+from simonides.policy.proposal_check import allowed_scopes, check_intent, paths, resolve_scopes
 from simonides.ports import LanguageModel
 from simonides.text.normalise import check_text
 

@@ -20,8 +20,7 @@ from simonides.capture.clause import (
     Lead,
     keyed,
 )
-from simonides.capture.languages.detect import candidates
-from simonides.capture.languages.load import LEAD_INS, Language
+from simonides.capture.languages.load import LEAD_INS, Language, candidates
 from simonides.capture.sentences import (
     at_start,
     find,

@@ -230,17 +230,19 @@ class _Piece(NamedTuple):
     Attributes:
         start: Its start.
         end: Its end, exclusive.
+        strong: Whether the joint before it is a strong one.
         subject: The subject from the piece before it; empty if it has its own.
     """
 
     start: int
     end: int
+    strong: bool = True
     subject: str = ""
 
 
 def _pieces(sentence: str) -> list[_Piece]:
     """Return the pieces of a sentence, which may be clauses."""
-    cuts: list[tuple[int, int, str]] = []
+    cuts: list[tuple[int, int, bool, str]] = []
     begun, subject = 0, ""
     for match in patterns.compile(cues.JOINT, ignore_case=True).finditer(sentence):
         start, end = match.span()
@@ -257,15 +259,16 @@ def _pieces(sentence: str) -> list[_Piece]:
         # "I love to cook and write": the second verb belongs to the first subject.
         is_own = strong or at_start(cues.SUBJECT_HEAD, rest)
         if taken or is_own or not at_start(cues.TOLD, sentence[begun:]):
-            cuts.append((start, end, taken))
+            cuts.append((start, end, strong, taken))
             begun, subject = end, taken
         if len(cuts) == MAX_CLAUSES_OF_SENTENCE:
             break
     # A colon belongs to the words before it: "Remember: …", "Tom: …".
-    stops = [*(sentence.find(":", a, b) + 1 or a for a, b, _ in cuts), len(sentence)]
-    starts = [(0, ""), *((end, taken) for _, end, taken in cuts)]
+    stops = [*(sentence.find(":", a, b) + 1 or a for a, b, _, _ in cuts), len(sentence)]
+    starts = [(0, True, ""), *((end, strong, taken) for _, end, strong, taken in cuts)]
     return [
-        _Piece(start, stop, taken) for (start, taken), stop in zip(starts, stops, strict=True)
+        _Piece(start, stop, strong, taken)
+        for (start, strong, taken), stop in zip(starts, stops, strict=True)
     ]
 
 

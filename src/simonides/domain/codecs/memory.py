@@ -29,8 +29,8 @@ from simonides.domain.errors import InvalidScope, StoreCorrupt
 from simonides.domain.memory import (
     Importance,
     Kind,
-    Record,
     Origin,
+    Record,
     Status,
     Triple,
 )

@@ -17,8 +17,8 @@ from simonides.domain.errors import InvalidInput
 from simonides.domain.memory import (
     PASSAGE_CATEGORY,
     Kind,
-    Record,
     Origin,
+    Record,
 )
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Sensitivity, Source

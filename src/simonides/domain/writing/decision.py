@@ -16,9 +16,9 @@ from simonides.domain.event import Event
 from simonides.domain.memory import (
     Importance,
     Kind,
-    Record,
     Origin,
     Place,
+    Record,
     Triple,
     no_metadata,
 )

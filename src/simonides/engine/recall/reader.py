@@ -29,8 +29,7 @@ from simonides.retrieval.index.indexer import Query
 from simonides.retrieval.query.pool import gather
 from simonides.retrieval.query.read_view import ReadView
 from simonides.retrieval.ranking.fusion import Fusion
-from simonides.retrieval.ranking.identity import ranking, with_reranker
-from simonides.retrieval.ranking.ranker import Ranked, explain, rank
+from simonides.retrieval.ranking.ranker import Ranked, explain, rank, ranking, with_reranker
 
 RUNNERS_UP = 3
 """Number of hits beyond the limit that the receipt of a recall names; chosen."""

@@ -19,8 +19,7 @@ from simonides.engine.core.runtime import Runtime, ails, may_embed
 from simonides.ports import Capability
 from simonides.retrieval.index.indexer import FAILURES
 from simonides.retrieval.index.owner_index import OwnerIndex
-from simonides.retrieval.ranking.ranker import Ranked
-from simonides.retrieval.ranking.rerank import reranked, texts_of
+from simonides.retrieval.ranking.ranker import Ranked, reranked, texts_of
 
 EMBEDDER = "embedder"
 RERANKER = "reranker"

@@ -20,10 +20,10 @@ from simonides.domain.writing.decision import (
 from simonides.domain.writing.finding import Finding
 from simonides.domain.writing.proposal import ScopeName
 from simonides.engine.screening.screen import screened
-from simonides.policy.execution import denied
 from simonides.policy.guards import hygiene_held
 from simonides.policy.judge import judge
 from simonides.policy.policy import Policy
+from simonides.policy.proposal_check import denied
 
 _UNPROVEN = (*UNPROVEN, NOT_THE_USER)
 """Marks of statements that the user's own words do not support: held, never stored at once."""

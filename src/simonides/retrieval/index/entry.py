@@ -32,8 +32,8 @@ from simonides.domain.codecs.memory import (
 from simonides.domain.memory import (
     PASSAGE_CATEGORY,
     Kind,
-    Record,
     Place,
+    Record,
     Triple,
 )
 from simonides.domain.scope import Scope

@@ -27,8 +27,8 @@ from simonides.domain.governance.consent import (
 )
 from simonides.domain.memory import (
     Kind,
-    Record,
     Place,
+    Record,
     Triple,
 )
 from simonides.domain.policy.gates import Need, Shape
