@@ -47,6 +47,7 @@ NAMES = ("chinese", "dutch", "french", "german", "italian", "japanese", "portugu
          "spanish")  # fmt: skip
 
 _NEVER = r"[^\s\S]"
+"""A pattern that matches nothing: for a cue that a language does not have."""
 # Chosen: enough to contain the verb of a command.
 _HEAD_CHARS = 240
 _TO_SPACES = str.maketrans(dict.fromkeys("'’.,;:!?¿¡\"()[]*_/-«»„“”…", " "))
@@ -54,7 +55,6 @@ _ENGLISH = frozenset(
     "the and my your you with this what when how please always never remember are have has for i'm"
     " see will about that it's from now on call keep reply answer don't not".split()
 )
-"""A pattern that matches nothing: for a cue that a language does not have."""
 LEAD_INS = ("remember", "durable", "passing", "request", "opens")
 """Cues that may precede a command, in the order in which they are tried."""
 _NAME = r'"?(?P<v>[\p{L}\p{M}][\p{L}\p{M}\x27.-]*(?:\s(?-i:\p{Lu})[\p{L}\p{M}\x27.-]*){0,2})"?'
