@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
-from simonides.capture.batch_model import (
+from simonides.capture.model import (
     Batch,
     Lane,
     ask,

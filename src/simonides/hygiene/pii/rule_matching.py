@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from simonides.domain.writing.finding import Concern, Finding, Severity
-from simonides.text.patterns import Hints, spans
+from simonides.text import patterns
 
 MAX_MATCHES = 750
 """Matches judged one by one. Chosen: more than an honest text has. A hostile text of 64 KiB could
@@ -56,8 +56,8 @@ class Table:
         return tuple(self._read())
 
     @cached_property
-    def _hints(self) -> Hints:
-        return Hints([rule.hint for rule in self.rules])
+    def _hints(self) -> patterns.Hints:
+        return patterns.Hints([rule.hint for rule in self.rules])
 
     def find(self, text: str) -> tuple[Finding, ...]:
         """Return the findings in a text, by position, without overlap."""
@@ -69,7 +69,7 @@ class Table:
         for number in sorted(hinted):
             rule = self.rules[number]
             named = int("(?P<it>" in rule.pattern)
-            places = list(islice(spans(rule.pattern, text, named), left + 1))
+            places = list(islice(patterns.spans(rule.pattern, text, named), left + 1))
             if len(places) > left:
                 found = [_Found(0, len(text), rule)]
                 break

@@ -20,7 +20,7 @@ from typing import Any
 from simonides.domain.entropy import is_drawn
 from simonides.domain.writing.finding import Concern, Severity
 from simonides.hygiene.pii.rule_matching import Judge, Rule, Table
-from simonides.text.patterns import escaped
+from simonides.text import patterns
 
 # Chosen: words used for a password in examples, and states that a password may be in.
 _PLACEHOLDERS = frozenset(
@@ -160,7 +160,7 @@ TABLE = Table(Concern.SECRET, _rules)
 
 
 def _rule(row: Mapping[str, Any]) -> Rule:
-    hint = row.get("hint") or "|".join(map(escaped, row["keywords"]))
+    hint = row.get("hint") or "|".join(map(patterns.escaped, row["keywords"]))
     return Rule(row["name"], Severity.HIGH, hint, row["pattern"], _judge(row))
 
 

@@ -34,8 +34,8 @@ from simonides.domain.policy.gates import GateRules
 from simonides.domain.policy.hygiene import CLASSES, Action, HygieneRules
 from simonides.domain.policy.quotas import Quotas
 from simonides.domain.value import shown
-from simonides.policy import yaml_positions as yamltree
-from simonides.policy.file_schema import (
+from simonides.policy.file import yaml_positions as yamltree
+from simonides.policy.file.schema import (
     BudgetSection,
     CategorySection,
     CeilingsSection,
