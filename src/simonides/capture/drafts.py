@@ -37,8 +37,7 @@ from simonides.domain.trust import (
 )
 from simonides.domain.value import enum_member, moment, shown
 from simonides.domain.writing.decision import TURN_CATEGORY, Candidate, Proposer
-from simonides.text.normalise import check_text
-from simonides.text.visible import is_hidden, visible
+from simonides.text import check_text, is_hidden, visible
 
 MAX_NAME_BYTES = 512
 """Longest key, tag, category, speaker or idempotency key in UTF-8; chosen, far above use."""

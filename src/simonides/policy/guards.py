@@ -56,8 +56,7 @@ from simonides.domain.writing.decision import (
 )
 from simonides.domain.writing.finding import Finding
 from simonides.policy.policy import Policy
-from simonides.text import patterns
-from simonides.text.normalise import normalise
+from simonides.text import normalise, patterns
 
 CONSENT_REFUSED = "consent_refused"
 HYGIENE_BLOCKED = "hygiene_blocked"

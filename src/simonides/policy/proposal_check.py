@@ -34,8 +34,7 @@ from simonides.domain.writing.proposal import (
     Violation,
 )
 from simonides.policy.policy import ExecutionLimits, OnViolation, Policy, ProposalLimits
-from simonides.text import patterns
-from simonides.text.normalise import check_text
+from simonides.text import check_text, patterns
 
 _CANDIDATES: Final = "invalid_memory_candidates"
 _INTENT: Final = "invalid_retrieval_intent"

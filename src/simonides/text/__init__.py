@@ -1,7 +1,7 @@
 """What a text says, without a model: analyser, normal form, linear-time patterns.
 
 Dates and numbers are in ``quantities``, questions in ``questions``, comparisons of two texts in
-``similarity``. ``ngrams`` is a package of its own, because it alone loads numpy.
+``similarity``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from simonides.text.names import (
     name_ids,
     stated_aliases,
 )
+from simonides.text.ngrams import LinearModel
 from simonides.text.normalise import check_text, content_hash, normalise, storable, without_accents
 from simonides.text.tokens import TokenEstimate
 from simonides.text.visible import folded, is_hidden, visible
@@ -31,6 +32,7 @@ __all__ = [
     "LEAST_NAME_ID",
     "STATES_ALIAS",
     "Alias",
+    "LinearModel",
     "TokenEstimate",
     "Told",
     "alias_ids",

@@ -39,9 +39,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
-from simonides.text import patterns
-from simonides.text.han_variants import simplified
-from simonides.text.normalise import without_accents
+from simonides.text import patterns, simplified, without_accents
 
 NAMES = ("chinese", "dutch", "french", "german", "italian", "japanese", "portuguese", "russian",
          "spanish")  # fmt: skip

@@ -1,7 +1,7 @@
 """Candidates proposed by a model: from one turn, or from the turns of a session in a batch.
 
-``propose`` asks about one turn. ``ask`` asks about a ``Batch`` of turns, for one ``Lane`` at a time.
-``fact`` and ``rule`` make candidates of its items; ``merged`` joins the candidates of all lanes.
+``propose`` asks about one turn, ``ask`` about a ``Batch`` of turns for one ``Lane``. ``fact`` and
+``rule`` make candidates of the items of a batch; ``merged`` joins the candidates of all lanes.
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from simonides.capture import lexicon
-from simonides.text import patterns
-from simonides.text.names import is_software
+from simonides.text import is_software, patterns
 
 MAX_NAME_WORDS = 4
 MAX_PHRASE_CHARS = 80

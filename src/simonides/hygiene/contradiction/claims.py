@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 
 from simonides.hygiene.contradiction.figures import Figure, figures
-from simonides.text import patterns
-from simonides.text.analyser import analyse
+from simonides.text import analyse, patterns
 
 MAX_CHARS = 4_000
 """Characters that are read; chosen: a longer text is a document, and not one statement."""

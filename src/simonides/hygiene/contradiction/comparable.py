@@ -11,8 +11,7 @@ from collections import Counter
 
 from simonides.hygiene.contradiction.claims import Claim, has
 from simonides.hygiene.contradiction.figures import Measure
-from simonides.text import patterns
-from simonides.text.analyser import analyse
+from simonides.text import analyse, patterns
 
 _SELF = ("self",)
 _I = frozenset("i i'm im i've ive i'd we we're we've we'd user".split())

@@ -30,8 +30,7 @@ from simonides.hygiene.contradiction.rules import (
 )
 from simonides.hygiene.contradiction.stances import Stance, lifts_with
 from simonides.ports import OwnerView
-from simonides.text import patterns
-from simonides.text.analyser import analyse, term_id
+from simonides.text import analyse, patterns, term_id
 
 ALIKE = 0.6
 """Least cosine of texts about the same thing."""

@@ -31,8 +31,7 @@ from simonides.hygiene.contradiction.comparable import (
 )
 from simonides.hygiene.contradiction.slots import Slot, slots, values_differ
 from simonides.hygiene.contradiction.stances import Stance, lifts, stance
-from simonides.text import patterns
-from simonides.text.analyser import analyse
+from simonides.text import analyse, patterns
 
 _ANTONYMS = tuple(
     frozenset(pair.split("/"))

@@ -54,7 +54,7 @@ from simonides.policy.policy import (
     ProposalLimits,
     RecallRules,
 )
-from simonides.text.normalise import normalise
+from simonides.text import normalise
 
 # Mappings that replace the base's as a whole, as lists do.
 _REPLACED = frozenset({("proposals", "keys")})

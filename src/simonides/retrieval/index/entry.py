@@ -39,9 +39,8 @@ from simonides.domain.memory import (
 from simonides.domain.scope import Scope
 from simonides.domain.value import to_us
 from simonides.domain.writing.decision import TURN_CATEGORY, Candidate
-from simonides.text.names import alias_ids
-from simonides.text.normalise import normalise
-from simonides.text.questions.intent import marks
+from simonides.text import alias_ids, normalise
+from simonides.text.questions import marks
 
 NO_TURN = -1
 _LAYOUT = "entry 1"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from simonides.domain.codecs.memory import decode, trust_of
 from simonides.domain.trust import Trust
 from simonides.domain.writing.change import StoredRow
-from simonides.text.similarity.passages import Passages
+from simonides.text.similarity import Passages
 
 
 class OutsideTexts:

@@ -39,9 +39,8 @@ from simonides.retrieval.index.entry import (
     place_tag,
     tag,
 )
-from simonides.text.analyser import analyse, term_id
-from simonides.text.names import LEAST_NAME_ID, STATES_ALIAS
-from simonides.text.similarity.same_statement import idle_terms, loose_terms
+from simonides.text import LEAST_NAME_ID, STATES_ALIAS, analyse, term_id
+from simonides.text.similarity import idle_terms, loose_terms
 
 MOST = 4
 """Texts returned; chosen: each is decoded and compared, some 40 µs. Texts of the same firm terms

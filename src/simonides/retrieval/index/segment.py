@@ -35,7 +35,7 @@ from simonides.retrieval.index.entry import (
     VERBATIM,
     tag,
 )
-from simonides.text.names import LEAST_NAME_ID
+from simonides.text import LEAST_NAME_ID
 
 RECALLED = np.array([status.is_live for status in STATUS_CODES])
 """By status code, whether recall may return it; a table look-up is the fastest test."""

@@ -25,20 +25,14 @@ from simonides.retrieval.query.pool import (
     Pool,
     Postings,
 )
-from simonides.text.analyser import analyse, term_id
-from simonides.text.names import (
-    STATES_ALIAS,
-    Alias,
-    name_ids,
-    stated_aliases,
-)
-from simonides.text.questions.answer_keys import AskedKeys
-from simonides.text.questions.intent import words_of
-from simonides.text.questions.relations import (
+from simonides.text import STATES_ALIAS, Alias, analyse, name_ids, stated_aliases, term_id
+from simonides.text.questions import (
     NO_OTHERS,
     RELATIONS,
+    AskedKeys,
     OfOthers,
     is_somebody,
+    words_of,
 )
 
 Ids = tuple[int, ...]

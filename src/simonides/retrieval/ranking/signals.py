@@ -24,8 +24,8 @@ from simonides.retrieval.query.pool import (
     Ints,
     Pool,
 )
-from simonides.text.names import Alias
-from simonides.text.questions.intent import Question
+from simonides.text import Alias
+from simonides.text.questions import Question
 
 # Robertson and Zaragoza 2009; the same values as the baseline that recall is measured against.
 BM25_K1 = 1.2
