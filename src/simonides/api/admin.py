@@ -31,8 +31,8 @@ from simonides.engine.governance.policy_dry_run import dry_run
 from simonides.engine.maintenance.gc import Collector
 from simonides.engine.write.quotas import raise_if_over_quota
 from simonides.engine.write.writer import Writer
-from simonides.policy.registry import PolicyBook
-from simonides.text.normalise import check_text
+from simonides.policy import PolicyBook
+from simonides.text import check_text
 
 
 class AsyncAdmin(AsyncAdminCarrying, AsyncAdminHygiene, AsyncAdminRecords):

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from simonides.api.sync_markers import waits_for_model
-from simonides.capture.drafts import flag
+from simonides.capture import flag
 from simonides.domain.governance.consent import Consent, ConsentChange
 from simonides.domain.governance.held import Held
 from simonides.domain.governance.review import Review, ReviewStatus

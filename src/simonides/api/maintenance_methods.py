@@ -43,8 +43,8 @@ from simonides.engine.recall.query import QueryBuilder, between
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.screening.screen import findings_of, look
 from simonides.engine.screening.second_opinion import more_in
-from simonides.policy.policy import Policy
-from simonides.text.normalise import check_text
+from simonides.policy import Policy
+from simonides.text import check_text
 
 MAX_SCANNED_BYTES = 16 * 1024 * 1024
 """Longest text that is looked through in one go; chosen: some ten seconds of work at worst."""

@@ -54,7 +54,7 @@ from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.recall.session_search import NOT_STORED
 from simonides.engine.write.quotas import raise_if_over_quota
 from simonides.engine.write.writer import Writer
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 
 class AsyncMemory(

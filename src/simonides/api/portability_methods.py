@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from simonides.api.sync_markers import waits_for_background_work
-from simonides.capture.drafts import MAX_ORIGIN_BYTES, flag
+from simonides.capture import MAX_ORIGIN_BYTES, flag
 from simonides.domain.errors import ScopeDenied
 from simonides.domain.event import EventType
 from simonides.domain.governance.erasure import ErasureReceipt
@@ -27,8 +27,8 @@ from simonides.engine.forgetting.erase import Eraser
 from simonides.engine.forgetting.forget import Forgetter
 from simonides.engine.recall.query import QueryBuilder
 from simonides.engine.sessions.extract import Extractor
-from simonides.policy.guards import administers
-from simonides.text.normalise import check_text
+from simonides.policy import administers
+from simonides.text import check_text
 from simonides.transfer.files import absolute
 from simonides.transfer.portable.export import export
 from simonides.transfer.portable.import_ import restore

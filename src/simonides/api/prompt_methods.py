@@ -30,7 +30,7 @@ from simonides.engine.recall.query import (
 )
 from simonides.engine.recall.read_journal import OwnerNotes, ReadJournal
 from simonides.engine.recall.reader import Reader
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 
 class AsyncPromptVerbs:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from simonides.api.sync_markers import waits_for_model
-from simonides.capture.drafts import (
+from simonides.capture import (
     checked_metadata,
     flag,
     name_or_none,
@@ -30,7 +30,7 @@ from simonides.engine.sessions.background_extract import BackgroundExtraction
 from simonides.engine.sessions.end import SessionEnder
 from simonides.engine.sessions.extract import Extractor
 from simonides.engine.sessions.idle import ProcessSessions
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 if TYPE_CHECKING:
     from simonides.api.manager import AsyncMemory

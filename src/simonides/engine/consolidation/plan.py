@@ -15,7 +15,7 @@ from datetime import datetime
 from simonides.domain.codecs.memory import decode_all, status_of
 from simonides.domain.errors import ModelError
 from simonides.domain.event import EventType
-from simonides.domain.memory import Kind, Record, Origin
+from simonides.domain.memory import Kind, Origin, Record
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.value import from_us
@@ -40,7 +40,7 @@ from simonides.engine.hygiene_scan.apply_findings import Found
 from simonides.engine.hygiene_scan.scan import Cycle
 from simonides.engine.screening.screen import look
 from simonides.engine.write.rules.insight import INSIGHT
-from simonides.policy.policy import Policy
+from simonides.policy import Policy
 from simonides.ports import LanguageModel
 
 PAGE = 1_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from simonides.capture.drafts import target_scope
+from simonides.capture import target_scope
 from simonides.domain.ageing import confidence_at
 from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import InvalidScope, SimonidesError, StoreUnavailable
 from simonides.domain.event import EventType
-from simonides.domain.memory import Record, Origin
+from simonides.domain.memory import Origin, Record
 from simonides.domain.scope import Principal, Scope, ScopeLevel
 from simonides.domain.value import from_us
 from simonides.domain.writing.change import (

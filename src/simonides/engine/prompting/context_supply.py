@@ -19,9 +19,8 @@ from simonides.engine.knowledge.library import Library
 from simonides.engine.prompting.digest import DigestBuilder
 from simonides.engine.prompting.relevance_floor import Floors
 from simonides.engine.recall.query import MAX_LIMIT, QueryBuilder, between
-from simonides.policy.policy import Policy
-from simonides.policy.proposal_check import check_intent, paths, resolve_scopes
-from simonides.text.normalise import check_text
+from simonides.policy import Policy, check_intent, paths, resolve_scopes
+from simonides.text import check_text
 
 TOOL_NAME = "search_memory"
 

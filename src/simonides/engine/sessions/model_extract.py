@@ -27,8 +27,7 @@ from simonides.domain.writing.decision import NO_USAGE, Candidate, Usage
 from simonides.engine.capture.capture import EARLIER_TURNS, Proposed, failure_of
 from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.screening.screen import masked
-from simonides.policy.policy import Policy
-from simonides.policy.proposal_check import check_batch
+from simonides.policy import Policy, check_batch
 from simonides.ports import LanguageModel
 
 T = TypeVar("T")
