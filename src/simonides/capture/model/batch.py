@@ -14,12 +14,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from simonides.capture.model.turn import (
-    PROPOSE_SCHEMA,
-    anchor,
-    is_controlled,
-    shown,
-)
+from simonides.capture.model.turn import PROPOSE_SCHEMA, anchor, is_controlled, shown
 from simonides.capture.rules import clauses
 from simonides.capture.rules.extract import IMPLICIT_CONFIDENCE
 from simonides.domain.canonical_json import canonical_json

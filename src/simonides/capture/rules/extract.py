@@ -13,13 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from simonides.capture import lexicon
-from simonides.capture.clause import (
-    Clause,
-    Finding,
-    Findings,
-    Reading,
-    Repair,
-)
+from simonides.capture.clause import Clause, Finding, Findings, Reading, Repair
 from simonides.capture.rules import clauses, values
 from simonides.capture.rules.evidence import gaps
 from simonides.capture.rules.findings import affirmed, has, starts

@@ -11,12 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from simonides.capture import lexicon
-from simonides.capture.clause import (
-    Clause,
-    Finding,
-    Findings,
-    keyed,
-)
+from simonides.capture.clause import Clause, Finding, Findings, keyed
 from simonides.capture.rules import values
 from simonides.text import patterns
 

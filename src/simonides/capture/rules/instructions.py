@@ -10,22 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simonides.capture import lexicon
-from simonides.capture.clause import (
-    Clause,
-    Finding,
-    Findings,
-    keyed,
-)
+from simonides.capture.clause import Clause, Finding, Findings, keyed
 from simonides.capture.rules import values
-from simonides.capture.rules.findings import (
-    Rule,
-    Table,
-    affirmed,
-    as_key,
-    has,
-    manner,
-    starts,
-)
+from simonides.capture.rules.findings import Rule, Table, affirmed, as_key, has, manner, starts
 from simonides.capture.rules.statements import statement
 from simonides.domain.memory import Kind
 from simonides.text import patterns

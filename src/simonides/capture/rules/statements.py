@@ -10,12 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simonides.capture import lexicon
-from simonides.capture.clause import (
-    Clause,
-    Finding,
-    Findings,
-    keyed,
-)
+from simonides.capture.clause import Clause, Finding, Findings, keyed
 from simonides.capture.rules import values
 from simonides.capture.rules.findings import (
     Build,

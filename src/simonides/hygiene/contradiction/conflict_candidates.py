@@ -12,12 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from simonides.domain.governance.contradiction import (
-    Opposed,
-    Pair,
-    Relation,
-    Verdict,
-)
+from simonides.domain.governance.contradiction import Opposed, Pair, Relation, Verdict
 from simonides.domain.memory import Kind, Record
 from simonides.domain.policy.gates import Need, Shape
 from simonides.domain.writing.decision import Candidate

@@ -16,13 +16,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 
 from simonides.domain.governance.contradiction import NEITHER, Relation, Verdict
-from simonides.hygiene.contradiction.claims import (
-    Claim,
-    claims,
-    has,
-    stems,
-    stems_of,
-)
+from simonides.hygiene.contradiction.claims import Claim, claims, has, stems, stems_of
 from simonides.hygiene.contradiction.comparable import (
     differ_in_one_figure,
     figures_agree,

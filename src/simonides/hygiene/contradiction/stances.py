@@ -13,13 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from simonides.domain.memory import Record
-from simonides.hygiene.contradiction.claims import (
-    Claim,
-    claims,
-    has,
-    stems,
-    stems_of,
-)
+from simonides.hygiene.contradiction.claims import Claim, claims, has, stems, stems_of
 from simonides.text import patterns
 
 GUARD = "guard"

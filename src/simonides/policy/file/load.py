@@ -21,12 +21,7 @@ from pydantic_core import ErrorDetails
 
 from simonides.domain.entropy import without_secrets
 from simonides.domain.errors import PolicyInvalid
-from simonides.domain.policy.budgets import (
-    Budget,
-    DigestRules,
-    PullRules,
-    PushRules,
-)
+from simonides.domain.policy.budgets import Budget, DigestRules, PullRules, PushRules
 from simonides.domain.policy.ceilings import Ceilings, Limits
 from simonides.domain.policy.consolidation import ConsolidationRules, LaneRules, ReflectionRules
 from simonides.domain.policy.floors import FeedbackRules

@@ -23,19 +23,8 @@ from numpy.typing import NDArray
 
 from simonides.domain.ageing import SUMMARY_CATEGORY
 from simonides.domain.codecs.checksums import with_check
-from simonides.domain.codecs.memory import (
-    KIND_CODES,
-    SENSITIVITY_CODES,
-    code_of,
-    encode_time,
-)
-from simonides.domain.memory import (
-    PASSAGE_CATEGORY,
-    Kind,
-    Place,
-    Record,
-    Triple,
-)
+from simonides.domain.codecs.memory import KIND_CODES, SENSITIVITY_CODES, code_of, encode_time
+from simonides.domain.memory import PASSAGE_CATEGORY, Kind, Place, Record, Triple
 from simonides.domain.scope import Scope
 from simonides.domain.value import to_us
 from simonides.domain.writing.decision import TURN_CATEGORY, Candidate

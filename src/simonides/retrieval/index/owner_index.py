@@ -19,26 +19,11 @@ import numpy as np
 
 from simonides.domain.codecs.checksums import are_whole, is_whole
 from simonides.domain.codecs.memory import check_states, decode, status_of
-from simonides.domain.governance.consent import (
-    NO_REFUSALS,
-    About,
-    Refusals,
-    refusals_of,
-)
-from simonides.domain.memory import (
-    Kind,
-    Place,
-    Record,
-    Triple,
-)
+from simonides.domain.governance.consent import NO_REFUSALS, About, Refusals, refusals_of
+from simonides.domain.memory import Kind, Place, Record, Triple
 from simonides.domain.policy.gates import Need, Shape
 from simonides.domain.scope import Scope
-from simonides.domain.writing.change import (
-    Committed,
-    Head,
-    Snapshot,
-    StoredRow,
-)
+from simonides.domain.writing.change import Committed, Head, Snapshot, StoredRow
 from simonides.retrieval.index.entry import is_telling, scope_tag, slot_of
 from simonides.retrieval.index.external_texts import OutsideTexts
 from simonides.retrieval.index.filing import Filing

@@ -28,13 +28,7 @@ from simonides.domain.trust import Audience
 from simonides.domain.writing.change import StoredRow
 from simonides.retrieval.index import ageing
 from simonides.retrieval.index.ageing import LATEST
-from simonides.retrieval.index.entry import (
-    ENTRY,
-    ENTRY_COLUMNS,
-    STATE_COLUMNS,
-    VERBATIM,
-    tag,
-)
+from simonides.retrieval.index.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS, VERBATIM, tag
 from simonides.text import LEAST_NAME_ID
 
 RECALLED = np.array([status.is_live for status in STATUS_CODES])

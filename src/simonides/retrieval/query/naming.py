@@ -18,13 +18,7 @@ from numpy.typing import NDArray
 
 from simonides.domain.memory import Record
 from simonides.retrieval.index.entry import tag
-from simonides.retrieval.query.pool import (
-    Bools,
-    Floats,
-    Ints,
-    Pool,
-    Postings,
-)
+from simonides.retrieval.query.pool import Bools, Floats, Ints, Pool, Postings
 from simonides.text import STATES_ALIAS, Alias, analyse, name_ids, stated_aliases, term_id
 from simonides.text.questions import (
     NO_OTHERS,

@@ -17,12 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides.domain.ageing import seen_at
-from simonides.domain.codecs.memory import (
-    KIND_CODES,
-    NEVER,
-    code_of,
-    decode,
-)
+from simonides.domain.codecs.memory import KIND_CODES, NEVER, code_of, decode
 from simonides.domain.memory import Record
 from simonides.domain.reading.cue import Cue
 from simonides.domain.scope import Scope
@@ -30,14 +25,7 @@ from simonides.domain.value import to_us
 from simonides.domain.writing.change import StoredRow
 from simonides.retrieval.index.ageing import LATEST
 from simonides.retrieval.index.entry import scope_tag, tag
-from simonides.retrieval.index.segment import (
-    EVER_TRUE,
-    RECALLED,
-    Counts,
-    Frozen,
-    Places,
-    Segment,
-)
+from simonides.retrieval.index.segment import EVER_TRUE, RECALLED, Counts, Frozen, Places, Segment
 from simonides.retrieval.query.filtering import Columns, Enduring, enduring, passing
 from simonides.retrieval.query.scope_levels import NO_LEVELS, levels_of
 

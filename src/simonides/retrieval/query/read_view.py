@@ -11,12 +11,7 @@ from simonides.domain.reading.receipt import Seen
 from simonides.domain.scope import Scope
 from simonides.domain.value import from_us
 from simonides.retrieval.index.segment import Frozen
-from simonides.retrieval.query.pool import (
-    Pool,
-    gather,
-    newest,
-    unfiltered,
-)
+from simonides.retrieval.query.pool import Pool, gather, newest, unfiltered
 
 
 class ReadView(NamedTuple):

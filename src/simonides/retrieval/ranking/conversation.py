@@ -11,12 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simonides.retrieval.index.entry import NO_TURN, VERBATIM
-from simonides.retrieval.query.pool import (
-    Bools,
-    Floats,
-    Ints,
-    Pool,
-)
+from simonides.retrieval.query.pool import Bools, Floats, Ints, Pool
 from simonides.retrieval.ranking.signals import BM25_K1, Matches, z_scores
 from simonides.text.questions import Mark
 

@@ -25,20 +25,9 @@ from simonides.retrieval.index.entry import index_text, tag
 from simonides.retrieval.index.indexer import Indexer, Query
 from simonides.retrieval.index.segment import Frozen
 from simonides.retrieval.query.filtering import Columns, holds, passing
-from simonides.retrieval.query.pool import (
-    Bools,
-    Floats,
-    Ints,
-    Pool,
-    exclusions,
-)
+from simonides.retrieval.query.pool import Bools, Floats, Ints, Pool, exclusions
 from simonides.retrieval.ranking.fusion import Fusion, fuse
-from simonides.retrieval.ranking.signals import (
-    Signals,
-    certainty,
-    down_weight,
-    find,
-)
+from simonides.retrieval.ranking.signals import Signals, certainty, down_weight, find
 
 RANKER = "ranker 1"
 """Version of the ranking; raised when the same rows and settings may rank differently. A replay

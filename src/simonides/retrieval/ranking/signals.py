@@ -18,12 +18,7 @@ from simonides.ports import TYPICAL_UNRELATED
 from simonides.retrieval.index import ageing
 from simonides.retrieval.index.segment import Counts
 from simonides.retrieval.query.naming import look_up
-from simonides.retrieval.query.pool import (
-    Bools,
-    Floats,
-    Ints,
-    Pool,
-)
+from simonides.retrieval.query.pool import Bools, Floats, Ints, Pool
 from simonides.text import Alias
 from simonides.text.questions import Question
 
