@@ -36,9 +36,6 @@ class OutsideTexts:
         if trust_of(row.state) is Trust.EXTERNAL and row.id not in self._passages:
             self._passages.add(row.id, decode(row).content)
 
-    def remove(self, row: StoredRow) -> None:
-        """Do nothing: most removed rows return in another state."""
-
     def find(self, text: str) -> str | None:
         """Return the id of an external text that ``text`` repeats, or None."""
         found = self._passages.find(text) if len(self._passages) else None
