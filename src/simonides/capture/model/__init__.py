@@ -1,12 +1,12 @@
 """Candidates proposed by a model: from one turn, or from the turns of a session in a batch.
 
-``propose`` asks about one turn, ``ask`` about a ``Batch`` of turns for one ``Lane``. ``fact`` and
-``rule`` make candidates of the items of a batch; ``merged`` joins the candidates of all lanes.
+``propose`` asks about one turn, ``ask`` about a ``Batch`` of turns for one ``Lane``. ``anchor`` and
+``rule`` make candidates of the items; ``merged`` joins the candidates of both lanes.
 """
 
 from __future__ import annotations
 
-from simonides.capture.model.batch import Batch, Lane, ask, fact, may_be_read, merged, rule
+from simonides.capture.model.batch import Batch, Lane, ask, may_be_read, merged, rule
 from simonides.capture.model.turn import NO_SUCH_SCOPE, anchor, propose
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "Lane",
     "anchor",
     "ask",
-    "fact",
     "may_be_read",
     "merged",
     "propose",

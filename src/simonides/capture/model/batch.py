@@ -127,11 +127,6 @@ async def ask(model: LanguageModel, lane: Lane, batch: Batch, *, deadline_s: flo
     )
 
 
-def fact(item: ProposedItem, turn: Turn, home: Scope, *, category: str, model: str) -> Candidate:
-    """Make a candidate of a semantic item; see :func:`~simonides.capture.model.turn.anchor`."""
-    return anchor(item, turn, home, category=category, model=model)
-
-
 def rule(item: ProposedItem, turn: Turn, home: Scope, *, category: str, model: str) -> Candidate:
     """Make a candidate of an item of the procedural lane.
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 from simonides.capture.model import (
     Batch,
     Lane,
+    anchor,
     ask,
-    fact,
     may_be_read,
     merged,
     rule,
@@ -124,7 +124,7 @@ async def _asked(
     for place, item in items:
         turn, category = batch.turns[place], policy.category_of_key(item.key) or "fact"
         if keyed:
-            made.append(fact(item, turn, principal.home, category=category, model=answer.model))
+            made.append(anchor(item, turn, principal.home, category=category, model=answer.model))
         else:
             named = {"category": RULE_CATEGORY, "model": answer.model}
             made.append(rule(item, turn, principal.home, **named))

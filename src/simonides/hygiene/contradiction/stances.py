@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from simonides.domain.memory import Record
-from simonides.hygiene.contradiction.claims import Claim, claims, has, stems, stems_of
+from simonides.hygiene.contradiction.claims import Claim, claims, stems, stems_of
 from simonides.text import patterns
 
 GUARD = "guard"
@@ -148,7 +148,7 @@ class Stance(NamedTuple):
 
 def stance(claim: Claim) -> Stance | None:
     """Return the stance of a claim, or None."""
-    if not has(_ANY, claim.text) or claim.is_supposed:
+    if not patterns.has(_ANY, claim.text) or claim.is_supposed:
         return None
     for rule in _RULES:
         match = patterns.compile(rule.pattern, ignore_case=True).search(claim.text)

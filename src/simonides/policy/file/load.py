@@ -80,12 +80,10 @@ def load_policy(
     raise found[0]
 
 
-def problems_of(
-    path: str | os.PathLike[str], *, base: Policy = DEFAULT_POLICY
-) -> tuple[PolicyInvalid, ...]:
+def problems_of(path: str | os.PathLike[str]) -> tuple[PolicyInvalid, ...]:
     """Return all errors in a policy file, by line."""
     try:
-        found = _read(path, base)
+        found = _read(path, DEFAULT_POLICY)
     except PolicyInvalid as problem:
         return (problem,)
     return () if isinstance(found, Policy) else found

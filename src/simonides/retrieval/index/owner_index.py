@@ -220,7 +220,7 @@ class OwnerIndex:
             return [*islice((id for id in self.stale if id not in but), limit)]
 
     def gone(self, ids: Iterable[str]) -> None:
-        """Remove ids from :attr:`stale` that the store no longer has; a refresh removes the rows."""
+        """Remove ids that the store no longer has from :attr:`stale`; a refresh removes rows."""
         with self._lock:
             for id in ids:
                 self.stale.pop(id, None)
