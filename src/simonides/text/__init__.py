@@ -10,7 +10,6 @@ from simonides.text import patterns
 from simonides.text.analyser import ANALYSER_VERSION, analyse, main_script, query_terms, term_id
 from simonides.text.extractive_summary import LEAST_CHARS, extract
 from simonides.text.grounding import Told, told_by, unsupported
-from simonides.text.han_variants import simplified
 from simonides.text.names import (
     LEAST_NAME_ID,
     STATES_ALIAS,
@@ -49,7 +48,6 @@ __all__ = [
     "normalise",
     "patterns",
     "query_terms",
-    "simplified",
     "stated_aliases",
     "storable",
     "term_id",

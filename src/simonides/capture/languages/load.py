@@ -39,7 +39,8 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
-from simonides.text import patterns, simplified, without_accents
+from simonides.capture.languages.han_variants import simplified
+from simonides.text import patterns, without_accents
 
 NAMES = ("chinese", "dutch", "french", "german", "italian", "japanese", "portuguese", "russian",
          "spanish")  # fmt: skip
