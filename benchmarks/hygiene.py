@@ -68,7 +68,7 @@ def of_secrets(data: Path, half: str, *, missed: bool) -> None:
     families: dict[str, list[str]] = defaultdict(list)
     for row in given:
         families[f"{row['label']}, {row.get('family') or 'other'}"].append(row["text"])
-        if missed and row["label"] == "secret" and not secrets.find(row["text"]):
+        if missed and row["label"] == "secret" and not secrets.TABLE.find(row["text"]):
             print("missed:", row["id"])
     families["all secrets"] = [row["text"] for row in given if row["label"] == "secret"]
     for name in NEGATIVES:
@@ -84,7 +84,7 @@ def of_personal(data: Path, half: str, *, missed: bool) -> None:
     print("\n## Personal data\n\n| class | places | found | extra |\n|---|---|---|---|")
     there, hit, extra = Counter[str](), Counter[str](), Counter[str]()
     for row in rows(data, "pii", half):
-        found = personal.find(row["text"])
+        found = personal.TABLE.find(row["text"])
         spans = row.get("spans") or []
         for start, end, name in spans:
             if name not in STRUCTURED:
@@ -150,7 +150,7 @@ def worst() -> Iterator[tuple[str, str]]:
 
 def of_loading() -> None:
     """What the first number of a kind costs a process, as its library is loaded then."""
-    personal.find("+x card 1")
+    personal.TABLE.find("+x card 1")
     print("\n## Loaded once a process, ms\n\n| the first | ms |\n|---|---|")
     texts = {
         "telephone number": "+49 30 901820",
@@ -161,7 +161,7 @@ def of_loading() -> None:
     }
     for name, text in texts.items():
         start = time.process_time()
-        personal.find(text)
+        personal.TABLE.find(text)
         print(f"| {name} | {(time.process_time() - start) * 1e3:.1f} |")
 
 

@@ -30,7 +30,6 @@ from simonides.domain.conversation.session import (
     SessionEndReport,
 )
 from simonides.domain.conversation.task import TaskPhase, TaskReport
-from simonides.domain.conversation.tool import Tool, ToolReply
 from simonides.domain.errors import (
     CarryRefused,
     CeilingReached,
@@ -81,12 +80,6 @@ from simonides.domain.governance.safety_record import (
     SafetyRecord,
     SafetySeverity,
 )
-from simonides.domain.governance.scan import (
-    Scan,
-    ScannedMemory,
-    Seen,
-    StoreScan,
-)
 from simonides.domain.memory import (
     Draft,
     Importance,
@@ -104,7 +97,13 @@ from simonides.domain.operations.dream import (
     ConsolidationStep,
 )
 from simonides.domain.operations.gc import GcReport
-from simonides.domain.operations.hygiene_scan import HygieneReport
+from simonides.domain.operations.hygiene_scan import (
+    HygieneReport,
+    Scan,
+    ScannedMemory,
+    Seen,
+    StoreScan,
+)
 from simonides.domain.operations.portable import CarryProgress, ExportReport, RestoreReport
 from simonides.domain.operations.reindex import KeysReport, ReindexReport
 from simonides.domain.operations.sync import OwnerSync, SyncReport, SyncStatus
@@ -122,7 +121,7 @@ from simonides.domain.policy.working import (
     Talk,
 )
 from simonides.domain.reading.cue import Layer
-from simonides.domain.reading.digest import Digest, DigestItem, Verification
+from simonides.domain.reading.digest import Digest, DigestItem, Tool, ToolReply, Verification
 from simonides.domain.reading.document import (
     Found,
     Passage,

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from simonides.api.agent.answer import ANSWER_SCHEMA
-from simonides.capture.model import PROPOSE_SCHEMA
+from simonides.capture.model.turn import PROPOSE_SCHEMA
 from simonides.domain.errors import (
     MissingExtra,
     ModelError,

@@ -17,7 +17,7 @@ from principals import principal_of
 from simonides import Digest, Draft, InvalidInput, Made, NotReplayable, Receipt, ScopeDenied
 from simonides.api.sync import Memory
 from simonides.domain.value import from_us
-from simonides.retrieval.ranking import identity
+from simonides.retrieval.ranking import ranker
 
 THINGS = ["harbour", "coffee", "invoice", "release", "garden", "train", "piano", "lecture"]
 VERBS = ["painted", "repaired", "forgot", "described", "sold", "missed", "praised"]
@@ -176,7 +176,7 @@ def test_another_ranker_or_policy_renders_and_says_so(
     ana.remember("Deploy to Dublin", key="region")
     digest = ana.digest("deploy", min_relevance=0)
 
-    monkeypatch.setattr(identity, "RANKER", "another")
+    monkeypatch.setattr(ranker, "RANKER", "another")
     ana = world.store.memory(user="ana")
     assert (ana.receipts.replay(digest.receipt).made, ana.receipts.replay(digest.receipt).text) == (
         Made.RENDERED,

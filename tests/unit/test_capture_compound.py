@@ -2,7 +2,7 @@
 
 import pytest
 
-from simonides.capture.rules.extract import extract
+from simonides.capture.rules.extract import examine
 from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.scope import Scope
 
@@ -60,7 +60,7 @@ NOT_OURS = [
 
 
 def proposed(text: str) -> list[str]:
-    found = extract(Turn(text=text, role=Role.USER), ALICE)
+    found = examine(Turn(text=text, role=Role.USER), ALICE).candidates
     for one in found:
         assert one.quote is not None
         assert one.quote in text
@@ -81,7 +81,9 @@ def test_what_is_not_said_of_the_speaker_is_not_taken_for_it(text: str) -> None:
 
 
 def test_a_half_without_its_subject_says_it_and_quotes_what_was_said() -> None:
-    found = extract(Turn(text="I am tired and prefer strong coffee", role=Role.USER), ALICE)
+    found = examine(
+        Turn(text="I am tired and prefer strong coffee", role=Role.USER), ALICE
+    ).candidates
 
     assert [(one.content, one.quote) for one in found] == [
         ("I prefer strong coffee", "prefer strong coffee")

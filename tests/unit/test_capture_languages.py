@@ -13,8 +13,8 @@ import pytest
 from capture_utterances import CONTROLLED, PASSING, RETRACTIONS, SHOULD, SHOULD_NOT
 
 from simonides.capture.languages.commands import commands_of
-from simonides.capture.languages.detect import candidates
-from simonides.capture.languages.load import NAMES, load
+from simonides.capture.languages.han_variants import simplified
+from simonides.capture.languages.load import NAMES, candidates, load
 from simonides.capture.rules.clauses import MEMORY_CONTROL
 from simonides.capture.rules.extract import TURN_SCOPED, Extraction, examine
 from simonides.capture.sentences import plain_text, sentences
@@ -22,7 +22,6 @@ from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.scope import Scope
 from simonides.domain.writing.decision import Candidate
 from simonides.text import patterns
-from simonides.text.han_variants import simplified
 
 ANA = Scope("acme", "ana")
 SAID = {

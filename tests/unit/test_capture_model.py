@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simonides.capture.intent import INTENT_SCHEMA, model_intent, rule_intent
-from simonides.capture.model import (
+from simonides.capture.model.turn import (
     MAX_TURN_CHARS,
     PROPOSE_SCHEMA,
     PROPOSE_SYSTEM,

@@ -172,7 +172,7 @@ def test_where_terms_stand_is_the_same_however_much_was_looked_up_before(
     index: OwnerIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = ("green tea in Lisbon", "green harbour", "tea after the harbour")
-    memories = list(map(Samples().record, texts))
+    memories = list(map(Samples().memory, texts))
     rows = [row(memory, n) for n, memory in enumerate(memories, start=1)]
     index.refresh(delta(3, *rows, complete=True))
     (segment,) = index.freeze().segments
@@ -195,7 +195,7 @@ def test_terms_whose_ids_end_alike_are_told_apart(index: OwnerIndex) -> None:
         if other != term:
             break
     texts = (f"{term} and {other}", other, f"{term} {term}", "neither")
-    rows = [row(memory, n) for n, memory in enumerate(map(Samples().record, texts), start=1)]
+    rows = [row(memory, n) for n, memory in enumerate(map(Samples().memory, texts), start=1)]
     index.refresh(delta(4, *rows, complete=True))
     (segment,) = index.freeze().segments
 

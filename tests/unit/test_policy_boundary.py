@@ -15,14 +15,13 @@ from simonides.domain.writing.proposal import (
     ScopeName,
     Violation,
 )
-from simonides.policy.execution import denied, resolve_scopes
 from simonides.policy.policy import (
     DEFAULT_POLICY,
     ExecutionLimits,
     OnViolation,
     Policy,
 )
-from simonides.policy.proposal_check import check_candidates, check_intent
+from simonides.policy.proposal_check import check_candidates, check_intent, denied, resolve_scopes
 
 CANDIDATES = "invalid_memory_candidates"
 INTENT = "invalid_retrieval_intent"

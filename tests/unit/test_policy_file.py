@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from simonides.domain.errors import PolicyInvalid
 from simonides.domain.writing.proposal import ScopeName
-from simonides.policy import file_schema as sections
-from simonides.policy import yaml_positions as yamltree
 from simonides.policy.file import load_policy, problems_of
+from simonides.policy.file import schema as sections
+from simonides.policy.file import yaml_positions as yamltree
 from simonides.policy.policy import (
     DEFAULT_POLICY,
     Category,

@@ -61,7 +61,7 @@ FORMATS = {
 def test_a_format_is_known_in_the_middle_of_talk(rule: str) -> None:
     text = f"Für später 🔑: {FORMATS[rule]} , so that we do not forget it."
 
-    found = secrets.find(text)
+    found = secrets.TABLE.find(text)
 
     assert [finding.rule for finding in found] == [rule]
     assert found[0].severity is Severity.HIGH
@@ -96,7 +96,7 @@ def test_a_format_is_known_in_the_middle_of_talk(rule: str) -> None:
     ],
 )
 def test_a_password_is_known_by_the_words_around_it(text: str) -> None:
-    (found,) = secrets.find(text)
+    (found,) = secrets.TABLE.find(text)
 
     assert found.rule in ("password", "pin")
     assert text[found.start : found.end].strip(".!") not in ("", "is")
@@ -134,7 +134,7 @@ def test_a_password_is_known_by_the_words_around_it(text: str) -> None:
     ],
 )
 def test_talk_about_secrets_is_no_secret(text: str) -> None:
-    assert secrets.find(text) == ()
+    assert secrets.TABLE.find(text) == ()
 
 
 def test_every_rule_compiles_and_its_hint_is_part_of_what_it_matches() -> None:
@@ -147,13 +147,13 @@ def test_every_rule_compiles_and_its_hint_is_part_of_what_it_matches() -> None:
             for rule in secrets.TABLE.rules
             if patterns.compile(rule.hint, ignore_case=True).search(text)
         }
-        assert {finding.rule for finding in secrets.find(text)} <= hinted
+        assert {finding.rule for finding in secrets.TABLE.find(text)} <= hinted
 
 
 def test_places_beyond_counting_make_the_whole_text_one_finding() -> None:
     text = "pwd=aaaa " * (ruled.MAX_MATCHES + 1)
 
-    assert [(f.start, f.end) for f in secrets.find(text)] == [(0, len(text))]
+    assert [(f.start, f.end) for f in secrets.TABLE.find(text)] == [(0, len(text))]
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
@@ -161,6 +161,6 @@ def test_a_secret_is_found_whatever_stands_around_it(before: str, after: str) ->
     token = "ghp_" + drawn(36, MIXED)
     text = f"{before} {token} {after}"
 
-    found = secrets.find(text.encode(errors="ignore").decode())
+    found = secrets.TABLE.find(text.encode(errors="ignore").decode())
 
     assert any(finding.end - finding.start >= len(token) for finding in found)

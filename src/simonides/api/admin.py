@@ -10,7 +10,7 @@ from typing import Any
 
 from simonides.api.groups.data import Carrier, Progress
 from simonides.api.sync_markers import waits_for_background_work, waits_for_model
-from simonides.capture.drafts import flag
+from simonides.capture import flag
 from simonides.domain.conversation.session import SessionEndReport
 from simonides.domain.errors import InvalidInput
 from simonides.domain.governance.erasure import ErasureReceipt, ReceiptCheck
@@ -21,10 +21,10 @@ from simonides.domain.governance.safety_record import (
     SafetyRecord,
     Shelf,
 )
-from simonides.domain.governance.scan import StoreScan
 from simonides.domain.memory import Draft
 from simonides.domain.operations.backup import BackupReport, RestoredStore
 from simonides.domain.operations.gc import GcReport
+from simonides.domain.operations.hygiene_scan import StoreScan
 from simonides.domain.operations.portable import ExportReport, RestoreReport
 from simonides.domain.operations.reindex import KeysReport, ReindexReport
 from simonides.domain.page import Page
@@ -51,8 +51,8 @@ from simonides.engine.recall.query import MAX_LISTED, between
 from simonides.engine.sessions.idle import end_due
 from simonides.engine.write.quotas import raise_if_over_quota
 from simonides.engine.write.writer import Writer
-from simonides.policy.registry import PolicyBook
-from simonides.text.normalise import check_text
+from simonides.policy import PolicyBook
+from simonides.text import check_text
 from simonides.transfer.backup.create import Backups
 from simonides.transfer.backup.restore import revert
 from simonides.transfer.files import absolute

@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from simonides.api.messages import parse_messages
-from simonides.capture.drafts import flag
+from simonides.capture import flag
 from simonides.domain.conversation.add_report import AddReport
 from simonides.domain.errors import InvalidInput
 from simonides.domain.memory import Importance, Record
 from simonides.domain.reading.recall import Hit
 from simonides.domain.value import enum_member, moment, shown, to_us
 from simonides.domain.writing.decision import CaptureReport, Outcomes
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 Which: TypeAlias = str | Record | Hit
 """Names a memory: its id, its key, its record, or a hit."""

@@ -26,7 +26,7 @@ from simonides.engine.recall.query import QueryBuilder
 from simonides.engine.recall.read_journal import OwnerNotes, ReadJournal
 from simonides.engine.recall.reader import Reader
 from simonides.engine.write.writer import Writer
-from simonides.policy.policy import Policy
+from simonides.policy import Policy
 
 NEAREST = 0.6
 """Least similarity of a suggested key, 0 to 1; the default of ``difflib``."""

@@ -27,7 +27,7 @@ from simonides.api.groups.receipts import AsyncReceipts
 from simonides.api.messages import parse_messages
 from simonides.api.sync_markers import waits_for_model
 from simonides.api.tools import AsyncTools
-from simonides.capture.drafts import MAX_ORIGIN_BYTES, flag
+from simonides.capture import MAX_ORIGIN_BYTES, flag
 from simonides.domain.conversation.add_report import AddReport
 from simonides.domain.conversation.session import OpenSession
 from simonides.domain.conversation.turn import Role
@@ -51,7 +51,7 @@ from simonides.engine.recall.query import MAX_LISTED, between, checked_floor, se
 from simonides.engine.recall.session_search import NOT_STORED
 from simonides.engine.sessions.extract import Extractor
 from simonides.engine.write.quotas import raise_if_over_quota
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 if TYPE_CHECKING:
     from simonides.api.session import AsyncSession

@@ -11,7 +11,7 @@ from simonides.domain.reading.digest import Digest
 from simonides.domain.reading.recall import Hit
 from simonides.domain.value import from_us, shown
 from simonides.engine.prompting.triggers import AsyncTriggers, TriggerMode
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 MAX_SHOWN = 1_000
 """Most memories of one call; as many as a recall returns at most."""

@@ -13,7 +13,12 @@ from simonides.api.bound import Bound
 from simonides.api.memory import AsyncMemory
 from simonides.api.messages import parse_messages
 from simonides.api.sync_markers import waits_for_model
-from simonides.capture.drafts import checked_metadata, flag, name_or_none, turn_number
+from simonides.capture import (
+    checked_metadata,
+    flag,
+    name_or_none,
+    turn_number,
+)
 from simonides.domain.conversation.add_report import AddReport
 from simonides.domain.conversation.message import Message
 from simonides.domain.conversation.session import Entry, EntryKind, LoggedEntry, SessionEndReport
@@ -31,7 +36,7 @@ from simonides.engine.sessions.background_extract import BackgroundExtraction
 from simonides.engine.sessions.end import SessionEnder
 from simonides.engine.sessions.extract import Extractor
 from simonides.engine.sessions.idle import ProcessSessions
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 MAX_TEXT_BYTES = 64 * 1024
 """Longest text of one entry, as of a turn that is captured."""

@@ -14,7 +14,7 @@ from simonides.api.bound import Bound
 from simonides.api.memory import AsyncMemory
 from simonides.api.messages import parse_messages
 from simonides.api.sync_markers import waits_for_model
-from simonides.capture.drafts import flag, name_or_none
+from simonides.capture import flag, name_or_none
 from simonides.domain.conversation.message import Message
 from simonides.domain.conversation.session import Entry, EntryKind
 from simonides.domain.conversation.task import TaskEvent, TaskPhase, TaskReport
@@ -34,7 +34,7 @@ from simonides.engine.tasks.log import TaskLog, text_of
 from simonides.engine.tasks.phases import TaskPhases
 from simonides.engine.tasks.run import Beginning, TaskRun
 from simonides.engine.tasks.working_memory import WorkingMemory
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 MAX_LINE_BYTES = 4 * 1024
 """Longest goal, step or constraint in UTF-8. Chosen: they stand in every prompt, never cut."""

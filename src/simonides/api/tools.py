@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simonides.api.sync_markers import waits_for_model
-from simonides.domain.conversation.tool import Tool, ToolReply
 from simonides.domain.errors import InvalidInput, NotFound, QuotaExceeded, ScopeDenied
 from simonides.domain.governance.consent import RECALL_OFF
 from simonides.domain.memory import Draft, Record
+from simonides.domain.reading.digest import Tool, ToolReply
 from simonides.domain.trust import Source, Trust
 from simonides.domain.value import shown
 from simonides.domain.writing.decision import Outcome

@@ -15,30 +15,12 @@ from typing import Any
 from simonides.capture.rules.evidence import gaps
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.errors import InvalidInput, InvalidScope
-from simonides.domain.memory import (
-    NO_METADATA,
-    Draft,
-    Importance,
-    Kind,
-    Origin,
-    Triple,
-)
-from simonides.domain.scope import (
-    Principal,
-    Scope,
-    checked_id,
-    checked_session,
-)
-from simonides.domain.trust import (
-    Label,
-    Sensitivity,
-    Source,
-    Trust,
-)
+from simonides.domain.memory import NO_METADATA, Draft, Importance, Kind, Origin, Triple
+from simonides.domain.scope import Principal, Scope, checked_id, checked_session
+from simonides.domain.trust import Label, Sensitivity, Source, Trust
 from simonides.domain.value import enum_member, moment, shown
 from simonides.domain.writing.decision import TURN_CATEGORY, Candidate, Proposer
-from simonides.text.normalise import check_text
-from simonides.text.visible import is_hidden, visible
+from simonides.text import check_text, is_hidden, visible
 
 MAX_NAME_BYTES = 512
 """Longest key, tag, category, speaker or idempotency key in UTF-8; chosen, far above use."""

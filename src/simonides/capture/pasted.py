@@ -6,12 +6,7 @@ lines states no fact with them.
 
 from __future__ import annotations
 
-from simonides.domain.reading.digest import (
-    CLOSE,
-    NOTE,
-    OPEN,
-    TITLE,
-)
+from simonides.domain.reading.digest import CLOSE, NOTE, OPEN, TITLE
 from simonides.text import patterns
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"

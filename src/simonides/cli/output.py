@@ -17,11 +17,10 @@ from simonides.domain.governance.held import Held
 from simonides.domain.governance.policy_dry_run import DryRun
 from simonides.domain.governance.review import Review
 from simonides.domain.governance.safety_record import FeedbackRecord, RecordsPurged, SafetyRecord
-from simonides.domain.governance.scan import Scan, StoreScan
 from simonides.domain.memory import Record
 from simonides.domain.operations.dream import Consolidation, ConsolidationStatus
 from simonides.domain.operations.gc import GcReport
-from simonides.domain.operations.hygiene_scan import HygieneReport
+from simonides.domain.operations.hygiene_scan import HygieneReport, Scan, StoreScan
 from simonides.domain.operations.reindex import ReindexReport
 from simonides.domain.operations.sync import SyncReport, SyncStatus
 from simonides.domain.policy.ceilings import UsageReport

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
         RecordsPurged,
         SafetyRecord,
     )
-    from simonides.domain.governance.scan import Scan, Seen, StoreScan
     from simonides.domain.operations.gc import GcReport
-    from simonides.domain.operations.hygiene_scan import HygieneReport
+    from simonides.domain.operations.hygiene_scan import HygieneReport, Scan, Seen, StoreScan
     from simonides.domain.operations.reindex import ReindexReport
     from simonides.domain.operations.sync import OwnerSync, SyncReport, SyncStatus
     from simonides.domain.policy.ceilings import DayUsage, Limits, UsageReport

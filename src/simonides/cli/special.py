@@ -176,7 +176,7 @@ def _policy_summary(path: Path) -> dict[str, Any]:
     Raises:
         PolicyInvalid: With file and line.
     """
-    from simonides.policy.registry import PolicyBook
+    from simonides.policy import PolicyBook
 
     policy = PolicyBook(path).policy_for(None)
     return {

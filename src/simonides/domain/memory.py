@@ -15,13 +15,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from simonides.domain.scope import Scope
-from simonides.domain.trust import (
-    Audience,
-    Label,
-    Sensitivity,
-    Source,
-    Trust,
-)
+from simonides.domain.trust import Audience, Label, Sensitivity, Source, Trust
 from simonides.domain.value import Value
 
 NO_METADATA: Mapping[str, Any] = MappingProxyType({})

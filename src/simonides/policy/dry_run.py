@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from simonides.domain.governance.policy_dry_run import (
-    Fate,
-    Life,
-    PastWrite,
-    Rejudged,
-)
+from simonides.domain.governance.policy_dry_run import Fate, Life, PastWrite, Rejudged
 from simonides.domain.scope import Principal
-from simonides.domain.writing.decision import (
-    Approved,
-    Commit,
-    Drop,
-    Hold,
-    Judgement,
-    Repeat,
-)
+from simonides.domain.writing.decision import Approved, Commit, Drop, Hold, Judgement, Repeat
 from simonides.policy.guards import approve
 from simonides.policy.judge import is_blocked
 from simonides.policy.policy import Policy

@@ -38,26 +38,12 @@ from simonides.domain.governance.consent import About
 from simonides.domain.governance.held import HYGIENE_HELD
 from simonides.domain.memory import Kind
 from simonides.domain.policy.hygiene import Action
-from simonides.domain.scope import (
-    DEFAULT_ORG,
-    Grant,
-    Principal,
-    Right,
-    Scope,
-    ScopeLevel,
-)
+from simonides.domain.scope import DEFAULT_ORG, Grant, Principal, Right, Scope, ScopeLevel
 from simonides.domain.trust import Trust
-from simonides.domain.writing.decision import (
-    Approved,
-    Candidate,
-    Commit,
-    Proposer,
-    Rejected,
-)
+from simonides.domain.writing.decision import Approved, Candidate, Commit, Proposer, Rejected
 from simonides.domain.writing.finding import Finding
 from simonides.policy.policy import Policy
-from simonides.text import patterns
-from simonides.text.normalise import normalise
+from simonides.text import normalise, patterns
 
 CONSENT_REFUSED = "consent_refused"
 HYGIENE_BLOCKED = "hygiene_blocked"

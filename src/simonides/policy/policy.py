@@ -25,7 +25,7 @@ from simonides.domain.policy.quotas import Quotas
 from simonides.domain.trust import Source
 from simonides.domain.value import Value, plain
 from simonides.domain.writing.proposal import ScopeName
-from simonides.text.normalise import normalise
+from simonides.text import normalise
 
 _KIB = 1024
 

@@ -1,4 +1,4 @@
-"""Grounding: whether each number, date and name of a text stands in what it was made of."""
+"""Grounding: checks that each number, date and name of a derived text is in its sources."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from simonides.text.quantities.numbers import Token
 
 
 class Told(NamedTuple):
-    """A source that a text may rest on.
+    """A source of a derived text.
 
     Attributes:
         who: Name or role of its speaker.
-        text: As the model is shown it.
-        on: The day it was said, where known.
+        text: Its text as shown to the model.
+        on: The day it was said, or None.
     """
 
     who: str
@@ -28,7 +28,7 @@ class Told(NamedTuple):
 
 
 def told_by(memories: Iterable[Record]) -> list[Told]:
-    """Return what a text about memories may rest on."""
+    """Return memories as sources."""
     return [
         Told(
             " ".join(("user", memory.speaker or "", (memory.key or "").replace("_", " "))),
@@ -40,9 +40,9 @@ def told_by(memories: Iterable[Record]) -> list[Told]:
 
 
 def unsupported(text: str, told: Sequence[Told]) -> str | None:
-    """Return the kind of detail that no source holds: ``number``, ``date`` or ``name``.
+    """Return the kind of the first detail without a source: ``date``, ``number`` or ``name``.
 
-    None if all details are grounded. Each detail needs one source, not all the same one.
+    None if all details are grounded. Different details may have different sources.
     """
     evidence = _Evidence(told)
     said_on = max((each.on for each in told if each.on is not None), default=None)
@@ -71,15 +71,12 @@ class _Evidence:
         self._terms = {term for each in told for term in analyse(f"{each.who} {each.text}")}
 
     def knows(self, name: Token) -> bool:
-        """Whether a source holds a name."""
+        """Whether a source has a name."""
         return _bare(name) in self._words or self._terms.issuperset(analyse(name.text))
 
 
 def _names(said: Sequence[Token]) -> Iterator[Token]:
-    """Yield the names: capitalised words, without stop words and single letters.
-
-    Words that reports begin sentences with are no names there.
-    """
+    """Yield the capitalised words, without stop words, single letters and openings of sentences."""
     for place, word in enumerate(said):
         if not word.text[0].isupper() or len(word.text) < 2 or not analyse(word.text):
             continue

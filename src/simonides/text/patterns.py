@@ -75,6 +75,16 @@ def compile(pattern: str, *, ignore_case: bool = False) -> Pattern:
         raise ValueError(f"pattern {pattern!r} is not supported: {text}") from error
 
 
+def has(pattern: str, text: str) -> bool:
+    """Whether a pattern matches anywhere in a text, in any case."""
+    return compile(pattern, ignore_case=True).search(text) is not None
+
+
+def starts(pattern: str, text: str) -> bool:
+    """Whether a text starts with a pattern, in any case."""
+    return compile(pattern, ignore_case=True).match(text) is not None
+
+
 def escaped(literal: str) -> str:
     """Return the pattern of a literal."""
     # The engine rejects escapes outside ASCII.

@@ -28,7 +28,7 @@ from simonides.api.agent.result import (
 from simonides.api.groups.pending import AsyncPending
 from simonides.api.prompting import AsyncPrompting
 from simonides.api.sync_markers import waits_for_model
-from simonides.capture.intent import model_intent, rule_intent
+from simonides.capture import model_intent, rule_intent
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.errors import (
     CeilingReached,
@@ -62,11 +62,16 @@ from simonides.engine.prompting.relevance_floor import Floors
 from simonides.engine.prompting.render import visible
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.recall.read_journal import ReadJournal
-from simonides.policy.execution import allowed_scopes, paths, resolve_scopes
-from simonides.policy.policy import OnViolation, Policy
-from simonides.policy.proposal_check import check_intent
+from simonides.policy import (
+    OnViolation,
+    Policy,
+    allowed_scopes,
+    check_intent,
+    paths,
+    resolve_scopes,
+)
 from simonides.ports import LanguageModel
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 HISTORY_ANSWER_CHARS = 240
 """How much of an answer the short history keeps."""

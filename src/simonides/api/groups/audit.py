@@ -14,7 +14,7 @@ from simonides.domain.value import enum_member, moment
 from simonides.engine.operations.audit_list import AuditFilter, list_events
 from simonides.engine.operations.safety_records import Recorder
 from simonides.engine.recall.query import MAX_LISTED, between
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 MAX_ACTOR_BYTES = 1_024
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from simonides.api.bound import Bound
 from simonides.api.sync_markers import waits_for_background_work, waits_for_model
-from simonides.capture.drafts import flag
+from simonides.capture import flag
 from simonides.domain.errors import InvalidInput, ScopeDenied
 from simonides.domain.event import EventType
 from simonides.domain.governance.erasure import ErasureReceipt
@@ -19,7 +19,7 @@ from simonides.domain.writing.change import Change, Snapshot, TurnRequest
 from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.forgetting.erase import Eraser
-from simonides.policy.guards import administers
+from simonides.policy import administers
 from simonides.transfer.files import absolute
 from simonides.transfer.portable.export import export
 from simonides.transfer.portable.import_ import restore

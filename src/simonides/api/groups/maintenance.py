@@ -10,11 +10,10 @@ from simonides.api.bound import Bound
 from simonides.api.sync_markers import waits_for_model
 from simonides.domain.ageing import Ageing, access_noted, age, seen_at, stale_from, staleness
 from simonides.domain.errors import InvalidInput
-from simonides.domain.governance.scan import Scan, StoreScan
 from simonides.domain.memory import is_id
 from simonides.domain.operations.dream import Consolidation
 from simonides.domain.operations.gc import GcReport
-from simonides.domain.operations.hygiene_scan import HygieneReport
+from simonides.domain.operations.hygiene_scan import HygieneReport, Scan, StoreScan
 from simonides.domain.page import Page
 from simonides.domain.policy.ceilings import DayUsage, Spent, UsageReport, day_of
 from simonides.domain.reading.cue import Cue
@@ -34,7 +33,7 @@ from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.screening.screen import look
 from simonides.engine.screening.second_opinion import more_in
 from simonides.engine.sessions.close_tasks import TaskEnd, TaskEnder
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 MAX_SCANNED_BYTES = 16 * 1024 * 1024
 """Longest text that is looked through in one go; chosen: some ten seconds of work at worst."""

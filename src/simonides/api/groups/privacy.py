@@ -9,7 +9,7 @@ from simonides.domain.page import Page
 from simonides.domain.scope import Grant, Scope
 from simonides.engine.governance.consents import Consenter
 from simonides.engine.governance.grants import Granter
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 MAX_ID_BYTES = 1_024
 

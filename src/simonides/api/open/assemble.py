@@ -62,7 +62,7 @@ from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.engine.sessions.background_extract import BackgroundExtraction
 from simonides.engine.sessions.idle import IdleSessionEnder, ProcessSessions, schedule_idle_end
 from simonides.engine.write.quotas import Rates
-from simonides.policy.registry import PolicyBook
+from simonides.policy import PolicyBook
 from simonides.ports import (
     Alarm,
     Anchor,
@@ -91,9 +91,8 @@ from simonides.providers.system import (
     run_inline,
     start_in_thread,
 )
-from simonides.retrieval.index.cache import IndexCache
-from simonides.retrieval.index.indexer import Indexer
-from simonides.retrieval.ranking.fusion import Fusion, FusionMode
+from simonides.retrieval.index import IndexCache, Indexer
+from simonides.retrieval.ranking import Fusion, FusionMode
 from simonides.storage.process_caches import DroppingAlarm, forget_cached
 from simonides.storage.sqlite.file.schema import IN_MEMORY
 from simonides.transfer.backup.create import Backups

@@ -17,7 +17,7 @@ from simonides.domain.errors import (
 )
 from simonides.domain.scope import Scope
 from simonides.engine.knowledge.library import Library
-from simonides.policy.registry import PolicyBook
+from simonides.policy import PolicyBook
 from simonides.ports import (
     Anchor,
     Capability,
@@ -31,7 +31,7 @@ from simonides.ports import (
 from simonides.providers.embeddings.static import StaticEmbedder
 from simonides.providers.knowledge.folder import FolderSource
 from simonides.providers.token_counters import CountedBy, TokenizerFile
-from simonides.text.tokens import TokenEstimate
+from simonides.text import TokenEstimate
 
 if TYPE_CHECKING:
     from simonides.settings import Settings

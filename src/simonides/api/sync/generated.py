@@ -33,26 +33,24 @@ from simonides.domain.ageing import Ageing
 from simonides.domain.conversation.add_report import AddReport
 from simonides.domain.conversation.session import LoggedEntry, OpenSession, SessionEndReport
 from simonides.domain.conversation.task import TaskPhase, TaskReport
-from simonides.domain.conversation.tool import Tool, ToolReply
 from simonides.domain.event import Event
 from simonides.domain.governance.consent import Consent, ConsentChange
 from simonides.domain.governance.erasure import ErasureReceipt, ReceiptCheck
 from simonides.domain.governance.policy_dry_run import DryRun
 from simonides.domain.governance.review import ReviewStatus
 from simonides.domain.governance.safety_record import FeedbackRecord, RecordsPurged, SafetyRecord
-from simonides.domain.governance.scan import Scan, StoreScan
 from simonides.domain.memory import Draft, Record
 from simonides.domain.operations.backup import BackupReport, RestoredStore
 from simonides.domain.operations.dream import Consolidation
 from simonides.domain.operations.gc import GcReport
-from simonides.domain.operations.hygiene_scan import HygieneReport
+from simonides.domain.operations.hygiene_scan import HygieneReport, Scan, StoreScan
 from simonides.domain.operations.portable import ExportReport, RestoreReport
 from simonides.domain.operations.reindex import KeysReport, ReindexReport
 from simonides.domain.operations.sync import SyncReport, SyncStatus
 from simonides.domain.page import Page
 from simonides.domain.policy.ceilings import UsageReport
 from simonides.domain.policy.working import Constraint, Talk
-from simonides.domain.reading.digest import Digest, Verification
+from simonides.domain.reading.digest import Digest, Tool, ToolReply, Verification
 from simonides.domain.reading.document import SourceReport
 from simonides.domain.reading.recall import Explanation, Hit, Recall
 from simonides.domain.reading.receipt import Receipt

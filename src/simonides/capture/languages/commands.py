@@ -13,21 +13,9 @@ from itertools import islice, pairwise
 from typing import NamedTuple, TypeAlias
 
 from simonides.capture import lexicon
-from simonides.capture.clause import (
-    Clause,
-    Finding,
-    Findings,
-    Lead,
-    keyed,
-)
-from simonides.capture.languages.detect import candidates
-from simonides.capture.languages.load import LEAD_INS, Language
-from simonides.capture.sentences import (
-    at_start,
-    find,
-    is_question,
-    trimmed,
-)
+from simonides.capture.clause import Clause, Finding, Findings, Lead, keyed
+from simonides.capture.languages.load import LEAD_INS, Language, candidates
+from simonides.capture.sentences import at_start, find, is_question, trimmed
 from simonides.domain.memory import Kind
 from simonides.text import patterns
 

@@ -1,4 +1,8 @@
-r"""Read the data files of the languages.
+r"""Read the data files of the languages, and choose the languages to try on a sentence.
+
+A script decides for Russian, Chinese and Japanese. For the other languages one word of the sentence
+must be listed in the language's ``told`` words, and more of its words than are listed as English.
+Most English sentences have none of them, so they cost one dictionary lookup per word.
 
 Each language is one TOML file next to this module. Its keys:
 
@@ -35,15 +39,21 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
-from simonides.text import patterns
-from simonides.text.han_variants import simplified
-from simonides.text.normalise import without_accents
+from simonides.capture.languages.han_variants import simplified
+from simonides.text import patterns, without_accents
 
 NAMES = ("chinese", "dutch", "french", "german", "italian", "japanese", "portuguese", "russian",
          "spanish")  # fmt: skip
 
 _NEVER = r"[^\s\S]"
 """A pattern that matches nothing: for a cue that a language does not have."""
+# Chosen: enough to contain the verb of a command.
+_HEAD_CHARS = 240
+_TO_SPACES = str.maketrans(dict.fromkeys("'’.,;:!?¿¡\"()[]*_/-«»„“”…", " "))
+_ENGLISH = frozenset(
+    "the and my your you with this what when how please always never remember are have has for i'm"
+    " see will about that it's from now on call keep reply answer don't not".split()
+)
 LEAD_INS = ("remember", "durable", "passing", "request", "opens")
 """Cues that may precede a command, in the order in which they are tried."""
 _NAME = r'"?(?P<v>[\p{L}\p{M}][\p{L}\p{M}\x27.-]*(?:\s(?-i:\p{Lu})[\p{L}\p{M}\x27.-]*){0,2})"?'
@@ -204,3 +214,33 @@ _FOLDS: Mapping[str, Callable[[str], str]] = {
     "accents": _without_accents,
     "han": simplified,
 }
+
+
+def candidates(sentence: str) -> tuple[Language, ...]:
+    """Return the languages to try, the one with most listed words first."""
+    head = sentence[:_HEAD_CHARS]
+    if not head.isascii():
+        scripts = ((one, one.script) for one in all_languages())
+        found = (one for one, script in scripts if script and patterns.compile(script).search(head))
+        by_script = next(found, None)
+        if by_script is not None:
+            return (by_script,)
+    told = _by_word()
+    counts: dict[Language, int] = {}
+    words = head.lower().translate(_TO_SPACES).split()
+    for word in words:
+        for language in told.get(word, ()):
+            counts[language] = counts.get(language, 0) + 1
+    # "Note: see the appendix" is English, though "note" is French too.
+    english = sum(word in _ENGLISH for word in words) if counts else 0
+    likely = (one for one, count in counts.items() if count > english)
+    return tuple(sorted(likely, key=lambda one: (-counts[one], one.name)))
+
+
+@cache
+def _by_word() -> Mapping[str, tuple[Language, ...]]:
+    found: dict[str, tuple[Language, ...]] = {}
+    for language in all_languages():
+        for word in language.told:
+            found[word] = (*found.get(word, ()), language)
+    return found

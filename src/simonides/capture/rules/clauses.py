@@ -15,13 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from simonides.capture import cues, lexicon
-from simonides.capture.clause import (
-    Clause,
-    Lead,
-    Reading,
-    Repair,
-    first_word,
-)
+from simonides.capture.clause import Clause, Lead, Reading, Repair, first_word
 from simonides.capture.languages.commands import commands_of, noted
 from simonides.capture.sentences import (
     TOO_LONG,

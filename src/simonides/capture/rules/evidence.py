@@ -17,12 +17,11 @@ from datetime import date, datetime
 from functools import cached_property
 
 from simonides.capture import lexicon
-from simonides.text import patterns
-from simonides.text.analyser import analyse
+from simonides.text import analyse, patterns
+from simonides.text.quantities import Token
 from simonides.text.quantities import dates as moments
 from simonides.text.quantities import numbers as numerals
-from simonides.text.quantities.numbers import Token
-from simonides.text.similarity.negation import Clause, clauses
+from simonides.text.similarity import Clause, clauses
 
 UNANCHORED = "unanchored"
 """Mark: the quote is missing, is not in the turn, or is too long to be evidence of one fact."""

@@ -13,16 +13,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from simonides.capture import lexicon
-from simonides.capture.clause import (
-    Clause,
-    Finding,
-    Findings,
-    Reading,
-    Repair,
-)
+from simonides.capture.clause import Clause, Finding, Findings, Reading, Repair
 from simonides.capture.rules import clauses, values
 from simonides.capture.rules.evidence import gaps
-from simonides.capture.rules.findings import affirmed, has, starts
+from simonides.capture.rules.findings import affirmed
 from simonides.capture.rules.instructions import instruction
 from simonides.capture.rules.statements import statement
 from simonides.capture.sentences import plain_text
@@ -91,11 +85,6 @@ class Extraction:
 
     candidates: tuple[Candidate, ...] = ()
     diagnostics: tuple[str, ...] = ()
-
-
-def extract(turn: Turn, scope: Scope, *, before: Candidate | None = None) -> tuple[Candidate, ...]:
-    """Return the candidates of a turn; :func:`examine` also returns the reasons for omissions."""
-    return examine(turn, scope, before=before).candidates
 
 
 def examine(turn: Turn, scope: Scope, *, before: Candidate | None = None) -> Extraction:
@@ -210,7 +199,7 @@ def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Findings:
 
 def _on_condition(clause: Clause, found: Findings) -> Findings:
     """Return the findings of an instruction; with "when I …" before or after it, a rule."""
-    limited = clause.condition or has(_ON_CONDITION, clause.text)
+    limited = clause.condition or patterns.has(_ON_CONDITION, clause.text)
     return _as_rules(found) if limited else found
 
 
@@ -248,10 +237,14 @@ def _repaired(clause: Clause, last: Candidate | None) -> Findings:
 
 
 def _noted(clause: Clause, turn: Turn) -> Findings:
-    if clause.instruction or starts(_NO_NOTE, clause.text) or not has(_VERB, clause.text):
+    if (
+        clause.instruction
+        or patterns.starts(_NO_NOTE, clause.text)
+        or not patterns.has(_VERB, clause.text)
+    ):
         return ()
     # "Note that the court may …" in a long text is the text's voice, not the user's.
-    if len(turn.text) > MAX_NOTE_CHARS and not has(_MINE, clause.text):
+    if len(turn.text) > MAX_NOTE_CHARS and not patterns.has(_MINE, clause.text):
         return ()
     return (Finding(category="fact"),)
 
@@ -296,7 +289,7 @@ def _is_lasting(clause: Clause, finding: Finding, text: str) -> bool:
     if finding.key is not None and finding.kind is Kind.SEMANTIC and clause.statement:
         return False
     unquoted = " ".join(plain_text(text[clause.lead : clause.start]).split('"')[::2])
-    return not has(r"\b(?:it|this|that|them|these|those)\b", unquoted)
+    return not patterns.has(r"\b(?:it|this|that|them|these|those)\b", unquoted)
 
 
 def _marks(clause: Clause, finding: Finding) -> tuple[str, ...]:
@@ -329,7 +322,7 @@ def _evidence(clause: Clause, finding: Finding) -> tuple[int, int]:
 def _source(clause: Clause, finding: Finding) -> Source:
     if clause.repair is Repair.WRONG:
         return Source.USER_CORRECTION
-    contrast = finding.key != lexicon.OCCUPATION and has(_CONTRAST, clause.text)
+    contrast = finding.key != lexicon.OCCUPATION and patterns.has(_CONTRAST, clause.text)
     if finding.key and (finding.corrects or contrast):
         repaired = clause.repair is not Repair.NONE
         return Source.IN_SESSION_CORRECTION if repaired else Source.USER_CORRECTION

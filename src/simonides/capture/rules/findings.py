@@ -11,12 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from simonides.capture import lexicon
-from simonides.capture.clause import (
-    Clause,
-    Finding,
-    Findings,
-    keyed,
-)
+from simonides.capture.clause import Clause, Finding, Findings, keyed
 from simonides.capture.rules import values
 from simonides.text import patterns
 
@@ -46,7 +41,7 @@ class Table:
 
     def read(self, clause: Clause) -> Findings:
         """Return the findings of the first rule that has any."""
-        if not starts(self._any, clause.text):
+        if not patterns.starts(self._any, clause.text):
             return ()
         return next((found for rule in self.rules if (found := rule.read(clause))), ())
 
@@ -107,13 +102,3 @@ _MANNERS = (
     | {word: (lexicon.TONE, value) for word, value in lexicon.TONES.items()}
     | {word: (lexicon.RESPONSE_FORMAT, value) for word, value in lexicon.FORMATS.items()}
 )
-
-
-def starts(pattern: str, text: str) -> bool:
-    """Return whether ``text`` begins with the pattern, in any case."""
-    return patterns.compile(pattern, ignore_case=True).match(text) is not None
-
-
-def has(pattern: str, text: str) -> bool:
-    """Return whether the pattern matches anywhere in ``text``, in any case."""
-    return patterns.compile(pattern, ignore_case=True).search(text) is not None

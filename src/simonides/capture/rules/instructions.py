@@ -10,22 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simonides.capture import lexicon
-from simonides.capture.clause import (
-    Clause,
-    Finding,
-    Findings,
-    keyed,
-)
+from simonides.capture.clause import Clause, Finding, Findings, keyed
 from simonides.capture.rules import values
-from simonides.capture.rules.findings import (
-    Rule,
-    Table,
-    affirmed,
-    as_key,
-    has,
-    manner,
-    starts,
-)
+from simonides.capture.rules.findings import Rule, Table, affirmed, as_key, manner
 from simonides.capture.rules.statements import statement
 from simonides.domain.memory import Kind
 from simonides.text import patterns
@@ -81,7 +68,7 @@ def _language(clause: Clause, match: patterns.Match) -> Findings:
         return ()
     rest = (match.group("v") or "").lower().split()
     tail = " ".join(rest[_words_of(value, rest) :])
-    return keyed(lexicon.LANGUAGE, value if starts(_LANGUAGE_TAIL, tail) else None)
+    return keyed(lexicon.LANGUAGE, value if patterns.starts(_LANGUAGE_TAIL, tail) else None)
 
 
 def _words_of(value: str, words: list[str]) -> int:
@@ -98,12 +85,12 @@ def _use_language(clause: Clause, match: patterns.Match) -> Findings:
 def _keep(clause: Clause, match: patterns.Match) -> Findings:
     what = (match.group("what") or "").lower()
     said = match.group("s") or ""
-    if not clause.durable and not clause.passing and not starts(_MANY, what):
+    if not clause.durable and not clause.passing and not patterns.starts(_MANY, what):
         return ()
     if what in ("it", "things") and not clause.durable:
         return ()
     found = manner(_until_when(said), explicit=True)
-    if found or not starts(
+    if found or not patterns.starts(
         r"(?:as\s+)?(?:under|below|within|at most|no longer than|to)\s+\S*\d", said
     ):
         return found
@@ -151,7 +138,7 @@ _CHANNEL_LASTING = (
 
 def _channel_verb(clause: Clause, match: patterns.Match) -> Findings:
     rest = match.group("rest") or ""
-    if not clause.durable and not starts(_CHANNEL_LASTING, rest):
+    if not clause.durable and not patterns.starts(_CHANNEL_LASTING, rest):
         return ()
     return keyed(
         lexicon.UPDATE_CHANNEL, lexicon.CHANNEL_VERBS.get((match.group("v") or "").lower())
@@ -163,7 +150,7 @@ def _call_me(clause: Clause, match: patterns.Match) -> Findings:
     said = _until_when(said)
     proper = values.name(said)
     rest = said[said.find(proper) + len(proper) :] if proper else ""
-    if proper and not starts(r"\W*(?:$|,|instead|for short|and |not |or )", rest):
+    if proper and not patterns.starts(r"\W*(?:$|,|instead|for short|and |not |or )", rest):
         return ()
     return keyed(lexicon.PREFERRED_NAME, proper or values.nickname(said), corrects=corrects)
 
@@ -185,7 +172,7 @@ def _units(clause: Clause, match: patterns.Match) -> Findings:
 def _rule(clause: Clause, match: patterns.Match) -> Findings:
     said = match.group("b") or ""
     first = said.lower().split(" ", 1)[0]
-    if first not in lexicon.ERRANDS or starts(_NO_RULE, said) or " " not in said.strip():
+    if first not in lexicon.ERRANDS or patterns.starts(_NO_RULE, said) or " " not in said.strip():
         return ()
     return (_kept(clause),)
 
@@ -203,7 +190,7 @@ def _guard() -> Finding:
 
 
 def _kept(clause: Clause) -> Finding:
-    return _guard() if starts(_SUGGESTS_NOT, clause.text) else _constraint(clause)
+    return _guard() if patterns.starts(_SUGGESTS_NOT, clause.text) else _constraint(clause)
 
 
 _SUGGESTS_NOT = (
@@ -214,22 +201,22 @@ _SUGGESTS_NOT = (
 
 def _prohibition(clause: Clause, match: patterns.Match) -> Findings:
     said = match.group("object") or ""
-    if starts(_HERE, said.strip()) and not clause.durable:
+    if patterns.starts(_HERE, said.strip()) and not clause.durable:
         return ()
     return (_kept(clause),)
 
 
 def _unwanted(clause: Clause, match: patterns.Match) -> Findings:
     said = match.group("object") or ""
-    return () if starts(_HERE, said.strip()) and not clause.durable else (_guard(),)
+    return () if patterns.starts(_HERE, said.strip()) and not clause.durable else (_guard(),)
 
 
 def _lasting(clause: Clause, match: patterns.Match) -> Findings:
     """Read any instruction whose words say that it is meant for later."""
-    if has(_THIS_TIME, clause.text) or starts(_THIS_TIME, clause.text):
+    if patterns.has(_THIS_TIME, clause.text) or patterns.starts(_THIS_TIME, clause.text):
         return ()
     led = clause.durable and clause.lead < clause.start and not clause.remember
-    return (_constraint(clause),) if led or has(_LASTING_END, clause.text) else ()
+    return (_constraint(clause),) if led or patterns.has(_LASTING_END, clause.text) else ()
 
 
 _THIS_TIME = (
@@ -241,7 +228,7 @@ _THIS_TIME = (
 
 def _forget(clause: Clause, match: patterns.Match) -> Findings:
     said = (match.group("w") or "").strip()
-    if clause.passing or starts(r"(?:it|this|that|them|him|her|me|us)\b", said):
+    if clause.passing or patterns.starts(r"(?:it|this|that|them|him|her|me|us)\b", said):
         return ()
     named = patterns.compile(_MY, ignore_case=True).match(said)
     what = (named.group("what") or "") if named else said
@@ -346,7 +333,7 @@ _OF_THIS_TASK = (
 def instruction(clause: Clause) -> Findings:
     """Read a clause as an instruction, by the first phrase that fits."""
     found = _INSTRUCTIONS.read(clause) or _LASTING.read(clause)
-    if any(_is_free(each) for each in found) and has(_OF_THIS_TASK, clause.text):
+    if any(_is_free(each) for each in found) and patterns.has(_OF_THIS_TASK, clause.text):
         return ()
     return found
 

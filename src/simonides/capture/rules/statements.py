@@ -10,12 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simonides.capture import lexicon
-from simonides.capture.clause import (
-    Clause,
-    Finding,
-    Findings,
-    keyed,
-)
+from simonides.capture.clause import Clause, Finding, Findings, keyed
 from simonides.capture.rules import values
 from simonides.capture.rules.findings import (
     Build,
@@ -23,9 +18,7 @@ from simonides.capture.rules.findings import (
     Table,
     affirmed,
     as_key,
-    has,
     manner,
-    starts,
 )
 from simonides.domain.memory import Importance, Kind
 from simonides.text import patterns
@@ -81,18 +74,18 @@ def _likes(clause: Clause, match: patterns.Match) -> Findings:
     said = match.group("object") or ""
     verb = (match.group("verb") or "").lower()
     if (
-        has(_DANGLING, said)
-        or starts(_HERE, said)
-        or has(_THERE, said)
-        or has(_PAST, said)
+        patterns.has(_DANGLING, said)
+        or patterns.starts(_HERE, said)
+        or patterns.has(_THERE, said)
+        or patterns.has(_PAST, said)
         or len(said) < 3
     ):
         return ()
     definite = said.lower().startswith("the ")
-    known = verb == "prefer" or said[4:5].isupper() or starts(_GENERIC_THE, said)
-    if definite and (has(_PROPOSAL, said) or not known):
+    known = verb == "prefer" or said[4:5].isupper() or patterns.starts(_GENERIC_THE, said)
+    if definite and (patterns.has(_PROPOSAL, said) or not known):
         return ()
-    in_passing = verb in _FAVOURING and not clause.remember and not has(_DISLIKE, said)
+    in_passing = verb in _FAVOURING and not clause.remember and not patterns.has(_DISLIKE, said)
     return (Finding(category="preference", liked=in_passing),)
 
 
@@ -116,9 +109,11 @@ def _said(
 ) -> Build:
     def build(_: Clause, match: patterns.Match) -> Findings:
         said = match.groupdict().get("object") or "x"
-        if starts(r"(?:it|this|that|these|those|them|you|your|my|the|what|anything too)\b", said):
+        if patterns.starts(
+            r"(?:it|this|that|these|those|them|you|your|my|the|what|anything too)\b", said
+        ):
             return ()
-        if has(_PAST, said) or has(r"\b(?:yet|right now|today|this)\b", said):
+        if patterns.has(_PAST, said) or patterns.has(r"\b(?:yet|right now|today|this)\b", said):
             return ()
         return (Finding(category=category, explicit=explicit, importance=importance),)
 
@@ -128,7 +123,7 @@ def _said(
 def _job(_: Clause, match: patterns.Match) -> Findings:
     said = match.group("v") or ""
     # "The technician" is a role in a story; "the CTO of Acme" is a job.
-    if starts(r"the\s", said) and not has(r"\s(?:of|at|for)\s+\S", said):
+    if patterns.starts(r"the\s", said) and not patterns.has(r"\s(?:of|at|for)\s+\S", said):
         return ()
     return keyed(lexicon.OCCUPATION, values.occupation(said))
 
@@ -139,7 +134,9 @@ def _i_am_name(_: Clause, match: patterns.Match) -> Findings:
     if value is None or value.isupper() or value.lower().endswith("ing"):
         return ()
     rest = said[len(value) :]
-    if not starts(r"\s*(?:$|,\s+(?:an?|the|from|and|i|your|\d)\b|and\b|from\b|here\b|\()", rest):
+    if not patterns.starts(
+        r"\s*(?:$|,\s+(?:an?|the|from|and|i|your|\d)\b|and\b|from\b|here\b|\()", rest
+    ):
         return ()
     whereabouts = patterns.compile(_FROM_PLACE, ignore_case=True).search(rest)
     found = values.place(whereabouts.group("v") or "") if whereabouts else None
@@ -180,7 +177,7 @@ def _ended(key: str) -> Build:
     def build(clause: Clause, match: patterns.Match) -> Findings:
         said = match.groupdict().get("v")
         named = said is None or values.SHAPES[key](said) is not None
-        if not named or not has(_ENDING, clause.text):
+        if not named or not patterns.has(_ENDING, clause.text):
             return ()
         return (Finding(category="entity_fact", key=key, corrects=True, ends=True),)
 
@@ -226,7 +223,7 @@ def _moved_on(_: Clause, match: patterns.Match) -> Findings:
 
 
 def _feedback(_: Clause, match: patterns.Match) -> Findings:
-    if has(r"\b(?:this|that|it|like that)$", match.group("rest") or ""):
+    if patterns.has(r"\b(?:this|that|it|like that)$", match.group("rest") or ""):
         return ()
     return (Finding(category="feedback", kind=Kind.PROCEDURAL),)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from simonides.capture import lexicon
-from simonides.text import patterns
-from simonides.text.names import is_software
+from simonides.capture.sentences import find
+from simonides.text import is_software, patterns
 
 MAX_NAME_WORDS = 4
 MAX_PHRASE_CHARS = 80
@@ -75,7 +75,7 @@ _NO_PLACES = lexicon.words(
 
 def cut(text: str) -> str:
     """Return ``text`` up to where the sentence changes its subject."""
-    match = _search(_TAIL, text)
+    match = find(_TAIL, text)
     head = text[: match.span()[0]] if match and match.span()[0] > 0 else text
     return head.strip(" \"'.,;:!?*_")
 
@@ -103,7 +103,7 @@ def nickname(text: str) -> str | None:
     """Return a name; a single lower-case word counts too if nothing follows it."""
     said = text.strip(" \"'*_.,!")
     proper = name(said)
-    if proper or not _fullmatch(r"\p{Ll}[\p{L}\p{M}'-]{1,20}", said):
+    if proper or not patterns.compile(r"\p{Ll}[\p{L}\p{M}'-]{1,20}").fullmatch(said):
         return proper
     return None if said in _NO_NAMES or said in _CALLED else said
 
@@ -159,7 +159,6 @@ def of(table: Mapping[str, str]) -> Callable[[str], str | None]:
 language = of(lexicon.LANGUAGES)
 channel = of(lexicon.CHANNELS)
 units = of(lexicon.UNIT_SYSTEMS)
-response_format = of(lexicon.FORMATS)
 diet = of(lexicon.DIETS)
 
 
@@ -187,7 +186,7 @@ def time_zone(text: str) -> str | None:
     ):
         return word
     for spoken, code in lexicon.SPOKEN_ZONES.items():
-        if _matches_case_blind(rf"(?:the )?(?:us )?{spoken} (?:standard |daylight )?time", said):
+        if patterns.starts(rf"(?:the )?(?:us )?{spoken} (?:standard |daylight )?time", said):
             return code
     return None
 
@@ -217,7 +216,7 @@ def occupation(text: str) -> str | None:
 
 
 def _first_of_many(text: str) -> str:
-    match = _search(r"\s+(?:from|at|in|for|based|with|by|working|on|of|and|but|to)\b.*$", text)
+    match = find(r"\s+(?:from|at|in|for|based|with|by|working|on|of|and|but|to)\b.*$", text)
     return text[: match.span()[0]] if match else text
 
 
@@ -270,21 +269,9 @@ _CALLED = lexicon.words(
 )
 
 
-def _search(pattern: str, text: str) -> patterns.Match | None:
-    return patterns.compile(pattern, ignore_case=True).search(text)
-
-
 def _find(pattern: str, text: str) -> patterns.Match | None:
     return patterns.compile(pattern).search(text)
 
 
 def _match(pattern: str, text: str) -> patterns.Match | None:
     return patterns.compile(pattern).match(text)
-
-
-def _fullmatch(pattern: str, text: str) -> patterns.Match | None:
-    return patterns.compile(pattern).fullmatch(text)
-
-
-def _matches_case_blind(pattern: str, text: str) -> bool:
-    return patterns.compile(pattern, ignore_case=True).match(text) is not None

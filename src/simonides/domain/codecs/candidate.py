@@ -11,19 +11,9 @@ from typing import Any
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.errors import StoreCorrupt
 from simonides.domain.governance.held import Held, Support
-from simonides.domain.memory import (
-    Importance,
-    Kind,
-    Origin,
-    Triple,
-)
+from simonides.domain.memory import Importance, Kind, Origin, Triple
 from simonides.domain.scope import Scope
-from simonides.domain.trust import (
-    Label,
-    Sensitivity,
-    Source,
-    Trust,
-)
+from simonides.domain.trust import Label, Sensitivity, Source, Trust
 from simonides.domain.value import from_us
 from simonides.domain.writing.change import HeldCandidate
 from simonides.domain.writing.decision import Candidate, Proposer

@@ -26,14 +26,7 @@ from simonides.domain.codecs.checksums import (
     with_check,
 )
 from simonides.domain.errors import InvalidScope, StoreCorrupt
-from simonides.domain.memory import (
-    Importance,
-    Kind,
-    Origin,
-    Record,
-    Status,
-    Triple,
-)
+from simonides.domain.memory import Importance, Kind, Origin, Record, Status, Triple
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Sensitivity, Source, Trust
 from simonides.domain.value import from_us, to_us

@@ -217,12 +217,13 @@ class EndedBy(StrEnum):
 
 
 class EndStep(StrEnum):
-    """Steps of a session's end; each is taken once, in this order.
+    """Steps of a session's end; each run takes each once, in this order.
 
     ``open``: the session continues; entries up to ``Progress.extracted`` are processed.
     ``extracted``: all entries are processed. ``summarised``: the summary is written, if the session
     deserved one. ``promoted``: each held candidate is stored, kept as evidence, or deleted.
-    ``cleaned``: the task scopes are removed. ``done``: the log is dropped.
+    ``cleaned``: the tasks left open are ended. ``done``: the end is recorded; dropping the log
+    follows, see ``Progress.is_dropped``.
     """
 
     OPEN = "open"
@@ -257,15 +258,15 @@ class SessionEndReport(Value):
         session: Name of the session.
         ended_by: Cause of the end.
         entries: Number of log entries.
-        already: True if it was finalised before; then nothing was done.
-        resumed_after: The last step of another worker that this end continued from, or None.
+        already: True if the session had ended before this call; then nothing was done.
+        resumed_after: Last step of an earlier, unfinished end that this call continued, or None.
         summary: Outcome of the session summary, or None without one.
-        promoted: Outcomes of supported held candidates and of task leftovers.
+        promoted: Outcomes of the held candidates with enough support.
         kept: Held candidates that wait for another session.
         let_go: Held candidates deleted without support.
-        tasks: Task scopes that were cleaned.
-        counts: Counters of the session, by name.
-        usage: Total model calls and tokens.
+        tasks: Tasks left open that this end has ended.
+        counts: Counters of the run, by name.
+        usage: Model calls and tokens of this call.
         diagnostics: Short names of what failed.
     """
 

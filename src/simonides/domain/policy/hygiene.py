@@ -8,12 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from simonides.domain.value import Value
-from simonides.domain.writing.finding import (
-    Concern,
-    Finding,
-    Opinion,
-    Severity,
-)
+from simonides.domain.writing.finding import Concern, Finding, Opinion, Severity
 
 
 class Action(StrEnum):

@@ -1,8 +1,13 @@
-"""The digest of memories for a prompt, and the check of an answer against its receipt."""
+"""The digest of memories for a prompt, the check of an answer against its receipt, and tools.
+
+A tool lets a model ask for a digest.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from simonides.domain.memory import Record
 from simonides.domain.policy.budgets import Section
@@ -90,3 +95,36 @@ class Verification(Value):
         """
         shown = not (self.unshown or self.mismatched or self.gone)
         return shown and (bool(self.applied) or not self.unapplied)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Value):
+    """A tool description in the form common to all vendors.
+
+    Attributes:
+        name: Name for the model's calls.
+        description: For the model.
+        parameters: JSON Schema of its arguments; some vendors say ``input_schema``.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReply(Value):
+    """The reply to a model's tool call.
+
+    Attributes:
+        text: For the model: the digest's block, or why the call was refused.
+        digest: The memories found; None if the call was refused.
+        refused: Reason, such as ``invalid_retrieval_intent:top_k``; None if it was carried out.
+    """
+
+    text: str
+    digest: Digest | None = None
+    refused: str | None = None
+
+    def __str__(self) -> str:
+        return self.text

@@ -14,12 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from simonides.domain.errors import InvalidInput
-from simonides.domain.memory import (
-    PASSAGE_CATEGORY,
-    Kind,
-    Origin,
-    Record,
-)
+from simonides.domain.memory import PASSAGE_CATEGORY, Kind, Origin, Record
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Sensitivity, Source
 from simonides.domain.value import Value

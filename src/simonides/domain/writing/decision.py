@@ -14,22 +14,9 @@ from typing import Any, TypeAlias
 
 from simonides.domain.errors import Refused
 from simonides.domain.event import Event
-from simonides.domain.memory import (
-    Importance,
-    Kind,
-    Origin,
-    Place,
-    Record,
-    Triple,
-    no_metadata,
-)
+from simonides.domain.memory import Importance, Kind, Origin, Place, Record, Triple, no_metadata
 from simonides.domain.scope import Scope
-from simonides.domain.trust import (
-    Audience,
-    Label,
-    Sensitivity,
-    Source,
-)
+from simonides.domain.trust import Audience, Label, Sensitivity, Source
 from simonides.domain.value import Value
 from simonides.domain.writing.finding import Finding
 

@@ -8,10 +8,9 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from simonides.capture.drafts import name_or_none, turn_number
+from simonides.capture import name_or_none, turn_number, without_digests
 from simonides.capture.model import anchor, propose
-from simonides.capture.pasted import without_digests
-from simonides.capture.rules.extract import examine_behind
+from simonides.capture.rules import examine_behind
 from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.errors import (
     CeilingReached,
@@ -36,10 +35,9 @@ from simonides.engine.recall.query import sequence
 from simonides.engine.screening.screen import screened
 from simonides.engine.write.echo_filter import REPEATED
 from simonides.engine.write.writer import Writer
-from simonides.policy.policy import OnViolation, Policy
-from simonides.policy.proposal_check import check_candidates
+from simonides.policy import OnViolation, Policy, check_candidates
 from simonides.ports import LanguageModel
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 EARLIER_TURNS = 3
 """Earlier turns that are read with a turn; chosen: enough for a correction of a correction."""

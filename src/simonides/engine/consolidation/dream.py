@@ -47,8 +47,8 @@ from simonides.engine.write.prepare import PreparedBatch, QuotaCheck
 from simonides.engine.write.rules.insight import is_standing
 from simonides.engine.write.write_turn import WriteTurn
 from simonides.engine.write.writer import Writer
-from simonides.policy.policy import Policy
-from simonides.retrieval.index.owner_index import OwnerIndex
+from simonides.policy import Policy
+from simonides.retrieval.index import OwnerIndex
 
 MOST = 100
 """Most findings of one dream; chosen: a transaction of some 50 ms, and a diff that a person can

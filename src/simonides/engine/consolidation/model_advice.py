@@ -17,8 +17,7 @@ from simonides.domain.writing.decision import NO_USAGE, Candidate, Judgement, Us
 from simonides.domain.writing.proposal import Advice
 from simonides.engine.capture.capture import failure_of
 from simonides.engine.core.runtime import Runtime, account_of
-from simonides.policy.policy import Policy
-from simonides.policy.second_opinion import advised, is_open
+from simonides.policy import Policy, advised, is_open
 from simonides.ports import LanguageModel, ModelAnswer
 
 MOST = 40

@@ -40,7 +40,7 @@ from simonides.engine.hygiene_scan.apply_findings import Found
 from simonides.engine.hygiene_scan.scan import Cycle
 from simonides.engine.screening.screen import look
 from simonides.engine.write.rules.insight import INSIGHT
-from simonides.policy.policy import Policy
+from simonides.policy import Policy
 from simonides.ports import LanguageModel
 
 PAGE = 1_000

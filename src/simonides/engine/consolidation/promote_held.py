@@ -23,8 +23,8 @@ from simonides.engine.consolidation.promotion_rules import Fate, Verdict, verdic
 from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.screening.judge import UNPROVEN_MARKS, judge_one
-from simonides.policy.policy import Policy
-from simonides.text.normalise import content_hash
+from simonides.policy import Policy
+from simonides.text import content_hash
 
 PROMOTED = "promoted"
 LET_GO = "let_go"

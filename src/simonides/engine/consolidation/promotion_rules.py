@@ -32,7 +32,7 @@ from simonides.domain.memory import Kind
 from simonides.domain.policy.consolidation import ConsolidationRules
 from simonides.domain.writing.decision import Candidate, OutcomeKind
 from simonides.text import patterns
-from simonides.text.similarity.support import Said, claim_of, is_said_in
+from simonides.text.similarity import Said, claim_of, is_said_in
 
 TURN_SCOPED = "turn_scoped"
 """Mark, set by capture, of a statement meant only for the moment."""

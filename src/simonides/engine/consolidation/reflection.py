@@ -20,8 +20,7 @@ from simonides.domain.memory import Kind, Record
 from simonides.domain.trust import Sensitivity, Source, Trust
 from simonides.engine.write.rules.insight import INSIGHT, is_standing
 from simonides.ports import LanguageModel, ModelAnswer
-from simonides.text.grounding import told_by, unsupported
-from simonides.text.normalise import check_text, normalise
+from simonides.text import check_text, normalise, told_by, unsupported
 
 MAX_CHARS = 240
 """Longest insight; chosen: two sentences."""

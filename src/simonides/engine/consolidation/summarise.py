@@ -20,11 +20,9 @@ from simonides.domain.writing.finding import Concern
 from simonides.engine.capture.capture import failure_of
 from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.screening.screen import look, masked
-from simonides.policy.policy import Policy
+from simonides.policy import Policy
 from simonides.ports import LanguageModel, ModelAnswer
-from simonides.text.extractive_summary import extract
-from simonides.text.grounding import Told, unsupported
-from simonides.text.normalise import check_text
+from simonides.text import Told, check_text, extract, unsupported
 
 _INVALID: Final = "summary"
 

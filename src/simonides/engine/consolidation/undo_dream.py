@@ -34,8 +34,8 @@ from simonides.engine.edit.undo_rules import UndoTarget, check_place_free
 from simonides.engine.hygiene_scan.apply_findings import REVIEW
 from simonides.engine.write.evidence import withdraw
 from simonides.ports import OwnerView
-from simonides.retrieval.index.owner_index import OwnerIndex
-from simonides.text.normalise import check_text
+from simonides.retrieval.index import OwnerIndex
+from simonides.text import check_text
 
 FORGOTTEN = "forgotten"
 CHANGED_SINCE = "changed_since"

@@ -29,7 +29,7 @@ from simonides.domain.writing.decision import (
     Usage,
 )
 from simonides.domain.writing.finding import Concern
-from simonides.policy.guards import HYGIENE_BLOCKED
+from simonides.policy import HYGIENE_BLOCKED
 from simonides.ports import Clock
 
 GATES: Mapping[str, str] = MappingProxyType(

@@ -20,7 +20,7 @@ from simonides.domain.writing.decision import (
     Proposer,
 )
 from simonides.engine.core.tombstones import fingerprints, turn_mark
-from simonides.policy.guards import CONSENT_REFUSED, HYGIENE_BLOCKED
+from simonides.policy import CONSENT_REFUSED, HYGIENE_BLOCKED
 from simonides.ports import MemoryStore
 
 _TEMPORARY = frozenset({CONSENT_REFUSED, HYGIENE_BLOCKED, QUOTA_EXCEEDED})

@@ -15,7 +15,7 @@ from simonides.domain.writing.change import (
 )
 from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.runtime import Runtime
-from simonides.policy.policy import DEFAULT_POLICY, Policy
+from simonides.policy import DEFAULT_POLICY, Policy
 
 NOTICED_BY = "system"
 """Actor of the event, because the editor of the file is unknown."""

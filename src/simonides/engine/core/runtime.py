@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from simonides.domain.scope import Scope
 from simonides.engine.core.model_budget import BudgetAccount, ModelBudget, booked
-from simonides.policy.registry import PolicyBook
+from simonides.policy import PolicyBook
 from simonides.ports import (
     Aside,
     Capability,
@@ -23,9 +23,8 @@ from simonides.ports import (
     SessionStore,
     TokenCounter,
 )
-from simonides.retrieval.index.cache import IndexCache
-from simonides.retrieval.index.owner_index import OwnerIndex
-from simonides.text.tokens import TokenEstimate
+from simonides.retrieval.index import IndexCache, OwnerIndex
+from simonides.text import TokenEstimate
 
 Part = TypeVar("Part")
 

@@ -10,7 +10,7 @@ from simonides.domain.memory import Kind, Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.scope import Scope
 from simonides.domain.writing.decision import TURN_CATEGORY
-from simonides.text.normalise import content_hash
+from simonides.text import content_hash
 
 SAID_ANEW = "said_anew"
 """Reason: it was forgotten, and an authorised caller stated it again knowingly."""

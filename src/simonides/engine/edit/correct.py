@@ -19,8 +19,8 @@ from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.write.rules.versions import confirmed
 from simonides.engine.write.writer import Writer
-from simonides.retrieval.index.owner_index import OwnerIndex
-from simonides.text.normalise import check_text
+from simonides.retrieval.index import OwnerIndex
+from simonides.text import check_text
 
 NOT_FOUND = Outcome(OutcomeKind.DROPPED, reasons=("not_found",))
 

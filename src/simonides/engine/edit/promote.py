@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from simonides.capture.drafts import target_scope
+from simonides.capture import target_scope
 from simonides.domain.ageing import confidence_at
 from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import InvalidScope, SimonidesError, StoreUnavailable

@@ -36,8 +36,8 @@ from simonides.engine.write.evidence import settle
 from simonides.engine.write.quotas import ScopeQuotas
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.write_turn import indexed_version
-from simonides.retrieval.index.owner_index import OwnerIndex
-from simonides.text.normalise import check_text
+from simonides.retrieval.index import OwnerIndex
+from simonides.text import check_text
 
 PAGE = 1_000
 """Audit links read per page, the newest first: most undone events are recent."""

@@ -16,7 +16,7 @@ from simonides.domain.memory import Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.value import EPOCH, to_us
 from simonides.ports import OwnerView
-from simonides.text.normalise import normalise
+from simonides.text import normalise
 
 UNDOABLE = frozenset(
     {

@@ -58,7 +58,7 @@ from simonides.engine.knowledge.library import Library
 from simonides.engine.operations.safety_records import SafetyRecordStore, secret_of
 from simonides.engine.recall.read_journal import DIGEST, ReadJournal
 from simonides.engine.recall.warm_sessions import WarmSessions
-from simonides.policy.guards import administers
+from simonides.policy import administers
 from simonides.ports import Capability, MovableStore
 
 ATTEMPTS = 100

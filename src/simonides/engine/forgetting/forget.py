@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from simonides.capture.drafts import MAX_NAME_BYTES, target_scope
+from simonides.capture import MAX_NAME_BYTES, target_scope
 from simonides.domain.codecs.candidate import decode_candidate
 from simonides.domain.codecs.memory import salvage
 from simonides.domain.errors import InvalidInput, ScopeDenied, StoreCorrupt
@@ -32,8 +32,8 @@ from simonides.engine.forgetting.selection import ForgetSelection, as_memory
 from simonides.engine.forgetting.unreadable_rows import may_belong_to
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.recall.read_journal import ReadJournal
-from simonides.retrieval.query.filtering import holds
-from simonides.text.normalise import check_text, content_hash
+from simonides.retrieval.query import holds
+from simonides.text import check_text, content_hash
 
 MAX_OUTBOX = 10_000
 """Most undelivered items read for one owner; far above any real number."""

@@ -15,7 +15,7 @@ from simonides.domain.canonical_json import canonical_json
 from simonides.domain.memory import Record
 from simonides.domain.writing.change import StoredRow
 from simonides.domain.writing.decision import Candidate
-from simonides.retrieval.index.entry import ENTRY
+from simonides.retrieval.index import ENTRY
 
 LEAST_BYTES = 8
 """Shortest pattern; a shorter one occurs by chance."""

@@ -30,8 +30,8 @@ from simonides.engine.core.runtime import Runtime
 from simonides.engine.forgetting.forget import Forgetter
 from simonides.engine.screening.consent_matching import ConsentMatcher, is_telling
 from simonides.engine.write.evidence import withdraw
-from simonides.policy.guards import consent_refused
-from simonides.text.normalise import check_text
+from simonides.policy import consent_refused
+from simonides.text import check_text
 
 MAX_NAME_BYTES = 512
 """Longest name of a refused key or category, as for the lookup of keys."""

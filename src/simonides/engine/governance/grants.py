@@ -17,7 +17,7 @@ from simonides.domain.value import shown
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
 from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.runtime import Runtime
-from simonides.policy.guards import administers, may_grant
+from simonides.policy import administers, may_grant
 
 
 class Granter:

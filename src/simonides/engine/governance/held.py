@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simonides.capture.drafts import target_scope
+from simonides.capture import target_scope
 from simonides.domain.codecs.candidate import decode_held
 from simonides.domain.event import Event, EventType
 from simonides.domain.governance.held import Held
@@ -27,7 +27,7 @@ from simonides.engine.screening.judge import judge_one
 from simonides.engine.screening.second_opinion import looked_at_before
 from simonides.engine.write.outcomes import Release
 from simonides.engine.write.writer import Writer
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 RELEASED = "released"
 DISCARDED = "discarded"

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from simonides.capture.drafts import checked_candidate
+from simonides.capture import checked_candidate
 from simonides.domain.codecs.candidate import decode_candidate
 from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import InvalidInput
@@ -25,8 +25,7 @@ from simonides.domain.writing.decision import Candidate, Drop, Judgement
 from simonides.engine.core.audit_chain import PAGE
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.screening.judge import judge_one, rules_of
-from simonides.policy.dry_run import rejudged
-from simonides.policy.policy import Policy
+from simonides.policy import Policy, rejudged
 
 _FATES = {
     EventType.CREATED: Fate.STORED,

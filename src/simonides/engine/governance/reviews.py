@@ -27,8 +27,8 @@ from simonides.engine.edit.correct import NOT_FOUND
 from simonides.engine.hygiene_scan.review_rules import decided
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.write.evidence import settle
-from simonides.retrieval.index.owner_index import OwnerIndex
-from simonides.text.normalise import check_text
+from simonides.retrieval.index import OwnerIndex
+from simonides.text import check_text
 
 OWN_PROPOSAL = "own_proposal"
 """Reason: the agent or administrator proposed one of the sides, so another one must decide."""

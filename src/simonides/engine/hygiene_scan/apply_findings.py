@@ -21,7 +21,7 @@ from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.hygiene_scan.review_rules import gone, settled
 from simonides.engine.write.rules.versions import under_review
-from simonides.retrieval.index.owner_index import OwnerIndex
+from simonides.retrieval.index import OwnerIndex
 
 REVIEW_EXPIRED = "review_expired"
 """Reason: a review was not decided in time."""

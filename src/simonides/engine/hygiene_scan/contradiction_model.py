@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from simonides.capture.rules.evidence import UNPROVEN, gaps
+from simonides.capture.rules import UNPROVEN, gaps
 from simonides.domain.errors import CeilingReached, ModelError
 from simonides.domain.governance.contradiction import Pair, Relation, Verdict
 from simonides.domain.operations.hygiene_scan import HygieneReport
 from simonides.domain.writing.decision import NO_USAGE
 from simonides.engine.capture.capture import failure_of
 from simonides.engine.core.runtime import Runtime, ails
-from simonides.hygiene.contradiction.model_judge import (
+from simonides.hygiene.contradiction import (
     RULE,
     judge,
     may_be_shown,
     verdicts_of,
 )
-from simonides.policy.policy import Policy
+from simonides.policy import Policy
 from simonides.ports import LanguageModel
 
 MODEL = "model"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 
 from simonides.domain.codecs.memory import decode_all
-from simonides.domain.governance.scan import ScannedMemory, Seen
 from simonides.domain.memory import Record
+from simonides.domain.operations.hygiene_scan import ScannedMemory, Seen
 from simonides.domain.scope import Scope
 from simonides.domain.writing.finding import Finding
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.screening.screen import findings_of
-from simonides.policy.policy import Policy
+from simonides.policy import Policy
 
 
 async def stored_memories(runtime: Runtime, owner: Scope) -> AsyncIterator[Record]:

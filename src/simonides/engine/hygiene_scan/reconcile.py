@@ -16,7 +16,7 @@ from simonides.domain.scope import Principal
 from simonides.domain.writing.decision import Outcome, OutcomeKind
 from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.hygiene_scan.scan import Cycle
-from simonides.policy.policy import Policy
+from simonides.policy import Policy
 from simonides.ports import LanguageModel
 
 _NEWCOMERS = (OutcomeKind.CREATED, OutcomeKind.COEXISTS)

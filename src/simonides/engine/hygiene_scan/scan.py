@@ -37,11 +37,13 @@ from simonides.engine.hygiene_scan.contradiction_model import opinion
 from simonides.engine.screening.screen import findings_of
 from simonides.engine.write.evidence import settle
 from simonides.engine.write.rules.near import repeated
-from simonides.hygiene.contradiction.conflict_candidates import earlier_conflicts, undecided_pairs
-from simonides.policy.policy import Policy
+from simonides.hygiene.contradiction import (
+    earlier_conflicts,
+    undecided_pairs,
+)
+from simonides.policy import Policy
 from simonides.ports import LanguageModel
-from simonides.retrieval.index.near_duplicates import shape_in
-from simonides.retrieval.index.owner_index import OwnerIndex
+from simonides.retrieval.index import OwnerIndex, shape_in
 
 PAGE = 200
 """Memories scanned at once; chosen: a quarter of a second off the event loop."""

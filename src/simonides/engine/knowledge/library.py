@@ -22,7 +22,7 @@ from simonides.domain.reading.document import Skipped, SourceReport, check_sourc
 from simonides.domain.scope import Scope
 from simonides.domain.value import from_us, shown
 from simonides.engine.knowledge.screen_passages import shown_passages, told_to_others
-from simonides.policy.registry import PolicyBook
+from simonides.policy import PolicyBook
 from simonides.ports import (
     Aside,
     Capability,
@@ -30,11 +30,14 @@ from simonides.ports import (
     KnowledgeSource,
     StartThread,
 )
-from simonides.retrieval.index.cache import IndexCache
-from simonides.retrieval.index.document_index import DocumentIndex, passage_columns
-from simonides.retrieval.index.owner_index import OwnerIndex
-from simonides.retrieval.index.segment import Frozen
-from simonides.text.similarity.passages import Passages
+from simonides.retrieval.index import (
+    DocumentIndex,
+    Frozen,
+    IndexCache,
+    OwnerIndex,
+    passage_columns,
+)
+from simonides.text.similarity import Passages
 
 TIMEOUT_S = 5.0
 """Time in seconds that a read waits for all its sources; chosen: the time that people wait for an

@@ -19,8 +19,8 @@ from simonides.domain.scope import Scope
 from simonides.domain.trust import Trust
 from simonides.domain.writing.finding import Concern, Finding
 from simonides.engine.screening.screen import look, strike
-from simonides.policy.policy import Policy
-from simonides.text.normalise import content_hash, storable
+from simonides.policy import Policy
+from simonides.text import content_hash, storable
 
 _STRUCK = (Action.BLOCK, Action.REDACT)
 _WITHHELD = (Action.BLOCK, Action.HOLD)

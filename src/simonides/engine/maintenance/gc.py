@@ -48,7 +48,7 @@ from simonides.engine.maintenance.gc_turn import (
 from simonides.engine.operations.safety_records import SafetyRecordStore
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.write.evidence import settle
-from simonides.retrieval.index.gc_candidates import Summary, gc_candidates
+from simonides.retrieval.index import Summary, gc_candidates
 
 SYSTEM = Principal(Scope.of_global(), by="system:gc")
 """Principal in the audit trail for collections that no caller requested."""

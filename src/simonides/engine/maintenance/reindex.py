@@ -30,8 +30,7 @@ from simonides.domain.scope import Scope
 from simonides.domain.writing.change import JournalEntry, Renewed, StoredRow
 from simonides.engine.core.model_budget import booked
 from simonides.ports import Aside, Clock, MemoryStore
-from simonides.retrieval.index.cache import IndexCache
-from simonides.retrieval.index.indexer import FAILURES, Indexer
+from simonides.retrieval.index import FAILURES, IndexCache, Indexer
 
 RECIPE = "recipe"
 """Kind of the journal entries that record the recipes of a store's index entries. They belong to

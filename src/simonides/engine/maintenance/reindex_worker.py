@@ -18,7 +18,7 @@ from simonides.engine.core.periodic import PeriodicTask
 from simonides.engine.core.runtime import ReindexQueue
 from simonides.engine.maintenance.reindex import FAILURES_IN_A_ROW, Reindexer, Tally
 from simonides.ports import Alarm
-from simonides.retrieval.index.owner_index import OwnerIndex
+from simonides.retrieval.index import OwnerIndex
 
 START_S = 5.0
 """Delay from the first stale entry to the first batch. A process that answers one question ends

@@ -11,9 +11,8 @@ from simonides.domain.scope import Scope
 from simonides.domain.value import plain
 from simonides.engine.core.counters import Counters
 from simonides.engine.core.runtime import Runtime
-from simonides.retrieval.index.owner_index import OwnerIndex
-from simonides.retrieval.index.segment import Frozen
-from simonides.retrieval.ranking.staleness import spread_of
+from simonides.retrieval.index import Frozen, OwnerIndex
+from simonides.retrieval.ranking import spread_of
 
 
 @dataclass(frozen=True, slots=True)

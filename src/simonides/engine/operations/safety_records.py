@@ -36,7 +36,7 @@ from simonides.engine.operations.safety_events import NAMES as SAFETY_NAMES
 from simonides.engine.operations.safety_events import checked_event, decode_event, encode_event
 from simonides.engine.screening.screen import look, strike
 from simonides.ports import After, Aside, Capability, MovableStore, RecordStore
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 PAGE = 500
 """Records read per page; chosen: a screen shows a hundred."""

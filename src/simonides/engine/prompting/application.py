@@ -15,8 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from simonides.domain.memory import Record
-from simonides.text import patterns
-from simonides.text.analyser import analyse
+from simonides.text import analyse, patterns
 
 ENGLISH_PREFIX = "Incident update:"
 """First words of the reference agent's answers in English, agreed with the model, so that the

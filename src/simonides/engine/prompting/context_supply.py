@@ -6,12 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simonides.domain.conversation.tool import Tool, ToolReply
 from simonides.domain.errors import InvalidInput
 from simonides.domain.memory import Kind
 from simonides.domain.policy.budgets import Budget
 from simonides.domain.reading.cue import MEMORY, Layer
-from simonides.domain.reading.digest import Digest
+from simonides.domain.reading.digest import Digest, Tool, ToolReply
 from simonides.domain.reading.receipt import Trigger
 from simonides.domain.scope import Principal
 from simonides.domain.writing.proposal import Intent, Violation
@@ -20,10 +19,8 @@ from simonides.engine.knowledge.library import Library
 from simonides.engine.prompting.digest import DigestBuilder
 from simonides.engine.prompting.relevance_floor import Floors
 from simonides.engine.recall.query import MAX_LIMIT, QueryBuilder, between
-from simonides.policy.execution import paths, resolve_scopes
-from simonides.policy.policy import Policy
-from simonides.policy.proposal_check import check_intent
-from simonides.text.normalise import check_text
+from simonides.policy import Policy, check_intent, paths, resolve_scopes
+from simonides.text import check_text
 
 TOOL_NAME = "search_memory"
 

@@ -41,12 +41,16 @@ from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.recall.reader import Reader
 from simonides.engine.recall.session_search import NOT_STORED
 from simonides.engine.recall.slow_models import rerank_best
-from simonides.hygiene.contradiction.stances import GUARD, warns
-from simonides.retrieval.index.indexer import Query
-from simonides.retrieval.query.read_view import ReadView
-from simonides.retrieval.ranking.fusion import Fusion, FusionMode
-from simonides.retrieval.ranking.ranker import Ranked, filtered_hits
-from simonides.text.normalise import check_text
+from simonides.hygiene.contradiction import GUARD, warns
+from simonides.retrieval.index import Query
+from simonides.retrieval.query import ReadView
+from simonides.retrieval.ranking import (
+    Fusion,
+    FusionMode,
+    Ranked,
+    filtered_hits,
+)
+from simonides.text import check_text
 
 MAX_ANSWER_BYTES = 1024 * 1024
 """Longest answer that is searched for citations, in characters; chosen."""

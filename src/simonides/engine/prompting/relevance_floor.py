@@ -12,7 +12,7 @@ from simonides.domain.reading.receipt import Receipt, Trigger
 from simonides.domain.scope import Principal
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.read_journal import ReadJournal, Used
-from simonides.policy.policy import Policy
+from simonides.policy import Policy
 
 
 class Floors:

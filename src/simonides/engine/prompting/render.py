@@ -31,8 +31,8 @@ from simonides.domain.reading.document import citation
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Trust
 from simonides.domain.writing.decision import TURN_CATEGORY
-from simonides.text.visible import folded, is_hidden
-from simonides.text.visible import visible as visible
+from simonides.text import folded, is_hidden
+from simonides.text import visible as visible
 
 FORMAT = "digest 1"
 """Version of the rendering, named in receipts; raised with any change of a byte."""

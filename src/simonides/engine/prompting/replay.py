@@ -23,10 +23,8 @@ from simonides.engine.prompting.digest import DigestBuilder
 from simonides.engine.recall.query import QueryBuilder
 from simonides.engine.recall.reader import Reader
 from simonides.engine.recall.session_search import IN_SESSION, NOT_STORED
-from simonides.retrieval.index.document_index import passage_columns
-from simonides.retrieval.index.segment import Frozen
-from simonides.retrieval.query.filtering import enduring
-from simonides.retrieval.query.read_view import ReadView
+from simonides.retrieval.index import Frozen, passage_columns
+from simonides.retrieval.query import ReadView, enduring
 
 
 def _unstored(receipt: Receipt) -> bool:

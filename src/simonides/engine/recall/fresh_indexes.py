@@ -23,8 +23,8 @@ from simonides.engine.recall.session_search import SessionSearch
 from simonides.engine.recall.slow_models import VECTOR, VectorBackfill, has_slow_model
 from simonides.engine.screening.consent_matching import StatementMatcher, is_telling, parents_of
 from simonides.ports import Capability
-from simonides.retrieval.index.owner_index import OwnerIndex
-from simonides.retrieval.query.read_view import ReadView
+from simonides.retrieval.index import OwnerIndex
+from simonides.retrieval.query import ReadView
 
 MANY_READ = 1000
 """Rows whose columns are built in about a millisecond, measured: 1 µs a row. More rows are built

@@ -16,8 +16,7 @@ from simonides.domain.writing.decision import Candidate
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.knowledge.library import Library
 from simonides.engine.recall.fresh_indexes import FreshIndexes
-from simonides.retrieval.query.filtering import enduring
-from simonides.retrieval.query.pool import gather
+from simonides.retrieval.query import enduring, gather
 
 
 class Lookup:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from simonides.capture.drafts import flag, target_scope
+from simonides.capture import flag, target_scope
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.errors import InvalidInput, ScopeDenied
 from simonides.domain.memory import Kind
@@ -24,7 +24,7 @@ from simonides.domain.trust import Source
 from simonides.domain.value import enum_member, moment
 from simonides.domain.writing.change import JournalEntry
 from simonides.engine.core.runtime import Runtime
-from simonides.text.normalise import check_text
+from simonides.text import check_text
 
 T = TypeVar("T")
 

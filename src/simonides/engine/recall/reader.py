@@ -23,14 +23,17 @@ from simonides.engine.knowledge.library import Library
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.recall.session_search import IN_SESSION
 from simonides.engine.recall.slow_models import EMBEDDER, VECTOR, candidates, rerank_best
-from simonides.policy.guards import CONSENT_REFUSED
-from simonides.policy.policy import Policy
-from simonides.retrieval.index.indexer import Query
-from simonides.retrieval.query.pool import gather
-from simonides.retrieval.query.read_view import ReadView
-from simonides.retrieval.ranking.fusion import Fusion
-from simonides.retrieval.ranking.identity import ranking, with_reranker
-from simonides.retrieval.ranking.ranker import Ranked, explain, rank
+from simonides.policy import CONSENT_REFUSED, Policy
+from simonides.retrieval.index import Query
+from simonides.retrieval.query import ReadView, gather
+from simonides.retrieval.ranking import (
+    Fusion,
+    Ranked,
+    explain,
+    rank,
+    ranking,
+    with_reranker,
+)
 
 RUNNERS_UP = 3
 """Number of hits beyond the limit that the receipt of a recall names; chosen."""

@@ -26,7 +26,7 @@ from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.engine.screening.screen import cleaned_for_log, look
-from simonides.policy.policy import Policy
+from simonides.policy import Policy
 
 PAGE = 1_000
 """Entries per page; the port's own limit."""

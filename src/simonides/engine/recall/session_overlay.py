@@ -26,11 +26,9 @@ from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.session_search import rows_of, stated_memory
 from simonides.engine.recall.session_statements import Stated, Statements
 from simonides.engine.recall.warm_sessions import WarmSessions
-from simonides.retrieval.index.entry import slot_of
-from simonides.retrieval.index.segment import Frozen
-from simonides.retrieval.query.overlay import overlaid, recallable, without
-from simonides.retrieval.query.read_view import ReadView
-from simonides.text.normalise import content_hash
+from simonides.retrieval.index import Frozen, slot_of
+from simonides.retrieval.query import ReadView, overlaid, recallable, without
+from simonides.text import content_hash
 
 SESSION = "session"
 """Name in ``degraded`` if a session cannot be read and the stored state is shown unchanged."""

@@ -29,11 +29,10 @@ from simonides.engine.recall.slow_models import VECTOR
 from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.engine.screening.consent_matching import speaks_of, stated_in
 from simonides.engine.screening.suppression import SuppressionFilter
-from simonides.retrieval.index.segment import Frozen
-from simonides.retrieval.query.overlay import overlaid, without
-from simonides.retrieval.query.read_view import ReadView
-from simonides.text.normalise import content_hash
-from simonides.text.similarity.support import Claim, Said
+from simonides.retrieval.index import Frozen
+from simonides.retrieval.query import ReadView, overlaid, without
+from simonides.text import content_hash
+from simonides.text.similarity import Claim, Said
 
 NOT_STORED = 0
 """Version of a record of a session; those of memories begin at 1."""

@@ -10,9 +10,12 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from simonides.capture.cues import lasts_for_session, within_session
-from simonides.capture.pasted import without_digests
-from simonides.capture.rules.extract import (
+from simonides.capture import (
+    lasts_for_session,
+    within_session,
+    without_digests,
+)
+from simonides.capture.rules import (
     ENDING,
     LIKED_IN_PASSING,
     TURN_SCOPED,
@@ -36,7 +39,7 @@ from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.session_log import SessionLog
 from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.engine.screening.judge import judge_one
-from simonides.policy.policy import Policy
+from simonides.policy import Policy
 from simonides.ports import Capability
 
 FOR_THE_SESSION = frozenset({"session_only_category", "implicit_preference"})

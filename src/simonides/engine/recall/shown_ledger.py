@@ -19,7 +19,7 @@ from simonides.domain.memory import Record
 from simonides.domain.scope import Scope
 from simonides.domain.writing.change import JournalEntry
 from simonides.ports import MemoryStore
-from simonides.text.similarity.fingerprint import fingerprint, terms_of, whole_text_id
+from simonides.text.similarity import fingerprint, terms_of, whole_text_id
 
 ECHO = "echo"
 """Kind of the journal entry with what was shown in a session."""

@@ -17,10 +17,8 @@ from simonides.domain.reading.cue import Cue
 from simonides.domain.writing.change import StoredRow
 from simonides.engine.core.runtime import Runtime, ails, may_embed
 from simonides.ports import Capability
-from simonides.retrieval.index.indexer import FAILURES
-from simonides.retrieval.index.owner_index import OwnerIndex
-from simonides.retrieval.ranking.ranker import Ranked
-from simonides.retrieval.ranking.rerank import reranked, texts_of
+from simonides.retrieval.index import FAILURES, OwnerIndex
+from simonides.retrieval.ranking import Ranked, reranked, texts_of
 
 EMBEDDER = "embedder"
 RERANKER = "reranker"

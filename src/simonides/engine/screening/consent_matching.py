@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-from simonides.capture.pasted import without_digests
-from simonides.capture.rules.extract import examine
+from simonides.capture import without_digests
+from simonides.capture.rules import examine
 from simonides.domain.ageing import SUMMARY_CATEGORY
 from simonides.domain.codecs.memory import decode
 from simonides.domain.conversation.turn import Role, Turn
@@ -24,12 +24,7 @@ from simonides.domain.scope import Scope
 from simonides.domain.trust import Source
 from simonides.domain.writing.change import StoredRow
 from simonides.domain.writing.decision import TURN_CATEGORY, Candidate
-from simonides.text.similarity.support import (
-    Claim,
-    Said,
-    claim_of,
-    mentions,
-)
+from simonides.text.similarity import Claim, Said, claim_of, mentions
 
 TURN_BYTES = 2_000
 """Memory of a parsed turn of twenty words, in bytes; measured."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simonides.capture.drafts import DraftRules
+from simonides.capture import DraftRules
 from simonides.capture.model import NO_SUCH_SCOPE
-from simonides.capture.rules.evidence import UNPROVEN
-from simonides.capture.rules.extract import NOT_THE_USER
+from simonides.capture.rules import NOT_THE_USER, UNPROVEN
 from simonides.domain.scope import ScopeLevel
 from simonides.domain.writing.decision import (
     Candidate,
@@ -20,10 +19,7 @@ from simonides.domain.writing.decision import (
 from simonides.domain.writing.finding import Finding
 from simonides.domain.writing.proposal import ScopeName
 from simonides.engine.screening.screen import screened
-from simonides.policy.execution import denied
-from simonides.policy.guards import hygiene_held
-from simonides.policy.judge import judge
-from simonides.policy.policy import Policy
+from simonides.policy import Policy, denied, hygiene_held, judge
 
 _UNPROVEN = (*UNPROVEN, NOT_THE_USER)
 """Marks of statements that the user's own words do not support: held, never stored at once."""

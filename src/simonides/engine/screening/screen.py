@@ -14,7 +14,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simonides.capture.pasted import without_digests
+from simonides.capture import without_digests
 from simonides.domain.event import Event, EventType
 from simonides.domain.governance.held import HYGIENE_HELD
 from simonides.domain.memory import Record, Triple
@@ -27,10 +27,9 @@ from simonides.domain.trust import (
 )
 from simonides.domain.writing.decision import Candidate
 from simonides.domain.writing.finding import Concern, Finding, Severity
-from simonides.hygiene.injection import detect as poison
-from simonides.hygiene.pii import detect as sensitive
-from simonides.policy.guards import HYGIENE_BLOCKED
-from simonides.policy.policy import DEFAULT_POLICY, Policy
+from simonides.hygiene import injection as poison
+from simonides.hygiene import pii as sensitive
+from simonides.policy import DEFAULT_POLICY, HYGIENE_BLOCKED, Policy
 
 if TYPE_CHECKING:
     from simonides.engine.core.event_recorder import EventRecorder

@@ -28,7 +28,7 @@ from simonides.domain.writing.finding import (
 )
 from simonides.engine.core.runtime import Runtime, account_of, ails
 from simonides.engine.screening.screen import findings_of
-from simonides.policy.policy import Policy
+from simonides.policy import Policy
 from simonides.ports import Classifier
 
 CLASSIFIER, FINDER = "classifier", "finder"

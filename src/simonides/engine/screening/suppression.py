@@ -14,7 +14,7 @@ from simonides.domain.scope import Principal
 from simonides.domain.writing.decision import Candidate
 from simonides.engine.core.idempotency import marks_of, tombstoned
 from simonides.engine.core.runtime import Runtime
-from simonides.text.similarity.support import Claim, claim_of
+from simonides.text.similarity import Claim, claim_of
 
 
 class SuppressionFilter:

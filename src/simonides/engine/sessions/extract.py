@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
-from simonides.capture.rules.clauses import MEMORY_CONTROL
+from simonides.capture.rules import MEMORY_CONTROL
 from simonides.domain.codecs.candidate import decode_held, encode_held
 from simonides.domain.conversation.session import Logged, Progress
 from simonides.domain.conversation.turn import Role, Turn
@@ -56,9 +56,9 @@ from simonides.engine.sessions.turns import (
 )
 from simonides.engine.write.companion_writes import Decided, ExtraChanges
 from simonides.engine.write.writer import Writer
-from simonides.policy.policy import Policy
+from simonides.policy import Policy
 from simonides.ports import LanguageModel
-from simonides.text.similarity.support import Said, bears_out, claim_of
+from simonides.text.similarity import Said, bears_out, claim_of
 
 BATCH = 50
 """Entries whose outcomes are one turn. Chosen: it blocks other writers for some 20 ms."""

@@ -11,11 +11,11 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
-from simonides.capture.batch_model import (
+from simonides.capture.model import (
     Batch,
     Lane,
+    anchor,
     ask,
-    fact,
     may_be_read,
     merged,
     rule,
@@ -27,8 +27,7 @@ from simonides.domain.writing.decision import NO_USAGE, Candidate, Usage
 from simonides.engine.capture.capture import EARLIER_TURNS, Proposed, failure_of
 from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.screening.screen import masked
-from simonides.policy.policy import Policy
-from simonides.policy.proposal_check import check_batch
+from simonides.policy import Policy, check_batch
 from simonides.ports import LanguageModel
 
 T = TypeVar("T")
@@ -125,7 +124,7 @@ async def _asked(
     for place, item in items:
         turn, category = batch.turns[place], policy.category_of_key(item.key) or "fact"
         if keyed:
-            made.append(fact(item, turn, principal.home, category=category, model=answer.model))
+            made.append(anchor(item, turn, principal.home, category=category, model=answer.model))
         else:
             named = {"category": RULE_CATEGORY, "model": answer.model}
             made.append(rule(item, turn, principal.home, **named))

@@ -11,7 +11,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from simonides.capture.drafts import name_or_none
+from simonides.capture import name_or_none
 from simonides.domain.conversation.session import (
     Entry,
     EntryKind,
@@ -33,7 +33,7 @@ from simonides.engine.screening.screen import screened
 from simonides.engine.sessions.background_extract import BackgroundExtraction
 from simonides.engine.tasks.outcomes import VERIFIED
 from simonides.engine.tasks.working_memory import WorkingMemory
-from simonides.policy.policy import Policy
+from simonides.policy import Policy
 from simonides.text import patterns
 
 OWN = "task-"

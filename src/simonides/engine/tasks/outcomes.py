@@ -16,9 +16,8 @@ from simonides.domain.memory import Importance, Origin
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
-from simonides.text.extractive_summary import extract
-from simonides.text.normalise import normalise
-from simonides.text.similarity.passages import Passages
+from simonides.text import extract, normalise
+from simonides.text.similarity import Passages
 
 VERIFIED = "verified"
 """Key in the details of a tool entry; true if the host vouches for the result."""

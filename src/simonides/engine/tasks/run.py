@@ -24,7 +24,7 @@ from simonides.engine.tasks.claim import TaskLock
 from simonides.engine.tasks.conversation import marked
 from simonides.engine.tasks.log import TaskLog
 from simonides.engine.tasks.working_memory import Progress, WorkingMemory
-from simonides.text.extractive_summary import LEAST_CHARS, extract
+from simonides.text import LEAST_CHARS, extract
 
 TRIES = 3
 """Attempts to start a run while others append to the session; chosen."""

@@ -10,9 +10,7 @@ from datetime import timedelta
 from simonides.domain.memory import Importance
 from simonides.domain.policy.working import Constraint
 from simonides.domain.value import EPOCH, Value
-from simonides.text.analyser import analyse
-from simonides.text.normalise import normalise
-from simonides.text.visible import folded, visible
+from simonides.text import analyse, folded, normalise, visible
 
 LABELS = (
     "TASK_GOAL",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from simonides.capture.pasted import without_digests
+from simonides.capture import without_digests
 from simonides.domain.codecs.memory import decode, decode_all
 from simonides.domain.scope import Principal
 from simonides.domain.trust import Trust
@@ -29,7 +29,7 @@ from simonides.engine.recall.shown_ledger import (
     ledger,
 )
 from simonides.engine.screening.judge import EXTRACTED
-from simonides.text.similarity.fingerprint import (
+from simonides.text.similarity import (
     MIN_TERMS,
     fingerprint,
     repeats,

@@ -23,7 +23,7 @@ from simonides.domain.writing.change import (
 from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.write.rules.insight import INSIGHT, is_borne_out, is_standing
-from simonides.retrieval.index.owner_index import OwnerIndex
+from simonides.retrieval.index import OwnerIndex
 
 EVIDENCE_GONE = "evidence_gone"
 """Reason: an insight has too little evidence left."""

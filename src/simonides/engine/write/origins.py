@@ -22,7 +22,7 @@ from simonides.domain.writing.decision import Candidate, Drop, Judgement
 from simonides.engine.core.runtime import Runtime
 from simonides.engine.knowledge.library import Library
 from simonides.engine.write.rules.derivation import REPEATING_TRUST
-from simonides.retrieval.index.owner_index import OwnerIndex
+from simonides.retrieval.index import OwnerIndex
 
 Known: TypeAlias = Callable[[str], Record | None]
 """Maps a text to the external memory that it repeats, or to None."""

@@ -25,8 +25,8 @@ from simonides.domain.writing.decision import (
     Usage,
 )
 from simonides.engine.core.event_recorder import EventRecorder
-from simonides.policy.guards import HYGIENE_BLOCKED
-from simonides.text.normalise import content_hash
+from simonides.policy import HYGIENE_BLOCKED
+from simonides.text import content_hash
 
 
 class Release(NamedTuple):

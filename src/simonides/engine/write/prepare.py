@@ -26,8 +26,8 @@ from simonides.engine.recall.slow_models import EMBEDDER
 from simonides.engine.screening.consent_matching import ConsentMatcher
 from simonides.engine.write.outcomes import Release
 from simonides.engine.write.quotas import Rates, exceeded, is_limited
-from simonides.policy.policy import Policy
-from simonides.retrieval.index.entry import Indexed
+from simonides.policy import Policy
+from simonides.retrieval.index import Indexed
 
 NOT_WAITING: Mapping[int, str] = MappingProxyType({})
 

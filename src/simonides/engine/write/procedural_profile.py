@@ -17,8 +17,11 @@ from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.write.quotas import is_kept
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.rules.retention import archived, worth
-from simonides.retrieval.index.gc_candidates import eviction_candidates, of_kind
-from simonides.retrieval.index.owner_index import OwnerIndex
+from simonides.retrieval.index import (
+    OwnerIndex,
+    eviction_candidates,
+    of_kind,
+)
 
 BEYOND_CAP = "procedural_rules"
 """Prefix of the reason for archiving a rule; the limit follows."""

@@ -26,13 +26,14 @@ from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.rules.resolution import Resolution
 from simonides.engine.write.rules.retention import evicted, worth
 from simonides.ports import Clock, MemoryStore
-from simonides.retrieval.index.entry import turn_of
-from simonides.retrieval.index.gc_candidates import (
+from simonides.retrieval.index import (
     KEPT_CATEGORY,
+    SMALL_OWNER,
     EvictionCandidate,
+    OwnerIndex,
     eviction_candidates,
+    turn_of,
 )
-from simonides.retrieval.index.owner_index import SMALL_OWNER, OwnerIndex
 
 LIVE_TASKS = 50
 """Most live task scopes of a user before an alert; more suggest that tasks are not cleaned up."""

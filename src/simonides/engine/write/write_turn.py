@@ -11,7 +11,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from simonides.capture.rules.extract import ENDING, LIKED_IN_PASSING
+from simonides.capture.rules import ENDING, LIKED_IN_PASSING
 from simonides.domain.codecs.candidate import decode_candidate
 from simonides.domain.event import EventType
 from simonides.domain.governance.consent import About
@@ -65,13 +65,21 @@ from simonides.engine.write.quotas import ScopeQuotas, over_quota
 from simonides.engine.write.rules.derivation import PURPOSES_DIFFER, inherited
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.rules.resolution import resolve
-from simonides.hygiene.contradiction.conflict_candidates import opposed
-from simonides.policy.guards import approve, consent_refused, hygiene_blocked
-from simonides.policy.judge import is_blocked
-from simonides.retrieval.index.entry import Indexed, index_text
-from simonides.retrieval.index.near_duplicates import NearTexts, shape_of
-from simonides.retrieval.index.owner_index import OwnerIndex
-from simonides.text.analyser import analyse
+from simonides.hygiene.contradiction import opposed
+from simonides.policy import (
+    approve,
+    consent_refused,
+    hygiene_blocked,
+    is_blocked,
+)
+from simonides.retrieval.index import (
+    Indexed,
+    NearTexts,
+    OwnerIndex,
+    index_text,
+    shape_of,
+)
+from simonides.text import analyse
 
 VECTOR_MISSING = "vector_missing"
 """Reason: the embedder failed; only keyword search finds the memory until it has a vector."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import overload
 
-from simonides.capture.drafts import DraftRules, candidate_of, checked_candidate
+from simonides.capture import DraftRules, candidate_of, checked_candidate
 from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import InvalidInput, ScopeDenied
 from simonides.domain.governance.consent import NO_REFUSALS, Refusals, refusals_of
@@ -55,9 +55,8 @@ from simonides.engine.write.prepare import (
     within,
 )
 from simonides.engine.write.write_turn import WriteTurn
-from simonides.policy.guards import governing, may_write
-from simonides.policy.policy import Policy
-from simonides.retrieval.index.entry import index_text
+from simonides.policy import Policy, governing, may_write
+from simonides.retrieval.index import index_text
 
 MAX_BATCH = 10_000
 """Most drafts of one transaction; chosen: larger imports use several."""

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 
 from simonides.hygiene.contradiction.figures import Figure, figures
-from simonides.text import patterns
-from simonides.text.analyser import analyse
+from simonides.text import analyse, patterns
 
 MAX_CHARS = 4_000
 """Characters that are read; chosen: a longer text is a document, and not one statement."""
@@ -125,7 +124,7 @@ class Claim:
     @cached_property
     def denies(self) -> bool:
         """Whether it has a negation."""
-        return has(_DENIES, self.text) and not has(_NO_DENIAL, self.text)
+        return patterns.has(_DENIES, self.text) and not patterns.has(_NO_DENIAL, self.text)
 
     @cached_property
     def is_anaphoric(self) -> bool:
@@ -139,27 +138,27 @@ class Claim:
     @cached_property
     def is_open(self) -> bool:
         """Whether it says that this is so only as yet."""
-        return has(_UNTIL_NOW, self.text)
+        return patterns.has(_UNTIL_NOW, self.text)
 
     @cached_property
     def changes(self) -> bool:
         """Whether its wording says that something changed."""
-        return has(_CHANGES, self.text)
+        return patterns.has(_CHANGES, self.text)
 
     @cached_property
     def adds(self) -> bool:
         """Whether its wording adds a value to earlier ones."""
-        return has(_ADDS, self.text)
+        return patterns.has(_ADDS, self.text)
 
     @cached_property
     def is_past(self) -> bool:
         """Whether it is about the past."""
-        return has(_PAST, self.text) and not has(_STILL_IS, self.text)
+        return patterns.has(_PAST, self.text) and not patterns.has(_STILL_IS, self.text)
 
     @cached_property
     def is_supposed(self) -> bool:
         """Whether it is a wish, a plan or a supposition."""
-        return has(_SUPPOSED, self.text) and not has(_STANCE_AFTER_ALL, self.text)
+        return patterns.has(_SUPPOSED, self.text) and not patterns.has(_STANCE_AFTER_ALL, self.text)
 
 
 def claims(text: str) -> tuple[Claim, ...]:
@@ -172,11 +171,6 @@ def claims(text: str) -> tuple[Claim, ...]:
             if len(found) == MAX_CLAIMS:
                 return tuple(found)
     return tuple(found)
-
-
-def has(pattern: str, text: str) -> bool:
-    """Whether a pattern matches anywhere in a text, ignoring case."""
-    return patterns.compile(pattern, ignore_case=True).search(text) is not None
 
 
 def stems(text: str) -> frozenset[str]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from simonides.hygiene.contradiction.claims import Claim, has
+from simonides.hygiene.contradiction.claims import Claim
 from simonides.hygiene.contradiction.figures import Measure
-from simonides.text import patterns
-from simonides.text.analyser import analyse
+from simonides.text import analyse, patterns
 
 _SELF = ("self",)
 _I = frozenset("i i'm im i've ive i'd we we're we've we'd user".split())
@@ -63,7 +62,7 @@ def differ_in_one_figure(older: Claim, newer: Claim) -> bool:
 
 def names_several(claim: Claim) -> bool:
     """Whether a claim joins several things by "and", "or", a comma or "&"."""
-    return has(_CONJUNCTIONS, claim.text)
+    return patterns.has(_CONJUNCTIONS, claim.text)
 
 
 def _subject(text: str) -> tuple[str, ...]:

@@ -12,12 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from simonides.domain.governance.contradiction import (
-    Opposed,
-    Pair,
-    Relation,
-    Verdict,
-)
+from simonides.domain.governance.contradiction import Opposed, Pair, Relation, Verdict
 from simonides.domain.memory import Kind, Record
 from simonides.domain.policy.gates import Need, Shape
 from simonides.domain.writing.decision import Candidate
@@ -30,8 +25,7 @@ from simonides.hygiene.contradiction.rules import (
 )
 from simonides.hygiene.contradiction.stances import Stance, lifts_with
 from simonides.ports import OwnerView
-from simonides.text import patterns
-from simonides.text.analyser import analyse, term_id
+from simonides.text import analyse, patterns, term_id
 
 ALIKE = 0.6
 """Least cosine of texts about the same thing."""

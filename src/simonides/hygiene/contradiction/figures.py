@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 
-from simonides.text import patterns
-from simonides.text.analyser import analyse
+from simonides.text import analyse, patterns
 
 
 class Measure(StrEnum):

@@ -16,13 +16,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 
 from simonides.domain.governance.contradiction import NEITHER, Relation, Verdict
-from simonides.hygiene.contradiction.claims import (
-    Claim,
-    claims,
-    has,
-    stems,
-    stems_of,
-)
+from simonides.hygiene.contradiction.claims import Claim, claims, stems, stems_of
 from simonides.hygiene.contradiction.comparable import (
     differ_in_one_figure,
     figures_agree,
@@ -31,8 +25,7 @@ from simonides.hygiene.contradiction.comparable import (
 )
 from simonides.hygiene.contradiction.slots import Slot, slots, values_differ
 from simonides.hygiene.contradiction.stances import Stance, lifts, stance
-from simonides.text import patterns
-from simonides.text.analyser import analyse
+from simonides.text import analyse, patterns
 
 _ANTONYMS = tuple(
     frozenset(pair.split("/"))
@@ -104,7 +97,7 @@ class Reading:
     @cached_property
     def ended(self) -> frozenset[str]:
         """Terms of what it says has ended."""
-        if not has(_ENDED, self.claim.text):
+        if not patterns.has(_ENDED, self.claim.text):
             return frozenset()
         return self.claim.terms - stems_of(_POSSESSES) - stems_of(_ENDS)
 
@@ -203,7 +196,9 @@ def _by_replacement(older: Reading, newer: Reading) -> Verdict | None:
 
 def ends_something(text: str) -> bool:
     """Whether the wording of a text says that something ended or was replaced."""
-    return has(f"{_ENDED}|{patterns.unnamed(_FROM_TO)}|{patterns.unnamed(_REPLACED)}", text)
+    return patterns.has(
+        f"{_ENDED}|{patterns.unnamed(_FROM_TO)}|{patterns.unnamed(_REPLACED)}", text
+    )
 
 
 def _replaced(text: str) -> Iterator[frozenset[str]]:
@@ -231,11 +226,11 @@ def _by_figure(older: Reading, newer: Reading) -> Verdict | None:
         return None
     common, fewer = was.terms & now.terms, min(len(was.terms), len(now.terms))
     met = len(common) >= 2 and len(common) >= 0.4 * fewer
-    whole = common and len(common) == fewer and has(_OF_ONE, was.text)
+    whole = common and len(common) == fewer and patterns.has(_OF_ONE, was.text)
     if now.changes and (met or whole) and (was.changes or not was.is_past):
         return _update("figure")
     same = common and was.terms == now.terms and not (was.is_past or now.is_past)
-    return _update("figure") if same and has(_IS, now.text) else None
+    return _update("figure") if same and patterns.has(_IS, now.text) else None
 
 
 def _by_denial(older: Reading, newer: Reading) -> Verdict | None:
@@ -249,7 +244,7 @@ def _by_denial(older: Reading, newer: Reading) -> Verdict | None:
     whole = _says_one_thing(was) and _says_one_thing(now)
     if not enough and not same and not whole and not _denies_any(denying, met):
         return None
-    if was.is_open or (was.denies and has(_AGAIN, now.text)) or newer.ended:
+    if was.is_open or (was.denies and patterns.has(_AGAIN, now.text)) or newer.ended:
         return _update("denial")
     return _contradiction("denial")
 

@@ -12,9 +12,7 @@ from typing import NamedTuple
 
 from simonides.hygiene.contradiction.claims import Claim, stems, stems_of
 from simonides.hygiene.contradiction.figures import Measure, figures
-from simonides.text import patterns
-from simonides.text.analyser import analyse
-from simonides.text.names import is_software
+from simonides.text import analyse, is_software, patterns
 
 _SUBJECT = r"(?P<subject>(?i:i|i'm|i've|we|we're|we've|the user|user)|\p{Lu}[\p{L}'-]+)"
 _ADVERBS = (

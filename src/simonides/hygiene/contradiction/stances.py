@@ -1,9 +1,11 @@
 """Reads stances: a thing that a user likes, dislikes, refuses, or does not want suggested.
 
-The last statement about a thing is in force. A later positive statement lifts an earlier refusal of
-the same thing. It also lifts a refusal of the kind of thing named with it: a user refused Acme's
-shoes, then shoes, and now likes Acme's new line; both refusals are lifted. A general statement is
-never lifted by a narrower one that also names another thing. The wordings are English.
+The last statement about a thing is in force. A liking also lifts an earlier refusal that is more
+general: "I like running shoes" lifts "I don't like shoes". A refusal that names a maker is lifted
+by a liking of that maker, unless both name kinds of thing and the kinds differ. Such a liking may
+lift a third statement: a user refused Acme's shoes, then shoes, and now likes Acme's new line; both
+refusals are lifted. A refusal lifts only a liking of exactly the same thing. The wordings are
+English.
 """
 
 from __future__ import annotations
@@ -11,13 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from simonides.domain.memory import Record
-from simonides.hygiene.contradiction.claims import (
-    Claim,
-    claims,
-    has,
-    stems,
-    stems_of,
-)
+from simonides.hygiene.contradiction.claims import Claim, claims, stems, stems_of
 from simonides.text import patterns
 
 GUARD = "guard"
@@ -106,27 +102,23 @@ _FOR = (
         r"|excellent|amazing|fantastic|wonderful|superb|my new favou?rite)(?:\s+now)?$"
     ),
 )
-_OPENING_GUARDS = 4
-"""The wordings from this index on ask not to be offered a thing."""
 
 
 class _Rule(NamedTuple):
-    """A wording: whether it favours a thing, and whether it asks not to be offered it."""
+    """A wording, and whether it favours a thing."""
 
     pattern: str
     favours: bool
-    is_guard: bool = False
 
 
 _RULES = (
-    *(_Rule(rule, favours=False) for rule in _AGAINST[:_OPENING_GUARDS]),
-    *(_Rule(rule, favours=False, is_guard=True) for rule in _AGAINST[_OPENING_GUARDS:]),
+    *(_Rule(rule, favours=False) for rule in _AGAINST),
     *(_Rule(rule, favours=True) for rule in _FOR),
 )
-_ANY = "|".join(f"(?:{patterns.unnamed(rule)})" for rule, *_ in _RULES)
-"""Tells most claims to be for and against nothing, in one look."""
+# One pattern rules out most claims, which take no side.
+_ANY = "|".join(f"(?:{patterns.unnamed(rule.pattern)})" for rule in _RULES)
 
-# Words that say that something of a maker is meant, and not what it is.
+# Words for anything of a maker; they do not name a kind of thing.
 _WARES = "line lines collection range series product products brand model models release"
 _IDLE = (
     "anything everything something stuff thing kind sort whole entire idea latest newest own"
@@ -142,13 +134,11 @@ class Stance(NamedTuple):
         favours: Whether it is liked, and not disliked or refused.
         thing: Stems of the thing.
         names: The stems among them that are written as names.
-        is_guard: Whether it asks not to be offered the thing.
     """
 
     favours: bool
     thing: frozenset[str]
     names: frozenset[str]
-    is_guard: bool = False
 
     @property
     def kind_of_thing(self) -> frozenset[str]:
@@ -158,7 +148,7 @@ class Stance(NamedTuple):
 
 def stance(claim: Claim) -> Stance | None:
     """Return the stance of a claim, or None."""
-    if not has(_ANY, claim.text) or claim.is_supposed:
+    if not patterns.has(_ANY, claim.text) or claim.is_supposed:
         return None
     for rule in _RULES:
         match = patterns.compile(rule.pattern, ignore_case=True).search(claim.text)
@@ -169,7 +159,7 @@ def stance(claim: Claim) -> Stance | None:
 
 
 def lifts(newer: Stance, older: Stance) -> bool:
-    """Whether a stance about a thing lifts an earlier one."""
+    """Whether a stance lifts an earlier one."""
     if newer.favours == older.favours or not newer.thing or not older.thing:
         return False
     if newer.thing == older.thing:
@@ -181,15 +171,20 @@ def lifts(newer: Stance, older: Stance) -> bool:
         return (
             not newer.kind_of_thing
             or not older.kind_of_thing
-            or (bool(older.kind_of_thing & newer.kind_of_thing))
+            or bool(older.kind_of_thing & newer.kind_of_thing)
         )
     return not older.names and older.thing <= newer.thing
 
 
 def lifts_with(lifted: Stance, older: Stance, newer: Stance) -> bool:
-    """Whether a positive statement that lifts one refusal also lifts a second, more general one.
+    """Whether a liking that lifts one refusal also lifts a second, more general one.
 
-    The second must name the kind of thing of the first, and the statement must name no kind itself.
+    The second must name the kind of thing of the first, and no maker. The liking must name no kind.
+
+    Args:
+        lifted: The refusal that the liking lifts.
+        older: The second refusal.
+        newer: The liking.
     """
     mute = newer.favours and not newer.kind_of_thing
     general = not older.favours and not older.names and bool(older.thing)
@@ -197,7 +192,7 @@ def lifts_with(lifted: Stance, older: Stance, newer: Stance) -> bool:
 
 
 def warns(memory: Record, query: str) -> bool:
-    """Whether a query is about a thing that a memory says not to suggest."""
+    """Whether a query is about the thing of a guard memory; "about" means one shared stem."""
     about = stems(query)
     if not about:
         return False
@@ -217,4 +212,4 @@ def _stance(match: patterns.Match, rule: _Rule) -> Stance | None:
     if not thing:
         return None
     named = " ".join(word for word in said.split() if word[:1].isupper() and word != "I")
-    return Stance(rule.favours, thing, thing & stems(named), rule.is_guard)
+    return Stance(rule.favours, thing, thing & stems(named))

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from simonides.text.ngrams import LinearModel
+from simonides.text import LinearModel
 
 _PLACE = "weights"
 _DIGITS = str.maketrans("123456789", "000000000")

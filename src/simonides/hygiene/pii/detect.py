@@ -9,7 +9,7 @@ from simonides.domain.writing.finding import Finding, Severity
 from simonides.hygiene.injection.obfuscation import without_invisible
 from simonides.hygiene.pii import personal, secrets
 from simonides.hygiene.pii.rule_matching import Table
-from simonides.text.patterns import Hints
+from simonides.text import patterns
 
 _TABLES = (secrets.TABLE, personal.TABLE)
 
@@ -56,5 +56,5 @@ def _widest(found: list[Finding]) -> tuple[Finding, ...]:
 
 
 @cache
-def _hints() -> Hints:
-    return Hints([f"(?:{rule.hint})" for table in _TABLES for rule in table.rules])
+def _hints() -> patterns.Hints:
+    return patterns.Hints([f"(?:{rule.hint})" for table in _TABLES for rule in table.rules])

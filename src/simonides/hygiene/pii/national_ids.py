@@ -10,8 +10,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from simonides.domain.writing.finding import Severity
-from simonides.hygiene.pii.positions import is_standalone
-from simonides.hygiene.pii.rule_matching import Rule
+from simonides.hygiene.pii.rule_matching import Rule, is_standalone
 
 
 class Kind(NamedTuple):

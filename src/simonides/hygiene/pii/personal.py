@@ -6,12 +6,11 @@ versions, ranges and code are not personal data.
 
 from __future__ import annotations
 
-from simonides.domain.writing.finding import Concern, Finding, Severity
+from simonides.domain.writing.finding import Concern, Severity
 from simonides.hygiene.pii import checksums as numbers
 from simonides.hygiene.pii import national_ids as national
 from simonides.hygiene.pii import phones
-from simonides.hygiene.pii.positions import digits_of, is_standalone
-from simonides.hygiene.pii.rule_matching import Rule, Table
+from simonides.hygiene.pii.rule_matching import Rule, Table, digits_of, is_standalone
 
 _MOST_NAME, _MOST_DOMAIN = 64, 255
 """Characters of an e-mail address (RFC 5321, 4.5.3.1)."""
@@ -194,8 +193,3 @@ def _rules() -> tuple[Rule, ...]:
 
 TABLE = Table(Concern.PERSONAL, _rules)
 """All rules, the most reliable first."""
-
-
-def find(text: str) -> tuple[Finding, ...]:
-    """Return the personal data in a text, by position, without overlap."""
-    return TABLE.find(text)

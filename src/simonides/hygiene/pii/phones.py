@@ -10,8 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from simonides.domain.writing.finding import Severity
-from simonides.hygiene.pii.positions import digits_of, is_standalone
-from simonides.hygiene.pii.rule_matching import Judge, Rule
+from simonides.hygiene.pii.rule_matching import Judge, Rule, digits_of, is_standalone
 from simonides.text import patterns
 
 _FEWEST, _MOST = 7, 15

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from simonides.domain.writing.finding import Concern, Finding, Severity
-from simonides.text.patterns import Hints, spans
+from simonides.text import patterns
 
 MAX_MATCHES = 750
 """Matches judged one by one. Chosen: more than an honest text has. A hostile text of 64 KiB could
@@ -56,8 +56,8 @@ class Table:
         return tuple(self._read())
 
     @cached_property
-    def _hints(self) -> Hints:
-        return Hints([rule.hint for rule in self.rules])
+    def _hints(self) -> patterns.Hints:
+        return patterns.Hints([rule.hint for rule in self.rules])
 
     def find(self, text: str) -> tuple[Finding, ...]:
         """Return the findings in a text, by position, without overlap."""
@@ -69,7 +69,7 @@ class Table:
         for number in sorted(hinted):
             rule = self.rules[number]
             named = int("(?P<it>" in rule.pattern)
-            places = list(islice(spans(rule.pattern, text, named), left + 1))
+            places = list(islice(patterns.spans(rule.pattern, text, named), left + 1))
             if len(places) > left:
                 found = [_Found(0, len(text), rule)]
                 break
@@ -98,3 +98,22 @@ def _joined(found: list[_Found], new: list[_Found]) -> list[_Found]:
         if after == len(found) or found[after].start >= each.end:
             free.append(each)
     return sorted((*found, *free), key=lambda each: each.start)
+
+
+def is_standalone(text: str, start: int, end: int) -> bool:
+    """Whether a span is not part of a longer word, number, path or identifier."""
+    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+    if _is_word(before) or _is_word(after) or (before and before in "_/@#&%.+-~\\$€£"):
+        return False
+    beyond = text[end + 1 : end + 2]
+    return not (after and after in "-/.:" and beyond.isdigit()) and after not in ("_", "@", "%")
+
+
+def digits_of(text: str) -> str:
+    """Return the digits of a text, without separators."""
+    return "".join(char for char in text if char.isdigit())
+
+
+def _is_word(char: str) -> bool:
+    # Scripts without spaces between words continue right after a number, and have no case.
+    return char.isalnum() and (char.isascii() or char.lower() != char.upper())

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from simonides.domain.reading.document import MAX_NAME, Passage
 from simonides.providers.knowledge.blocks import Block, Document
-from simonides.text.normalise import storable
+from simonides.text import storable
 
 MAX_CHARS = 800
 """Longest passage, in characters; as long as a digest shows of one (``passage_chars``), so that

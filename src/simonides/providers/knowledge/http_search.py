@@ -39,7 +39,7 @@ from simonides.providers.knowledge.documents import (
     text_of,
 )
 from simonides.providers.model_files import require
-from simonides.text.normalise import storable
+from simonides.text import storable
 
 if TYPE_CHECKING:
     import ssl

@@ -14,13 +14,7 @@ from simonides.domain.ageing import (
     SUMMARY_CATEGORY,
     YEAR_US,
 )
-from simonides.domain.codecs.memory import (
-    MINUTE_US,
-    NEVER,
-    STATUS_CODES,
-    TRUST_CODES,
-    code_of,
-)
+from simonides.domain.codecs.memory import MINUTE_US, NEVER, STATUS_CODES, TRUST_CODES, code_of
 from simonides.domain.memory import Status
 from simonides.domain.trust import Trust
 from simonides.retrieval.index.entry import tag

@@ -23,25 +23,13 @@ from numpy.typing import NDArray
 
 from simonides.domain.ageing import SUMMARY_CATEGORY
 from simonides.domain.codecs.checksums import with_check
-from simonides.domain.codecs.memory import (
-    KIND_CODES,
-    SENSITIVITY_CODES,
-    code_of,
-    encode_time,
-)
-from simonides.domain.memory import (
-    PASSAGE_CATEGORY,
-    Kind,
-    Place,
-    Record,
-    Triple,
-)
+from simonides.domain.codecs.memory import KIND_CODES, SENSITIVITY_CODES, code_of, encode_time
+from simonides.domain.memory import PASSAGE_CATEGORY, Kind, Place, Record, Triple
 from simonides.domain.scope import Scope
 from simonides.domain.value import to_us
 from simonides.domain.writing.decision import TURN_CATEGORY, Candidate
-from simonides.text.names import alias_ids
-from simonides.text.normalise import normalise
-from simonides.text.questions.intent import marks
+from simonides.text import alias_ids, normalise
+from simonides.text.questions import marks
 
 NO_TURN = -1
 _LAYOUT = "entry 1"

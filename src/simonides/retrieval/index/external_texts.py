@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from simonides.domain.codecs.memory import decode, trust_of
 from simonides.domain.trust import Trust
 from simonides.domain.writing.change import StoredRow
-from simonides.text.similarity.passages import Passages
+from simonides.text.similarity import Passages
 
 
 class OutsideTexts:
@@ -35,9 +35,6 @@ class OutsideTexts:
         """Index a row, if it is external; the text of a row never changes."""
         if trust_of(row.state) is Trust.EXTERNAL and row.id not in self._passages:
             self._passages.add(row.id, decode(row).content)
-
-    def remove(self, row: StoredRow) -> None:
-        """Do nothing: most removed rows return in another state."""
 
     def find(self, text: str) -> str | None:
         """Return the id of an external text that ``text`` repeats, or None."""

@@ -1,4 +1,4 @@
-"""Where an owner's standing rows are filed, by the tags that gates look them up by."""
+"""Maps from tags to an owner's live rows, for the lookups of gates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ N = TypeVar("N")
 
 
 class _Marks(NamedTuple):
-    """What a row is filed under; each the column of this name."""
+    """The tags of a row; each field is the column of this name."""
 
     scope: int
     place: int
@@ -39,20 +39,21 @@ class _Marks(NamedTuple):
 
 
 class Filing:
-    """Ids by what a gate asks; what it finds must be compared with the memory itself.
+    """Ids of rows by key, hash, turn, slot and root.
 
-    Tags of different names may be equal, and an expired row stays filed until it is replaced.
+    The caller must compare a match with the memory: different names may have the same tag. An
+    expired row is found until it is replaced.
     """
 
     def __init__(self, rows: Collection[StoredRow]) -> None:
-        """File rows whose entries are all of the current recipe."""
+        """Index rows whose entries all have the current recipe."""
         self._keys: dict[tuple[int, int], str] = {}
         self._hashes: dict[tuple[int, int], dict[str, None]] = {}
         self._turns: dict[tuple[int, int, int], str] = {}
         self._slots: dict[tuple[int, int], dict[str, None]] = {}
-        # Verbatim turns of a scope and its other memories have quotas of their own.
+        # The verbatim turns of a scope and its other memories have separate quotas.
         self._shelves: dict[tuple[int, bool], dict[str, None]] = {}
-        # Chains that have moved on; the first version of one is found by its id.
+        # Only chains with several versions; the first version is found by its id.
         self._roots: dict[int, str] = {}
         columns = np.frombuffer(b"".join([row.entry[: ENTRY.size] for row in rows]), ENTRY_COLUMNS)
         lists = (columns[name].tolist() for name in _Marks._fields)
@@ -60,11 +61,11 @@ class Filing:
             self._file(row.id, marks)
 
     def add(self, row: StoredRow) -> None:
-        """File one more row."""
+        """Add a row."""
         self._file(row.id, _marks(row))
 
     def remove(self, row: StoredRow) -> None:
-        """Take a row out, by the entry it was filed with."""
+        """Remove a row; its entry must be the one it was added with."""
         id, marks = row.id, _marks(row)
         _drop_if(self._turns, (marks.place, marks.session, marks.turn), id)
         _drop_if(self._keys, (marks.place, marks.key), id)
@@ -78,11 +79,11 @@ class Filing:
             self._shelves.pop(shelf, None)
 
     def by_key(self, place: Place, key: str) -> str | None:
-        """Return the id that stands under a key in a place."""
+        """Return the id of a key's row in a place."""
         return self._keys.get((place_tag(place), tag(key)))
 
     def by_hash(self, place: Place, content_hash: str) -> list[str]:
-        """Return the ids of unkeyed rows of a normalised text in a place, in order."""
+        """Return the ids of a place's unkeyed rows with a normalised text, in order."""
         return sorted(self._hashes.get((place_tag(place), tag(content_hash)), ()))
 
     def by_turn(self, place: Place, session: str, turn: int) -> str | None:
@@ -90,15 +91,15 @@ class Filing:
         return self._turns.get((place_tag(place), tag(session), turn))
 
     def by_root(self, root: str) -> str | None:
-        """Return the id of the standing version of a chain, other than its first."""
+        """Return the id of a chain's live version, unless it is the first."""
         return self._roots.get(tag(root))
 
     def by_slot(self, place: Place, subject: str, predicate: str) -> list[str]:
-        """Return the ids of rows that fill a slot, given in normal form, in order."""
+        """Return the ids of a slot's rows in order; names are in normal form."""
         return sorted(self._slots.get((place_tag(place), slot_tag(subject, predicate)), ()))
 
     def members(self, scope: Scope, *, turns: bool) -> Collection[str]:
-        """Return the ids of the verbatim turns in a scope, or of all else there."""
+        """Return the ids of a scope's verbatim turns, or of its other rows."""
         return self._shelves.get((scope_tag(scope), turns), {})
 
     @property
@@ -107,7 +108,7 @@ class Filing:
         return frozenset(scope for scope, _ in self._shelves)
 
     def _file(self, id: str, marks: Sequence[int]) -> None:
-        # In the order of _Marks; a first write files all that its owner has.
+        # A plain tuple in the order of _Marks: an owner's first write indexes all rows.
         scope, place, key, hash, session, turn, flags, slot, root = marks
         self._shelves.setdefault((scope, flags & VERBATIM > 0), {})[id] = None
         if flags & VERBATIM:

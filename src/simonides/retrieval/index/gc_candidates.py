@@ -37,13 +37,7 @@ from simonides.domain.value import to_us
 from simonides.domain.writing.change import StoredRow
 from simonides.retrieval.index import ageing
 from simonides.retrieval.index.ageing import confidence
-from simonides.retrieval.index.entry import (
-    ENTRY,
-    ENTRY_COLUMNS,
-    STATE_COLUMNS,
-    place_tag,
-    tag,
-)
+from simonides.retrieval.index.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS, place_tag, tag
 from simonides.retrieval.index.segment import RECALLED
 
 _STALE = code_of(STATUS_CODES, Status.STALE)

@@ -21,15 +21,16 @@ from simonides.retrieval.index.entry import (
     recipe,
     with_zero_vector,
 )
-from simonides.text.analyser import (
+from simonides.text import (
     ANALYSER_VERSION,
+    Alias,
+    aliases,
     analyse,
     main_script,
     query_terms,
     term_id,
 )
-from simonides.text.names import Alias, aliases
-from simonides.text.questions.intent import Question, read_question
+from simonides.text.questions import Question, read_question
 
 # The rest of a longer query adds cost and no meaning; chosen, eight times the longest query that
 # a model may ask.

@@ -24,24 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides.domain.codecs.checksums import CHECK_BYTES
-from simonides.domain.codecs.memory import (
-    KIND_CODES,
-    STATE,
-    code_of,
-    decode,
-)
+from simonides.domain.codecs.memory import KIND_CODES, STATE, code_of, decode
 from simonides.domain.memory import Kind, Place
 from simonides.domain.policy.gates import Need, Shape
 from simonides.domain.writing.change import StoredRow
-from simonides.retrieval.index.entry import (
-    ENTRY,
-    ENTRY_COLUMNS,
-    place_tag,
-    tag,
-)
-from simonides.text.analyser import analyse, term_id
-from simonides.text.names import LEAST_NAME_ID, STATES_ALIAS
-from simonides.text.similarity.same_statement import idle_terms, loose_terms
+from simonides.retrieval.index.entry import ENTRY, ENTRY_COLUMNS, place_tag, tag
+from simonides.text import LEAST_NAME_ID, STATES_ALIAS, analyse, term_id
+from simonides.text.similarity import idle_terms, loose_terms
 
 MOST = 4
 """Texts returned; chosen: each is decoded and compared, some 40 µs. Texts of the same firm terms

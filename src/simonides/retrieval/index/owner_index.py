@@ -1,8 +1,8 @@
-"""One owner's standing memories, in process: columns to rank and maps to gate by.
+"""One owner's live memories in process: columns for ranking and maps for the gates.
 
-An index is built from a complete snapshot, follows the store by the rows that changed, and is the
-:class:`~simonides.ports.OwnerView` that gates ask under the write turn. Columns and files are built
-when they are asked for: a writer that never recalls pays for no columns, a reader for no files.
+An index is built from a complete snapshot and then follows the store by the changed rows. Under the
+write turn it is the :class:`~simonides.ports.OwnerView` of the gates. Columns and maps are built on
+first use: a process that only writes builds no columns, and one that only reads no maps.
 """
 
 from __future__ import annotations
@@ -19,43 +19,28 @@ import numpy as np
 
 from simonides.domain.codecs.checksums import are_whole, is_whole
 from simonides.domain.codecs.memory import check_states, decode, status_of
-from simonides.domain.governance.consent import (
-    NO_REFUSALS,
-    About,
-    Refusals,
-    refusals_of,
-)
-from simonides.domain.memory import (
-    Kind,
-    Place,
-    Record,
-    Triple,
-)
+from simonides.domain.governance.consent import NO_REFUSALS, About, Refusals, refusals_of
+from simonides.domain.memory import Kind, Place, Record, Triple
 from simonides.domain.policy.gates import Need, Shape
 from simonides.domain.scope import Scope
-from simonides.domain.writing.change import (
-    Committed,
-    Head,
-    Snapshot,
-    StoredRow,
-)
+from simonides.domain.writing.change import Committed, Head, Snapshot, StoredRow
 from simonides.retrieval.index.entry import is_telling, scope_tag, slot_of
 from simonides.retrieval.index.external_texts import OutsideTexts
 from simonides.retrieval.index.filing import Filing
 from simonides.retrieval.index.near_duplicates import NearTexts
 from simonides.retrieval.index.segment import Frozen, Segment, admitted
 
-# A small owner is built anew whenever it changed: 0.5 ms at 512 rows, a second segment would cost a
-# few queries as much. A larger one's tail is merged when it has outgrown its share: a merge of n
-# rows then costs each write less than 8 rows' worth of work.
+# The columns of a small owner are rebuilt after every change: this takes 0.5 ms at 512 rows, and a
+# second segment would cost a few queries as much. The tail of a larger owner is merged when it
+# outgrows its share: a merge of n rows then costs each write less than the work of 8 rows.
 SMALL_OWNER = 512
 BASE_BYTES = 2_000
-"""An index without a row; measured, so that owners who never write are let go of too."""
+"""Size of an index without rows; measured. With it, the cache also evicts owners without rows."""
 TAIL_SHARE = 0.125
 
 Remake = Callable[[Sequence[Record]], Sequence[bytes]]
-"""Makes the entries of memories by the current recipe, in their order; one without a vector says so
-by another recipe (:meth:`~simonides.retrieval.index.indexer.Indexer.readable`)."""
+"""Makes the entries of memories by the current recipe, in their order. An entry without a vector
+has another recipe (:meth:`~simonides.retrieval.index.indexer.Indexer.readable`)."""
 
 
 _ID, _ENTRY = map(itemgetter, map(StoredRow._fields.index, ("id", "entry")))
@@ -66,16 +51,16 @@ class OwnerIndex:
     """The index of one owner; safe to use from several threads.
 
     Attributes:
-        head: Where the owner stood when the index was last refreshed; None if never written.
-        stale: Ids of its rows whose stored entries are of another recipe, or damaged; here they are
-            made anew. Read it, and leave changing it to the index.
-        bare: Ids of those of them that have no vector here: the embedder failed, or takes its time.
-        queues: By scope and rule, what can be spared there first; kept by who holds the turn.
-        refusals: What the owner does not want remembered. Such rows are filed, so that gates meet
-            them, and are in no column. A change of it raises the epoch, so it comes with all rows.
-        unheard: Stands for turns and summaries of which nobody has told yet whether they speak of
-            what is refused: another object with every change of them, None where all are told of.
-        overheard: What whoever tells has read of them; kept for as long as something is refused.
+        head: Head of the owner at the last refresh; None if the owner was never written.
+        stale: Ids of rows whose stored entries are damaged or have another recipe; the index
+            rebuilds these entries in memory. Read-only for callers.
+        bare: Ids of the stale rows without a vector: the embedder failed or has not finished.
+        queues: Eviction candidates by group and order; only the holder of the write turn uses them.
+        refusals: What the owner does not want remembered. The gates find such rows, and no column
+            has them. A change raises the epoch, so it arrives with all rows.
+        unheard: Version of the verbatim turns and summaries that are not yet matched with the
+            refusals: a new object after every change, None if all are matched.
+        overheard: The matcher's cache of parsed turns and summaries; kept while there are refusals.
     """
 
     def __init__(self, *, recipe: int, dimensions: int, remake: Remake) -> None:
@@ -97,7 +82,6 @@ class OwnerIndex:
         self._filing: Filing | None = None
         self._texts: NearTexts | None = None
         self._outside: OutsideTexts | None = None
-        self._following: list[NearTexts | OutsideTexts] = []
         self._main: Segment | None = None
         self._main_places: dict[str, int] | None = None
         self._tail: Segment | None = None
@@ -110,16 +94,18 @@ class OwnerIndex:
 
     @property
     def nbytes(self) -> int:
-        """Memory held, roughly, in bytes."""
+        """Approximate memory use in bytes."""
         with self._lock:
-            columns = (self._main, self._tail, self.overheard, *self._following)
+            columns = (self._main, self._tail, self.overheard, self._texts, self._outside)
             built: int = sum(each.nbytes for each in columns if each is not None)
-            # A row not yet in columns: its blobs and its places in the maps, measured ~1.2 kB.
+            # A row that is not in columns: its blobs and its map entries, measured about 1.2 kB.
             return BASE_BYTES + built + 1200 * max(len(self._rows) - len(self._main or ()), 0)
 
     def refresh(self, snapshot: Snapshot) -> None:
-        """Take in what a store returned for a head that this index has had; threads fetch side by
-        side, and one that the index has gone past changes nothing: to go back would lose rows.
+        """Apply a snapshot that the store returned for an earlier head of this index.
+
+        Threads fetch concurrently. A snapshot older than the index changes nothing, because going
+        back would lose rows.
         """
         with self._lock:
             if self._has_passed(snapshot.head) or not self._continues(snapshot):
@@ -135,10 +121,7 @@ class OwnerIndex:
             self.head = snapshot.head
 
     def _continues(self, snapshot: Snapshot) -> bool:
-        """Whether a snapshot is complete or changes of what the index holds.
-
-        Changes of another life of the owner, or of an index that someone has put away, are stale.
-        """
+        """Whether a snapshot is complete, or has changes of the same incarnation and epoch."""
         if snapshot.complete:
             return True
         mine, head = self.head, snapshot.head
@@ -151,7 +134,7 @@ class OwnerIndex:
         return (head.epoch, head.revision) <= (mine.epoch, mine.revision)
 
     def follow(self, committed: Committed) -> None:
-        """Take in this process's own commit, unless a refresh has already gone past it."""
+        """Apply a commit of this process, unless a refresh already includes it."""
         with self._lock:
             head = committed.head
             if head is None or self.head is None:
@@ -161,7 +144,7 @@ class OwnerIndex:
                 self.apply(head, committed.rows)
 
     def apply(self, head: Head | None, rows: Iterable[StoredRow]) -> None:
-        """Take in rows that changed, no longer live ones included, and the head they lead to."""
+        """Apply changed rows, including those that are not live any more, and the new head."""
         with self._lock:
             for row in rows:
                 self._remove(row.id)
@@ -172,12 +155,17 @@ class OwnerIndex:
             self.head = head
 
     def tellings(self) -> list[StoredRow]:
-        """Return the rows of verbatim turns and of summaries, refused though they be."""
+        """Return the rows of verbatim turns and summaries, also of refused ones."""
         with self._lock:
             return [row for row in self._rows.values() if is_telling(row.entry)]
 
     def heed(self, tellings: Mapping[str, About], unheard: object) -> None:
-        """Take in which of them refusals hide, unless others have come since these were unheard."""
+        """Set which of the :meth:`tellings` the refusals hide, unless these changed meanwhile.
+
+        Args:
+            tellings: The hidden ones, by id.
+            unheard: Value of the attribute when the rows were read.
+        """
         with self._lock:
             if self.unheard is unheard:
                 self.refusals, self.unheard = replace(self.refusals, tellings=tellings), None
@@ -188,34 +176,34 @@ class OwnerIndex:
             check_states(rows)
         ids, entries = list(map(_ID, rows)), list(map(_ENTRY, rows))
         self._rows = dict(zip(ids, rows, strict=True))
-        # One look for all: they are seldom of different recipes, or damaged.
+        # One check for all: other recipes and damage are rare.
         if set(map(_RECIPE, entries)) - {self._recipe} or not (checked or are_whole(entries, ids)):
             old = [row for row in rows if not self._is_made(row)]
             self._rows.update((row.id, row) for row in self._remade(old))
         self._tail_rows = dict(self._rows)
 
     def _remade(self, rows: Sequence[StoredRow]) -> list[StoredRow]:
-        """Return rows with entries of this recipe, and remember that they had others."""
+        """Return rows with entries of this recipe, and note them as stale."""
         made = self.current(rows)
         self.stale.update(dict.fromkeys(map(_ID, rows)))
         self.bare.update(row.id for row in made if not row.entry.startswith(self._recipe))
         return made
 
     def current(self, rows: Sequence[StoredRow]) -> list[StoredRow]:
-        """Return rows with entries of the recipe, made anew where theirs are of another, or are not
-        as they were written.
-        """
+        """Return rows with entries of this recipe; damaged and other entries are rebuilt."""
         old = [row for row in rows if not self._is_made(row)]
         made = iter(self._remake([decode(row) for row in old]) if old else ())
         return [r if self._is_made(r) else r._replace(entry=next(made)) for r in rows]
 
     def _is_made(self, row: StoredRow) -> bool:
-        """Whether a row's entry is of the recipe, and as it was written."""
+        """Whether a row's entry has this recipe and an intact checksum."""
         return row.entry.startswith(self._recipe) and is_whole(row.entry, row.id)
 
     def renewed(self, rows: Iterable[StoredRow]) -> None:
-        """Take in rows whose stored entries are of the recipe now; where one was made here already
-        it is the same, and what has changed since comes with the next refresh.
+        """Apply rows whose stored entries were renewed.
+
+        Only rows without a vector are replaced; the other entries in memory are the same. A row
+        that changed since comes with the next refresh.
         """
         with self._lock:
             for row in rows:
@@ -227,12 +215,12 @@ class OwnerIndex:
                     self._frozen = None
 
     def some_stale(self, limit: int, *, but: Container[str] = ()) -> list[str]:
-        """Return some ids of :attr:`stale` other than those in ``but``, the longest known first."""
+        """Return up to ``limit`` ids of :attr:`stale` that are not in ``but``, oldest first."""
         with self._lock:
             return [*islice((id for id in self.stale if id not in but), limit)]
 
     def gone(self, ids: Iterable[str]) -> None:
-        """Note that the store has no rows of some ids any more; the next refresh removes them."""
+        """Remove ids that the store no longer has from :attr:`stale`; a refresh removes rows."""
         with self._lock:
             for id in ids:
                 self.stale.pop(id, None)
@@ -244,8 +232,10 @@ class OwnerIndex:
         self._note_unheard(row)
         if self._filing is not None:
             self._filing.add(row)
-        for texts in self._following:
-            texts.file(row)
+        if self._texts is not None:
+            self._texts.file(row)
+        if self._outside is not None:
+            self._outside.file(row)
 
     def _remove(self, id: str) -> None:
         row = self._rows.pop(id, None)
@@ -257,8 +247,9 @@ class OwnerIndex:
             self.bare.discard(id)
         if self._filing is not None:
             self._filing.remove(row)
-        for texts in self._following:
-            texts.remove(row)
+        # The outside texts keep it: most removed rows return in another state.
+        if self._texts is not None:
+            self._texts.remove(row)
         if self._main is not None and id in self._places_in(self._main):
             self._dead.add(id)
         if self._tail_rows.pop(id, None) is not None:
@@ -269,23 +260,23 @@ class OwnerIndex:
             self.unheard = object()
 
     def awaiting(self, most: int) -> tuple[StoredRow, ...]:
-        """Return some rows whose entries wait for their vectors, by id."""
+        """Return up to ``most`` rows whose entries have no vector, by id."""
         with self._lock:
             return tuple(self._rows[id] for id in sorted(self.bare)[:most])
 
     def complete(self, rows: Iterable[StoredRow], entries: Iterable[bytes]) -> None:
-        """Take in the finished entries of rows that waited, unless these changed meanwhile."""
+        """Set the finished entries of :meth:`awaiting` rows that have not changed meanwhile."""
         with self._lock:
             for row, entry in zip(rows, entries, strict=True):
                 if self._rows.get(row.id) is row:
                     self._remove(row.id)
                     self._add(row._replace(entry=entry))
-                    # What is stored is without its vector as before.
+                    # The stored entry still has no vector.
                     self.stale[row.id] = None
             self._frozen = None
 
     def freeze(self) -> Frozen:
-        """Return the columns as they stand now, building what is missing."""
+        """Return the current columns; builds what is missing."""
         with self._lock:
             if self._frozen is None:
                 self._frozen = self._build()
@@ -312,51 +303,51 @@ class OwnerIndex:
         return Frozen((self._main, self._tail), masks, {})
 
     def _places_in(self, main: Segment) -> dict[str, int]:
-        """Return where rows stand in the main segment; made when the first of them changes."""
+        """Return the positions of rows in the main segment; built at their first change."""
         if self._main_places is None:
             self._main_places = {row.id: place for place, row in enumerate(main.rows)}
         return self._main_places
 
     def at(self, now: datetime) -> IndexView:
-        """Return what gates and hygiene may ask of the index at a moment."""
+        """Return the view of the index for gates and hygiene at a time."""
         return IndexView(self, now)
 
     def expect(self, shapes: Mapping[str, Shape]) -> None:
-        """Note by what rows that are about to be written are near to others."""
+        """Set the features of rows that are about to be written; see :class:`NearTexts`."""
         with self._lock:
             if self._texts is not None:
                 self._texts.expect(shapes)
 
     def holds(self, id: str) -> bool:
-        """Whether a memory stands, expired or refused though it be."""
+        """Whether a memory is live; it may be expired or refused."""
         return id in self._rows
 
     def revision_of(self, id: str) -> int | None:
-        """Return the revision of the row of a memory that stands."""
+        """Return the revision of a live memory's row, or None."""
         return self._rows[id].revision if id in self._rows else None
 
     def found(self, id: str) -> Record | None:
-        """Return a memory that stands, expired or refused though it be."""
+        """Return a live memory, also if it is expired or refused, or None."""
         with self._lock:
             return self._open(id, None)
 
-    def count(self, scope: Scope, turns: bool) -> int:  # noqa: FBT001 - names a shelf
-        """Return how many verbatim turns stand in a scope, or how much of all else."""
+    def count(self, scope: Scope, turns: bool) -> int:  # noqa: FBT001 - one of two kinds
+        """Return the number of verbatim turns in a scope, or of its other memories."""
         with self._lock:
             return len(self._filed.members(scope, turns=turns))
 
     def rows_of(self, scope: Scope, turns: bool) -> list[StoredRow]:  # noqa: FBT001 - as above
-        """Return the rows that :meth:`count` counts."""
+        """Return the rows counted by :meth:`count`."""
         with self._lock:
             return [self._rows[id] for id in self._filed.members(scope, turns=turns)]
 
     def is_live(self, scope: Scope) -> bool:
-        """Whether anything stands in a scope."""
+        """Whether a scope has live rows."""
         with self._lock:
             return scope_tag(scope) in self._filed.scopes
 
     def live_scopes(self, but: Scope) -> int:
-        """Return in how many scopes other than one anything stands."""
+        """Return the number of scopes with live rows, other than ``but``."""
         with self._lock:
             return len(self._filed.scopes - {scope_tag(but)})
 
@@ -370,14 +361,12 @@ class OwnerIndex:
     def _shelved(self) -> NearTexts:
         if self._texts is None:
             self._texts = NearTexts(self._rows.values())
-            self._following.append(self._texts)
         return self._texts
 
     @property
     def _from_outside(self) -> OutsideTexts:
         if self._outside is None:
             self._outside = OutsideTexts(self._rows)
-            self._following.append(self._outside)
         return self._outside
 
     def _open(self, id: str | None, now: datetime | None) -> Record | None:
@@ -389,9 +378,9 @@ class OwnerIndex:
 
 
 class IndexView:
-    """An index at one moment, as the :class:`~simonides.ports.OwnerView` that gates ask.
+    """An index at one time, as the :class:`~simonides.ports.OwnerView` of the gates.
 
-    Tags of different names may be equal, so what is found by tag is compared with its memory.
+    Different names may have the same tag, so each match is compared with its memory.
     """
 
     def __init__(self, index: OwnerIndex, now: datetime) -> None:

@@ -28,14 +28,8 @@ from simonides.domain.trust import Audience
 from simonides.domain.writing.change import StoredRow
 from simonides.retrieval.index import ageing
 from simonides.retrieval.index.ageing import LATEST
-from simonides.retrieval.index.entry import (
-    ENTRY,
-    ENTRY_COLUMNS,
-    STATE_COLUMNS,
-    VERBATIM,
-    tag,
-)
-from simonides.text.names import LEAST_NAME_ID
+from simonides.retrieval.index.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS, VERBATIM, tag
+from simonides.text import LEAST_NAME_ID
 
 RECALLED = np.array([status.is_live for status in STATUS_CODES])
 """By status code, whether recall may return it; a table look-up is the fastest test."""

@@ -15,13 +15,8 @@ from numpy.typing import NDArray
 from simonides.domain.codecs.memory import NEVER
 from simonides.retrieval.index.entry import VERBATIM, tag
 from simonides.retrieval.query.pool import Bools, Floats, Pool
-from simonides.text.analyser import analyse, term_id
-from simonides.text.questions.intent import (
-    Ago,
-    Mark,
-    Question,
-    SaidDate,
-)
+from simonides.text import analyse, term_id
+from simonides.text.questions import Ago, Mark, Question, SaidDate
 
 USER = tag("user")
 """Tag of the speaker that chat transcripts call the user."""

@@ -18,27 +18,22 @@ from numpy.typing import NDArray
 
 from simonides.domain.memory import Record
 from simonides.retrieval.index.entry import tag
-from simonides.retrieval.query.pool import (
-    Bools,
-    Floats,
-    Ints,
-    Pool,
-    Postings,
-)
-from simonides.text.analyser import analyse, term_id
-from simonides.text.names import (
+from simonides.retrieval.query.pool import Bools, Floats, Ints, Pool, Postings
+from simonides.text import (
     STATES_ALIAS,
     Alias,
+    analyse,
     name_ids,
     stated_aliases,
+    term_id,
 )
-from simonides.text.questions.answer_keys import AskedKeys
-from simonides.text.questions.intent import words_of
-from simonides.text.questions.relations import (
+from simonides.text.questions import (
     NO_OTHERS,
     RELATIONS,
+    AskedKeys,
     OfOthers,
     is_somebody,
+    words_of,
 )
 
 Ids = tuple[int, ...]
@@ -93,7 +88,23 @@ def named(pool: Pool, terms: Sequence[int]) -> Floats | None:
         pool: Visible rows.
         terms: Ids of the query's distinct terms, in order.
     """
-    return _named_by(pool, terms)
+    sets = pool.cached(_names)
+    if not sets:
+        return None
+    asked = name_ids(terms)
+    here = dict.fromkeys(id for names in sets for id in asked if id in names)
+    if not here:
+        return None
+    slots, _, df = pool.postings(list(here))
+    if not len(slots):
+        # Only rows that are not visible have it; the result must not reveal them.
+        return None
+    rows = len(pool)
+    rarest = math.log1p((rows + 0.5) / 0.5)
+    worth = [math.log1p((rows - held + 0.5) / (held + 0.5)) / rarest for held in df]
+    found = np.zeros(rows)
+    np.maximum.at(found, slots, np.repeat(worth, df))
+    return found
 
 
 def key_matches(pool: Pool, keys: AskedKeys, of_others: OfOthers = NO_OTHERS) -> Floats | None:
@@ -195,33 +206,12 @@ def linked(pool: Pool, total: Floats, by_name: Floats) -> Floats | None:
     if not best or len(best) > 1:
         return None
     terms = dict.fromkeys(map(term_id, analyse(pool.memory(best[0]).content)))
-    found = _named_by(pool, list(terms))
+    found = named(pool, list(terms))
     if found is None:
         return None
     # Rows with the same name as the best row are named by the query itself.
     found[by_name > 0.0] = 0.0
     return found if found.any() else None
-
-
-def _named_by(pool: Pool, terms: Sequence[int]) -> Floats | None:
-    """Return how much the given terms name each row, by the rarity of the name."""
-    sets = pool.cached(_names)
-    if not sets:
-        return None
-    asked = name_ids(terms)
-    here = dict.fromkeys(id for names in sets for id in asked if id in names)
-    if not here:
-        return None
-    slots, _, df = pool.postings(list(here))
-    if not len(slots):
-        # Only rows that are not visible have it; the result must not reveal them.
-        return None
-    rows = len(pool)
-    rarest = math.log1p((rows + 0.5) / 0.5)
-    worth = [math.log1p((rows - held + 0.5) / (held + 0.5)) / rarest for held in df]
-    found = np.zeros(rows)
-    np.maximum.at(found, slots, np.repeat(worth, df))
-    return found
 
 
 def _names(pool: Pool) -> Sequence[frozenset[int]]:

@@ -17,12 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides.domain.ageing import seen_at
-from simonides.domain.codecs.memory import (
-    KIND_CODES,
-    NEVER,
-    code_of,
-    decode,
-)
+from simonides.domain.codecs.memory import KIND_CODES, NEVER, code_of, decode
 from simonides.domain.memory import Record
 from simonides.domain.reading.cue import Cue
 from simonides.domain.scope import Scope
@@ -30,15 +25,8 @@ from simonides.domain.value import to_us
 from simonides.domain.writing.change import StoredRow
 from simonides.retrieval.index.ageing import LATEST
 from simonides.retrieval.index.entry import scope_tag, tag
-from simonides.retrieval.index.segment import (
-    EVER_TRUE,
-    RECALLED,
-    Counts,
-    Frozen,
-    Places,
-    Segment,
-)
-from simonides.retrieval.query.filtering import Columns, Enduring, enduring, passing
+from simonides.retrieval.index.segment import EVER_TRUE, RECALLED, Counts, Frozen, Places, Segment
+from simonides.retrieval.query.filtering import Columns, Enduring, any_equal, enduring, passing
 from simonides.retrieval.query.scope_levels import NO_LEVELS, levels_of
 
 Bools = NDArray[np.bool_]
@@ -378,7 +366,7 @@ def exclusions(segment: Segment, cue: Cue, now: datetime) -> list[tuple[str, Boo
     entry, state = segment.entry, segment.state
     world = to_us(now if cue.valid_at is None else cue.valid_at)
     conditions = [
-        ("out_of_scope", _any_equal(entry["scope"], [scope_tag(s) for s in cue.scopes])),
+        ("out_of_scope", any_equal(entry["scope"], [scope_tag(s) for s in cue.scopes])),
         ("status", (RECALLED if cue.valid_at is None else EVER_TRUE)[state["status"]]),
         ("expired", (state["hard"] == NEVER) | (state["hard"] > to_us(now))),
         ("no_longer_valid", (state["valid_to"] == NEVER) | (state["valid_to"] > world)),
@@ -392,16 +380,8 @@ def exclusions(segment: Segment, cue: Cue, now: datetime) -> list[tuple[str, Boo
         conditions.append(("not_yet_valid", begun))
     if cue.kinds:
         wanted = [code_of(KIND_CODES, kind) for kind in cue.kinds]
-        conditions.append(("kind", _any_equal(entry["kind"], wanted)))
+        conditions.append(("kind", any_equal(entry["kind"], wanted)))
     return conditions
-
-
-def _any_equal(column: NDArray[Any], wanted: Sequence[int]) -> Bools:
-    """Whether each value is one of a few; np.isin sorts, which is slower here."""
-    found = np.zeros(len(column), np.bool_)
-    for value in wanted:
-        found |= column == column.dtype.type(value)
-    return found
 
 
 def _admitted(

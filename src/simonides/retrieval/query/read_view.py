@@ -1,4 +1,4 @@
-"""What one read looks at: the columns of its owners at one moment."""
+"""The input of one read: the columns of its owners at one time."""
 
 from __future__ import annotations
 
@@ -11,26 +11,21 @@ from simonides.domain.reading.receipt import Seen
 from simonides.domain.scope import Scope
 from simonides.domain.value import from_us
 from simonides.retrieval.index.segment import Frozen
-from simonides.retrieval.query.pool import (
-    Pool,
-    gather,
-    newest,
-    unfiltered,
-)
+from simonides.retrieval.query.pool import Pool, gather, newest, unfiltered
 
 
 class ReadView(NamedTuple):
     """The columns that one read ranks.
 
     Attributes:
-        owners: Whose memories.
-        frozen: Columns of each owner, in their order.
-        now: The clock of the read.
-        clock: Time to rank at: the system time that was asked for, or else ``now``.
-        degraded: Names of what could not be reached.
-        documents: Columns of the passages that are read beside memories.
-        off: Those of the owners who have switched recall off.
-        overridden: Ids of stored memories that a statement of the reader's session replaces, or
+        owners: Owners of the memories.
+        frozen: Columns of each owner, in the order of ``owners``.
+        now: Time of the read.
+        clock: Time to rank at: the requested system time, or ``now``.
+        degraded: Names of the parts that could not be reached.
+        documents: Columns of the document passages that are ranked with the memories.
+        off: The owners that switched recall off.
+        overridden: Ids of stored memories that a statement of the reader's session replaces or
             asks to forget.
     """
 
@@ -45,27 +40,27 @@ class ReadView(NamedTuple):
 
     @property
     def columns(self) -> Sequence[Frozen]:
-        """All that is ranked: the columns of the owners, then those of documents."""
+        """Columns of the owners, then of the documents."""
         return [*self.frozen, *self.documents] if self.documents else self.frozen
 
     @property
     def rows(self) -> int:
-        """How many rows are ranked."""
+        """Number of ranked rows."""
         return sum(len(segment) for frozen in self.columns for segment in frozen.segments)
 
     def seen(self, cue: Cue, pool: Pool) -> tuple[Seen, ...]:
-        """Return up to which change each owner was seen.
+        """Return the time of the last change seen of each owner.
 
-        Only changes that the reader may see count: the owner's own position would reveal a
-        sibling's writes.
+        Only changes visible to the reader count: the owner's own position would reveal the writes
+        of other scopes.
 
         Args:
-            cue: What this is read for.
-            pool: The rows of it that the cue asks for.
+            cue: The query.
+            pool: The rows that the query selects.
         """
         if cue.kinds or cue.filter is not None:
             pool = gather(self.columns, unfiltered(cue), self.clock, pool.levels.home)
-        # Documents have no such time: they are read as they are.
+        # Documents have no such time.
         known = newest(pool, self.columns)[: len(self.owners)]
         times = zip(self.owners, known, strict=True)
         return tuple(Seen(owner, from_us(time)) for owner, time in times if time is not None)

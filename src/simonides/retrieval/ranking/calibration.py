@@ -22,7 +22,7 @@ from simonides.retrieval.query.pool import Floats, Ints, Pool
 from simonides.retrieval.ranking.conversation import surroundings
 from simonides.retrieval.ranking.evidence import DENSE_PRIOR, LEXICAL_PRIOR, Weights
 from simonides.retrieval.ranking.signals import Signals, bm25
-from simonides.text.analyser import analyse, term_id
+from simonides.text import analyse, term_id
 
 TYPICAL_ROWS = 100
 """Pool size from which no correction applies; chosen, of 30, 100 and 300, which are much alike."""

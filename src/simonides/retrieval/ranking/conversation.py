@@ -11,14 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from simonides.retrieval.index.entry import NO_TURN, VERBATIM
-from simonides.retrieval.query.pool import (
-    Bools,
-    Floats,
-    Ints,
-    Pool,
-)
+from simonides.retrieval.query.pool import Bools, Floats, Ints, Pool
 from simonides.retrieval.ranking.signals import BM25_K1, Matches, z_scores
-from simonides.text.questions.intent import Mark
+from simonides.text.questions import Mark
 
 REACH = (0.3, 0.2, 0.1, 0.1)
 """Weight of the turn at distance 1, 2, …, on either side."""

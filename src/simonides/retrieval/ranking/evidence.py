@@ -27,15 +27,9 @@ from simonides.retrieval.ranking.conversation import (
     neighbours,
     whole_sessions,
 )
-from simonides.retrieval.ranking.signals import (
-    MIN_ROWS_FOR_Z,
-    Signals,
-    bm25,
-    spread,
-    z_scores,
-)
+from simonides.retrieval.ranking.signals import MIN_ROWS_FOR_Z, Signals, bm25, spread, z_scores
 from simonides.retrieval.ranking.vector_scores import centred_cosines
-from simonides.text.questions.intent import Form, Mark
+from simonides.text.questions import Form, Mark
 
 # Typical mean and deviation of each signal on development conversations, for pools too small to
 # have their own.

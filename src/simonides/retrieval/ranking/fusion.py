@@ -26,7 +26,7 @@ from simonides.retrieval.ranking.evidence import (
 )
 from simonides.retrieval.ranking.signals import Signals
 from simonides.retrieval.ranking.versions import newest_first
-from simonides.text.questions.intent import Form
+from simonides.text.questions import Form
 
 
 class FusionMode(StrEnum):

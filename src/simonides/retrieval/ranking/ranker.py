@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
+from simonides.domain.canonical_json import canonical_json
+from simonides.domain.errors import ModelGarbled
 from simonides.domain.memory import Record
 from simonides.domain.reading.cue import Cue
 from simonides.domain.reading.filters import Filter
 from simonides.domain.reading.recall import Explanation, Hit
-from simonides.domain.value import to_us
-from simonides.retrieval.index.entry import tag
-from simonides.retrieval.index.indexer import Query
+from simonides.domain.reading.receipt import Ranking
+from simonides.domain.value import plain, to_us
+from simonides.retrieval.index.entry import index_text, tag
+from simonides.retrieval.index.indexer import Indexer, Query
 from simonides.retrieval.index.segment import Frozen
 from simonides.retrieval.query.filtering import Columns, holds, passing
-from simonides.retrieval.query.pool import (
-    Bools,
-    Floats,
-    Ints,
-    Pool,
-    exclusions,
-)
+from simonides.retrieval.query.pool import Bools, Floats, Ints, Pool, exclusions
 from simonides.retrieval.ranking.fusion import Fusion, fuse
-from simonides.retrieval.ranking.signals import (
-    Signals,
-    certainty,
-    down_weight,
-    find,
-)
+from simonides.retrieval.ranking.signals import Signals, certainty, down_weight, find
+
+RANKER = "ranker 1"
+"""Version of the ranking; raised when the same rows and settings may rank differently. A replay
+also compares its hits with those shown, so that a forgotten raise does no harm."""
 
 INDIRECT_EVIDENCE = ("neighbours", "linked", "asked")
 """Evidence that makes a row a hit although none of its text matches."""
@@ -252,3 +252,61 @@ def _ordered(pool: Pool, score: Floats, eligible: Bools, limit: int) -> Ints:
     keyed = zip(scores, updated, slots, strict=True)
     ruled = sorted((-value, -moment, pool.row(slot).id, slot) for value, moment, slot in keyed)
     return np.array([slot for *_, slot in ruled[:limit]], np.int64)
+
+
+def texts_of(ranked: Ranked, candidates: int) -> list[str]:
+    """Return the searchable texts of the best memories: with speaker, key and tags."""
+    best = ranked.order[:candidates].tolist()
+    return [index_text(ranked.pool.memory(slot)) for slot in best]
+
+
+def reranked(ranked: Ranked, count: int, scores: Sequence[float]) -> Ranked:
+    """Return a ranking with its best memories in the order of a reranker's scores.
+
+    A reranker's scale is its own and does not say how certain it is, so it decides only the order.
+    The calibrated scores are kept and reassigned, the highest to the first. Floors are applied
+    before.
+
+    Args:
+        ranked: With at least ``count`` memories in order.
+        count: Number of the best memories that the reranker scored.
+        scores: One for each of them, in their order; equal scores keep it.
+
+    Raises:
+        ModelGarbled: If a score is not finite, or if their number is wrong.
+    """
+    if len(scores) != count or not all(map(math.isfinite, scores)):
+        raise ModelGarbled("invalid_schema", "a reranker gives each text one finite score")
+    best = ranked.order[:count].tolist()
+    places = sorted(range(count), key=lambda place: -scores[place])
+    again = [best[place] for place in places]
+    shared = ranked.score.copy()
+    shared[again] = np.sort(ranked.score[best])[::-1]
+    order = np.array([*again, *ranked.order[count:].tolist()], np.int64)
+    said = dict(zip(best, map(float, scores), strict=True))
+    return ranked._replace(order=order, score=shared, reranked=said)
+
+
+def ranking(indexer: Indexer, fusion: Fusion, *, has_vector: bool) -> Ranking:
+    """Return the identity of the ranking of a query, with or without its vector.
+
+    A receipt keeps it, so that a replay detects another ranking.
+    """
+    return Ranking(
+        ranker=RANKER,
+        fusion=fusion.mode.value,
+        settings=_hash_of(fusion),
+        analyser=indexer.analyser,
+        embedder=indexer.embedder if has_vector else None,
+    )
+
+
+def with_reranker(ranked_by: Ranking, model_id: str, candidates: int) -> Ranking:
+    """Return the identity with a reranker that reorders the best ``candidates``."""
+    return replace(ranked_by, ranker=f"{ranked_by.ranker}, {candidates} by {model_id}")
+
+
+# Cached: every read needs the same value.
+@lru_cache(maxsize=64)
+def _hash_of(fusion: Fusion) -> str:
+    return hashlib.sha256(canonical_json(plain(asdict(fusion)))).hexdigest()

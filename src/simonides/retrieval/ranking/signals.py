@@ -18,14 +18,9 @@ from simonides.ports import TYPICAL_UNRELATED
 from simonides.retrieval.index import ageing
 from simonides.retrieval.index.segment import Counts
 from simonides.retrieval.query.naming import look_up
-from simonides.retrieval.query.pool import (
-    Bools,
-    Floats,
-    Ints,
-    Pool,
-)
-from simonides.text.names import Alias
-from simonides.text.questions.intent import Question
+from simonides.retrieval.query.pool import Bools, Floats, Ints, Pool
+from simonides.text import Alias
+from simonides.text.questions import Question
 
 # Robertson and Zaragoza 2009; the same values as the baseline that recall is measured against.
 BM25_K1 = 1.2

@@ -8,19 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simonides.domain.ageing import (
-    ACCESS_WEIGHT,
-    AGE_WEIGHT,
-    CONFLICT_WEIGHT,
-    MONTH_US,
-    YEAR_US,
-)
-from simonides.domain.codecs.memory import (
-    MINUTE_US,
-    NEVER,
-    STATUS_CODES,
-    code_of,
-)
+from simonides.domain.ageing import ACCESS_WEIGHT, AGE_WEIGHT, CONFLICT_WEIGHT, MONTH_US, YEAR_US
+from simonides.domain.codecs.memory import MINUTE_US, NEVER, STATUS_CODES, code_of
 from simonides.domain.memory import Status
 from simonides.retrieval.index.segment import Frozen
 

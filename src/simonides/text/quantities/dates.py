@@ -16,12 +16,7 @@ from datetime import MAXYEAR, MINYEAR, date, timedelta
 from typing import NamedTuple, TypeAlias
 
 from simonides.text import patterns
-from simonides.text.quantities.numbers import (
-    Token,
-    may_be_number,
-    quantities,
-    tokens,
-)
+from simonides.text.quantities.numbers import Token, may_be_number, quantities, tokens
 
 Days: TypeAlias = tuple[date, date]
 """A span of days, both ends included."""

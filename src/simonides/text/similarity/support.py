@@ -1,13 +1,13 @@
-"""When a turn bears out what is held back.
+"""Decides whether a turn supports a held candidate.
 
-It does if the speaker is the right one, and it holds the exact object term or two meaningful tokens
-of the claim, and does not deny what the claim affirms or the other way about.
+The turn must be of the same speaker. It must contain the exact object of the claim or two of its
+meaningful terms, and must not deny what the claim affirms, or affirm what it denies.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.memory import Record
@@ -16,32 +16,30 @@ from simonides.text.analyser import analyse
 from simonides.text.similarity.negation import clauses as clauses_of
 
 TOKENS = 2
-"""So many meaningful tokens must be shared where the object term is not."""
+"""Meaningful terms that must be shared if the object is not."""
 
-# Words that say that somebody wants or does something, not what: two sentences that share no more
-# have nothing in common. Chosen by reading; beside the stop words of the analyser.
-_WEAK = frozenset(
-    analyse(
-        "user speaker like love hate prefer want need wish enjoy think feel guess know mean say "
-        "tell ask talk get got go going went make made do done take use try keep give come see "
-        "look let put thing things stuff something anything everything really very quite pretty "
-        "just too also even still always never ever often usually sometimes maybe please sure "
-        "yes ok okay good great nice well much many lot more most less bit little kind sort way "
-        "time today now day i'm don't doesn't didn't can't won't isn't i've can could would "
-        "should will may might must us about please thanks thank"
-    )
+# Words for wanting or doing something, whatever it is: two sentences that share no others have
+# nothing in common. Chosen by reading, in addition to the stop words of the analyser.
+_WEAK_WORDS = (
+    "user speaker like love hate prefer want need wish enjoy think feel guess know mean say "
+    "tell ask talk get got go going went make made do done take use try keep give come see "
+    "look let put thing things stuff something anything everything really very quite pretty "
+    "just too also even still always never ever often usually sometimes maybe please sure "
+    "yes ok okay good great nice well much many lot more most less bit little kind sort way "
+    "time today now day i'm don't doesn't didn't can't won't isn't i've can could would "
+    "should will may might must us about please thanks thank"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is held back, ready to be looked for in turns.
+    """A candidate or memory, analysed for comparison with turns.
 
     Attributes:
-        object: Terms of the object, in order: of the triple's, or of a keyed fact's value.
-        tokens: Meaningful terms of all that it says.
-        is_denied: Whether it says that something is not.
-        speaker: Who said it, if he has a name.
+        object: Terms of the triple's object or of a keyed fact's value, in order.
+        tokens: All its meaningful terms.
+        is_denied: Whether it denies something.
+        speaker: Name of the speaker, or None.
     """
 
     object: tuple[str, ...]
@@ -51,7 +49,7 @@ class Claim:
 
 
 class Said:
-    """A text, ready to be asked by many claims.
+    """A text, analysed once for comparison with many claims.
 
     Attributes:
         terms: Its terms in order.
@@ -63,11 +61,11 @@ class Said:
         self._distinct = frozenset(self.terms)
 
     def shares(self, tokens: frozenset[str]) -> int:
-        """Return how many of some tokens it has."""
+        """Return how many of the terms it has."""
         return len(tokens & self._distinct)
 
     def holds(self, wanted: tuple[str, ...]) -> bool:
-        """Whether it has some terms, one behind the other."""
+        """Whether it has the terms as one run, in this order."""
         size = len(wanted)
         if not size or not self._distinct.issuperset(wanted):
             return False
@@ -75,7 +73,7 @@ class Said:
         return any(self.terms[at : at + size] == wanted for at in starts)
 
     def denials(self, tokens: frozenset[str]) -> list[list[bool]]:
-        """Return, clause by clause, of each word that is among some tokens whether it is denied."""
+        """Return by clause, for each word with one of the terms, whether it is denied."""
         return [
             [denied for terms, denied in clause if not tokens.isdisjoint(terms)]
             for clause in self._clauses
@@ -93,14 +91,14 @@ class Said:
 
 
 def claim_of(stated: Candidate | Record) -> Claim:
-    """Return what is to be looked for."""
+    """Return the claim of a candidate or memory."""
     said = f"{stated.content} {stated.quote or ''}"
     named = stated.content if stated.key is not None else ""
     object_ = stated.triple.object if stated.triple is not None else named
-    tokens = frozenset(analyse(said)) - _WEAK
+    tokens = frozenset(analyse(said)) - _weak_terms()
     clauses = Said(stated.quote or stated.content).denials(tokens)
     return Claim(
-        object=tuple(term for term in analyse(object_) if term not in _WEAK),
+        object=tuple(term for term in analyse(object_) if term not in _weak_terms()),
         tokens=tokens,
         is_denied=_mostly([denied for clause in clauses for denied in clause]),
         speaker=stated.speaker,
@@ -108,12 +106,12 @@ def claim_of(stated: Candidate | Record) -> Claim:
 
 
 def bears_out(claim: Claim, turn: Turn, said: Said | None = None) -> bool:
-    """Whether a turn bears out a claim; only the user's turns do, and only the same speaker's.
+    """Whether a turn supports a claim; only turns of the user and of the same speaker can.
 
     Args:
-        claim: What is held back.
-        turn: What was said, and by whom.
-        said: Its text, where that is ready.
+        claim: The claim.
+        turn: The turn.
+        said: Its text if it is analysed already.
     """
     if turn.role is not Role.USER:
         return False
@@ -123,7 +121,7 @@ def bears_out(claim: Claim, turn: Turn, said: Said | None = None) -> bool:
 
 
 def is_said_in(claim: Claim, said: Said) -> bool:
-    """Whether a text says what a claim says, as far as words tell."""
+    """Whether a text states a claim, judged by its words."""
     if not mentions(claim, said):
         return False
     clauses = said.denials(claim.tokens)
@@ -133,8 +131,14 @@ def is_said_in(claim: Claim, said: Said) -> bool:
 
 
 def mentions(claim: Claim, said: Said) -> bool:
-    """Whether a text speaks of what a claim is about, whether it affirms it or denies it."""
+    """Whether a text is about the subject of a claim; it may affirm or deny it."""
     return said.holds(claim.object) or said.shares(claim.tokens) >= TOKENS
+
+
+# Lazy, because the analyser loads the stemmer.
+@cache
+def _weak_terms() -> frozenset[str]:
+    return frozenset(analyse(_WEAK_WORDS))
 
 
 def _mostly(denied: list[bool]) -> bool:

@@ -51,8 +51,7 @@ from simonides.engine.core.runtime import Runtime
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.engine.screening.screen import blocked_in
 from simonides.ports import MemoryStore
-from simonides.retrieval.index.entry import index_text
-from simonides.retrieval.index.indexer import TEXTS_AT_ONCE
+from simonides.retrieval.index import TEXTS_AT_ONCE, index_text
 from simonides.transfer.files import files_refused
 from simonides.transfer.portable.export import Tell, portable
 from simonides.transfer.portable.validate import (

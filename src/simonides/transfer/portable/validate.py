@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from simonides.capture.drafts import DEFAULT_RULES
+from simonides.capture import DEFAULT_RULES
 from simonides.domain.event import EventType
 from simonides.domain.governance.review import decode_review
 from simonides.domain.memory import Kind, Record

@@ -40,8 +40,7 @@ from simonides.engine.core.runtime import Runtime
 from simonides.engine.core.tombstones import SAID_ANEW, tombstones
 from simonides.engine.screening.consent_matching import ConsentMatcher, is_telling
 from simonides.engine.screening.screen import blocked_in
-from simonides.retrieval.index.entry import index_text
-from simonides.retrieval.index.owner_index import OwnerIndex
+from simonides.retrieval.index import OwnerIndex, index_text
 from simonides.transfer.portable.validate import check_memory
 from simonides.transfer.sync.merge_rules import (
     Conflict,

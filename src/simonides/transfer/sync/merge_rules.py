@@ -25,7 +25,7 @@ from simonides.domain.memory import Kind, Record, Status
 from simonides.domain.trust import Trust
 from simonides.domain.value import EPOCH
 from simonides.domain.writing.decision import TURN_CATEGORY
-from simonides.text.normalise import normalise
+from simonides.text import normalise
 
 _COURSE = (
     Status.ACTIVE,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from simonides.domain.memory import Record, Status
-from simonides.text.grounding import told_by, unsupported
+from simonides.text import told_by, unsupported
 
 INSIGHT = "insight"
 """Category of insights."""

@@ -14,7 +14,7 @@ from simonides.domain.policy.gates import GateRules, Shape
 from simonides.domain.trust import Trust
 from simonides.domain.writing.decision import Candidate
 from simonides.ports import OwnerView
-from simonides.text.similarity.same_statement import (
+from simonides.text.similarity import (
     adds_nothing,
     are_the_same,
     mean_the_same,

@@ -19,8 +19,8 @@ from simonides.domain.trust import Trust
 from simonides.domain.writing.decision import TURN_CATEGORY
 from simonides.engine.write.rules.results import Resolution
 from simonides.ports import NearTexts, OwnerView
-from simonides.text.normalise import normalise
-from simonides.text.similarity.passages import Passages
+from simonides.text import normalise
+from simonides.text.similarity import Passages
 
 
 class Pending:

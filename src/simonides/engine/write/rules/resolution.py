@@ -46,8 +46,8 @@ from simonides.engine.write.rules.results import (
     supersede,
 )
 from simonides.ports import OwnerView
-from simonides.text.normalise import content_hash, normalise
-from simonides.text.similarity.same_statement import are_the_same, read
+from simonides.text import content_hash, normalise
+from simonides.text.similarity import are_the_same, read
 
 __all__ = ["BUILT_IN", "Resolution", "resolve"]
 

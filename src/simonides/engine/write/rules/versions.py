@@ -11,7 +11,7 @@ from simonides.domain.memory import Importance, Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.value import EPOCH
 from simonides.domain.writing.decision import Approved
-from simonides.text.normalise import content_hash
+from simonides.text import content_hash
 
 
 def first_version(approved: Approved, moment: Moment) -> Record:

@@ -14,12 +14,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from simonides.capture.model import (
-    PROPOSE_SCHEMA,
-    anchor,
-    is_controlled,
-    shown,
-)
+from simonides.capture.model.turn import PROPOSE_SCHEMA, anchor, is_controlled, shown
 from simonides.capture.rules import clauses
 from simonides.capture.rules.extract import IMPLICIT_CONFIDENCE
 from simonides.domain.canonical_json import canonical_json
@@ -132,11 +127,6 @@ async def ask(model: LanguageModel, lane: Lane, batch: Batch, *, deadline_s: flo
     )
 
 
-def fact(item: ProposedItem, turn: Turn, home: Scope, *, category: str, model: str) -> Candidate:
-    """Make a candidate of a semantic item; see :func:`simonides.capture.model.anchor`."""
-    return anchor(item, turn, home, category=category, model=model)
-
-
 def rule(item: ProposedItem, turn: Turn, home: Scope, *, category: str, model: str) -> Candidate:
     """Make a candidate of an item of the procedural lane.
 
@@ -146,7 +136,7 @@ def rule(item: ProposedItem, turn: Turn, home: Scope, *, category: str, model: s
     Args:
         item: A validated item; its key is empty.
         turn: The turn that it quotes.
-        home: As for :func:`simonides.capture.model.anchor`.
+        home: As for :func:`~simonides.capture.model.turn.anchor`.
         category: Category of rules.
         model: Name of the model.
     """

@@ -21,12 +21,7 @@ from pydantic_core import ErrorDetails
 
 from simonides.domain.entropy import without_secrets
 from simonides.domain.errors import PolicyInvalid
-from simonides.domain.policy.budgets import (
-    Budget,
-    DigestRules,
-    PullRules,
-    PushRules,
-)
+from simonides.domain.policy.budgets import Budget, DigestRules, PullRules, PushRules
 from simonides.domain.policy.ceilings import Ceilings, Limits
 from simonides.domain.policy.consolidation import ConsolidationRules, LaneRules, ReflectionRules
 from simonides.domain.policy.floors import FeedbackRules
@@ -34,8 +29,8 @@ from simonides.domain.policy.gates import GateRules
 from simonides.domain.policy.hygiene import CLASSES, Action, HygieneRules
 from simonides.domain.policy.quotas import Quotas
 from simonides.domain.value import shown
-from simonides.policy import yaml_positions as yamltree
-from simonides.policy.file_schema import (
+from simonides.policy.file import yaml_positions as yamltree
+from simonides.policy.file.schema import (
     BudgetSection,
     CategorySection,
     CeilingsSection,
@@ -54,7 +49,7 @@ from simonides.policy.policy import (
     ProposalLimits,
     RecallRules,
 )
-from simonides.text.normalise import normalise
+from simonides.text import normalise
 
 # Mappings that replace the base's as a whole, as lists do.
 _REPLACED = frozenset({("proposals", "keys")})
@@ -85,12 +80,10 @@ def load_policy(
     raise found[0]
 
 
-def problems_of(
-    path: str | os.PathLike[str], *, base: Policy = DEFAULT_POLICY
-) -> tuple[PolicyInvalid, ...]:
+def problems_of(path: str | os.PathLike[str]) -> tuple[PolicyInvalid, ...]:
     """Return all errors in a policy file, by line."""
     try:
-        found = _read(path, base)
+        found = _read(path, DEFAULT_POLICY)
     except PolicyInvalid as problem:
         return (problem,)
     return () if isinstance(found, Policy) else found
