@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.cli.app import app
+from simonides.engine.sessions.idle import ProcessSessions
 from simonides.settings import Settings
 from simonides.storage.encryption.key_ring import new_key
 from simonides.storage.sqlite.file.schema import IN_MEMORY
@@ -112,6 +113,8 @@ class World:
             ids=self._ids,
             alarm=self.clock,
         )
+        # Tests that reopen a store ask what it keeps of sessions that go on.
+        made.runtime.part(ProcessSessions).end_on_close = False
         return Store(made)
 
 

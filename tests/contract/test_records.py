@@ -99,9 +99,7 @@ class TestFileRecords(RecordStoreContract):
         def write(store, first):
             for number in range(first, first + 10):
                 body = b"{}"
-                store.add(Shelf.SAFETY, KeptRecord(f"r-{number:04d}", 1, ALICE, body)
-                    before=0,
-                )
+                store.add(Shelf.SAFETY, KeptRecord(f"r-{number:04d}", 1, ALICE, body), before=0)
 
         threads = [
             threading.Thread(target=write, args=(store, 10 * place))

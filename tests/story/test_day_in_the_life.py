@@ -238,7 +238,7 @@ def test_two_threads_have_a_log_each_and_one_memory(ana: Memory) -> None:
         "Heron" in planes.recall("what is it called?", limit=1, layer="session")[0].record.content
     )
     assert [entry.text for entry in planes.messages()] == ["The plane is called Heron."]
-    assert "metric units" in Prompting(planes.record).push("How long is the wing?").text
+    assert "metric units" in Prompting(planes).push("How long is the wing?").text
 
 
 def test_the_next_talk_begins_with_what_the_last_was_about(opened_store: Store) -> None:

@@ -50,7 +50,10 @@ def test_no_verb_returns_it_for_another_purpose(
     assert sum(other.status()["memories"].values()) == 0
     assert given.id not in str(other.receipts.list())
     assert given.id in other.receipts.verify(f"See {given.id}", digest.receipt).gone
-    for again, receipt in ((other.replay, digest.receipt), (other.replay_recall, recall.receipt)):
+    for again, receipt in (
+        (other.receipts.replay, digest.receipt),
+        (other.receipts.replay, recall.receipt),
+    ):
         with pytest.raises((ScopeDenied, NotReplayable)):
             again(receipt)
     assert other.confirm(given.id).record is None

@@ -165,7 +165,7 @@ def test_said_once_it_waits_for_another_session(talk, world):
     later.end()
 
     assert later.contents() == ["Ana compares hotels in Bolzano"]
-    assert later.pending.list(kind="held") == []
+    assert later.held() == []
 
 
 def test_said_once_and_in_the_summary_it_is_stored(talk):
@@ -227,7 +227,7 @@ def test_what_needs_repetition_is_stored_once_it_was_said_in_two_sessions(talk, 
     later.end()
 
     assert len(later.contents()) == 1
-    assert later.pending.list(kind="held") == []
+    assert later.held() == []
 
 
 def test_what_waits_for_too_long_is_let_go_and_the_trail_says_so(talk, world):

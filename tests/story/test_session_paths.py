@@ -1,3 +1,5 @@
+from simonides.api.bound import Bound
+
 """Whatever ends a session, it is the same end: time, shutdown, import, several workers."""
 
 import json
@@ -143,33 +145,6 @@ def test_an_imported_transcript_ends_like_any_session_and_a_replay_adds_nothing(
     assert again.already
     assert (talk.memories(), talk.events()) == (before, events)
     assert talk.contents(key="location") == ["Lisbon"]
-
-
-@pytest.mark.parametrize(
-    ("turns", "error", "said"),
-    [
-        (5, simonides.InvalidInput, "turns"),
-        (["I live in Lisbon."], simonides.InvalidInput, r"turns\[0\]"),
-        ([simonides.Draft("I live in Lisbon.")], simonides.InvalidInput, "name the session"),
-        (
-            [simonides.Draft("I live in Lisbon.", session="a\0b")],
-            simonides.InvalidScope,
-            "session",
-        ),
-    ],
-)
-def test_a_transcript_whose_turns_are_of_no_session_is_refused(talk, world, turns, error, said):
-    alice = world.store.memory(user="alice")
-
-    with pytest.raises(error, match=said):
-        end_transcript(alice, turns)
-
-    assert not talk.memories()
-    (report,) = end_transcript(
-        world.store.memory(user="alice").session("monday"),
-        [simonides.Draft("I live in Lisbon.", metadata={"role": "user"})],
-    )
-    assert (report.session, report.entries) == ("monday", 1)
 
 
 def test_a_transcript_that_has_grown_adds_what_is_new(talk, world):

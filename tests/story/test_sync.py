@@ -246,7 +246,7 @@ def test_a_decision_that_was_taken_back_is_asked_for_everywhere_again(devices: D
     devices.memory("phone").remember("I am not a vegetarian")
     devices.meet()
     laptop = devices.memory("laptop")
-    (review,) = laptop.reviews()
+    (review,) = laptop.pending.list(kind="review")
     decided = laptop.pending.resolve(review.id, "old")
     devices.meet()
     assert devices.memory("phone").pending.list(kind="review") == ()
@@ -308,7 +308,7 @@ def test_what_waits_on_one_side_is_let_go_when_it_is_refused_on_the_other(
     fetched = [Draft(planted, key=key, source="external") for key in ("motto", "slogan")]
     laptop = devices.memory("laptop")
     laptop.remember_many(fetched)
-    assert len(laptop.held()) == 2
+    assert len(laptop.pending.list(kind="held")) == 2
     devices.memory("phone").privacy.refuse(key="motto")
 
     if is_interrupted:
@@ -614,7 +614,7 @@ def test_a_chain_that_has_lost_its_beginning_is_taken_over_as_it_is(devices: Dev
     laptop.remember("Prefers tea", key="drink")
     laptop.correct("drink", "Prefers milk")
     devices.clock.advance(days=200)
-    laptop.admin(actor="root").gc()
+    laptop.maintenance.gc()
     assert [m.content for m in history_of(laptop, "drink")] == ["Prefers milk"]
     devices.memory("phone")
 

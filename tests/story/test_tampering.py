@@ -209,7 +209,7 @@ def test_an_edited_memory_is_not_served(database: Path, opened: Any, what: str) 
 
     with pytest.raises(Tampered) as refused:
         drive(store, store.snapshot(ALICE))
-    assert (refused.value.owner, refused.value.record) == (
+    assert (refused.value.owner, refused.value.memory) == (
         ALICE.path,
         "new" if what == "a memory added" else "alice-other",
     )
@@ -230,7 +230,7 @@ def test_a_missing_memory_is_missed(database: Path, opened: Any, what: str) -> N
 
     with pytest.raises(Tampered) as refused:
         drive(store, store.snapshot(ALICE))
-    assert (refused.value.kind, refused.value.record) == ("rows", None)
+    assert (refused.value.kind, refused.value.memory) == ("rows", None)
     assert problems(store) == {(ALICE.path, "rows", None)}
     assert len(drive(store, store.snapshot(BOB)).rows) == 2
 

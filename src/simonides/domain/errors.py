@@ -499,7 +499,7 @@ class CeilingReached(ModelUnavailable):
         return f"ceiling:{self.ceiling}"
 
 
-class ModelTimeout(ModelError, TimeoutError):
+class ModelTimeout(ModelError):
     """Time-out, connection failure, 429 or 5xx, after the allowed retries."""
 
     hint = "try again later"

@@ -244,7 +244,7 @@ def checked_floor(floor: object) -> float | None:
     if floor is None:
         return None
     if isinstance(floor, bool) or not isinstance(floor, (int, float)) or not 0 <= floor <= 1:
-        raise InvalidInput("floor", "must be a number from 0 to 1")
+        raise InvalidInput("min_relevance", "must be a number from 0 to 1")
     return float(floor)
 
 
