@@ -257,7 +257,7 @@ def _check(owner, stands, change):
     versions = [(m.record.root, m.record.version) for m in stands.memories.values()]
     check_chains(change.added, lambda root: max((v for of, v in versions if of == root), default=0))
     new = [
-        *(("memory", each.record.id) for each in change.added),
+        *(("memory", each.memory.id) for each in change.added),
         *(("key", each.key) for each in change.idempotency),
         *(("work", each.id) for each in change.outbox),
     ]

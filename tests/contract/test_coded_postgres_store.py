@@ -66,7 +66,7 @@ def fill(store):
         )
         contract.add(store, first, other, owner=owner)
         more = {
-            "held": (make.pending.list(kind="held", session="s"), make.pending.list(kind="held")),
+            "held": (make.held(session="s"), make.held()),
             "outbox": (make.outbox_item(),),
             "granted": (Grant("ann", Right.ADMIN, by="root"),),
         }

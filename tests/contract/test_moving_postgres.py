@@ -238,7 +238,7 @@ class TestOthers:
         drive(target, story())
 
         assert order == ["written", "begun"]
-        assert contract.live_ids(target) == [change.added[0].record.id]
+        assert contract.live_ids(target) == [change.added[0].memory.id]
         drive(other, other.close())
 
 

@@ -48,7 +48,7 @@ class Life:
         keyed = [memory for memory in stored if memory.key]
         for memory in keyed[:2]:
             own.correct(memory.key, f"It is {self.word('text')}{self.padding()}")
-            own.confirm(memory.id)
+            own.confirm(memory.key)
         insight = Draft(f"All is {self.word('text')}", parents=(stored[0].id,))
         own.remember_many([insight])
         if org:

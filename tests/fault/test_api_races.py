@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import simonides
+from principals import history_of
 
 THREADS, EACH = 100, 3
 PROCESSES, OF_PROCESS = 8, 25
@@ -26,7 +27,7 @@ with simonides.open(path) as opened_store:
 def check_chain(path: Path, acknowledged: list[str]) -> None:
     with simonides.open(path) as store:
         memory = store.memory(user="ana")
-        chain = memory.history("color")
+        chain = history_of(memory, "color")
         active = [m for m in memory.list() if m.key == "color"]
 
         assert len(active) == 1
@@ -97,5 +98,5 @@ def test_threads_of_different_users_do_not_wait_for_each_others_versions(tmp_pat
             thread.join()
 
         for n in range(8):
-            versions = [m.version for m in store.memory(user=f"user-{n}").history("color")]
+            versions = [m.version for m in history_of(store.memory(user=f"user-{n}"), "color")]
             assert versions == list(range(1, 21))

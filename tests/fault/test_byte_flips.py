@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 import simonides
+from principals import history_of
 from simonides.domain.errors import SimonidesError, StoreCorrupt
 from simonides.storage.encryption.key_ring import HeldKeys, new_key
 
@@ -27,7 +28,7 @@ def looked_at(path, ring):
         memory = store.memory(user="ana")
         listed = {one.id: one.to_dict() for one in memory.list()}
         hits = [(hit.record.to_dict(), hit.score) for hit in memory.recall(QUERY, limit=8)]
-        past = [one.to_dict() for one in memory.history("region")]
+        past = [one.to_dict() for one in history_of(memory, "region")]
         return listed, hits, past
 
 

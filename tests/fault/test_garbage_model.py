@@ -16,6 +16,7 @@ import pytest
 
 from principals import principal_of
 from simonides.api import AsyncMemory
+from simonides.api.bound import Bound
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
@@ -173,7 +174,7 @@ class Life:
         self.store, self.clock, self.run = store, clock, run
         self.runtime = store.runtime
         self.principal = principal_of(store.memory(user="ana").session("s"))
-        self.ana = AsyncMemory(self.runtime, self.principal)
+        self.ana = AsyncMemory(Bound(self.runtime, self.principal))
         self.policy = self.runtime.policies.policy_for(self.principal.home.org)
         self.log = SessionLog(self.runtime, self.principal.home.owner, "s")
         self.said: list[str] = []

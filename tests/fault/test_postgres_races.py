@@ -7,6 +7,7 @@ from crowds import check_shares, finish, in_processes, in_threads, start_togethe
 from racing import check_store
 
 import simonides
+from principals import history_of
 from simonides.testing.contracts.turns import in_threads as in_threads_of_api
 from simonides.testing.store_contract import drive
 
@@ -62,7 +63,7 @@ def test_a_hundred_identical_writes_at_once_leave_one_active_memory(url):
         assert sorted(map(str, kinds)).count("created") == 1
         assert len(kinds) == 100
         assert [m.content for m in memory.list()] == ["The sky is blue"]
-        assert len(memory.history("sky")) == 1
+        assert len(history_of(memory, "sky")) == 1
         assert store.admin(actor="root").check_audit().ok
 
 

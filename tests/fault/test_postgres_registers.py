@@ -11,6 +11,7 @@ import pytest
 from registers import KEYS, USERS, Op, violations
 
 import simonides
+from principals import history_of
 
 PROCESSES, OPERATIONS = 4, 2_500
 
@@ -75,7 +76,7 @@ def test_four_processes_on_shared_keys_lose_nothing_and_read_nothing_stale(postg
     with simonides.open(url) as store:
         for user in USERS:
             for key in KEYS:
-                chain = store.memory(user=user).history(key)
+                chain = history_of(store.memory(user=user), key)
                 assert [memory.version for memory in chain] == [*range(1, len(chain) + 1)]
                 order = [memory.content for memory in chain]
                 assert violations(ops[f"{user} {key}"], order) == []

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from principals import memory_for
+from principals import history_of, memory_for
 from simonides.api.open.assemble import assemble
 from simonides.domain.errors import SimonidesError
 from simonides.domain.scope import Scope
@@ -77,14 +77,14 @@ def reads_of(me, wanted):
     """Every way to read, of ids that are another's or of nobody's making."""
     return (
         lambda: me.get(wanted),
-        lambda: me.history(wanted),
+        lambda: history_of(me, wanted),
         lambda: me.recall("zebra", limit=100),
         lambda: me.explain(wanted, "zebra"),
         lambda: me.list(filter={"tags": "zebra"}),
         lambda: me.recall("zebra", filter={"id": wanted}),
         me.list,
         lambda: me.recall(wanted),
-        me.grants,
+        me.privacy.grants,
         me.status,
         lambda: me.get(wanted, scopes=["user"]),
         lambda: me.recall("which colour?", preference_bias=True),

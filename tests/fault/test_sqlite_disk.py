@@ -11,6 +11,7 @@ import pytest
 from bad_disk import Fault, bad_disk
 
 import simonides
+from principals import history_of
 from simonides.domain.errors import StoreError
 
 STEP = int(os.environ.get("DISK_FAULT_STEP", "4"))
@@ -84,7 +85,7 @@ class Life:
         assert self.gone.isdisjoint(standing)
         assert len(set(standing) & set(BATCH)) in (0, len(BATCH))
         assert sum("We deploy" in text for text in standing) == 1
-        versions = memory.history(KEYED)
+        versions = history_of(memory, KEYED)
         assert [one.version for one in versions] == list(range(1, len(versions) + 1))
         found = memory.recall("Where do we deploy?", limit=1)
         assert "We deploy" in found[0].record.content

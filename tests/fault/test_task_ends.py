@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from principals import history_of
 from simonides import (
     InvalidInput,
     Memory,
@@ -101,7 +102,7 @@ def test_an_end_that_breaks_anywhere_is_done_once(
             "-", "observed", "rollout", "version",
         ]  # fmt: skip
         for memory in ana.list():
-            assert len(ana.history(memory.id)) == 1
+            assert len(history_of(ana, memory.id)) == 1
             # Nothing was said twice, so nothing was renewed.
             assert memory.updated_at == memory.created_at
         assert store.memory(user="ana").task(name="up").memory.list(scopes=["task"]) == ()
@@ -131,7 +132,7 @@ def test_giving_up_that_breaks_anywhere_leaves_nothing_behind(
         ana.end()
 
         assert store.memory(user="ana").task(name="up").memory.list(scopes=["task"]) == ()
-        store.memory(user="ana").task("Upgrade", name="up").start()
+        store.memory(user="ana").task("Upgrade", name="up").__enter__()
 
 
 def broken_off(opened: Store, monkeypatch: pytest.MonkeyPatch) -> Task:

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 from killing import Child
 
+from principals import history_of
 from simonides import InvalidInput
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
@@ -68,6 +69,6 @@ def test_killed_at_any_point_a_task_is_gone_on_with(tmp_path):
             assert kept.count("All hosts answer") == 1
             assert len(set(kept)) == len(kept)
             assert set(told) <= set(kept)
-            assert all(len(ana.history(memory.id)) == 1 for memory in ana.list())
+            assert all(len(history_of(ana, memory.id)) == 1 for memory in ana.list())
             assert store.admin(actor="root").check_audit().ok
     assert "executing" in stages

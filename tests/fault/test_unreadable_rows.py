@@ -4,7 +4,7 @@ import apsw
 import pytest
 
 import simonides
-from principals import erase
+from principals import erase, history_of
 from simonides import ErasureState, StoreCorrupt, Tampered
 from simonides.domain.errors import NotFound
 from simonides.domain.governance.erasure import check_alone
@@ -135,7 +135,7 @@ def test_forgetting_by_what_is_said_goes_on_beside_what_is_damaged_and_says_so(p
 
         assert outcome.kind == "forgotten"
         assert "unreadable_left:1" in outcome.reasons
-        assert ana.history("tea") == ()
+        assert history_of(ana, "tea") == ()
         # It is still there for whoever names it.
         assert ana.forget(last).kind == "forgotten"
         assert ana.get(first) is None

@@ -13,6 +13,7 @@ import apsw
 import pytest
 
 from coding import RING
+from principals import history_of
 
 pytest.importorskip("agmi", reason="needs pip install agent-memory-integrity")
 
@@ -81,7 +82,7 @@ class SimonidesAdapter(MemoryAdapter):
             own = self._store.memory(user="ana")
             own.recall("what is the limit?", limit=10)
             for memory in own.list():
-                own.history(memory.id)
+                history_of(own, memory.id)
         except simonides.SimonidesError as error:
             self.verify_detail = f"{type(error).__name__}: {error}"
             return False

@@ -31,7 +31,7 @@ from wrapping import (
 )
 
 import simonides
-from principals import erase
+from principals import erase, history_of
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.integrations import wrap_memory
@@ -412,7 +412,7 @@ def test_the_sdks_own_tool_loop_remembers_what_the_user_said_once(opened_store: 
     assert last.content[0].text == "Sunny."
     assert len(server.received) == 2
     assert facts(opened_store) == {"location": "Berlin"}
-    assert len(opened_store.memory(user="ana").history("location")) == 1
+    assert len(history_of(opened_store.memory(user="ana"), "location")) == 1
 
 
 def test_a_policy_without_digests_leaves_requests_as_they_are(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from wrapping import (
 )
 
 import simonides
+from principals import history_of
 from simonides.api.sync import Store
 from simonides.integrations.wrap import memory_of
 from simonides.testing.model_dialects import Said
@@ -96,7 +97,7 @@ def test_a_stream_that_was_read_to_its_end_is_captured_once(
         gc.collect()
         assert memory_of(client).flush(10)
 
-    history = opened_store.memory(user="ana").history("nickname")
+    history = history_of(opened_store.memory(user="ana"), "nickname")
     assert [version.content for version in history] == ["Ana"]
     assert len(history[0].metadata) <= 1
 

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 )
 from lives import Fact, Shelf
 
-from principals import erase
+from principals import erase, history_of
 from simonides import Draft, Hit, Outcome, Record, UndoRefused
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
@@ -371,7 +371,7 @@ class Living(RuleBasedStateMachine):
     def a_chain_has_its_versions_in_order(self, pick: int) -> None:
         who, key = self.chosen(pick)
         memory = self.id_of(who, key)
-        chain = [m.version for m in self.memories[who].history(memory)]
+        chain = [m.version for m in history_of(self.memories[who], memory)]
         assert chain == sorted(set(chain))
         assert chain[-1] <= self.standing(who)[key].versions
         for other in {"ana", "bob"} - {who.split("/")[0]}:

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from conftest import World
+from principals import history_of
 from simonides import Draft, InvalidInput, Made, Status
 from simonides.domain.value import from_us
 
@@ -32,7 +33,7 @@ def test_every_face_shows_what_is_left_of_an_inference(world: World) -> None:
     assert hit.why["confidence"] == pytest.approx(fresh.why["confidence"] - 0.2 * 0.1)
     assert ana.get(id) == hit.record
     assert ana.list() == (hit.record,)
-    assert [m.confidence for m in ana.history(id)] == [hit.record.confidence]
+    assert [m.confidence for m in history_of(ana, id)] == [hit.record.confidence]
     assert " 0.50; unverified" in ana.digest(QUERY, min_relevance=0).text
     assert ana.list(filter={"confidence": {"$gt": 0.51}}) == ()
     assert len(ana.list(filter={"confidence": {"$lte": 0.5}})) == 1

@@ -281,7 +281,7 @@ def test_what_a_failing_model_has_cost_counts_in_the_report_of_capture_too() -> 
     report = Run(ScriptedModel(ModelTimeout("late", usage=COST))).own.add(FIRST)
 
     assert report.diagnostics[-1] == "llm_timeout"
-    assert report.stored, "the rules' findings are not lost with the model"
+    assert report.outcomes.done, "the rules' findings are not lost with the model"
     assert report.usage == COST
 
 

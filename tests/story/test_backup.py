@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from principals import erase
+from principals import erase, history_of
 from simonides import Draft
 from simonides.api.migrate.migrate import migrate
 from simonides.api.open.assemble import assemble, open_for_move
@@ -79,7 +79,7 @@ def test_a_backup_is_a_store_with_all_that_there_was(tmp_path, world):
     with opened(tmp_path / "b.db", world.clock) as copy:
         assert contents(copy) == contents(world.store) == {"Berlin", "The boat lies at 4711"}
         there = copy.memory(user="alice")
-        assert there.history("city") == memory.history("city")
+        assert history_of(there, "city") == history_of(memory, "city")
         assert copy.admin(actor="root").check_audit().ok
 
 

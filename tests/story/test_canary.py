@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import simonides
-from principals import principal_of
+from principals import history_of, principal_of
 from simonides import CarryRefused, Draft, Memory, SimonidesError
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
@@ -89,7 +89,7 @@ WAYS: dict[str, Callable[[Memory, str], Any]] = {
     "kinds": lambda m, s: m.recall("x", kinds=[s]),
     "known_at": lambda m, s: m.recall("x", known_at=s),
     "get": lambda m, s: m.get(s),
-    "history": lambda m, s: m.history(s),
+    "history": lambda m, s: history_of(m, s),
     "forget": lambda m, s: m.forget(s),
     "decide": lambda m, s: m.pending.resolve(s, "old"),
     "undo": lambda m, s: m.undo(s),

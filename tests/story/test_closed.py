@@ -14,6 +14,7 @@ from principals import erase, principal_of
 from simonides import Draft, FolderSource, StoreUnavailable
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
+from simonides.prompting import AsyncPrompting, Prompting
 
 HANDLES = {
     "opened_store": {"manager", "admin", "agent", "get_metrics", "close", "runtime"},
@@ -52,7 +53,9 @@ class Open:
         self.idle = await _done(memory.task("Find a car", name="car"))
         agent, admin = store.agent(memory), store.admin(actor="root")
         triggers = await _done(
-            (Prompting if isinstance(memory, Memory) else AsyncPrompting)(memory).triggers("tea")
+            (Prompting if isinstance(memory, simonides.Memory) else AsyncPrompting)(
+                memory
+            ).triggers("tea")
         )
         self.handles = {
             "opened_store": store,

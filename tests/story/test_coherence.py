@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import simonides
-from principals import capture, principal_of
+from principals import capture, history_of, principal_of
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Memory, Store
 from simonides.domain.conversation.session import Observation, SessionRules
@@ -231,7 +231,7 @@ def test_a_receipt_says_what_gave_way_and_can_be_replayed_while_the_session_is_o
     session = ana.session("s")
     session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
     shown = session.digest("Where do I live?", min_relevance=0.0)
-    (berlin,) = ana.history("location")
+    (berlin,) = history_of(ana, "location")
 
     assert (berlin.id, "in_session") in [(d.id, d.reason) for d in shown.receipt.dropped]
     world.clock.advance(seconds=1)
@@ -251,7 +251,7 @@ def test_a_receipt_says_what_gave_way_and_can_be_replayed_while_the_session_is_o
 
 
 def test_explain_says_why_the_stored_one_is_not_shown(ana: Memory) -> None:
-    (berlin,) = ana.history("location")
+    (berlin,) = history_of(ana, "location")
     session = ana.session("s")
     session.add({"role": "user", "content": "Actually, I live in Lisbon now."})
 

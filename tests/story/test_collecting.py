@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from conftest import World
+from principals import history_of
 from simonides import Draft, GcReport, InvalidScope, NotReplayable, Status
 from simonides.domain.operations.gc import Rule, code_of_ids
 from simonides.domain.scope import Scope
@@ -152,12 +153,12 @@ def test_versions_that_gave_way_are_purged_when_history_ends(world: World) -> No
     ana.correct("region", "eu-west-1")
     world.clock.advance(days=90, us=-1)
     assert both(world) == {"in_review": 1}
-    assert len(ana.history("region")) == 2
+    assert len(history_of(ana, "region")) == 2
 
     world.clock.advance(us=1)
     assert both(world) == {"in_review": 1, "superseded_old": 1}
 
-    assert [m.version for m in ana.history("region")] == [2]
+    assert [m.version for m in history_of(ana, "region")] == [2]
     assert ana.get(first) is None
     assert list(ana.recall("region", known_at=then)) == []
     with pytest.raises(NotReplayable):

@@ -132,7 +132,10 @@ def test_what_is_refused_is_hidden_on_every_read_until_it_is_allowed(
         ana.confirm(memory.id)
     assert ana.explain(memory.id, "Ana").excluded == ("consent_refused",)
     assert memory.id in ana.receipts.verify(f"See {memory.id}.", digest.receipt).gone
-    for again, receipt in ((ana.replay, digest.receipt), (ana.replay_recall, recall.receipt)):
+    for again, receipt in (
+        (ana.receipts.replay, digest.receipt),
+        (ana.receipts.replay, recall.receipt),
+    ):
         with pytest.raises(NotReplayable) as caught:
             again(receipt)
         assert caught.value.ids == (memory.id,)

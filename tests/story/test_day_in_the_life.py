@@ -16,7 +16,7 @@ import openai
 import pytest
 
 import simonides
-from principals import Ending
+from principals import Ending, history_of
 from simonides import FolderSource, Memory, Settings, Store
 from simonides.integrations.wrap import memory_of
 from simonides.prompting import Prompting
@@ -123,7 +123,7 @@ def test_a_task_within_a_session_hears_what_the_user_says_there(opened_store: St
 def test_what_the_user_says_while_a_task_speaks_for_him_is_his_and_outlives_it(
     opened_store: Store,
 ) -> None:
-    mover = opened_store.memory(user="ana").session("monday").task(name="move").memory
+    mover = opened_store.memory(user="ana").task(name="move").memory.session("monday")
     talk = mover
     talk.add(
         {"role": "user", "content": "My name is Ana and I live in Lisbon. My employer is Siemens."}
@@ -218,7 +218,7 @@ def test_a_changed_preference_wins_here_at_once_there_later_and_at_the_end_every
 
     assert contents(ana, key="language") == ["french"]
     assert value(there, "language") == ["french"]
-    assert [each.content for each in ana.history("language")] == ["english", "french"]
+    assert [each.content for each in history_of(ana, "language")] == ["english", "french"]
 
 
 # -- two threads, one memory -----------------------------------------------------------------

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from conftest import World
-from principals import erase, history_of, principal_of
+from principals import capture, erase, history_of, principal_of
 from simonides import (
     Draft,
     ErasureReceipt,
@@ -86,8 +86,8 @@ def test_what_was_erased_is_not_learned_again_from_its_transcript(world: World) 
 
     def told() -> list[str]:
         outcomes = [
-            *ana.add("I live in Munich.").outcomes,
-            *ana.add("Be concise.").outcomes,
+            *capture(ana, "I live in Munich.").outcomes,
+            *capture(ana, "Be concise.").outcomes,
         ]
         return [outcome.kind for outcome in (*outcomes, *ana.remember_many(turns))]
 

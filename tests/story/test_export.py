@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from principals import erase, principal_of
+from principals import erase, history_of, principal_of
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.domain.canonical_json import canonical_json
@@ -104,7 +104,7 @@ def test_a_life_comes_back_whole_in_another_store(tmp_path, world, other):
         assert heads[0] == heads[1]
         assert elsewhere.admin(actor="root").check_audit().ok
         for which in ("city", there.list()[0].id):
-            assert there.history(which) == memory.history(which)
+            assert history_of(there, which) == history_of(memory, which)
         own = [principal_of(memory).home.path]
         assert there.list(scopes=own) == memory.list(scopes=own)
         for when in (m.known_from for m in memory.list(scopes=own)):

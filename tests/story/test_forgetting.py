@@ -114,7 +114,7 @@ def test_everything_in_a_scope_goes_with_its_versions_and_what_waits(world: Worl
     ana.remember("blue", key="color")
     ana.correct("color", "green")
     ana.remember(SAID, ttl_days=1)
-    ana.add("Be concise.")
+    capture(ana, "Be concise.")
     task.remember("Blue deploys work", key="deploys")
     beside.remember("Red deploys do not")
     world.clock.advance(days=2)
@@ -125,7 +125,7 @@ def test_everything_in_a_scope_goes_with_its_versions_and_what_waits(world: Worl
     assert ana.list() == history_of(ana, "color") == ()
     assert [m.content for m in task.list()] == ["Blue deploys work"]
     assert ana.forget_many(scope="user").reasons == ("not_found",)
-    assert ana.add("Be concise.").outcomes[0].kind == "held", "only what was stored is banned"
+    assert capture(ana, "Be concise.").outcomes[0].kind == "held", "only what was stored is banned"
     assert rows(world) == 3
     assert world.store.admin(actor="root").check_audit().ok
     assert world.reopen().memory(user="ana").list() == ()

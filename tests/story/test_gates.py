@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import World
+from principals import history_of
 from simonides import Draft, Memory, Outcome, Record
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
@@ -226,7 +227,7 @@ def test_in_an_undeclared_slot_a_clear_gap_of_confidence_decides(ana: Memory) ->
     assert (stated.kind, stated.reasons[-1]) == ("superseded", "more_confident")
     assert (weaker.kind, weaker.reasons[-1]) == ("touched", "less_confident")
     assert standing(ana) == ["Ana lives_in Oslo"]
-    history = [memory.content for memory in ana.history(guess.id)]
+    history = [memory.content for memory in history_of(ana, guess.id)]
     assert history == ["Ana lives_in Rome", "Ana lives_in Oslo", "Ana lives_in Bern"]
 
 

@@ -8,7 +8,7 @@ from hostile import ALL, NOT_TEXTS, TEXTS, Liar, shows_nothing
 from typer.testing import CliRunner
 
 from conftest import World
-from principals import capture, memory_for, principal_of
+from principals import capture, history_of, memory_for, principal_of
 from simonides import Draft, InvalidInput, InvalidScope, Memory, SimonidesError
 from simonides.api.sync import Store
 from simonides.cli.app import app
@@ -83,9 +83,9 @@ def test_every_admitted_identity_is_strictly_its_own_tenant(
         other = kept[number - 1 if number else len(kept) - 1]
         assert [memory.id for memory in own.list()] == [kept[number]], ascii(raw)
         assert [hit.record.id for hit in own.recall(SECRET)] == [kept[number]]
-        assert [memory.id for memory in own.history("word")] == [kept[number]]
+        assert [memory.id for memory in history_of(own, "word")] == [kept[number]]
         assert own.get(other) is None
-        assert own.history(other) == ()
+        assert history_of(own, other) == ()
         assert own.explain(other, SECRET).excluded == ("not_found",)
         with pytest.raises(NotFound):
             own.forget(other)

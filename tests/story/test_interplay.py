@@ -133,7 +133,7 @@ def test_a_task_under_way_writes_nothing_of_before_its_user_was_erased(
     assert any(entry.entry.details.get(EVENT) == TaskEvent.FLUSHED for entry in said)
     assert not any("zorb" in entry.entry.text.lower() for entry in said)
     tool = ana.task("Book", name="trip")
-    tool.start()
+    tool.__enter__()
     assert tool.goal == "Book"
 
 
@@ -250,10 +250,10 @@ def test_a_task_that_was_over_is_not_cleaned_again_with_its_session(
 ) -> None:
     first = ana.session("one")
     done = first.task("Deploy", name="deploy")
-    done.start()
+    done.__enter__()
     done.complete()
     running = ana.session("two").task("Deploy again", name="deploy")
-    running.start()
+    running.__enter__()
     scope = world.store.memory(user="ana").task(name="deploy").memory
     scope.remember("The second run waits for approval")
 
@@ -264,7 +264,7 @@ def test_a_task_that_was_over_is_not_cleaned_again_with_its_session(
 
 @pytest.mark.parametrize("how", ["call", "idle", "background"])
 def test_a_session_of_a_task_leaves_its_user_the_same_whoever_ends_it(world: Any, how: str) -> None:
-    within = world.store.memory(user="ana").session("s").task(name="trip").memory
+    within = world.store.memory(user="ana").task(name="trip").memory.session("s")
     session = within
     session.add({"role": "user", "content": "I live in Lisbon."})
 

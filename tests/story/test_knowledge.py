@@ -14,7 +14,7 @@ from prompt_reader import Item, read_page
 
 from conftest import World
 from documents import LONG_AGO_NS, handbook, write
-from principals import capture, erase, memory_for, principal_of
+from principals import capture, erase, history_of, memory_for, principal_of
 from simonides import (
     ConfigurationError,
     Draft,
@@ -833,11 +833,11 @@ def test_what_a_user_pastes_of_a_document_he_was_shown_is_not_learned(
     store.add_source(Said("letters", Passage("letter.txt", letter)), scope=scope)
     assert letter in Prompting(ana).search("allergic to peanuts", "l3").text
 
-    report = ana.add(letter)
+    report = capture(ana, letter)
 
     assert {(o.kind.value, o.reasons[0]) for o in report.outcomes} == {("dropped", "echo")}
     assert ana.list() == ()
-    another_day = store.memory(user="ana", org="acme").session("tuesday").add(letter)
+    another_day = capture(store.memory(user="ana", org="acme").session("tuesday"), letter)
     assert "created" in {outcome.kind for outcome in another_day.outcomes}
 
 
@@ -862,7 +862,7 @@ def test_reading_documents_stores_nothing(world: World) -> None:
         lambda: ana.forget(hit),
         lambda: ana.correct(hit, "There are ten."),
         lambda: ana.promote(hit, to="org"),
-        lambda: ana.history(hit),
+        lambda: history_of(ana, hit),
     ):
         with pytest.raises(NotFound):
             change()

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import simonides
 from conftest import World
-from principals import memory_for, principal_of
+from principals import history_of, memory_for, principal_of
 from simonides import Draft, Memory, SimonidesError
 from simonides.api.sync import Store
 from simonides.cli.app import app
@@ -99,9 +99,9 @@ def read_all(stranger: Memory, ids: tuple[str, ...]) -> list[Any]:
     verbs += [lambda: stranger.digest(SECRET, filter={"metadata.mode": {"$contains": "dark"}})]
     verbs += [lambda: stranger.list(filter={"tags": "dark"})]
     verbs += [lambda: stranger.list(filter={"metadata.mode": "dark mode"})]
-    verbs += [lambda: stranger.history(KEY)]
+    verbs += [lambda: history_of(stranger, KEY)]
     for id in ids:
-        verbs += [lambda name=id: stranger.get(name), lambda name=id: stranger.history(name)]
+        verbs += [lambda name=id: stranger.get(name), lambda name=id: history_of(stranger, name)]
         verbs += [lambda name=id, q=q: stranger.explain(name, q) for q in QUESTIONS]
     return [answer(verb) for verb in verbs]
 
@@ -155,7 +155,7 @@ def test_a_reader_cannot_tell_whether_a_stranger_exists(
     seen = read_all(memory_for(shared.store, **stranger), ids)
     alone = read_all(memory_for(lonely.store, **stranger), ids)
     for told, world in ((seen, shared), (alone, lonely)):
-        told.append(answer(memory_for(world.store, **stranger).receipts))
+        told.append(answer(memory_for(world.store, **stranger).receipts.list))
 
     text = faceless(seen, shared.location)
     assert text == faceless(alone, lonely.location)

@@ -91,7 +91,7 @@ def test_an_outage_leaves_capture_durable_and_recall_working_and_ends(
             healed = memory.status()
 
     assert [report.diagnostics for report in reports] == [("llm_timeout",)] * 3
-    assert all(report.stored for report in reports)
+    assert all(report.outcomes.done for report in reports)
     assert asked == 8  # the third was not sent
     assert found == "english"
     assert during["language_model"]["circuit"] == "open"

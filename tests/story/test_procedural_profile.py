@@ -6,7 +6,7 @@ import threading
 import pytest
 
 import simonides
-from principals import principal_of
+from principals import history_of, principal_of
 from simonides import Draft
 from simonides.settings import Settings
 
@@ -45,7 +45,7 @@ def test_the_rule_too_many_sends_the_oldest_to_the_archive(ana):
     (gone,) = set(ids) - standing
     assert gone == ids[0]
     assert ana.get(gone).status == "archived"
-    assert ana.history(gone)[-1].content == rule(0).content
+    assert history_of(ana, gone)[-1].content == rule(0).content
 
 
 def test_pinned_rules_and_constraints_go_last(ana):

@@ -5,6 +5,7 @@ import pytest
 from conftest import World
 from principals import history_of
 from simonides import Draft, Memory, NotReplayable, Record, ScopeDenied
+from simonides.domain.errors import NotFound
 from simonides.prompting import Prompting
 
 CARE = "Ana is allergic to nuts"
@@ -56,7 +57,8 @@ def test_no_verb_returns_it_for_another_purpose(
     ):
         with pytest.raises((ScopeDenied, NotReplayable)):
             again(receipt)
-    assert other.confirm(given.id).record is None
+    with pytest.raises(NotFound):
+        other.confirm(given.id)
     assert other.correct(given.id, "none").record is None
     assert other.promote(given.id, "org").record is None
     assert care.get(given.id) == given

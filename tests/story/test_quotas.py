@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import World
-from principals import principal_of
+from principals import history_of, principal_of
 from simonides import Draft, Memory, Outcome, QuotaExceeded, UndoRefused
 from simonides.domain.scope import Scope
 
@@ -63,7 +63,7 @@ def test_the_least_useful_gives_way_in_the_same_commit(with_quotas: Callable[[st
     assert [e["reasons"] for e in evicted] == [["quota:memories", "by:value"]] * 2
     assert [e.type.value for e in (*first.events, *second.events)] == ["created", "evicted"] * 2
     # It is out of use, not out of history.
-    (found,) = ana.history(unsure.id)
+    (found,) = history_of(ana, unsure.id)
     assert (found.status.value, found.content) == ("evicted", "guess")
     assert world.store.admin(actor="root").check_audit().ok
 

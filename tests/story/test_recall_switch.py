@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import simonides
 from conftest import World
-from principals import erase, principal_of
+from principals import erase, history_of, principal_of
 from simonides import (
     ConsentChange,
     Digest,
@@ -103,7 +103,7 @@ def test_the_users_own_inspection_and_writes_go_on(
     assert ana.remember("Ana drinks tea").stored
     assert ana.correct("mode", "Ana likes light mode").stored
     assert len(ana.list()) == 2
-    assert [memory.version for memory in ana.history("mode")] == [1, 2]
+    assert [memory.version for memory in history_of(ana, "mode")] == [1, 2]
     assert ana.get(before.id) is not None
     assert ana.status()["recall"] is False
     owner = world.store.memory(user="ana", org="acme")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from conftest import World
-from principals import capture
+from principals import capture, history_of
 from simonides import CaptureReport, InvalidInput
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
@@ -31,7 +31,7 @@ def test_a_repair_replaces_what_was_said_in_the_turn_before(world: World) -> Non
     assert report.proposed[0].quote == "it's Berlin"
     (standing,) = ana.list()
     assert (standing.content, standing.source) == ("Berlin", "in_session_correction")
-    assert [m.content for m in ana.history("location")] == ["Munich", "Berlin"]
+    assert [m.content for m in history_of(ana, "location")] == ["Munich", "Berlin"]
 
 
 def test_without_what_was_said_before_it_is_about_nothing(world: World) -> None:

@@ -16,7 +16,7 @@ from principals import principal_of
 from simonides import Draft, Made, NotReplayable, Recall, Receipt, ScopeDenied
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.value import from_us
-from simonides.retrieval.ranking import identity
+from simonides.retrieval.ranking import ranker
 
 THINGS = ["harbour", "coffee", "invoice", "release", "garden", "train"]
 
@@ -104,7 +104,7 @@ def test_another_ranker_or_policy_renders_the_same_hits(
     world.store.memory(user="ana").remember("Deploy to Dublin", key="region")
     found = world.store.memory(user="ana").recall("deploy")
 
-    monkeypatch.setattr(identity, "RANKER", "another")
+    monkeypatch.setattr(ranker, "RANKER", "another")
     other = world.store.memory(user="ana").receipts.replay(found.receipt)
     monkeypatch.undo()
     ana = world.store.memory(user="ana")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from conftest import World
+from principals import history_of
 from simonides import Draft, Memory, Outcome, Record
 from simonides.domain.codecs.candidate import decode_candidate, encode_candidate
 from simonides.domain.codecs.memory import encode_body, encode_state
@@ -192,7 +193,7 @@ def test_a_correction_to_the_same_words_verifies_and_adds_no_version(ana: Memory
 
     assert (outcome.kind, outcome.reasons[-2:]) == ("refreshed", ("same_text", "said_again"))
     assert stored(outcome).verified_at == stored(outcome).updated_at
-    assert len(ana.history(KEY)) == 1
+    assert len(history_of(ana, KEY)) == 1
 
 
 def test_a_correction_of_the_spelling_alone_is_one(ana: Memory) -> None:
@@ -231,7 +232,7 @@ def test_a_stricter_label_is_never_lost(ana: Memory, key: str | None, source: st
         "user_stated",
     )
     assert (memory.content, memory.tags) == ("On medication", ("health",))
-    assert [m.version for m in ana.history(memory.id)] == [1, 2]
+    assert [m.version for m in history_of(ana, memory.id)] == [1, 2]
 
 
 def test_a_milder_label_changes_nothing(ana: Memory) -> None:
@@ -316,7 +317,7 @@ def test_a_touching_newcomer_superseded_nothing(ana: Memory) -> None:
 
     ana.remember(Draft("eu-west-1", key=KEY, source="agent_inferred"))
 
-    newcomer = next(memory for memory in ana.history(KEY) if memory.version == 2)
+    newcomer = next(memory for memory in history_of(ana, KEY) if memory.version == 2)
     assert (newcomer.supersedes, newcomer.superseded_by) == (None, first.id)
 
 
@@ -333,7 +334,7 @@ def test_free_text_that_is_said_with_a_key_gets_it(ana: Memory) -> None:
     assert (memory.key, memory.category, memory.tags) == ("drink", "preference", ("taste",))
     assert (memory.version, memory.root) == (2, free.id)
     assert ana.remember("I like coffee", key="drink").kind == "superseded"
-    assert [memory.version for memory in ana.history("drink")] == [2, 3]
+    assert [memory.version for memory in history_of(ana, "drink")] == [2, 3]
 
 
 def test_free_text_of_another_kind_or_of_the_more_trusted_gets_no_key(ana: Memory) -> None:

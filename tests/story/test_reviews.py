@@ -102,7 +102,7 @@ def test_a_side_that_was_corrected_is_decided_on_as_it_is_now(ana: Memory, revie
     assert [memory.content for memory in ana.list()] == ["Ana lives in Bergen"]
 
 
-@pytest.mark.parametrize("keep", ["b", "neither"])
+@pytest.mark.parametrize("keep", ["new", "neither"])
 def test_a_correction_is_not_ended_by_a_decision_about_what_stood_before(
     ana: Memory, review: Review, keep: str
 ) -> None:

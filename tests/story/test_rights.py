@@ -121,7 +121,7 @@ def test_a_grant_lets_a_member_write_for_the_org_until_it_is_revoked(
     with pytest.raises(ScopeDenied):
         ana.remember(Draft("One more", scope="org"))
     world.reopen()
-    assert world.store.admin(actor="root-operator").grants() == []
+    assert world.store.admin(actor="root-operator").grants() == ()
 
 
 def test_a_grant_survives_a_restart(world: World) -> None:

@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 import simonides
-from principals import erase
+from principals import erase, history_of
 from simonides.storage.encryption.key_ring import HeldKeys, new_key
 
 RING = HeldKeys.of_text(new_key("k1"))
@@ -104,7 +104,7 @@ def test_a_name_that_leads_nowhere_is_noticed(written: Path) -> None:
 
     refused = pytest.raises(simonides.Tampered, match="under its own name")
     with simonides.open(written, key_ring=RING) as store, refused:
-        store.memory(user="ana").history("region")
+        history_of(store.memory(user="ana"), "region")
 
 
 def test_an_owner_travels_by_way_of_postgres_under_a_ring(
@@ -124,7 +124,7 @@ def test_an_owner_travels_by_way_of_postgres_under_a_ring(
             memory = store.memory(user="ana")
             memory.data.restore(tmp_path / "ana.jsonl")
 
-            assert [version.version for version in memory.history("region")] == [1, 2]
+            assert [version.version for version in history_of(memory, "region")] == [1, 2]
             assert store.admin(actor="root").check_audit().ok
             assert memory.remember("5000", key="salary").reasons == ("consent_refused:key",)
     finally:

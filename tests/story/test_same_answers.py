@@ -162,8 +162,8 @@ def test_an_index_that_grew_bit_by_bit_answers_like_one_built_at_once(
 ) -> None:
     crowd = [Draft(f"{text} again and again, number {n}") for n in (1, 2) for text in texts()]
     grown, built = new_world(), new_world()
-    grown.store.memory(user="ana").remember_many(crowd)
-    built.store.memory(user="ana").remember_many(crowd)
+    grown.store.memory(user="ana").remember_many(crowd, atomic=False)
+    built.store.memory(user="ana").remember_many(crowd, atomic=False)
     for number, text in enumerate(texts()[:60]):
         for world in (grown, built):
             memory = world.store.memory(user="ana")

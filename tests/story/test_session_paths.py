@@ -12,7 +12,7 @@ from sessions import ALICE, Talk, summaries
 from test_session_end import STORY
 
 import simonides
-from principals import end_transcript, erase, principal_of
+from principals import end_transcript, erase
 from simonides import AsyncMemory, Draft
 from simonides.domain.conversation.session import EndedBy, EndStep, Entry, EntryKind
 from simonides.domain.conversation.turn import Role
@@ -109,8 +109,8 @@ def test_sessions_marked_for_it_end_when_simonides_is_closed(new_world, summarie
     talk.say(*STORY)
     other.say("Still here.")
     talk.runtime.part(ProcessSessions).add(talk.principal, talk.name)
-    talk.runtime.part(ProcessSessions).add(principal_of(other), other.name)
-    talk.runtime.part(ProcessSessions).discard(principal_of(other), other.name)
+    talk.runtime.part(ProcessSessions).add(other.principal, other.name)
+    talk.runtime.part(ProcessSessions).discard(other.principal, other.name)
 
     world.reopen()
 

@@ -144,12 +144,17 @@ def test_a_conversation_may_have_any_visible_name_wherever_it_is_named(
 @pytest.mark.parametrize(
     ("call", "field"),
     [
-        (lambda s: s.add({"role": "user", "content": "x" * (64 * 1024 + 1)}).kept[0], "text"),
-        (lambda s: s.add({"role": "user", "content": " "}).kept[0], "text"),
-        (lambda s: s.add({"role": "user", "content": "a\0b"}).kept[0], "text"),
-        (lambda s: s.add({"role": "robot", "content": "Hello."}).kept[0], "role"),
+        (
+            lambda s: s.add({"role": "user", "content": "x" * (64 * 1024 + 1)}).kept[0],
+            "messages[0].content",
+        ),
+        (lambda s: s.add({"role": "user", "content": "a\0b"}).kept[0], "messages[0].content"),
+        (lambda s: s.add({"role": "robot", "content": "Hello."}).kept[0], "messages[0].role"),
         (lambda s: s.add({"role": "user", "content": "Hello."}, at="yesterday").kept[0], "at"),
-        (lambda s: s.add({"role": "user", "content": "Hello.", "name": ""}).kept[0], "speaker"),
+        (
+            lambda s: s.add({"role": "user", "content": "Hello.", "name": "x" * 600}).kept[0],
+            "messages[0].name",
+        ),
         (
             lambda s: s.add(
                 {"role": "user", "content": "Hello.", "metadata": {"x": float("nan")}}
@@ -158,8 +163,14 @@ def test_a_conversation_may_have_any_visible_name_wherever_it_is_named(
         ),
         (lambda s: s.add({"role": "user", "content": "Hello."}, number=-1).kept[0], "turn"),
         (lambda s: s.add({"role": "user", "content": "Hello."}, number=5).kept[0], "number"),
-        (lambda s: s.add({"role": "tool", "name": "", "content": "x"}).kept[0], "name"),
-        (lambda s: s.add({"role": "tool", "name": "t", "content": object()}).kept[0], "result"),
+        (
+            lambda s: s.add({"role": "tool", "name": "x" * 600, "content": "x"}).kept[0],
+            "messages[0].name",
+        ),
+        (
+            lambda s: s.add({"role": "tool", "name": "t", "content": object()}).kept[0],
+            "messages[0].content",
+        ),
         (
             lambda s: s.add(
                 {"role": "tool", "name": "t", "content": "x", "importance": "vital"}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from conftest import Run, World
-from principals import capture, erase
+from principals import capture, erase, history_of
 from simonides import Draft, InvalidInput, Memory, Outcome, Record
 
 PAGE = "https://shop.example/returns"
@@ -79,12 +79,12 @@ def test_a_dry_run_counts_and_leaves_all_as_it_is(world: World, ana: Memory) -> 
 def test_only_what_came_from_there_goes_of_a_chain(ana: Memory) -> None:
     ana.remember("Ana banks at Alder", key="bank_used")
     ana.remember(Draft("Ana banks at Harbour", key="bank_used", **OUTSIDE))
-    assert len(ana.history("bank_used")) == 2
+    assert len(history_of(ana, "bank_used")) == 2
 
     outcome = ana.forget_many(source="external")
 
     assert outcome.reasons == ("count:1",)
-    assert [memory.content for memory in ana.history("bank_used")] == ["Ana banks at Alder"]
+    assert [memory.content for memory in history_of(ana, "bank_used")] == ["Ana banks at Alder"]
     assert texts(ana) == {"Ana banks at Alder"}
     corrected = stored(ana.correct("bank_used", "Ana banks at Birch"))
     assert (corrected.version, texts(ana)) == (2, {"Ana banks at Birch"})
@@ -208,7 +208,7 @@ def test_a_chain_goes_on_after_it_has_lost_a_version_that_never_stood(
     erase(ana)
     admin.remember(Draft("zone c", key="zone"), scope="/org/default/")
     ben = world.store.memory(user="ben")
-    assert [memory.content for memory in ben.history("zone", scopes=["org"])] == [
+    assert [memory.content for memory in history_of(ben, "zone", scopes=["org"])] == [
         "zone a",
         "zone c",
     ]

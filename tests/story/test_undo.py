@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from conftest import World
+from principals import history_of
 from simonides import Draft, Memory, Outcome, Record, UndoRefused
 from simonides.domain.value import from_us
 
@@ -57,7 +58,7 @@ def test_what_was_displaced_stands_again_as_it_did(world: World, ana: Memory, ho
     assert (again.id, again.content, again.status) == (first.id, "eu-west-1", "active")
     assert (again.tags, again.importance, again.valid_to) == (first.tags, "high", None)
     assert [hit.record.id for hit in ana.recall(KEY)] == [first.id]
-    story = {m.content: (m.version, m.status, m.superseded_by) for m in ana.history(KEY)}
+    story = {m.content: (m.version, m.status, m.superseded_by) for m in history_of(ana, KEY)}
     assert story["us-east-1"] == (2, "superseded", first.id)
     then = ana.recall(KEY, known_at=from_us(mistaken_at))
     assert [hit.record.content for hit in then] == ["us-east-1"]
@@ -72,7 +73,7 @@ def test_the_chain_goes_on_after_an_undo(ana: Memory) -> None:
     third = stored(ana.remember("ap-south-1", key=KEY))
 
     assert third.version == 3
-    assert [memory.content for memory in ana.history(KEY)] == [
+    assert [memory.content for memory in history_of(ana, KEY)] == [
         "eu-west-1",
         "us-east-1",
         "ap-south-1",

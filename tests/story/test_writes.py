@@ -295,7 +295,7 @@ def test_what_was_forgotten_is_gone_and_capture_does_not_relearn_it(ana: Memory)
     assert ana.list() == ()
     assert len(ana.recall("email channel")) == 0
     assert {o.kind for o in ana.add(said).outcomes} == {OutcomeKind.BLOCKED}
-    assert ana.add(said).blocked[0].reasons == ("tombstoned",)
+    assert ana.add(said).outcomes.refused[0].reasons == ("tombstoned",)
     with pytest.raises(NotFound):
         ana.forget(CHANNEL)
 
