@@ -71,6 +71,7 @@ DEEP = {
 contracts for stores outside, and storage until its rows have one codec."""
 
 KNOWN_DEEP = {
+    "AsyncSession",
     "DailyGc",
     "GeminiCompletions",
     "IdleSessionEnder",

@@ -27,7 +27,7 @@ from simonides.domain.operations.gc import GcReport
 from simonides.domain.operations.hygiene_scan import StoreScan
 from simonides.domain.operations.portable import ExportReport, RestoreReport
 from simonides.domain.operations.reindex import KeysReport, ReindexReport
-from simonides.domain.page import Page
+from simonides.domain.reading.page import Page
 from simonides.domain.scope import (
     DEFAULT_ORG,
     Grant,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -10,9 +10,12 @@ from typing import Any, TypeAlias
 from simonides.api.messages import parse_messages
 from simonides.capture import flag
 from simonides.domain.conversation.add_report import AddReport
+from simonides.domain.conversation.session import OpenSession
 from simonides.domain.errors import InvalidInput
 from simonides.domain.memory import Importance, Record
+from simonides.domain.reading.page import Page, paged
 from simonides.domain.reading.recall import Hit
+from simonides.domain.scope import checked_session
 from simonides.domain.value import enum_member, moment, shown, to_us
 from simonides.domain.writing.decision import CaptureReport, Outcomes
 from simonides.text import check_text
@@ -94,3 +97,31 @@ def place_of(cursor: str) -> tuple[int, str]:
     if not separator or not at.lstrip("-").isdigit():
         raise InvalidInput("cursor", "is not of this list; begin anew without it")
     return (-int(at), id)
+
+
+def page_by_name(
+    sessions: Sequence[OpenSession], limit: int, cursor: str | None
+) -> Page[OpenSession]:
+    """Return a page of sessions, after the one that the cursor names."""
+    if cursor is not None:
+        names = [one.name for one in sessions]
+        if cursor not in names:
+            raise InvalidInput("cursor", "is not of this list; begin anew without it")
+        sessions = sessions[names.index(cursor) + 1 :]
+    return paged(sessions, limit, lambda one: one.name)
+
+
+def page_of(records: Sequence[Record], limit: int, cursor: str | None) -> Page[Record]:
+    """Return a page of records, newest first, after the place that the cursor names."""
+    if cursor is not None:
+        after = place_of(cursor)
+        records = [each for each in records if sorted_by(each) > after]
+    return paged(records, limit, cursor_of)
+
+
+def in_session(filter: Mapping[str, Any] | None, session: str | None) -> Mapping[str, Any] | None:
+    """Return a filter that a session's memories must match, too."""
+    conditions = [] if filter is None else [filter]
+    if session is not None:
+        conditions.append({"session": checked_session(session)})
+    return {"$and": conditions} if len(conditions) > 1 else next(iter(conditions), None)

@@ -7,9 +7,11 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 
+from simonides.domain.conversation.session import OpenSession
 from simonides.domain.conversation.turn import Turn
 from simonides.domain.errors import NotFound
 from simonides.domain.scope import Principal
+from simonides.domain.value import from_us
 from simonides.domain.writing.decision import CaptureReport, Outcome
 from simonides.engine.capture.capture import EARLIER_TURNS, captured
 from simonides.engine.core.counters import Counters
@@ -25,6 +27,7 @@ from simonides.engine.recall.lookup import Lookup
 from simonides.engine.recall.query import QueryBuilder
 from simonides.engine.recall.read_journal import OwnerNotes, ReadJournal
 from simonides.engine.recall.reader import Reader
+from simonides.engine.sessions.extract import Extractor
 from simonides.engine.write.writer import Writer
 from simonides.policy import Policy
 
@@ -125,6 +128,26 @@ class Bound:
         report = await captured(model, turn, earlier, self.principal, self.writer, self.forgetter)
         self.counters.captured(began)
         return report
+
+    async def read_open_sessions(self) -> None:
+        """Extract from open sessions, so that what is not stored yet is forgotten too."""
+        owner = self.principal.home.owner
+        for one in await self.runtime.sessions.sessions(owner):
+            principal = replace(self.principal, home=owner, session=one.id)
+            await Extractor(self.runtime, principal).catch_up(one.id, rules_only=True)
+
+    async def open_sessions(self) -> list[OpenSession]:
+        """Return the owner's open sessions, by when they began, then by name."""
+        found = await self.runtime.sessions.sessions(self.principal.home.owner)
+        return [
+            OpenSession(
+                one.id,
+                from_us(one.started_at),
+                None if one.due_at is None else from_us(one.due_at),
+                one.entries,
+            )
+            for one in found
+        ]
 
     async def unless_erased(self) -> Bound:
         """Return parts whose writes are refused once the owner was erased, from this call on."""

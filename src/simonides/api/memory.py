@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from simonides.api.arguments import (
     Which,
-    cursor_of,
+    in_session,
     joined_reports,
     last_question,
     named,
-    place_of,
-    sorted_by,
+    page_by_name,
+    page_of,
     state_fields,
 )
-from simonides.api.bound import Bound
-from simonides.api.groups.audit import AsyncAudit
-from simonides.api.groups.data import AsyncData
-from simonides.api.groups.maintenance import AsyncMaintenance
-from simonides.api.groups.pending import AsyncPending
-from simonides.api.groups.privacy import AsyncPrivacy
-from simonides.api.groups.receipts import AsyncReceipts
+from simonides.api.groups.base import AsyncGroups
 from simonides.api.messages import parse_messages
 from simonides.api.sync_markers import waits_for_model
 from simonides.api.tools import AsyncTools
@@ -34,22 +27,18 @@ from simonides.domain.conversation.turn import Role
 from simonides.domain.errors import InvalidInput
 from simonides.domain.governance.consent import RECALL_OFF
 from simonides.domain.memory import Draft, Record, is_id
-from simonides.domain.page import Page, paged
 from simonides.domain.policy.working import Constraint
 from simonides.domain.reading.digest import Digest
+from simonides.domain.reading.page import Page
 from simonides.domain.reading.recall import Explanation, Recall
-from simonides.domain.scope import Principal, checked_session
-from simonides.domain.value import from_us
 from simonides.domain.writing.decision import CaptureReport, Outcome, Outcomes
 from simonides.engine.capture.capture import turn_of
-from simonides.engine.core.runtime import Runtime
 from simonides.engine.edit.promote import Promoter
 from simonides.engine.edit.undo import Undoer
 from simonides.engine.operations.status import status_of
 from simonides.engine.prompting.triggers import TriggerMode
 from simonides.engine.recall.query import MAX_LISTED, between, checked_floor, sequence, unlimited
 from simonides.engine.recall.session_search import NOT_STORED
-from simonides.engine.sessions.extract import Extractor
 from simonides.engine.write.quotas import raise_if_over_quota
 from simonides.text import check_text
 
@@ -61,57 +50,16 @@ MAX_ATOMIC = 500
 """Most drafts of one transaction; chosen, so that others wait for a write under a second."""
 
 
-class AsyncMemory:
+class AsyncMemory(AsyncGroups):
     """What one principal may remember and recall.
 
     Built by :meth:`simonides.AsyncStore.memory` without any I/O; keep one per request or for good.
     """
 
-    def __init__(self, bound: Bound) -> None:
-        self._bound = bound
-
-    @property
-    def _runtime(self) -> Runtime:
-        return self._bound.runtime
-
-    @property
-    def _principal(self) -> Principal:
-        return self._bound.principal
-
     def __repr__(self) -> str:
         who = self._bound.principal
         parts = [who.home.path, *(p for p in (who.session, who.agent) if p is not None)]
         return f"<{type(self).__name__.removeprefix('Async')} {' '.join(parts)}>"
-
-    @property
-    def privacy(self) -> AsyncPrivacy:
-        """What the person refuses and allows."""
-        return AsyncPrivacy(self._bound)
-
-    @property
-    def data(self) -> AsyncData:
-        """Export, restore, import and erasure."""
-        return AsyncData(self._bound)
-
-    @property
-    def pending(self) -> AsyncPending:
-        """What waits for a person's decision."""
-        return AsyncPending(self._bound)
-
-    @property
-    def receipts(self) -> AsyncReceipts:
-        """What was shown to models, and checks of answers."""
-        return AsyncReceipts(self._bound)
-
-    @property
-    def maintenance(self) -> AsyncMaintenance:
-        """Collection, hygiene, consolidation and figures."""
-        return AsyncMaintenance(self._bound)
-
-    @property
-    def audit(self) -> AsyncAudit:
-        """Who did what, safety records and feedback."""
-        return AsyncAudit(self._bound)
 
     @waits_for_model
     async def add(
@@ -124,8 +72,7 @@ class AsyncMemory:
     ) -> AddReport:
         """Learn from what was said, as policy allows.
 
-        Only the user's own messages speak for the user. With a language model it proposes too;
-        both go through the same policy.
+        Only the user's own messages speak for the user.
 
         Args:
             messages: One message or several, oldest first: a text (the user's), an OpenAI or
@@ -141,10 +88,10 @@ class AsyncMemory:
             StoreError: If the store could not; messages before the failure are done.
         """
         flag("wait", wait)
-        parsed = parse_messages(messages, at=at, me=me)
+        parsed, who = parse_messages(messages, at=at, me=me), self._bound.principal
         turns = [
-            turn_of(said.content, self._principal, role=said.role, speaker=said.name, at=said.at)
-            for said in parsed.messages
+            turn_of(each.content, who, role=each.role, speaker=each.name, at=each.at)
+            for each in parsed.messages
         ]
         reports: list[CaptureReport] = []
         for place, turn in enumerate(turns):
@@ -169,8 +116,7 @@ class AsyncMemory:
         """Store one statement of the user's, or say why not.
 
         Args:
-            content: The statement; or a :class:`simonides.Draft`, which has every field, and then
-                no other argument counts.
+            content: The statement; or a :class:`simonides.Draft` with every field, alone.
             key: Name of the fact; a later statement under it replaces this one.
             category: One of the policy's categories; None lets the policy choose.
             importance: ``normal``, ``high`` or ``critical``.
@@ -209,8 +155,8 @@ class AsyncMemory:
 
         Args:
             drafts: Each with its own fields.
-            atomic: One transaction, at most 500 drafts: all or, on an error, none. False takes any
-                number, in slices of 500; on an error the slices before it are stored.
+            atomic: One transaction, at most 500 drafts. False takes any number, in slices of 500;
+                on an error the slices before it are stored.
 
         Raises:
             InvalidInput: If a value is not storable; the field names the draft's place. Nothing
@@ -258,9 +204,8 @@ class AsyncMemory:
                 ``$or`` and ``$not``. Fields:
                 :data:`~simonides.domain.reading.filters.FILTER_FIELDS` and ``metadata.a.b``.
             kinds: Only these kinds; None means all.
-            layer: ``memory``, long-term memory; ``documents``, which are asked just in time and
-                marked as external; ``all`` or several of these; or ``session``, the log of this
-                conversation by itself: of no other time or scope.
+            layer: ``memory``; ``documents``, asked just in time and marked as external; ``all`` or
+                several of these; or ``session``, the log of this conversation by itself.
             min_relevance: Least calibrated relevance, 0 to 1; None for no threshold.
             known_at: What was believed then (system time).
             valid_at: What was true then (world time).
@@ -270,7 +215,6 @@ class AsyncMemory:
         Raises:
             InvalidInput: If an argument is out of range or unknown.
             ScopeDenied: If a scope may not be read.
-            StoreError: If the store cannot be read and nothing is warm.
         """
         bound, counters = self._bound, self._bound.counters
         began = counters.now()
@@ -313,9 +257,8 @@ class AsyncMemory:
         """Return the memories that serve a prompt as one bounded block; ``str()`` is its text.
 
         Args:
-            about: What the prompt is about: a text, or the messages of the conversation, of which
-                the user's last one counts. None is for the start of a conversation: the standing
-                preferences, what is pinned, and the last session.
+            about: A text, or the messages of the conversation, of which the user's last counts.
+                None is for its start: standing preferences, what is pinned, the last session.
             filter: As for :meth:`recall`, like the next six.
             kinds: See there.
             layer: See there; passages of documents have a budget of their own.
@@ -331,7 +274,6 @@ class AsyncMemory:
         Raises:
             InvalidInput: If an argument is out of range or unknown.
             ScopeDenied: If a scope may not be read.
-            StoreError: If the store cannot be read and nothing is warm.
         """
         bound = self._bound
         if about is None:
@@ -356,8 +298,8 @@ class AsyncMemory:
         """Return one memory, or None if there is none that this principal may read.
 
         Args:
-            which: An id (superseded versions and cited passages of documents included), a key
-                (from the nearest scope that has it), a record, or a hit.
+            which: An id (also of an old version or a cited passage), a key (of the nearest scope
+                that has it), a record, or a hit.
             scopes: Only if it lies in one of these, as for :meth:`recall`.
         """
         name, lookup = named(which), self._bound.lookup
@@ -389,10 +331,7 @@ class AsyncMemory:
         most = between("limit", limit, 1, MAX_LISTED)
         cue = await self._bound.asker.cue("", verb="list", filter=filter, scopes=scopes)
         found = await self._bound.lookup.list(cue)
-        if cursor is not None:
-            after = place_of(cursor)
-            found = tuple(each for each in found if sorted_by(each) > after)
-        return paged(found, most, cursor_of)
+        return page_of(found, most, cursor)
 
     async def history(
         self, which: Which, *, scopes: Sequence[str] | None = None
@@ -401,8 +340,7 @@ class AsyncMemory:
 
         Args:
             which: A key, an id, a record or a hit.
-            scopes: Where to look, as for :meth:`recall`: the key in the first of them that has
-                it, the id in all. None looks for the key in the nearest scope that has it.
+            scopes: Where to look, as for :meth:`recall`; the key in the first that has it.
 
         Raises:
             NotFound: If there is none that this principal may read.
@@ -437,9 +375,7 @@ class AsyncMemory:
         return await bound.reader.explain(memory, cue)
 
     async def status(self) -> dict[str, Any]:
-        """Return counts per kind and status, open sessions, relevance floors in force with the
-        rates that they go by, backend, model ids and health.
-        """
+        """Return counts, open sessions, relevance thresholds, backend, model ids and health."""
         bound = self._bound
         await bound.journal.flush(bound.principal.home.owner)
         memories = await bound.lookup.list(await bound.asker.cue("", verb="status"))
@@ -460,12 +396,11 @@ class AsyncMemory:
         """Replace what is remembered, or change how it is kept; a correction always wins.
 
         Args:
-            which: A key in this principal's own scope, or the id, record or hit of one of its
-                memories.
+            which: A key, an id, a record or a hit; of the own scope.
             content: What is true instead; None leaves the text.
             pinned: Whether a full quota evicts it last; None leaves it.
             importance: ``normal``, ``high`` or ``critical``; None leaves it.
-            expires: From when on it is not returned any more; ``never`` for no end; None leaves it.
+            expires: Its hard expiry; ``never`` for no end; None leaves it.
             quote: Evidence for the content, verbatim.
 
         Raises:
@@ -499,8 +434,7 @@ class AsyncMemory:
     async def promote(self, which: Which, to: str) -> Outcome:
         """Copy a memory upward, to ``user``, ``org`` or an ancestor's path.
 
-        It passes policy and hygiene again there, and a version is copied once: asked for again, it
-        answers as it did, unless it was refused, which holds for as long as its cause.
+        It passes policy and hygiene again there; a version is copied once.
 
         Raises:
             NotFound: If there is no such memory in the own scope.
@@ -508,31 +442,23 @@ class AsyncMemory:
             ScopeDenied: If the principal lacks the write right there.
             QuotaExceeded: If nothing gives way to the copy there.
         """
-        name, promoter = named(which), Promoter(self._runtime, self._principal)
+        name, promoter = named(which), Promoter(self._bound.runtime, self._bound.principal)
         return raise_if_over_quota(await self._bound.found(name, await promoter.promote(name, to)))
 
     async def undo(self, what: Outcome | str) -> Outcome:
-        """Take back what a write did: a correction, a replacement under a key or in a slot, a
-        repetition that was held to be one, a decision.
+        """Take back what a write did: a correction, a replacement, a repetition, a decision.
 
-        What it displaced stands again as it did, what it put in its place gives way; both are new
-        states, under an event of their own, and the past stays what it was.
+        What it displaced stands again, what it put in its place gives way; history stays.
 
         Args:
-            what: The outcome of the write; or the id of an event in :attr:`Outcome.events` or in
-                the audit trail.
-
-        Returns:
-            ``undone``, with the memory that stands again.
+            what: The outcome of the write, or the id of an event of the audit trail.
 
         Raises:
-            QuotaExceeded: If what would stand again is one too many, and nothing gives way to it;
-                otherwise the least useful does.
-            UndoRefused: If it is no event of this principal's own scope, replaced nothing, was
-                undone before, or something has come of its result since; the message says what to
-                do instead.
+            QuotaExceeded: If what would stand again is one too many, and nothing gives way to it.
+            UndoRefused: If it is no event of the own scope, replaced nothing, was undone before, or
+                something has come of its result since; the message says what to do instead.
         """
-        undoer = Undoer(self._runtime, self._principal)
+        undoer = Undoer(self._bound.runtime, self._bound.principal)
         if not isinstance(what, Outcome):
             return await undoer.undo(what)
         if not what.events:
@@ -542,22 +468,19 @@ class AsyncMemory:
     async def forget(self, which: Which) -> Outcome:
         """Delete a memory with all its versions; a key is blocked too.
 
-        Content, vectors, terms, audit payloads, receipts of digests that showed it, and copies
-        that are held back or on their way elsewhere go; so does what was derived from it here, but
-        for promoted copies. A tombstone without content keeps it from being learned again; the
-        trail keeps ids and time. A memory that cannot be read any more goes by its id or its key
-        (``unreadable:N``).
+        Content, vectors, audit payloads, receipts that showed it, held copies and what was derived
+        from it here go; promoted copies stay. A tombstone without content keeps it from being
+        learned again; the trail keeps ids and time.
 
         Returns:
-            ``forgotten``, with ``count:N`` versions, any ``held:N`` candidates, and how many of
-            the versions were ``derived:N``, among the reasons.
+            ``forgotten``, with ``count:N``, ``held:N`` and ``derived:N`` among the reasons.
 
         Raises:
             NotFound: If there is no such memory in the own scope.
             Tampered: If it was tampered with, under a key ring.
         """
         name = named(which)
-        await self._read_open_sessions()
+        await self._bound.read_open_sessions()
         id, key = (name, None) if is_id(name) else (None, name)
         outcome = await self._bound.forgetter.forget(id=id, key=key, scope=None, wanted=None)
         return await self._bound.found(name, outcome)
@@ -574,41 +497,34 @@ class AsyncMemory:
     ) -> Outcome:
         """Delete memories of this principal with all their versions, as :meth:`forget` does.
 
-        What came from a source or an origin goes with everything that was derived from it,
-        wherever that lies: here, in one's tasks, and in copies that were promoted and what others
-        made of those. Only the versions that came from there go: what they had replaced stands
-        again, and what the user has stated himself stays.
+        What came from a source or an origin goes with everything that was derived from it, here,
+        in tasks, and in promoted copies. Only the versions that came from there go: what they had
+        replaced stands again, and what the user has stated stays.
 
-        Whether a filter, a source or an origin means a memory that cannot be read any more nobody
-        can say: it stays, the rest goes, and the outcome says so (``unreadable_left:N``).
+        A memory that cannot be read any more stays, and is counted (``unreadable_left:N``).
 
         Args:
             filter: All that match, see :meth:`recall`.
             source: What came from one source, in this scope and its tasks if no scope is named.
             origin: Likewise what was read from one document, page or tool, by its name.
             session: What was said in one session.
-            scope: Where: this principal's own scope, or one of its tasks, as a name or a path;
-                None means its own. Alone it means everything there that this agent may see, and
-                every candidate that is held back for it.
+            scope: The own scope (None) or one of its tasks, as a name or a path. Alone it means
+                everything there that this agent may see, and its held candidates.
             dry_run: Only count.
 
         Returns:
-            ``forgotten`` with counts, as for :meth:`forget`; of a source or an origin also how many
-            copies of other owners go (``elsewhere:N``) and how many memories stand again
-            (``revived:N``). Or ``dropped`` with ``not_found``, or with ``dry_run`` and the counts.
+            ``forgotten`` with counts, as for :meth:`forget`; also ``elsewhere:N`` copies of other
+            owners and ``revived:N`` memories that stand again. Or ``dropped`` with ``not_found``,
+            or with ``dry_run`` and the counts.
 
         Raises:
             InvalidInput: If nothing was named: forgetting everything is not a default.
             ScopeDenied: If the scope is neither this principal's own nor one of its tasks.
         """
         origin = None if origin is None else check_text("origin", origin, MAX_ORIGIN_BYTES)
-        conditions = [] if filter is None else [filter]
-        if session is not None:
-            conditions.append({"session": checked_session(session)})
-        raw = {"$and": conditions} if len(conditions) > 1 else next(iter(conditions), None)
-        wanted = self._bound.asker.filter(raw, source=source, origin=origin)
+        wanted = self._bound.asker.filter(in_session(filter, session), source=source, origin=origin)
         if not flag("dry_run", dry_run):
-            await self._read_open_sessions()
+            await self._bound.read_open_sessions()
         return await self._bound.forgetter.forget(
             id=None,
             key=None,
@@ -618,20 +534,11 @@ class AsyncMemory:
             dry_run=dry_run,
         )
 
-    async def _read_open_sessions(self) -> None:
-        """Extract from open sessions, so that what is not stored yet is forgotten too."""
-        runtime, owner = self._runtime, self._principal.home.owner
-        for one in await runtime.sessions.sessions(owner):
-            principal = replace(self._principal, home=owner, session=one.id)
-            await Extractor(runtime, principal).catch_up(one.id, rules_only=True)
-
     def session(self, name: str) -> AsyncSession:
         """Return this memory bound to one conversation, to be begun or continued.
 
-        A user may have any number at a time: each has a log of its own, and all have one memory.
-
         Args:
-            name: Any visible text of up to 512 bytes.
+            name: Any visible text of up to 512 bytes; each session has a log of its own.
 
         Raises:
             InvalidScope: If the name is malformed.
@@ -639,7 +546,7 @@ class AsyncMemory:
         """
         from simonides.api.session import AsyncSession, within
 
-        return AsyncSession(self._bound.within(session=within(self._principal, name).session))
+        return AsyncSession(self._bound.within(session=within(self._bound.principal, name).session))
 
     async def sessions(self, *, limit: int = 100, cursor: str | None = None) -> Page[OpenSession]:
         """Return the sessions that are open, by when they began, then by name.
@@ -647,27 +554,9 @@ class AsyncMemory:
         Args:
             limit: At most this many.
             cursor: The ``next_cursor`` of the page before; None begins.
-
-        Raises:
-            StoreError: If the store could not.
         """
         most = between("limit", limit, 1, MAX_LISTED)
-        found = await self._runtime.sessions.sessions(self._principal.home.owner)
-        begun = [
-            OpenSession(
-                one.id,
-                from_us(one.started_at),
-                None if one.due_at is None else from_us(one.due_at),
-                one.entries,
-            )
-            for one in found
-        ]
-        if cursor is not None:
-            names = [one.name for one in begun]
-            if cursor not in names:
-                raise InvalidInput("cursor", "is not of this list; begin anew without it")
-            begun = begun[names.index(cursor) + 1 :]
-        return paged(begun, most, lambda one: one.name)
+        return page_by_name(await self._bound.open_sessions(), most, cursor)
 
     def task(
         self,
@@ -680,10 +569,8 @@ class AsyncMemory:
     ) -> AsyncTask:
         """Return a task: working memory in front of a model, with what is remembered for it.
 
-        Its first call begins it; a task of this name that is open is continued, with the goal,
-        plan, constraints and mode that it has. Its memories have a scope of their own below the
-        user's. Its log is in this memory's session, or without one in the session ``task-`` and
-        its name.
+        Its first call begins it; an open task of this name is continued as it is. Its memories
+        have a scope below the user's. Its log is in this session, else in ``task-`` and its name.
 
         Args:
             goal: What it is for; may be left out to continue one.
@@ -706,8 +593,7 @@ class AsyncMemory:
         """Return memory as tools that a model may call.
 
         Args:
-            names: ``search``, ``remember``, and others; see :class:`simonides.Tools`. None names
-                all.
+            names: Of ``search``, ``remember``, ``get``, ``list`` and ``forget``; none means all.
 
         Raises:
             InvalidInput: If a name is unknown.

@@ -25,7 +25,7 @@ from simonides.domain.conversation.session import Entry, EntryKind, LoggedEntry,
 from simonides.domain.conversation.turn import Role
 from simonides.domain.errors import InvalidInput, SessionEnded
 from simonides.domain.memory import Importance
-from simonides.domain.page import Page, paged
+from simonides.domain.reading.page import Page, paged
 from simonides.domain.scope import Principal, checked_session
 from simonides.domain.value import enum_member, from_us, moment, to_us
 from simonides.engine.core.counters import Counters
@@ -73,7 +73,7 @@ class AsyncSession(AsyncMemory):
     @cached_property
     def _owner(self) -> Principal:
         # A task's sessions are its user's.
-        return replace(self._principal, home=self._principal.home.owner)
+        return replace(self._bound.principal, home=self._bound.principal.home.owner)
 
     @property
     def name(self) -> str:
@@ -119,7 +119,7 @@ class AsyncSession(AsyncMemory):
         report = AddReport(kept=tuple(kept), skipped=parsed.skipped, unfinished=len(kept))
         if not flag("wait", wait):
             return report
-        found = await Extractor(self._runtime, self._owner).catch_up(self._name)
+        found = await Extractor(self._bound.runtime, self._owner).catch_up(self._name)
         return joined_reports([found], replace(report, unfinished=0))
 
     async def note(
@@ -184,7 +184,7 @@ class AsyncSession(AsyncMemory):
             StoreError: If a store could not; called again it goes on from there.
         """
         self._check_open()
-        return await SessionEnder(self._runtime, self._owner).checkpoint(self._name)
+        return await SessionEnder(self._bound.runtime, self._owner).checkpoint(self._name)
 
     @waits_for_model
     async def end(self) -> SessionEndReport:
@@ -193,7 +193,7 @@ class AsyncSession(AsyncMemory):
         Raises:
             StoreError: If a store could not; called again it goes on from there.
         """
-        runtime = self._runtime
+        runtime = self._bound.runtime
         runtime.part(BackgroundExtraction).forget(self._owner, self._name)
         report = await SessionEnder(runtime, self._owner).end(self._name)
         runtime.part(ProcessSessions).discard(self._owner, self._name)
@@ -222,7 +222,7 @@ class AsyncSession(AsyncMemory):
         self, entry: Entry, at: datetime | str | None, number: int | None
     ) -> LoggedEntry:
         self._check_open()
-        runtime, said_at = self._runtime, moment("at", at)
+        runtime, said_at = self._bound.runtime, moment("at", at)
         try:
             added = await self._log.add(
                 entry, at=None if said_at is None else to_us(said_at), first=number

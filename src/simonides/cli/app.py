@@ -60,12 +60,10 @@ class _Group(Group):
             made.append(Verb(GROUPS["data"], "data", "import_from", name="import"))
         self.commands = {**{str(each.name): each for each in made}, **self.commands}
 
-
-class _Root(_Group):
-    """Turns errors into a message and an exit code."""
-
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        """Run the verb."""
+        """Run the verb; the outermost group turns errors into a message and an exit code."""
+        if ctx.parent is not None:
+            return super().invoke(ctx)
         try:
             return super().invoke(ctx)
         except (InvalidInput, OwnerRequired, ConfigurationError) as error:
@@ -107,7 +105,7 @@ def _grouped(name: str, help: str) -> typer.Typer:
 
 app = typer.Typer(
     name="",
-    cls=_Root,
+    cls=_Group,
     help=MEMORY.help,
     no_args_is_help=True,
     add_completion=False,

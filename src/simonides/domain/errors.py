@@ -40,7 +40,6 @@ Expected outcomes are values, not errors: a refused write is an ``Outcome`` with
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, ClassVar
 
 from simonides.domain.entropy import without_secrets
@@ -65,7 +64,7 @@ class SimonidesError(Exception):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        cls.code = "".join(f"_{c.lower()}" if c.isupper() else c for c in cls.__name__)[1:]
 
 
 class InvalidInput(SimonidesError, ValueError):

@@ -9,7 +9,7 @@ from simonides.api.bound import Bound
 from simonides.domain.event import Event, EventType
 from simonides.domain.governance.safety_record import FeedbackRecord, SafetyRecord
 from simonides.domain.memory import is_id
-from simonides.domain.page import Page
+from simonides.domain.reading.page import Page
 from simonides.domain.value import enum_member, moment
 from simonides.engine.operations.audit_list import AuditFilter, list_events
 from simonides.engine.operations.safety_records import Recorder

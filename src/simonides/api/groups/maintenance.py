@@ -14,10 +14,10 @@ from simonides.domain.memory import is_id
 from simonides.domain.operations.dream import Consolidation
 from simonides.domain.operations.gc import GcReport
 from simonides.domain.operations.hygiene_scan import HygieneReport, Scan, StoreScan
-from simonides.domain.page import Page
 from simonides.domain.policy.ceilings import DayUsage, Spent, UsageReport, day_of
 from simonides.domain.reading.cue import Cue
 from simonides.domain.reading.document import SourceReport
+from simonides.domain.reading.page import Page
 from simonides.domain.trust import Source
 from simonides.domain.value import enum_member, from_us, to_us
 from simonides.engine.consolidation.dream import Consolidator

@@ -11,7 +11,7 @@ from simonides.domain.errors import InvalidInput, NotFound
 from simonides.domain.governance.held import Held
 from simonides.domain.governance.review import Keep, Review, ReviewStatus
 from simonides.domain.memory import Record
-from simonides.domain.page import Page, paged
+from simonides.domain.reading.page import Page, paged
 from simonides.domain.value import shown
 from simonides.domain.writing.decision import Candidate, Outcome, Outcomes
 from simonides.engine.capture.capture import carry_out

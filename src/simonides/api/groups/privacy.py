@@ -5,7 +5,7 @@ from __future__ import annotations
 from simonides.api.bound import Bound
 from simonides.domain.errors import InvalidInput
 from simonides.domain.governance.consent import Consent, ConsentChange
-from simonides.domain.page import Page
+from simonides.domain.reading.page import Page
 from simonides.domain.scope import Grant, Scope
 from simonides.engine.governance.consents import Consenter
 from simonides.engine.governance.grants import Granter

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simonides.api.bound import Bound
-from simonides.domain.page import Page
 from simonides.domain.reading.digest import Digest, Verification
+from simonides.domain.reading.page import Page
 from simonides.domain.reading.recall import Recall
 from simonides.domain.reading.receipt import Receipt
 from simonides.engine.recall.query import MAX_LISTED, between, checked_receipt

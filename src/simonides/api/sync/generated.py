@@ -47,11 +47,11 @@ from simonides.domain.operations.hygiene_scan import HygieneReport, Scan, StoreS
 from simonides.domain.operations.portable import ExportReport, RestoreReport
 from simonides.domain.operations.reindex import KeysReport, ReindexReport
 from simonides.domain.operations.sync import SyncReport, SyncStatus
-from simonides.domain.page import Page
 from simonides.domain.policy.ceilings import UsageReport
 from simonides.domain.policy.working import Constraint, Talk
 from simonides.domain.reading.digest import Digest, Tool, ToolReply, Verification
 from simonides.domain.reading.document import SourceReport
+from simonides.domain.reading.page import Page
 from simonides.domain.reading.recall import Explanation, Hit, Recall
 from simonides.domain.reading.receipt import Receipt
 from simonides.domain.scope import DEFAULT_ORG, Grant
@@ -946,36 +946,6 @@ class Memory:
     def __repr__(self) -> str:
         return self._memory.__repr__()
 
-    @property
-    def privacy(self) -> Privacy:
-        """What the person refuses and allows."""
-        return Privacy(self._memory.privacy, self._driver)
-
-    @property
-    def data(self) -> Data:
-        """Export, restore, import and erasure."""
-        return Data(self._memory.data, self._driver)
-
-    @property
-    def pending(self) -> Pending:
-        """What waits for a person's decision."""
-        return Pending(self._memory.pending, self._driver)
-
-    @property
-    def receipts(self) -> Receipts:
-        """What was shown to models, and checks of answers."""
-        return Receipts(self._memory.receipts, self._driver)
-
-    @property
-    def maintenance(self) -> Maintenance:
-        """Collection, hygiene, consolidation and figures."""
-        return Maintenance(self._memory.maintenance, self._driver)
-
-    @property
-    def audit(self) -> Audit:
-        """Who did what, safety records and feedback."""
-        return Audit(self._memory.audit, self._driver)
-
     def add(
         self,
         messages: Any,
@@ -986,8 +956,7 @@ class Memory:
     ) -> AddReport:
         """Learn from what was said, as policy allows.
 
-        Only the user's own messages speak for the user. With a language model it proposes too;
-        both go through the same policy.
+        Only the user's own messages speak for the user.
 
         Args:
             messages: One message or several, oldest first: a text (the user's), an OpenAI or
@@ -1023,8 +992,7 @@ class Memory:
         """Store one statement of the user's, or say why not.
 
         Args:
-            content: The statement; or a :class:`simonides.Draft`, which has every field, and then
-                no other argument counts.
+            content: The statement; or a :class:`simonides.Draft` with every field, alone.
             key: Name of the fact; a later statement under it replaces this one.
             category: One of the policy's categories; None lets the policy choose.
             importance: ``normal``, ``high`` or ``critical``.
@@ -1061,8 +1029,8 @@ class Memory:
 
         Args:
             drafts: Each with its own fields.
-            atomic: One transaction, at most 500 drafts: all or, on an error, none. False takes any
-                number, in slices of 500; on an error the slices before it are stored.
+            atomic: One transaction, at most 500 drafts. False takes any number, in slices of 500;
+                on an error the slices before it are stored.
 
         Raises:
             InvalidInput: If a value is not storable; the field names the draft's place. Nothing
@@ -1098,9 +1066,8 @@ class Memory:
                 ``$or`` and ``$not``. Fields:
                 :data:`~simonides.domain.reading.filters.FILTER_FIELDS` and ``metadata.a.b``.
             kinds: Only these kinds; None means all.
-            layer: ``memory``, long-term memory; ``documents``, which are asked just in time and
-                marked as external; ``all`` or several of these; or ``session``, the log of this
-                conversation by itself: of no other time or scope.
+            layer: ``memory``; ``documents``, asked just in time and marked as external; ``all`` or
+                several of these; or ``session``, the log of this conversation by itself.
             min_relevance: Least calibrated relevance, 0 to 1; None for no threshold.
             known_at: What was believed then (system time).
             valid_at: What was true then (world time).
@@ -1110,7 +1077,6 @@ class Memory:
         Raises:
             InvalidInput: If an argument is out of range or unknown.
             ScopeDenied: If a scope may not be read.
-            StoreError: If the store cannot be read and nothing is warm.
         """
         return self._driver.run(
             self._memory.recall(
@@ -1146,9 +1112,8 @@ class Memory:
         """Return the memories that serve a prompt as one bounded block; ``str()`` is its text.
 
         Args:
-            about: What the prompt is about: a text, or the messages of the conversation, of which
-                the user's last one counts. None is for the start of a conversation: the standing
-                preferences, what is pinned, and the last session.
+            about: A text, or the messages of the conversation, of which the user's last counts.
+                None is for its start: standing preferences, what is pinned, the last session.
             filter: As for :meth:`recall`, like the next six.
             kinds: See there.
             layer: See there; passages of documents have a budget of their own.
@@ -1164,7 +1129,6 @@ class Memory:
         Raises:
             InvalidInput: If an argument is out of range or unknown.
             ScopeDenied: If a scope may not be read.
-            StoreError: If the store cannot be read and nothing is warm.
         """
         return self._driver.run(
             self._memory.digest(
@@ -1187,8 +1151,8 @@ class Memory:
         """Return one memory, or None if there is none that this principal may read.
 
         Args:
-            which: An id (superseded versions and cited passages of documents included), a key
-                (from the nearest scope that has it), a record, or a hit.
+            which: An id (also of an old version or a cited passage), a key (of the nearest scope
+                that has it), a record, or a hit.
             scopes: Only if it lies in one of these, as for :meth:`recall`.
         """
         return self._driver.run(self._memory.get(which, scopes=scopes))
@@ -1221,8 +1185,7 @@ class Memory:
 
         Args:
             which: A key, an id, a record or a hit.
-            scopes: Where to look, as for :meth:`recall`: the key in the first of them that has
-                it, the id in all. None looks for the key in the nearest scope that has it.
+            scopes: Where to look, as for :meth:`recall`; the key in the first that has it.
 
         Raises:
             NotFound: If there is none that this principal may read.
@@ -1245,9 +1208,7 @@ class Memory:
         return self._driver.run(self._memory.explain(which, query, scopes=scopes))
 
     def status(self) -> dict[str, Any]:
-        """Return counts per kind and status, open sessions, relevance floors in force with the
-        rates that they go by, backend, model ids and health.
-        """
+        """Return counts, open sessions, relevance thresholds, backend, model ids and health."""
         return self._driver.run(self._memory.status())
 
     def correct(
@@ -1263,12 +1224,11 @@ class Memory:
         """Replace what is remembered, or change how it is kept; a correction always wins.
 
         Args:
-            which: A key in this principal's own scope, or the id, record or hit of one of its
-                memories.
+            which: A key, an id, a record or a hit; of the own scope.
             content: What is true instead; None leaves the text.
             pinned: Whether a full quota evicts it last; None leaves it.
             importance: ``normal``, ``high`` or ``critical``; None leaves it.
-            expires: From when on it is not returned any more; ``never`` for no end; None leaves it.
+            expires: Its hard expiry; ``never`` for no end; None leaves it.
             quote: Evidence for the content, verbatim.
 
         Raises:
@@ -1293,8 +1253,7 @@ class Memory:
     def promote(self, which: Which, to: str) -> Outcome:
         """Copy a memory upward, to ``user``, ``org`` or an ancestor's path.
 
-        It passes policy and hygiene again there, and a version is copied once: asked for again, it
-        answers as it did, unless it was refused, which holds for as long as its cause.
+        It passes policy and hygiene again there; a version is copied once.
 
         Raises:
             NotFound: If there is no such memory in the own scope.
@@ -1305,40 +1264,29 @@ class Memory:
         return self._driver.run(self._memory.promote(which, to))
 
     def undo(self, what: Outcome | str) -> Outcome:
-        """Take back what a write did: a correction, a replacement under a key or in a slot, a
-        repetition that was held to be one, a decision.
+        """Take back what a write did: a correction, a replacement, a repetition, a decision.
 
-        What it displaced stands again as it did, what it put in its place gives way; both are new
-        states, under an event of their own, and the past stays what it was.
+        What it displaced stands again, what it put in its place gives way; history stays.
 
         Args:
-            what: The outcome of the write; or the id of an event in :attr:`Outcome.events` or in
-                the audit trail.
-
-        Returns:
-            ``undone``, with the memory that stands again.
+            what: The outcome of the write, or the id of an event of the audit trail.
 
         Raises:
-            QuotaExceeded: If what would stand again is one too many, and nothing gives way to it;
-                otherwise the least useful does.
-            UndoRefused: If it is no event of this principal's own scope, replaced nothing, was
-                undone before, or something has come of its result since; the message says what to
-                do instead.
+            QuotaExceeded: If what would stand again is one too many, and nothing gives way to it.
+            UndoRefused: If it is no event of the own scope, replaced nothing, was undone before, or
+                something has come of its result since; the message says what to do instead.
         """
         return self._driver.run(self._memory.undo(what))
 
     def forget(self, which: Which) -> Outcome:
         """Delete a memory with all its versions; a key is blocked too.
 
-        Content, vectors, terms, audit payloads, receipts of digests that showed it, and copies
-        that are held back or on their way elsewhere go; so does what was derived from it here, but
-        for promoted copies. A tombstone without content keeps it from being learned again; the
-        trail keeps ids and time. A memory that cannot be read any more goes by its id or its key
-        (``unreadable:N``).
+        Content, vectors, audit payloads, receipts that showed it, held copies and what was derived
+        from it here go; promoted copies stay. A tombstone without content keeps it from being
+        learned again; the trail keeps ids and time.
 
         Returns:
-            ``forgotten``, with ``count:N`` versions, any ``held:N`` candidates, and how many of
-            the versions were ``derived:N``, among the reasons.
+            ``forgotten``, with ``count:N``, ``held:N`` and ``derived:N`` among the reasons.
 
         Raises:
             NotFound: If there is no such memory in the own scope.
@@ -1358,28 +1306,25 @@ class Memory:
     ) -> Outcome:
         """Delete memories of this principal with all their versions, as :meth:`forget` does.
 
-        What came from a source or an origin goes with everything that was derived from it,
-        wherever that lies: here, in one's tasks, and in copies that were promoted and what others
-        made of those. Only the versions that came from there go: what they had replaced stands
-        again, and what the user has stated himself stays.
+        What came from a source or an origin goes with everything that was derived from it, here,
+        in tasks, and in promoted copies. Only the versions that came from there go: what they had
+        replaced stands again, and what the user has stated stays.
 
-        Whether a filter, a source or an origin means a memory that cannot be read any more nobody
-        can say: it stays, the rest goes, and the outcome says so (``unreadable_left:N``).
+        A memory that cannot be read any more stays, and is counted (``unreadable_left:N``).
 
         Args:
             filter: All that match, see :meth:`recall`.
             source: What came from one source, in this scope and its tasks if no scope is named.
             origin: Likewise what was read from one document, page or tool, by its name.
             session: What was said in one session.
-            scope: Where: this principal's own scope, or one of its tasks, as a name or a path;
-                None means its own. Alone it means everything there that this agent may see, and
-                every candidate that is held back for it.
+            scope: The own scope (None) or one of its tasks, as a name or a path. Alone it means
+                everything there that this agent may see, and its held candidates.
             dry_run: Only count.
 
         Returns:
-            ``forgotten`` with counts, as for :meth:`forget`; of a source or an origin also how many
-            copies of other owners go (``elsewhere:N``) and how many memories stand again
-            (``revived:N``). Or ``dropped`` with ``not_found``, or with ``dry_run`` and the counts.
+            ``forgotten`` with counts, as for :meth:`forget`; also ``elsewhere:N`` copies of other
+            owners and ``revived:N`` memories that stand again. Or ``dropped`` with ``not_found``,
+            or with ``dry_run`` and the counts.
 
         Raises:
             InvalidInput: If nothing was named: forgetting everything is not a default.
@@ -1399,10 +1344,8 @@ class Memory:
     def session(self, name: str) -> Session:
         """Return this memory bound to one conversation, to be begun or continued.
 
-        A user may have any number at a time: each has a log of its own, and all have one memory.
-
         Args:
-            name: Any visible text of up to 512 bytes.
+            name: Any visible text of up to 512 bytes; each session has a log of its own.
 
         Raises:
             InvalidScope: If the name is malformed.
@@ -1416,9 +1359,6 @@ class Memory:
         Args:
             limit: At most this many.
             cursor: The ``next_cursor`` of the page before; None begins.
-
-        Raises:
-            StoreError: If the store could not.
         """
         return self._driver.run(self._memory.sessions(limit=limit, cursor=cursor))
 
@@ -1433,10 +1373,8 @@ class Memory:
     ) -> Task:
         """Return a task: working memory in front of a model, with what is remembered for it.
 
-        Its first call begins it; a task of this name that is open is continued, with the goal,
-        plan, constraints and mode that it has. Its memories have a scope of their own below the
-        user's. Its log is in this memory's session, or without one in the session ``task-`` and
-        its name.
+        Its first call begins it; an open task of this name is continued as it is. Its memories
+        have a scope below the user's. Its log is in this session, else in ``task-`` and its name.
 
         Args:
             goal: What it is for; may be left out to continue one.
@@ -1460,13 +1398,42 @@ class Memory:
         """Return memory as tools that a model may call.
 
         Args:
-            names: ``search``, ``remember``, and others; see :class:`simonides.Tools`. None names
-                all.
+            names: Of ``search``, ``remember``, ``get``, ``list`` and ``forget``; none means all.
 
         Raises:
             InvalidInput: If a name is unknown.
         """
         return Tools(self._memory.tools(*names), self._driver)
+
+    @property
+    def privacy(self) -> Privacy:
+        """What the person refuses and allows."""
+        return Privacy(self._memory.privacy, self._driver)
+
+    @property
+    def data(self) -> Data:
+        """Export, restore, import and erasure."""
+        return Data(self._memory.data, self._driver)
+
+    @property
+    def pending(self) -> Pending:
+        """What waits for a person's decision."""
+        return Pending(self._memory.pending, self._driver)
+
+    @property
+    def receipts(self) -> Receipts:
+        """What was shown to models, and checks of answers."""
+        return Receipts(self._memory.receipts, self._driver)
+
+    @property
+    def maintenance(self) -> Maintenance:
+        """Collection, hygiene, consolidation and figures."""
+        return Maintenance(self._memory.maintenance, self._driver)
+
+    @property
+    def audit(self) -> Audit:
+        """Who did what, safety records and feedback."""
+        return Audit(self._memory.audit, self._driver)
 
 
 class Session(Memory):

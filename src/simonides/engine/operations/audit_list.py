@@ -8,7 +8,7 @@ from datetime import datetime
 
 from simonides.domain.errors import InvalidInput
 from simonides.domain.event import Event, EventType, Link
-from simonides.domain.page import Page
+from simonides.domain.reading.page import Page
 from simonides.domain.scope import Scope
 from simonides.engine.core.runtime import Runtime
 
