@@ -458,12 +458,10 @@ class AsyncMemory(AsyncGroups):
             UndoRefused: If it is no event of the own scope, replaced nothing, was undone before, or
                 something has come of its result since; the message says what to do instead.
         """
-        undoer = Undoer(self._bound.runtime, self._bound.principal)
-        if not isinstance(what, Outcome):
-            return await undoer.undo(what)
-        if not what.events:
+        if isinstance(what, Outcome) and not what.events:
             raise InvalidInput("what", f"an outcome {what.kind.value!r} changed nothing")
-        return await undoer.undo(what.events[-1].id)
+        id = what.events[-1].id if isinstance(what, Outcome) else what
+        return await Undoer(self._bound.runtime, self._bound.principal).undo(id)
 
     async def forget(self, which: Which) -> Outcome:
         """Delete a memory with all its versions; a key is blocked too.
