@@ -291,7 +291,8 @@ def test_what_a_digest_cites_can_be_looked_up_within_the_session(ana: Memory) ->
     assert session.get(hit.record.id) == hit.record
     assert session.explain(hit.record.id, "Lisbon").recalled
     assert ana.get(hit.record.id) is None
-    assert ana.explain(hit.record.id, "Lisbon").excluded == ("not_found",)
+    with pytest.raises(simonides.errors.NotFound):
+        ana.explain(hit.record.id, "Lisbon")
 
 
 def test_a_prompt_that_shows_it_does_not_make_it_an_echo(world: Any, ana: Memory) -> None:

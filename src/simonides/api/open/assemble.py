@@ -434,7 +434,9 @@ def _backups(
     reopen = partial(open_store, settings=of_copies, inline=steps_in, keys=keys)
     directory = settings.backup_dir
     on_time = directory is not None and Capability.BACKUPS in store.capabilities
-    if directory is None and store.capabilities >= {Capability.DURABLE, Capability.BACKUPS}:
+    # A server has no place beside it: its location is no path of this machine.
+    beside = {Capability.DURABLE, Capability.BACKUPS, Capability.REVERTIBLE}
+    if directory is None and store.capabilities >= beside:
         directory = Path(f"{store.location}.backups")
     return Backups(
         store,
