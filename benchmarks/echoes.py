@@ -25,9 +25,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from principals import memory_for, principal_of
-
 import simonides
+from principals import memory_for, principal_of
 from simonides.api.sync import Memory
 from simonides.capture.pasted import without_digests
 from simonides.capture.rules.extract import examine

@@ -77,7 +77,7 @@ def main() -> None:
     adapter = SimonidesAdapter()
     for place, mine in enumerate(conversations):
         adapter.add({"role": mine[0], "content": mine[1]})
-        memory = adapter._manager(mine[0])
+        memory = adapter._memory(mine[0])
         for foreign in (False, True):
             asked = questions(
                 mine, conversations[(place + 1) % len(conversations)], foreign=foreign

@@ -38,18 +38,18 @@ class SimonidesAdapter:
     ) -> None:
         self._store, self._settings = store, Settings(fusion=fusion, **more)
         self._clock = QuestionClock()
-        self._strata: Store | None = None
+        self._opened: Store | None = None
 
     def reset(self) -> None:
         self.close()
         core = assemble(self._store, settings=self._settings, inline=True, clock=self._clock)
-        self._strata = Store(core)
+        self._opened = Store(core)
 
     def add(self, conv_id: str, items: Sequence[Mapping[str, Any]]) -> None:
         if items and "title" in items[0]:
             self._add_beliefs(conv_id, items)
             return
-        memory = self._manager(conv_id)
+        memory = self._memory(conv_id)
         drafts = [_turn(item) for item in items]
         for start in range(0, len(drafts), 1000):
             memory.remember_many(drafts[start : start + 1000])
@@ -64,28 +64,28 @@ class SimonidesAdapter:
             while successor.get(last):
                 last = successor[last]
             suffix = "" if item["speaker"] == asks else f".{item['speaker']}"
-            self._manager(conv_id + suffix).remember_many([_belief(item, key=last)])
+            self._memory(conv_id + suffix).remember_many([_belief(item, key=last)])
 
     def flush(self, conv_id: str) -> None:
-        self._manager(conv_id).recall("warm", limit=1)
+        self._memory(conv_id).recall("warm", limit=1)
 
     def search(self, conv_id: str, query: str, k: int, now: str) -> list[str]:
         if now:
             asked = datetime.fromisoformat(now)
             self._clock.now = asked if asked.tzinfo else asked.replace(tzinfo=UTC)
-        hits = self._manager(conv_id).recall(query, limit=k)
+        hits = self._memory(conv_id).recall(query, limit=k)
         return [hit.record.metadata["item_id"] for hit in hits]
 
     def close(self) -> None:
-        if self._strata is not None:
-            self._strata.close()
-            self._strata = None
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
 
-    def _manager(self, conv_id: str) -> Memory:
-        if self._strata is None:
+    def _memory(self, conv_id: str) -> Memory:
+        if self._opened is None:
             self.reset()
-        assert self._strata is not None
-        return self._strata.memory(user=conv_id.replace("/", "_"))
+        assert self._opened is not None
+        return self._opened.memory(user=conv_id.replace("/", "_"))
 
 
 MAX_BYTES = 65_536

@@ -19,9 +19,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from principals import principal_of
-
 import simonides
+from principals import principal_of
 from simonides.domain.trust import Label, Source
 from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.domain.writing.finding import Finding

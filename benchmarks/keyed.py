@@ -206,26 +206,26 @@ class Asked:
 
     def __init__(self, talk: Sequence[Mapping[str, str]]) -> None:
         core = assemble(":memory:", settings=Settings(), inline=True, clock=QuestionClock())
-        self._strata = Store(core)
+        self._opened = Store(core)
         self._talk = talk
         self._made: dict[str, Memory] = {}
 
     def close(self) -> None:
-        self._strata.close()
+        self._opened.close()
 
     def alone(self, key: str) -> Memory:
-        return self._manager(f"alone-{key}", [key], ())
+        return self._memory(f"alone-{key}", [key], ())
 
     def profile(self, without: Sequence[str] = (), *, talks: bool = False) -> Memory:
         keys = [key for key in FACTS if key not in without]
         name = f"{'talk' if talks else 'profile'}-{'-'.join(without)}"
-        return self._manager(name, keys, NOTES, talks=talks)
+        return self._memory(name, keys, NOTES, talks=talks)
 
-    def _manager(
+    def _memory(
         self, name: str, keys: Sequence[str], notes: Sequence[str], *, talks: bool = False
     ) -> Memory:
         if name not in self._made:
-            memory = self._made[name] = self._strata.memory(user=name)
+            memory = self._made[name] = self._opened.memory(user=name)
             drafts = [simonides.Draft(FACTS[key][0], key=key) for key in keys]
             drafts += map(simonides.Draft, notes)
             if talks:

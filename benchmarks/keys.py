@@ -40,13 +40,13 @@ class Subject:
     ) -> None:
         self._open = lambda: simonides.open(target, settings=settings or Settings(), **keys)
         self.times: dict[str, list[float]] = {}
-        self._strata = self._open()
+        self._opened = self._open()
         self._count = memories
         self._ana.remember_many([Draft(self._fact(n)) for n in range(memories)])
 
     @property
     def _ana(self):
-        return self._strata.memory(user="ana")
+        return self._opened.memory(user="ana")
 
     @staticmethod
     def _fact(n: int) -> str:
@@ -54,7 +54,7 @@ class Subject:
 
     def round(self, user: str) -> None:
         ana = self._ana
-        other = self._strata.memory(user=user)
+        other = self._opened.memory(user=user)
         ana.recall(QUESTION)
         self._note("warm recall", spent(lambda: ana.recall(QUESTION), RECALLS))
         other.remember("A first fact")
@@ -63,18 +63,18 @@ class Subject:
         self._note("write", spent(write, WRITES))
         drafts = [Draft(self._fact(n)) for n in range(1000, 1000 + BATCH)]
         self._note(f"batch of {BATCH}", spent(lambda: other.remember_many(drafts)))
-        self._strata.runtime.indexes.clear()
+        self._opened.runtime.indexes.clear()
         self._note("cold index", spent(lambda: ana.recall(QUESTION)))
-        self._strata.close()
-        self._strata = self._open()
-        self._strata.memory(user="nobody").recall(QUESTION)
+        self._opened.close()
+        self._opened = self._open()
+        self._opened.memory(user="nobody").recall(QUESTION)
         self._note("cold process", spent(lambda: self._ana.recall(QUESTION)))
 
     def _note(self, what: str, us: float) -> None:
         self.times.setdefault(what, []).append(us)
 
     def close(self) -> None:
-        self._strata.close()
+        self._opened.close()
 
 
 @contextmanager

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from principals import capture, principal_of
-
 from simonides.api import AsyncMemory
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY

@@ -29,9 +29,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from principals import end_transcript
-
 import simonides
+from principals import end_transcript
 from simonides import Draft
 from simonides.api.sync import Store
 from simonides.settings import Settings

@@ -34,9 +34,9 @@ from pathlib import Path
 from typing import Any
 
 from harness import QuestionClock
-from principals import memory_for, principal_of
 
 import simonides
+from principals import memory_for, principal_of
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Memory, Store
 from simonides.settings import Settings
@@ -68,10 +68,10 @@ class Application:
 
     def __init__(self) -> None:
         clock = QuestionClock()
-        self._strata = Store(assemble(":memory:", settings=Settings(), inline=True, clock=clock))
+        self._opened = Store(assemble(":memory:", settings=Settings(), inline=True, clock=clock))
 
     def close(self) -> None:
-        self._strata.close()
+        self._opened.close()
 
     def learn(self, beliefs: Sequence[Mapping[str, Any]]) -> None:
         rows = {row["item_id"]: row for row in beliefs}
@@ -79,7 +79,7 @@ class Application:
             last = row
             while last["superseded_by"]:
                 last = rows[last["superseded_by"]]
-            memory = self._manager(row["speaker"], row["scope"][0])
+            memory = self._memory(row["speaker"], row["scope"][0])
             memory.remember_many([_draft(row, key=last["title"])])
             if row["why_it_matters"].startswith(SETTLED) and not row["superseded_by"]:
                 memory.forget(row["title"])
@@ -87,13 +87,13 @@ class Application:
     def ask(self, user: str, domains: Sequence[str], question: str) -> Answer:
         facts, above, questions = [], [], []
         for domain in domains:
-            own = self._manager(user, domain)
+            own = self._memory(user, domain)
             here = {"scopes": [principal_of(own).home.path], "limit": EVERYTHING}
             facts += own.recall(question, filter=FACTS, **here)
             above += own.recall(question, filter=FACTS, min_relevance=FLOOR, **here)
             questions += own.list(filter=QUESTIONS, scopes=here["scopes"])
         facts.sort(key=lambda hit: -hit.score)
-        prelude = self._manager(user, UNIVERSAL).list()
+        prelude = self._memory(user, UNIVERSAL).list()
         return Answer(
             facts=[_id(hit.record) for hit in facts],
             relevant=[_id(hit.record) for hit in above if not hit.record.pinned],
@@ -104,9 +104,9 @@ class Application:
             prelude_text=" ".join(memory.content for memory in prelude),
         )
 
-    def _manager(self, user: str, domain: str) -> Memory:
+    def _memory(self, user: str, domain: str) -> Memory:
         task = None if domain == UNIVERSAL else domain.replace(":", "-")
-        return memory_for(self._strata, user=user, task=task)
+        return memory_for(self._opened, user=user, task=task)
 
 
 def _id(memory: simonides.Record) -> str:

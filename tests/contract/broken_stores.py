@@ -343,7 +343,7 @@ class SilentConsents(InMemory):
     async def commit(self, owner, request, decide):
         before = (await super().heads([owner]))[0]
         committed = await super().commit(owner, request, decide)
-        if before is None or not await self.privacy.list(owner):
+        if before is None or not await self.consents(owner):
             return committed
         self.edit(owner, "UPDATE owners SET epoch = ?2 WHERE owner = ?1", before.epoch)
         return committed._replace(head=committed.head._replace(epoch=before.epoch))

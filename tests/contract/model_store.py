@@ -147,12 +147,12 @@ class ModelStore:
 
     async def history(self, owner, root):
         there = self.of(owner).memories.values()
-        chain = sorted((m.record.version, m.row) for m in there if m.record.root == root)
+        chain = sorted((m.memory.version, m.row) for m in there if m.memory.root == root)
         return tuple(row for _, row in chain)
 
     async def keyed(self, owner, scope, key):
         there = self.of(owner).memories.values()
-        named = [m.row for m in there if (m.record.scope, m.record.key) == (scope, key)]
+        named = [m.row for m in there if (m.memory.scope, m.memory.key) == (scope, key)]
         return by_creation(named)
 
     async def rows(self, owner, *, after="", limit=1000):
@@ -254,7 +254,7 @@ def _snapshot_since(stands, since, more):
 
 def _check(owner, stands, change):
     check_change(owner, stands.head, change)
-    versions = [(m.record.root, m.record.version) for m in stands.memories.values()]
+    versions = [(m.memory.root, m.memory.version) for m in stands.memories.values()]
     check_chains(change.added, lambda root: max((v for of, v in versions if of == root), default=0))
     new = [
         *(("memory", each.memory.id) for each in change.added),
@@ -280,16 +280,16 @@ def _write_memories(owner, stands, change, head):
         stands.children -= mine
     states = {state.id: state.state for state in new_states(change)}
     for new in change.added:
-        memory = new.record
+        memory = new.memory
         stands.memories[memory.id] = ModelMemory(memory, encode_body(memory), new.entry)
         states[memory.id] = encode_state(memory)
     for id, packed in states.items():
         stands.memories[id].states.append((head.revision, packed, head.known_at))
     for new in change.reindexed:
-        stands.memories[new.record.id].entry = new.entry
+        stands.memories[new.memory.id].entry = new.entry
     for new in change.added:
-        parents = [parent for parent in new.record.parents if parent in stands.memories]
-        stands.children |= {(parent, owner, new.record.id) for parent in parents}
+        parents = [parent for parent in new.memory.parents if parent in stands.memories]
+        stands.children |= {(parent, owner, new.memory.id) for parent in parents}
     return states
 
 

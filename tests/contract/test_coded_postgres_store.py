@@ -74,7 +74,7 @@ def fill(store):
 
 
 def problems(store):
-    return {(p.owner, p.problem, p.record) for p in drive(store, verify(store)).problems}
+    return {(p.owner, p.problem, p.memory) for p in drive(store, verify(store)).problems}
 
 
 OTHER = "id = 'alice-other'"

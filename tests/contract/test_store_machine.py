@@ -183,7 +183,7 @@ class StoresInStep(RuleBasedStateMachine):
             granted=granted,
             revoked=revoked,
             idempotency=tuple(IdempotencyRecord(key, b"r", b"{}") for key in keys),
-            held=(self.make.pending.list(kind="held", session=keys[0] if keys else None),),
+            held=(self.make.held(session=keys[0] if keys else None),),
             reviews=(self.make.review(status="decided" if keys else "open"),),
             session_steps=(self.make.session_step("s", keys=len(keys)),),
             outbox=(self.make.outbox_item(),),
@@ -196,7 +196,7 @@ class StoresInStep(RuleBasedStateMachine):
 
     @rule(owner=owners, places=st.lists(st.integers(0, 5), max_size=2), parent=ids, child=ids)
     def let_go(self, owner, places, parent, child):
-        held = drive(self.reference, self.reference.pending.list(kind="held"))
+        held = drive(self.reference, self.reference.held(owner))
         work = drive(self.reference, self.reference.outbox(source=owner))
         gone = tuple(held[place].id for place in places if place < len(held))
         settled = [work[place].item.id for place in places if place < len(work)]

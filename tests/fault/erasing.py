@@ -57,7 +57,7 @@ class Life:
         for said in (f"I live in {self.word('talk').capitalize()}.", "Be concise."):
             self.turns.append(said)
         self.turns.append(f"Call me {self.word('talk').capitalize()}.")
-        self.receipts.replay(own)
+        self.replay(own)
         own.digest(f"What of {self.word('query')}?")
         own.recall(self.canaries[0])
         return stored

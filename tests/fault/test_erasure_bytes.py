@@ -77,7 +77,7 @@ def test_cycles_of_lives_and_erasures_leave_no_canary_and_no_others_changed(
 
         assert receipt.state is ErasureState.COMPLETE, receipt.waits
         assert found_in(tmp_path, life.canaries) == []
-        assert {o.kind for o in life.receipts.replay(ana)} == {"blocked"}
+        assert {o.kind for o in life.replay(ana)} == {"blocked"}
         assert ana.list(scopes=["user"]) == ()
         assert found_in(tmp_path, life.canaries) == []
         clock.advance(seconds=6)
@@ -101,7 +101,7 @@ def test_forgetting_leaves_no_canary_either(opened, tmp_path, clock):
         ana.forget_many(scope="user")
 
         assert found_in(tmp_path, life.canaries) == []
-        life.receipts.replay(ana)
+        life.replay(ana)
         assert found_in(tmp_path, life.canaries) == []
 
 

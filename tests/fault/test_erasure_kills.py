@@ -89,7 +89,7 @@ def finished(path, life):
         assert done.state is ErasureState.COMPLETE
         assert ana.list() == ()
         assert [memory.content for memory in bob.list()] == ["Bob was here"]
-        assert {o.kind for o in life.receipts.replay(ana)} == {"blocked"}
+        assert {o.kind for o in life.replay(ana)} == {"blocked"}
         assert store.admin(actor="root").check_audit().ok
         assert store.admin(actor="root").check_erasure(done).ok
     directory = path.parent

@@ -40,7 +40,7 @@ def test_a_life_is_erased_and_others_stay_as_they_were(store):
     assert receipt.state is ErasureState.COMPLETE
     assert receipt.copies == 1
     assert ana.list() == ()
-    assert {outcome.kind for outcome in life.receipts.replay(ana)} == {"blocked"}
+    assert {outcome.kind for outcome in life.replay(ana)} == {"blocked"}
     assert rows_of(store, principal_of(bob).home) == before
     assert store.admin(actor="root").check_audit().ok
     assert store.admin(actor="root").check_erasure(receipt).ok

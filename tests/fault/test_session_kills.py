@@ -31,7 +31,7 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 with simonides.open(sys.argv[1]) as opened_store:
     ana = opened_store.memory(user="ana")
     ana.session("leaving").add({"role": "user", "content": "I live in Lisbon."})
-    ana.session("staying").add({"role": "user", "content": "My favorite color is green."})
+    ana.session("other").add({"role": "user", "content": "My favorite color is green."})
     print("ready", flush=True)
     signal.pause()
 """
@@ -102,6 +102,6 @@ def test_a_signal_that_is_turned_into_an_exit_ends_what_is_to_end_with_the_proce
         kept = [memory.content for memory in ana.list(filter={"key": "location"})]
 
     told = [json.loads(link.payload) for link in links if link.payload is not None]
-    assert [e["reasons"] for e in told if e["type"] == "session_ended"] == [["shutdown"]]
-    assert left == ["staying"]
+    assert [e["reasons"] for e in told if e["type"] == "session_ended"] == [["shutdown"]] * 2
+    assert left == []
     assert kept == ["Lisbon"]

@@ -51,7 +51,7 @@ def test_a_store_that_was_not_there_is_said_to_be_new(cli: Run, tmp_path: Path) 
     nowhere = cli("--mode", "incognito", "recall", "tea")
 
     assert (typed.returncode, typed.stdout) == (0, "nothing found\n")
-    assert f"nothing was at {tmp_path / 'typo.db'}" in typed.stderr
+    assert f"no store is at {tmp_path / 'typo.db'} yet" in typed.stderr
     assert (again.stderr, nowhere.stderr) == (typed.stderr, "")
     assert not (tmp_path / "typo.db").exists()
 

@@ -44,6 +44,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("SIMONIDES_")},
         "HOME": str(home),
+        "PYTHONPATH": str(DAY.parents[1]),
         "XDG_DATA_HOME": str(places["data"]),
         "XDG_CONFIG_HOME": str(places["config"]),
         "XDG_CACHE_HOME": str(places["cache"]),
@@ -108,7 +109,7 @@ def test_the_guard_sees_what_sqlite_opens(tmp_path: Path, statements: tuple[str,
     )
     ran = subprocess.run(
         [sys.executable, "-c", run],
-        env={**os.environ, "PYTHONPATH": str(DAY.parent)},
+        env={**os.environ, "PYTHONPATH": f"{DAY.parent}{os.pathsep}{DAY.parents[1]}"},
         cwd=tmp_path,
         capture_output=True,
         text=True,

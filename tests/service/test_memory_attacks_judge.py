@@ -72,7 +72,7 @@ class Everything(SemanticMemoryAdapter):
         hits = self._memory(user_id).recall(query, limit=k, filter=wanted)
         return [Retrieved(hit.record.content, user_id, hit.score) for hit in hits]
 
-    def _manager(self, user):
+    def _memory(self, user):
         return self._store.memory(user=user, org=self._org)
 
 

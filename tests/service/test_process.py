@@ -69,7 +69,7 @@ with simonides.open(store) as opened_store:
     memory.remember("Deploy to us-east-1", key="deploy_region")
     memory.correct("deploy_region", "eu-west-1")
     opened_store.admin(actor="root").grant("ana", "org_write")
-    memory.promote(history_of(memory, "deploy_region")[-1].id, "org")
+    memory.promote(memory.history("deploy_region")[-1].id, "org")
 with simonides.open(store) as opened_store:
     memory = opened_store.memory(user="ana").session("s2")
     answer = opened_store.agent(memory).answer("Draft an update on the payment incident")

@@ -96,7 +96,9 @@ def test_with_the_policys_floor_a_request_about_something_else_is_what_it_was(
 ) -> None:
     opened_store.memory(user="ana").remember("Ana's dog Rex is afraid of thunder.")
     with ModelServer([saying("Hello!")] * 2) as server:
-        client = simonides.wrap(face.client(server), user="ana", store=opened_store, floor=None)
+        client = simonides.wrap(
+            face.client(server), user="ana", store=opened_store, min_relevance=None
+        )
         face.say(client, "Write a haiku about compilers.")
         face.say(client, "What is Ana's dog Rex afraid of?")
 

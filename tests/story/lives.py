@@ -176,8 +176,8 @@ class Shelf:
         """Take in a correction by name: whatever stands gives way, be it to the same words in other
         letters.
         """
-        stood = self.standing(now).get(key)
-        if stood is None or stood.value == value:
+        stood = self.standing(now)[key]
+        if stood.value == value:
             return self.told(key, value, "user_correction", now, None)
         end = now + timedelta(days=FACT_DAYS)
         new = Fact(value, "user_correction", 1.0, end, now, stood.versions + 1)

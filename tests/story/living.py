@@ -23,6 +23,7 @@ from simonides import Draft, Hit, Outcome, Record, UndoRefused
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
+from simonides.domain.errors import NotFound
 from simonides.domain.value import from_us
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.settings import Settings
@@ -108,7 +109,7 @@ class Living(RuleBasedStateMachine):
         return self.store._driver.run(call)
 
     def teardown(self) -> None:
-        if hasattr(self, "opened_store"):
+        if hasattr(self, "store"):
             try:
                 self.the_trail_holds()
             finally:
@@ -159,12 +160,13 @@ class Living(RuleBasedStateMachine):
 
     @rule(who=WHO, key=KEYS, value=VALUES)
     def correct(self, who: str, key: str, value: str) -> None:
-        if self.is_refused(who, key):
-            self.tick()
-            assert self.memories[who].correct(key, value).kind == "blocked"
+        now = self.tick()
+        if self.is_refused(who, key) or key not in self.shelves[who].standing(now):
+            with pytest.raises(NotFound):
+                self.memories[who].correct(key, value)
             return
         before = self.copied(who, key)
-        expected = self.shelves[who].corrected(key, value, self.tick())
+        expected = self.shelves[who].corrected(key, value, now)
         outcome = self.memories[who].correct(key, value)
         self.noted(who, key, outcome, before)
 
@@ -222,9 +224,11 @@ class Living(RuleBasedStateMachine):
     def forget(self, who: str, key: str) -> None:
         self.tick()
         gone = self.shelves[who].removed(key)
-        outcome = self.memories[who].forget(key)
-
-        assert outcome.kind == ("forgotten" if gone else "dropped")
+        if gone:
+            assert self.memories[who].forget(key).kind == "forgotten"
+        else:
+            with pytest.raises(NotFound):
+                self.memories[who].forget(key)
         self._forgotten(who, [key])
 
     @rule(who=WHO)

@@ -25,6 +25,7 @@ from simonides import Draft
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
+from simonides.domain.errors import NotFound
 from simonides.domain.scope import Scope
 from simonides.domain.value import from_us
 from simonides.settings import Settings
@@ -67,7 +68,7 @@ class AgeingMachine(RuleBasedStateMachine):
         self.own = self.store.memory(user="ana")
 
     def teardown(self) -> None:
-        if hasattr(self, "opened_store"):
+        if hasattr(self, "store"):
             assert self.store.admin(actor="root").check_audit().ok
             self.store.close()
             self.place.cleanup()
@@ -117,9 +118,12 @@ class AgeingMachine(RuleBasedStateMachine):
         self.tick()
         if self.kept:
             id = list(self.kept)[place % len(self.kept)]
-            outcome = self.own.confirm(id)
             kept = self.kept[id]
-            assert (outcome.record is not None) == (not kept.evicted and not self._ended(kept))
+            if kept.evicted or self._ended(kept):
+                with pytest.raises(NotFound):
+                    self.own.confirm(id)
+            else:
+                assert self.own.confirm(id).done
 
     @rule(word=st.sampled_from(WORDS))
     def read(self, word: str) -> None:
@@ -169,7 +173,7 @@ class AgeingMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_shown_past_its_end(self) -> None:
-        if not hasattr(self, "opened_store"):
+        if not hasattr(self, "store"):
             return
         listed = {memory.id for memory in self.own.list(limit=1_000)}
         ended = {id for id, kept in self.kept.items() if kept.evicted or self._ended(kept)}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from principals import capture
 from simonides import Draft, Usage
 from simonides.api.agent import AgentResult
 from simonides.api.open.assemble import assemble
@@ -278,10 +279,10 @@ def test_what_a_failing_model_has_cost_counts(before: tuple[Any, ...]) -> None:
 
 
 def test_what_a_failing_model_has_cost_counts_in_the_report_of_capture_too() -> None:
-    report = Run(ScriptedModel(ModelTimeout("late", usage=COST))).own.add(FIRST)
+    report = capture(Run(ScriptedModel(ModelTimeout("late", usage=COST))).own, FIRST)
 
     assert report.diagnostics[-1] == "llm_timeout"
-    assert report.outcomes.done, "the rules' findings are not lost with the model"
+    assert report.stored, "the rules' findings are not lost with the model"
     assert report.usage == COST
 
 

@@ -355,6 +355,7 @@ def test_nothing_but_an_account_asks_the_model_of_an_open_store() -> None:
     assert {name.rsplit("/", 1)[0] for name in asking} <= {
         "api/agent",
         "capture",
+        "capture/model",
         "engine/consolidation",
         "engine/core",
         "hygiene/contradiction",

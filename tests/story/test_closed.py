@@ -16,26 +16,36 @@ from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.prompting import AsyncPrompting, Prompting
 
-HANDLES = {
-    "opened_store": {"manager", "admin", "agent", "get_metrics", "close", "runtime"},
-    "manager": {"session", "task", "triggers", "search_tool", "check", "scan", "principal"},
-    "session": {"memory", "name"},
-    "task": {"conversation", "start"},
-    "admin": set(),
+HANDLES: dict[str, set[str]] = {
+    "store": {"memory", "visitor", "admin", "agent", "close", "flush"},
+    "memory": {"session", "task", "tools"},
+    "session": {"session", "task", "tools"},
+    "task": {"conversation"},
+    "admin": {"metrics"},
+    "privacy": set(),
+    "data": set(),
+    "pending": set(),
+    "receipts": set(),
+    "maintenance": {"metrics"},
+    "audit": set(),
     "agent": set(),
-    "triggers": {"state_changed", "turn_end", "mode", "pinned"},
+    "tools": {"definitions"},
+    "prompting": {"triggers"},
+    "triggers": {"state_changed", "turn_end"},
 }
-"""What of each handle asks nothing of a store: it gives another handle, looks at a text or a
-draft alone, or says what this process has in hand. A task that is under way cannot start."""
+"""What of each handle asks nothing of a store: it gives another handle, or says what this process
+has in hand.
+"""
 
 NOT_HERE = {"rekey", "sweep", "sync", "sync_status"}
-"""What this simonides was not opened for, and says so open or closed."""
-BY_FILE = "opened_store.restore_backup"
+"""What this store was not opened for, and says so open or closed."""
+BY_FILE = {"admin.backup", "admin.restore_backup"}
 """What only stores in a file of their own do."""
+GROUPS = ("privacy", "data", "pending", "receipts", "maintenance", "audit")
 
 
 class Open:
-    """A simonides with everything in hand that it gives out, and some arguments for each verb."""
+    """A store with everything in hand that it gives out, and some arguments for each verb."""
 
     def __init__(self, store: Any, folder: Path) -> None:
         self.store, self.folder = store, folder
@@ -44,29 +54,27 @@ class Open:
     async def prepare(self) -> None:
         store = self.store
         store.add_source(FolderSource(self.folder, name="before"))
-        memory = store.memory(user="ana").session("s")
-        written = await _done(memory.remember("Ana likes tea", key="drink"))
+        memory = store.memory(user="ana")
         session = memory.session("s")
+        written = await _done(memory.remember("Ana likes tea", key="drink"))
         await _done(session.add("I live in Lisbon."))
         task = await _done(memory.task("Find a boat", name="boat"))
         await _done(task.prompt())
-        self.idle = await _done(memory.task("Find a car", name="car"))
-        agent, admin = store.agent(memory), store.admin(actor="root")
-        triggers = await _done(
-            (Prompting if isinstance(memory, simonides.Memory) else AsyncPrompting)(
-                memory
-            ).triggers("tea")
-        )
+        of = Prompting if isinstance(memory, simonides.Memory) else AsyncPrompting
+        prompting = of(session)
         self.handles = {
-            "opened_store": store,
-            "manager": memory,
+            "store": store,
+            "memory": memory,
             "session": session,
             "task": task,
-            "admin": admin,
-            "agent": agent,
-            "triggers": triggers,
+            "admin": store.admin(actor="root"),
+            "agent": store.agent(session),
+            "tools": memory.tools("search"),
+            "prompting": prompting,
+            "triggers": await _done(prompting.triggers("tea")),
+            **{name: getattr(memory, name) for name in GROUPS},
         }
-        digest, recall = await _done(memory.digest("tea")), await _done(memory.recall("tea"))
+        digest = await _done(memory.digest("tea"))
         erased = await _done(erase(store.memory(user="zoe")))
         (self.folder / "policy.yaml").write_text("version: other\n")
         candidate = Candidate(
@@ -76,52 +84,75 @@ class Open:
             proposer=Proposer.CALLER,
             label=Label(Trust.USER),
         )
-        turn = Draft("Hello", kind="episodic", category="turn", session="s", turn=0)
+        turn = '{"session_id": "t", "text": "Hello"}'
+        again, whole = self.folder / "again.export", self.folder / "all.export"
+        drafts = ([Draft("Ana sails")],)
         self.given: dict[str, Any] = {
-            "opened_store.add_source": (FolderSource(self.folder, name="after"),),
-            "opened_store.remove_source": ("before",),
-            "opened_store.restore_backup": (self.folder / "backup.db",),
-            "opened_store.backup": (self.folder / "backups",),
-            "manager.end_transcript": ([turn],),
-            "manager.capture": ("I live in Lisbon.",),
-            "manager.decide": ("a review", "a"),
-            "manager.propose": ([candidate],),
-            "manager.remember_many": ([Draft("Ana sails")],),
-            "manager.refuse": ("salary",),
-            "manager.allow": ("salary",),
-            "manager.note_shown": ("Ana likes tea",),
-            "manager.grant": ("ben", "org_write"),
-            "manager.revoke": ("ben", "org_write"),
-            "manager.forget": (written.record.id,),
-            "manager.get": (written.record.id,),
-            "manager.promote": (written.record.id, "org"),
-            "manager.set_recall": (True,),
-            "manager.export": (self.folder / "again.export",),
-            "manager.replay_recall": (recall.receipt,),
-            "manager.call_search_tool": ({"query": "tea"},),
-            "task.add": ("user", "Blue ones."),
-            "session.add": ("user", "Blue ones."),
+            "store.add_source": (FolderSource(self.folder, name="after"),),
+            "store.remove_source": ("before",),
+            "memory.add": ("I live in Lisbon.",),
+            "memory.remember_many": drafts,
+            "session.remember_many": drafts,
+            "memory.forget": (written.record.id,),
+            "memory.undo": (written,),
+            "session.undo": (written,),
+            "memory.promote": (written.record.id, "org"),
+            "session.promote": (written.record.id, "org"),
+            "privacy.refuse": (),
+            "privacy.allow": (),
+            "privacy.grant": ("ben", "org_write"),
+            "privacy.revoke": ("ben", "org_write"),
+            "pending.propose": ([candidate],),
+            "pending.resolve": ("a review", "new"),
+            "data.export": (again,),
+            "data.restore": (whole,),
+            "data.import_from": ([turn],),
+            "tools.call": ("search_memory", {"query": "tea"}),
+            "receipts.verify": ("tea", digest.receipt),
+            "receipts.replay": (digest.receipt,),
+            "admin.backup": (self.folder / "backups",),
+            "admin.restore_backup": (self.folder / "backup.db",),
             "admin.check_erasure": (erased,),
             "admin.dry_run": (self.folder / "policy.yaml",),
             "admin.grant": ("ben", "org_write"),
             "admin.revoke": ("ben", "org_write"),
-            "admin.export": (self.folder / "again.export",),
-            "admin.restore": (self.folder / "all.export",),
+            "admin.export": (again,),
+            "admin.restore": (whole,),
             "admin.remember": (Draft("Ana sails"),),
-            "digest.receipt": digest.receipt,
+        }
+        # Named arguments that have no default, or without which a verb has nothing to do.
+        self.named: dict[str, dict[str, Any]] = {
+            "privacy.refuse": {"key": "salary"},
+            "privacy.allow": {"key": "salary"},
+            "data.erase": {"confirm": "ana"},
+            "admin.erase": {"user": "ana", "confirm": "ana"},
+            "admin.erasure": {"user": "ana"},
+            "memory.correct": {"content": "Ana likes milk"},
+            "session.correct": {"content": "Ana likes milk"},
+            "memory.forget_many": {"source": "user_stated"},
+            "session.forget_many": {"source": "user_stated"},
+            "admin.restore_backup": {"confirm": True},
         }
         if self.is_file:
             await _done(store.admin(actor="root").backup(self.folder / "backup.db"))
-        await _done(memory.data.export(self.folder / "all.export"))
+        await _done(memory.data.export(whole))
 
-    def arguments(self, name: str, verb: Callable[..., Any]) -> tuple[Any, ...]:
+    def arguments(
+        self, name: str, verb: Callable[..., Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return what a verb is given: what is noted for it, else text for whatever it needs."""
+        wanted = inspect.signature(verb).parameters
+        named = {key: value for key, value in self.named.get(name, {}).items() if key in wanted}
         if name in self.given:
-            return self.given[name]
-        wanted = inspect.signature(verb).parameters.values()
-        needed = [each for each in wanted if each.default is each.empty]
-        special = {"receipt": self.given["digest.receipt"], "path": self.folder / "all.export"}
-        return tuple(special.get(each.name, "tea") for each in needed)
+            return self.given[name], named
+        needed = [
+            each
+            for each in wanted.values()
+            if each.default is each.empty
+            and each.kind is not each.KEYWORD_ONLY
+            and each.name not in named
+        ]
+        return tuple("tea" for _ in needed), named
 
 
 async def _done(answer: Any) -> Any:
@@ -140,10 +171,11 @@ async def answers(opened: Open) -> dict[str, str]:
     for kind, handle in opened.handles.items():
         for verb in verbs(handle, kind):
             name, call = f"{kind}.{verb}", getattr(handle, verb)
-            if name == BY_FILE and not opened.is_file:
+            if name in BY_FILE and not opened.is_file:
                 continue
+            given, named = opened.arguments(name, call)
             try:
-                answer = await _done(call(*opened.arguments(name, call)))
+                answer = await _done(call(*given, **named))
             except StoreUnavailable:
                 continue
             except Exception as error:  # noqa: BLE001 - told below, whatever it is
@@ -161,13 +193,11 @@ async def check(opened: Open) -> None:
     await _done(opened.store.close())
 
     assert await answers(opened) == {}
-    with pytest.raises(StoreUnavailable, match="closed"):
-        await _done(opened.idle.start())
-    for read in layered(opened.handles["manager"]):
+    for read in layered(opened.handles["session"]):
         with pytest.raises(StoreUnavailable, match="closed"):
             await _done(read())
     with pytest.raises(StoreUnavailable, match="closed"):
-        await _done(opened.handles["manager"].maintenance.sources(within_s=1))
+        await _done(opened.handles["memory"].maintenance.sources(within_s=1))
     await _done(opened.store.close())  # twice does no harm
 
 

@@ -15,6 +15,7 @@ from principals import capture, history_of, principal_of
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Memory, Store
 from simonides.domain.conversation.session import Observation, SessionRules
+from simonides.domain.errors import NotFound
 from simonides.engine.recall.warm_sessions import WarmSessions
 from simonides.prompting import Prompting
 from simonides.settings import Settings
@@ -291,7 +292,7 @@ def test_what_a_digest_cites_can_be_looked_up_within_the_session(ana: Memory) ->
     assert session.get(hit.record.id) == hit.record
     assert session.explain(hit.record.id, "Lisbon").recalled
     assert ana.get(hit.record.id) is None
-    with pytest.raises(simonides.errors.NotFound):
+    with pytest.raises(NotFound):
         ana.explain(hit.record.id, "Lisbon")
 
 
@@ -385,6 +386,10 @@ class Coherence(RuleBasedStateMachine):
     @rule(city=st.sampled_from(CITIES))
     def correct(self, city: str) -> None:
         self._pass()
+        if self.memory.get("location") is None:
+            with pytest.raises(NotFound):
+                self.memory.correct("location", city)
+            return
         self.memory.correct("location", city)
         self.stored, self.is_said = city, [False, False]
         self.entries = [[], []]
@@ -424,7 +429,7 @@ class Coherence(RuleBasedStateMachine):
                 assert found == [self.stored]
 
     def teardown(self) -> None:
-        if hasattr(self, "opened_store"):
+        if hasattr(self, "store"):
             self.store.close()
 
 

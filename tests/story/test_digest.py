@@ -58,9 +58,14 @@ def test_a_caller_may_lower_the_floor_and_the_budgets(ana: Memory) -> None:
     assert len(small.text) <= 300
     assert small.receipt.page is not None
     assert small.receipt.page.rules.total.to_dict() == {"items": 1, "chars": 300, "tokens": 120}
-    for name, value in (("max_items", 0), ("max_chars", 239), ("max_tokens", "9"), ("floor", 2)):
+    for name, value in (
+        ("max_items", 0),
+        ("max_chars", 239),
+        ("max_tokens", "9"),
+        ("min_relevance", 2),
+    ):
         with pytest.raises(InvalidInput, match=name):
-            ana.digest("deploy", **{"min_relevance" if name == "floor" else name: value})
+            ana.digest("deploy", **{name: value})
 
 
 def test_pinned_memories_and_wished_preferences_need_no_relevance(ana: Memory) -> None:

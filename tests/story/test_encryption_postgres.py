@@ -293,7 +293,7 @@ def test_what_was_written_while_its_owner_was_erased_is_left_out_and_swept(datab
     )
 
     assert [entry.body for entry in drive(store, store.journaled(ALICE))] == [b"[]"]
-    assert drive(store, store.admin(actor="root").sweep()) == ()
+    assert drive(store, store.sweep()) == ()
     assert database.run("SELECT count(*) FROM simonides.read_journal") == [(1,)]
     assert len(drive(store, store.journaled(ALICE))) == 1
 

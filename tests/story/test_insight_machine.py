@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
-from simonides.domain.errors import UndoRefused
+from simonides.domain.errors import NotFound, UndoRefused
 from simonides.domain.memory import Record
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
@@ -131,12 +131,13 @@ class Insights(RuleBasedStateMachine):
     @rule(place=places, text=st.sampled_from(TEXTS))
     def correct_evidence(self, place: int, text: str) -> None:
         evidence = self.insights[0].parents
-        self.ana.correct(evidence[place % len(evidence)], text)
+        with suppress(NotFound):  # evidence may be gone while its insight is under review
+            self.ana.correct(evidence[place % len(evidence)], text)
 
     @precondition(lambda self: self.ana.pending.list(kind="review"))
-    @rule(keep=st.sampled_from(["a", "b", "both", "neither"]))
+    @rule(keep=st.sampled_from(["new", "old", "both", "neither"]))
     def decide(self, keep: str) -> None:
-        self.ana.note(self.ana.pending.list(kind="review")[0].id, keep=keep)
+        self.ana.pending.resolve(self.ana.pending.list(kind="review")[0].id, keep=keep)
 
     @rule(key=st.sampled_from(KEYS), allowed=st.booleans())
     def consent(self, key: str, allowed: bool) -> None:

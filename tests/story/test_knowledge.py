@@ -14,7 +14,7 @@ from prompt_reader import Item, read_page
 
 from conftest import World
 from documents import LONG_AGO_NS, handbook, write
-from principals import capture, erase, history_of, memory_for, principal_of
+from principals import capture, erase, memory_for, principal_of
 from simonides import (
     ConfigurationError,
     Draft,
@@ -862,7 +862,7 @@ def test_reading_documents_stores_nothing(world: World) -> None:
         lambda: ana.forget(hit),
         lambda: ana.correct(hit, "There are ten."),
         lambda: ana.promote(hit, to="org"),
-        lambda: history_of(ana, hit),
+        lambda: ana.history(hit),
     ):
         with pytest.raises(NotFound):
             change()

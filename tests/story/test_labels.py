@@ -384,7 +384,7 @@ def test_it_is_shown_wherever_the_memory_is(world: World) -> None:
 def test_the_command_line_shows_it(cli: Run) -> None:
     cli("remember", LONG, "--source", "external", "--origin", PAGE)
     saved = cli("--json", "remember", TEXT, "--source", "agent_inferred", "--key", "refunds")
-    id = json.loads(saved.stdout)["memory"]["id"]
+    id = json.loads(saved.stdout)["record"]["id"]
 
     assert "trust" in cli("get", id).stdout
     assert "external" in cli("get", id).stdout

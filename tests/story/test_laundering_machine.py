@@ -12,6 +12,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +25,7 @@ from simonides import Draft, Memory, Outcome, Record, UndoRefused
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
+from simonides.domain.errors import NotFound
 from simonides.domain.scope import Right
 from simonides.prompting import Prompting
 from simonides.settings import Settings
@@ -208,7 +210,8 @@ class Laundering:
     def is_confirmed(self) -> None:
         who = self.pick(WRITERS)
         if known := self._known(who):
-            self._wrote(self.who[who].confirm(self.pick(known).id))
+            with suppress(NotFound):  # what a task inherits is not its own to confirm
+                self._wrote(self.who[who].confirm(self.pick(known).id))
 
     def is_undone(self) -> None:
         for event in self.events[-5:]:
@@ -219,8 +222,9 @@ class Laundering:
 
     def is_decided_on(self) -> None:
         if opened := self.who["ana"].pending.list(kind="review"):
-            keep = self.pick(("a", "b", "both"))
-            self._wrote(self.who["ana"].note(self.pick(opened).id, keep=keep, reason="so it is"))
+            keep = self.pick(("new", "old", "both"))
+            decided = self.pick(opened).id
+            self._wrote(self.who["ana"].pending.resolve(decided, keep=keep, reason="so it is"))
 
     def ends_with_its_task(self) -> None:
         home = principal_of(self.who["task"]).home

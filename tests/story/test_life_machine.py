@@ -51,7 +51,7 @@ class Lives(Living):
     @rule(who=WHO, key=KEYS)
     def ask(self, who: str, key: str) -> None:
         scope = "task" if "/" in who else "user"
-        hits = self.managers[who].recall(key, filter={"key": key}, scopes=[scope])
+        hits = self.memories[who].recall(key, filter={"key": key}, scopes=[scope])
         self.were_read(who, hits)
         expected = self.standing(who).get(key)
 
@@ -62,7 +62,7 @@ class Lives(Living):
     def promote(self, pick: int, to: str) -> None:
         who, key = self.chosen(pick)
         id, to = self.id_of(who, key), to if "/" in who else "org"
-        self.handed_up(who, key, id, to, lambda: self.managers[who].promote(id, to).kind)
+        self.handed_up(who, key, id, to, lambda: self.memories[who].promote(id, to).kind)
 
     def handed_up(
         self, who: str, key: str, id: str, to: str, verb: Callable[[], str | None]
@@ -145,7 +145,7 @@ class Lives(Living):
 
     def collector(self, who: str) -> Callable[..., Any]:
         if who != ORG:
-            return self.managers[who].gc
+            return self.memories[who].maintenance.gc
         scope = Scope.of_org(self.org).path
         return lambda dry_run: self.store.admin(actor="root").gc(dry_run=dry_run, scopes=[scope])
 
@@ -158,22 +158,22 @@ class Lives(Living):
         # A file of somebody who had nothing brings nothing, whatever there is by now.
         if former and former != self.events_now(who, path):
             with pytest.raises(CarryRefused):
-                self.managers[who].data.restore(path)
-        self.managers[who].data.export(path, overwrite=True)
+                self.memories[who].data.restore(path)
+        self.memories[who].data.export(path, overwrite=True)
         given: dict[str, Any] = {"settings": Living.settings, "clock": self.clock}
         with Store(assemble(IN_MEMORY, inline=True, ids=CountingIds(), **given)) as elsewhere:
             elsewhere.memory(user=who, org=self.org).data.restore(path)
-            for place in (p for p in self.managers if p.split("/")[0] == who):
+            for place in (p for p in self.memories if p.split("/")[0] == who):
                 task = "t1" if "/" in place else None
                 there = memory_for(elsewhere, user=who, org=self.org, task=task)
                 assert there.list(scopes=["task" if task else "user"]) == self.listed(place)
             assert elsewhere.admin(actor="root").check_audit().ok
 
-        assert not self.managers[who].data.restore(path).restored
+        assert not self.memories[who].data.restore(path).restored
 
     def events_now(self, who: str, path: Path) -> list[str]:
         beside = path.with_suffix(".now")
-        self.managers[who].data.export(beside, overwrite=True)
+        self.memories[who].data.export(beside, overwrite=True)
         return events_of(beside) or []
 
     @precondition(lambda self: self.target != IN_MEMORY)
@@ -195,7 +195,7 @@ class Lives(Living):
             return
         now = self.tick()
         with self.crashing(who, after=after):
-            self.managers[who].remember(value, key=key)
+            self.memories[who].remember(value, key=key)
         if after:
             self.shelves[who].told(key, value, "user_stated", now, None)
             self.done.pop((who, key), None)
@@ -209,7 +209,7 @@ class Lives(Living):
 
         def promoting() -> None:
             with self.crashing(ORG if at == "delivered" else who, after=at != "before"):
-                self.managers[who].promote(id, "org")
+                self.memories[who].promote(id, "org")
 
         if at == "before":
             promoting()
@@ -243,7 +243,7 @@ class Lives(Living):
         return (
             Scope.of_org(self.org)
             if place == ORG
-            else principal_of(self.managers[place]).home.owner
+            else principal_of(self.memories[place]).home.owner
         )
 
     def the_trail_holds(self) -> None:

@@ -97,7 +97,7 @@ def test_an_outage_leaves_capture_durable_and_recall_working_and_ends(
     assert during["language_model"]["circuit"] == "open"
     assert during["language_model"]["asked_again_in_s"] == 30.0
     assert during["problems"] == [f"model: {provider} does not answer; rules are used"]
-    assert "boat_name" in {outcome.record.key for outcome in after.stored if outcome.record}
+    assert "boat_name" in {outcome.record.key for outcome in after.outcomes if outcome.record}
     assert healed["language_model"]["circuit"] == "closed"
     assert healed["problems"] == []
     assert healed["language_model"]["usage"]["model_calls"] == 9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
 from simonides.domain.codecs.memory import decode
+from simonides.domain.errors import NotFound
 from simonides.domain.scope import Scope
 from simonides.retrieval.index.entry import turn_of
 from simonides.settings import Settings
@@ -74,7 +76,7 @@ class Crowding(RuleBasedStateMachine):
                 store.close()
             self.place.cleanup()
 
-    def manager(self, who: str, process: int) -> Memory:
+    def memory(self, who: str, process: int) -> Memory:
         user, _, task = who.partition("/")
         store = self.opened[process % len(self.opened)]
         self.clock.advance(us=7_000_000_000)
@@ -105,10 +107,13 @@ class Crowding(RuleBasedStateMachine):
             self.memory(who, process).correct(key, text)
         except QuotaExceeded:
             self.refused += 1
+        except NotFound:
+            assert key not in {each.key for each in self.memory(who, process).list()}
 
     @rule(who=WHO, key=st.sampled_from(("a", "b")), process=st.integers(0, 1))
     def forget(self, who: str, key: str, process: int) -> None:
-        self.memory(who, process).forget(key)
+        with suppress(NotFound):
+            self.memory(who, process).forget(key)
 
     @rule(place=st.integers(0, 5), process=st.integers(0, 1))
     def promote(self, place: int, process: int) -> None:

@@ -341,23 +341,21 @@ def test_an_id_never_stays_as_a_word_of_its_own(text: str, id: str) -> None:
 
 
 def test_the_command_line_keeps_shows_and_removes_them(cli: Run) -> None:
-    cli("--session", "s1", "feedback", "add", "helpful", "--score", "0.5", "--comment", "thanks")
-    with_by = ("--by", "root")
+    said = ("helpful", "--score", "0.5", "--comment", "thanks")
+    cli("--session", "s1", "audit", "record-feedback", *said)
 
-    shown = cli("feedback", "list", *with_by, user=None).stdout
+    shown = cli("admin", "feedback", user=None).stdout
     assert ("helpful" in shown, "thanks" in shown, "ana" in shown) == (True, True, False)
-    assert "nothing found" in cli("feedback", "list", *with_by, user="bob").stdout
-    assert "nothing found" in cli("safety", "list", *with_by, user=None).stdout
-    assert cli("safety", "list", user=None).returncode == 2  # nobody in particular
+    assert "nothing found" in cli("admin", "feedback", user="bob").stdout
+    assert "nothing found" in cli("admin", "safety-events", user=None).stdout
 
-    assert "0 feedback" in cli("feedback", "purge", *with_by, user=None).stdout
-    kept = cli("feedback", "purge", "--all", *with_by, user=None, stdin="yes\n")
-    assert (kept.returncode, "nothing was removed" in kept.stderr) == (1, True)
-    kept = cli("feedback", "purge", "--all", "--yes", "y", *with_by, user=None)
-    assert kept.returncode == 1
-    gone = cli("feedback", "purge", "--all", *with_by, user=None, stdin="purge\n")
+    assert "0 feedback" in cli("admin", "purge-feedback", user=None).stdout
+    kept = cli("admin", "purge-feedback", "--everything", user=None)
+    assert (kept.returncode, "--yes" in kept.stderr) == (1, True)
+    assert "helpful" in cli("admin", "feedback", user=None).stdout
+    gone = cli("admin", "purge-feedback", "--everything", "--yes", user=None)
     assert (gone.returncode, "1 feedback" in gone.stdout) == (0, True)
-    gone = cli("safety", "purge", "--all", "--yes", "purge", *with_by, user=None)
+    gone = cli("admin", "purge-safety", "--everything", "--yes", user=None)
     assert (gone.returncode, "0 safety" in gone.stdout) == (0, True)
 
 

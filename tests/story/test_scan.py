@@ -63,11 +63,10 @@ def test_a_scan_of_what_is_stored_tells_ids_and_never_words(tmp_path: Path) -> N
             assert "hunter2" not in repr(told)
 
 
-def test_the_command_ends_with_1_where_something_would_be_blocked(cli: Run, tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text(f"Write to {MAIL}\n", "utf-8")
-
-    clean, mail = cli("scan", "Lives in Rome"), cli("scan", "--file", str(tmp_path / "notes.txt"))
-    secret = cli("scan", "-", stdin="my password is hunter2")
+def test_the_command_ends_with_1_where_something_would_be_blocked(cli: Run) -> None:
+    clean = cli("maintenance", "scan", "Lives in Rome")
+    mail = cli("maintenance", "scan", f"Write to {MAIL}")
+    secret = cli("maintenance", "scan", "-", stdin="my password is hunter2")
 
     assert (clean.returncode, clean.stdout) == (0, "nothing found\n")
     assert mail.returncode == 0
@@ -81,13 +80,13 @@ def test_the_command_looks_through_what_is_stored(cli: Run) -> None:
     cli("remember", f"Write to {MAIL}")
     cli("remember", "Lives in Rome", user="ben")
 
-    own, everybody = cli("scan", "--memories"), cli("--json", "scan", "--store-wide", user=None)
+    own, everybody = cli("maintenance", "scan"), cli("--json", "admin", "scan", user=None)
 
     assert own.stdout.splitlines()[-1] == "1 of 1 memories"
     assert MAIL not in own.stdout
     assert json.loads(everybody.stdout)["looked_at"] == 2
 
 
-@pytest.mark.parametrize("words", [(), ("x", "--memories"), ("--file", "no-such-file")])
+@pytest.mark.parametrize("words", [("x", "--memories"), ("x", "--source", "hearsay")])
 def test_the_command_says_what_it_wants(cli: Run, words: tuple[str, ...]) -> None:
-    assert cli("scan", *words).returncode == 2
+    assert cli("maintenance", "scan", *words).returncode == 2

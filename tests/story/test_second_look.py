@@ -390,4 +390,4 @@ def test_incognito_asks_nobody(cli: Run) -> None:
         read(store)
 
     assert classifier.asked == []
-    assert cli("scan", SUSPICIOUS, "--source", "external").returncode == 0
+    assert cli("maintenance", "scan", SUSPICIOUS, "--source", "external").returncode == 0

@@ -108,6 +108,7 @@ def test_sessions_marked_for_it_end_when_simonides_is_closed(new_world, summarie
     talk, other = Talk(world), Talk(world, "thread-2")
     talk.say(*STORY)
     other.say("Still here.")
+    talk.runtime.part(ProcessSessions).end_on_close = True
     talk.runtime.part(ProcessSessions).add(talk.principal, talk.name)
     talk.runtime.part(ProcessSessions).add(other.principal, other.name)
     talk.runtime.part(ProcessSessions).discard(other.principal, other.name)
@@ -163,13 +164,13 @@ def test_the_command_line_ends_imported_sessions_and_those_that_are_due(cli, tmp
     lines = [{"session_id": "t", "role": "user", "text": text} for text in STORY]
     file.write_text("\n".join(map(json.dumps, lines)))
 
-    done = cli("session", "import", str(file), "--end")
-    again = cli("session", "import", str(file), "--end")
-    due = cli("session", "end", "--due", user=None)
+    done = cli("session", "import", str(file))
+    again = cli("session", "import", str(file))
+    due = cli("admin", "end-due-sessions", user=None)
 
-    assert "a summary" in done.stdout
+    assert "summary created" in done.stdout
     assert "had ended before" in again.stdout
-    assert "0 sessions ended" in due.stdout
+    assert "nothing found" in due.stdout
     assert cli("get", "location").stdout
 
 

@@ -178,15 +178,15 @@ def test_from_the_command_line(cli: Run) -> None:
     cli("remember", TEXT, "--source", "external", "--origin", PAGE)
     cli("remember", "Ana likes tea")
 
-    counted = cli("forget", "--origin", PAGE, "--dry-run")
-    done = cli("--json", "forget", "--origin", PAGE)
+    counted = cli("forget-many", "--origin", PAGE, "--dry-run")
+    done = cli("--json", "forget-many", "--origin", PAGE)
 
     assert (counted.returncode, counted.stdout) == (
         0,
         "would be forgotten: 1 memory, all versions counted; nothing was changed\n",
     )
     assert json.loads(done.stdout)["reasons"] == ["count:1"]
-    assert cli("forget", "--origin", PAGE).returncode == 1
+    assert cli("forget-many", "--origin", PAGE).returncode == 1
     assert "Ana likes tea" in cli("list").stdout
 
 

@@ -28,6 +28,7 @@ from simonides import Draft, Record, StoreUnavailable
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.domain.codecs.memory import decode
+from simonides.domain.errors import NotFound
 from simonides.domain.scope import Scope
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
@@ -116,7 +117,8 @@ class Syncing(RuleBasedStateMachine):
     @rule(where=SIDES, key=KEYS, value=VALUES)
     def correct(self, where: str, key: str, value: str) -> None:
         self.tick(where)
-        self.heard(self.memory(where).correct(key, f"The {key} is {value}"))
+        with suppress(NotFound):
+            self.heard(self.memory(where).correct(key, f"The {key} is {value}"))
 
     @rule(where=SIDES, pick=st.integers(0, 9))
     def confirm(self, where: str, pick: int) -> None:
@@ -128,7 +130,8 @@ class Syncing(RuleBasedStateMachine):
     def forget(self, where: str, key: str) -> None:
         self.tick(where)
         versions = [m for m in self.everything(where) if m.key == key]
-        self.memory(where).forget(key)
+        with suppress(NotFound):
+            self.memory(where).forget(key)
         self.let_go(versions)
 
     @rule(where=SIDES, pick=st.integers(0, 9))
@@ -143,7 +146,8 @@ class Syncing(RuleBasedStateMachine):
     @rule(where=SIDES, key=KEYS, yes=st.booleans())
     def consent(self, where: str, key: str, yes: bool) -> None:
         self.tick(where)
-        verb = self.memory(where).allow if yes else self.memory(where).refuse
+        privacy = self.memory(where).privacy
+        verb = privacy.allow if yes else privacy.refuse
         verb(key=key)
 
     @precondition(lambda self: len(self.said) > 6)

@@ -382,7 +382,7 @@ def test_calls_out_of_order_are_typed_errors_that_say_what_is_possible(ana: Memo
     task.complete()
     assert task.phase is TaskPhase.COMPLETE
     assert (task.goal, task.current_step, task.left_out) == ("", None, ())
-    for call in (task.prompt, task.start, task.complete, task.abandon, task.conversation):
+    for call in (task.prompt, task.complete, task.abandon, task.conversation):
         with pytest.raises(PhaseError, match="over"):
             call()
     with pytest.raises(PhaseError):

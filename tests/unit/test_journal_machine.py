@@ -28,12 +28,12 @@ class Readers(RuleBasedStateMachine):
             ":memory:", inline=True, settings=Settings(embedder="none"), clock=self.clock,
             alarm=self.clock, ids=CountingIds(),
         )  # fmt: skip
-        self.store, self.store = Store(core), core.runtime.store
+        self.opened, self.store = Store(core), core.runtime.store
         self.fails = False
         self.read = {user: dict[str, int]() for user in USERS}
         self.shown = {user: list[str]() for user in USERS}
-        self.managers = {user: self.store.memory(user=user) for user in USERS}
-        for memory in self.managers.values():
+        self.memories = {user: self.opened.memory(user=user) for user in USERS}
+        for memory in self.memories.values():
             memory.remember_many([Draft(f"The harbour of town {n}") for n in range(3)])
         plain = self.store.journal
 
@@ -50,19 +50,19 @@ class Readers(RuleBasedStateMachine):
 
     @rule(user=st.sampled_from(USERS), limit=st.integers(1, 3))
     def recall(self, user: str, limit: int) -> None:
-        found = self.managers[user].recall("harbour", limit=limit)
+        found = self.memories[user].recall("harbour", limit=limit)
         self.count(user, [hit.record.id for hit in found])
 
     @rule(user=st.sampled_from(USERS))
     def digest(self, user: str) -> None:
-        found = self.managers[user].digest("harbour", min_relevance=0)
+        found = self.memories[user].digest("harbour", min_relevance=0)
         self.count(user, [item.record.id for item in found.items])
         assert found.receipt.page is not None
         self.shown[user].append(found.receipt.page.sha256)
 
     @rule(user=st.sampled_from(USERS))
     def capture(self, user: str) -> None:
-        self.managers[user].add("Hello.")
+        self.memories[user].add("Hello.")
         if not self.fails:
             self.check(user)
 
@@ -76,8 +76,8 @@ class Readers(RuleBasedStateMachine):
 
     @rule()
     def renew(self) -> None:
-        """Managers come and go with requests; what waits does not."""
-        self.managers = {user: self.store.memory(user=user) for user in USERS}
+        """Memories come and go with requests; what waits does not."""
+        self.memories = {user: self.opened.memory(user=user) for user in USERS}
 
     @rule()
     def settle(self) -> None:

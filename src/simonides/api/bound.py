@@ -9,7 +9,7 @@ from functools import cached_property
 
 from simonides.domain.conversation.session import OpenSession
 from simonides.domain.conversation.turn import Turn
-from simonides.domain.errors import NotFound
+from simonides.domain.errors import NotFound, StoreCorrupt
 from simonides.domain.scope import Principal
 from simonides.domain.value import from_us
 from simonides.domain.writing.decision import CaptureReport, Outcome
@@ -160,7 +160,13 @@ class Bound:
 
     async def not_found(self, which: str) -> NotFound:
         """Return the error for an unknown id or key, with the nearest key of the own scope."""
-        keys = [str(record.key) for record in await self.lookup.keyed(self.principal.home)]
+        try:
+            keyed = await self.lookup.keyed(self.principal.home)
+        except StoreCorrupt:
+            # The key is not there all the same; only the hint needs the other rows.
+            keyed = ()
+        # Another process may have written the key since.
+        keys = [str(record.key) for record in keyed if record.key != which]
         near = get_close_matches(which, keys, n=1, cutoff=NEAREST)
         return NotFound(which, near[0] if near else None)
 

@@ -52,7 +52,7 @@ class Options:
     ) -> AbstractContextManager[Store]:
         """Open the store for a command; None reads the settings from the environment.
 
-        Standard error tells if the store is new: a mistyped name looks like an empty memory.
+        Standard error tells if there is no store: a mistyped name looks like an empty memory.
 
         Raises:
             ConfigurationError: See :meth:`require_store`.
@@ -64,7 +64,7 @@ class Options:
         begun = self.new_file(settings)
         opened = simonides.open(self.store, mode=self.mode, remote=self.remote, settings=settings)
         if begun is not None:
-            typer.echo(f"simonides: nothing was at {begun}; began a new store there", err=True)
+            typer.echo(f"simonides: no store is at {begun} yet; a write makes it", err=True)
         return opened
 
     def require_store(self, context: typer.Context, settings: Settings) -> None:

@@ -31,8 +31,13 @@ class MovableStore(MemoryStore, Protocol):
     Errors are those of :class:`MemoryStore`; writes are as durable as its commits.
     """
 
-    async def keys(self) -> StoreKeys:
-        """Return the keys of the store's digests."""
+    async def keys(self, *, lasting: bool = False) -> StoreKeys:
+        """Return the keys of the store's digests.
+
+        Args:
+            lasting: Whether the store must keep them first. A store whose file is not there yet
+                draws others when it is made.
+        """
 
     async def inhabitants(self) -> tuple[bytes, ...]:
         """Return the digests of all owners with :meth:`facts` or any row that moves; sorted."""

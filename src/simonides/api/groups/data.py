@@ -177,7 +177,7 @@ class AsyncData:
     @waits_for_model
     async def import_from(
         self,
-        source: str | os.PathLike[str] | Sequence[str],
+        path: str | os.PathLike[str] | Sequence[str],
         *,
         format: str | None = None,
         dry_run: bool = False,
@@ -187,7 +187,7 @@ class AsyncData:
         """Keep the turns of a transcript as verbatim memories; importing twice adds nothing.
 
         Args:
-            source: A file of JSON Lines, one turn a line: ``session_id``, ``timestamp``,
+            path: A file of JSON Lines, one turn a line: ``session_id``, ``timestamp``,
                 ``speaker``, ``role`` and ``text``; or its lines.
             format: ``transcript``; None takes it.
             dry_run: Only check every line.
@@ -210,7 +210,7 @@ class AsyncData:
         bound = self._bound
         work = TranscriptImport(bound.runtime, bound.principal, bound.writer)
         return await work.run(
-            source,
+            path,
             dry_run=flag("dry_run", dry_run),
             learn=flag("learn", learn),
             progress=progress,

@@ -387,7 +387,7 @@ class Data:
 
     def import_from(
         self,
-        source: str | os.PathLike[str] | Sequence[str],
+        path: str | os.PathLike[str] | Sequence[str],
         *,
         format: str | None = None,
         dry_run: bool = False,
@@ -397,7 +397,7 @@ class Data:
         """Keep the turns of a transcript as verbatim memories; importing twice adds nothing.
 
         Args:
-            source: A file of JSON Lines, one turn a line: ``session_id``, ``timestamp``,
+            path: A file of JSON Lines, one turn a line: ``session_id``, ``timestamp``,
                 ``speaker``, ``role`` and ``text``; or its lines.
             format: ``transcript``; None takes it.
             dry_run: Only check every line.
@@ -416,7 +416,7 @@ class Data:
         """
         return self._driver.run(
             self._data.import_from(
-                source, format=format, dry_run=dry_run, learn=learn, progress=progress
+                path, format=format, dry_run=dry_run, learn=learn, progress=progress
             ),
             asks_model=True,
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from simonides.domain.codecs.memory import decode
 from simonides.domain.event import EventType
-from simonides.domain.memory import Draft, Record, is_id
+from simonides.domain.memory import Draft, Record
 from simonides.domain.scope import Principal
 from simonides.domain.trust import Source
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
@@ -54,16 +54,14 @@ class Changer:
         # The correction copies fields of the stored memory; it must not survive an erasure.
         writer = await self._writer.bound_to_incarnation()
         standing = await self.standing(which)
-        draft = Draft(content, source=Source.USER_CORRECTION, confidence=1.0, quote=quote)
         if standing is None:
-            if is_id(which):
-                # The answer must not show whether the id is unknown or in another scope.
-                return NOT_FOUND
-            draft = replace(draft, key=which)
-            (outcome,) = await writer.write([writer.candidate(draft)])
-            return outcome
-        draft = replace(
-            draft,
+            # The answer must not show whether the id is unknown or in another scope.
+            return NOT_FOUND
+        draft = Draft(
+            content,
+            source=Source.USER_CORRECTION,
+            confidence=1.0,
+            quote=quote,
             key=standing.key,
             category=standing.category,
             kind=standing.kind,

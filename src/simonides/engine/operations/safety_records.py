@@ -214,7 +214,7 @@ class Recorder:
     async def _pseudonyms(self) -> _Pseudonyms:
         principal = self._principal
         owner, session = principal.home.owner, principal.session or principal.home.session
-        key = await secret_of(self._runtime)
+        key = await secret_of(self._runtime, lasting=True)
         hashed = None if session is None else session_digest(key, owner, session).hex()
         return _Pseudonyms(subject_digest(key, owner), hashed)
 
@@ -316,11 +316,16 @@ class RecordKeeper:
         await self._runtime.store.commit(home, TurnRequest(since=head), decide)
 
 
-async def secret_of(runtime: Runtime) -> bytes:
+async def secret_of(runtime: Runtime, *, lasting: bool = False) -> bytes:
     """Return the store's secret for the keyed digests of subjects and sessions.
 
     It is kept in the memory store, apart from the records; an encrypted store wraps it with a
     master key.
+
+    Args:
+        runtime: The open store.
+        lasting: Whether a store whose file is not there yet is made first. What is written with
+            the secret can be found only while the store keeps it.
 
     Raises:
         ConfigurationError: If the store, a third-party one, provides no keys.
@@ -329,7 +334,7 @@ async def secret_of(runtime: Runtime) -> bytes:
         raise ConfigurationError(
             "safety records and feedback need a store with the capability MOVABLE, which has keys"
         )
-    return (await cast("MovableStore", runtime.store).keys()).tag_key
+    return (await cast("MovableStore", runtime.store).keys(lasting=lasting)).tag_key
 
 
 def _refuse_secrets(said: Mapping[str, Any], names: Sequence[str]) -> None:

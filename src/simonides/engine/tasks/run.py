@@ -14,7 +14,7 @@ from simonides.domain.conversation.task import (
     run_of,
 )
 from simonides.domain.conversation.turn import Turn
-from simonides.domain.errors import InvalidInput, StoreUnavailable, TaskUnderWay
+from simonides.domain.errors import InvalidInput, SimonidesError, StoreUnavailable, TaskUnderWay
 from simonides.domain.policy.working import Constraint, Talk, WorkingRules
 from simonides.domain.writing.decision import NO_USAGE
 from simonides.engine.consolidation.summarise import Summary, summarise
@@ -144,6 +144,8 @@ class TaskRun:
             await self._acquire_name()
             try:
                 await self._append(self._first(given, given.goal), first=length)
+            except SimonidesError:
+                raise
             except ValueError:
                 continue  # another process appended meanwhile
             return True

@@ -80,6 +80,8 @@ class _Loader(yaml.SafeLoader):
     def document(self) -> Document:
         try:
             node = self.get_single_node()
+        except PolicyInvalid:
+            raise
         except (ValueError, OverflowError) as error:
             # The scanner raises these for an escape beyond the last code point.
             problem = "an escape sequence names no character"
@@ -136,6 +138,8 @@ class _Loader(yaml.SafeLoader):
             raise PolicyInvalid(self._source, node.start_mark.line + 1, problem)
         try:
             found = self.construct_object(node)
+        except PolicyInvalid:
+            raise
         except (ValueError, OverflowError) as error:
             # Too many digits, or a text that only looks like a number.
             problem = f"not a usable number: {node.value[:40]!r}"

@@ -18,7 +18,7 @@ from simonides.domain.canonical_json import canonical_json
 from simonides.domain.codecs.checksums import json_vouched
 from simonides.domain.codecs.memory import state_vouched
 from simonides.domain.codecs.parts import Row
-from simonides.domain.errors import Tampered
+from simonides.domain.errors import SimonidesError, Tampered
 from simonides.domain.scope import Grant
 from simonides.domain.writing.change import (
     Change,
@@ -202,6 +202,8 @@ class Reader:
                 self.refuse("content", NOT_AS_WRITTEN, id)
             try:
                 entry = made.opened_entry(id, entry)
+            except SimonidesError:
+                raise
             except ValueError as error:
                 self.refuse("entry", f"its index entry {error}", id)
             # What was edited and accepted has a code, and the check sum of before.
@@ -290,6 +292,8 @@ class Reader:
         """
         try:
             return row._replace(entry=self._made.opened_entry(row.id, row.entry))
+        except SimonidesError:
+            raise
         except ValueError as error:
             self.refuse("entry", f"its index entry {error}", row.id)
 
@@ -342,6 +346,8 @@ class Reader:
     def _cell(self, what: str, kind: bytes, name: bytes, coded: bytes) -> bytes:
         try:
             return self._made.opened(kind, name, coded)
+        except SimonidesError:
+            raise
         except ValueError as error:
             self.refuse("content", f"{what} {error}")
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from simonides.domain.errors import Tampered
+from simonides.domain.errors import SimonidesError, Tampered
 from simonides.domain.writing.change import Head
 from simonides.ports import Alarm, Anchor, KeyRing
 from simonides.storage.integrity.anchoring import Anchoring
@@ -190,6 +190,8 @@ class IntegrityVerifier:
                 raise ValueError("it has no codes; see `simonides admin rekey --adopt`")
             codes = self.ring.codes(owner, key_id)
             return codes, codes.unseal(head, mac, sealed)
+        except SimonidesError:
+            raise
         except ValueError as error:
             raise Tampered(self._location, "head", owner.hex(), str(error)) from error
 

@@ -43,7 +43,7 @@ class PostgresMoves(PostgresDatabase):
 
     capabilities = frozenset({Capability.DURABLE, Capability.MOVABLE})
 
-    async def keys(self) -> StoreKeys:
+    async def keys(self, *, lasting: bool = False) -> StoreKeys:
         """See the port."""
         return StoreKeys(*self._secrets)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from simonides.domain.errors import StoreCorrupt
+from simonides.domain.errors import SimonidesError, StoreCorrupt
 from simonides.domain.governance.safety_record import KeptRecord, Shelf
 from simonides.ports import KeyRing
 
@@ -65,6 +65,8 @@ class RecordSeal:
         nonce, text = record.body[:NONCE_BYTES], record.body[NONCE_BYTES:]
         try:
             body = self._by(key_id).decrypt(nonce, text, _bound(shelf, record))
+        except SimonidesError:
+            raise
         except (InvalidTag, ValueError):
             raise StoreCorrupt(
                 self._location,

@@ -251,13 +251,15 @@ class SqliteStore(SqliteBackups):
         *,
         most: Mapping[str, int] | None = None,
     ) -> bool:
-        """See the port; it makes no file, for a read may spend too."""
+        """See the port. Without a limit it makes no file, for a read may spend too; under one other
+        processes must see it at once.
+        """
         spent, limits = dict(counts), None if most is None else dict(most)
 
         def spend() -> bool:
             return self._spend(self._owners.of(owner).digest, day, spent, limits)
 
-        return await self._noting(spend)
+        return await (self._noting if most is None else self._writing)(spend)
 
     async def spent(self, owner: Scope, *, since: int = 0) -> tuple[Spent, ...]:
         """See the port."""

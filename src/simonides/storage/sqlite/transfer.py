@@ -50,8 +50,10 @@ class SqliteMoves(SqliteDatabase):
     abilities = frozenset({Capability.DURABLE, Capability.MOVABLE})
     is_coded = False
 
-    async def keys(self) -> StoreKeys:
+    async def keys(self, *, lasting: bool = False) -> StoreKeys:
         """See the port."""
+        if lasting:
+            await self._writing(lambda: None)
         self._look()
         return StoreKeys(*self._secrets)
 

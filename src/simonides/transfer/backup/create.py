@@ -19,6 +19,7 @@ from typing import TypeAlias, cast
 from simonides.domain.codecs.parts import OwnerFacts
 from simonides.domain.errors import (
     CarryRefused,
+    ConfigurationError,
     InvalidInput,
     SimonidesError,
     StoreError,
@@ -199,6 +200,8 @@ class Backups(PeriodicTask):
         """
         try:
             report = await verify_copy(self.reopen(part), stood)
+        except ConfigurationError:
+            raise
         except StoreError as error:
             raise CarryRefused("damaged", str(file), f"the copy cannot be used: {error}") from error
         except ValueError as error:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 
 from simonides.domain.codecs.memory import decode_all
 from simonides.domain.codecs.parts import PARTS
-from simonides.domain.errors import CarryRefused, StoreCorrupt, StoreError
+from simonides.domain.errors import CarryRefused, ConfigurationError, StoreCorrupt, StoreError
 from simonides.domain.event import EventType
 from simonides.domain.memory import Record
 from simonides.domain.operations.backup import RestoredStore
@@ -77,6 +77,8 @@ async def revert(runtime: Runtime, backups: Backups, path: Path) -> RestoredStor
             await _erase_lost_keys(backups, store, ready)
             report = await verify_copy(backups.reopen(ready))
             forgotten = await _prepare_copy(runtime, backups, store, ready, path)
+        except ConfigurationError:
+            raise
         except (StoreError, ValueError) as error:
             if isinstance(error, StoreError) and error.location == store.location:
                 raise  # the error is the open store's, not the backup's

@@ -39,6 +39,7 @@ from simonides.domain.errors import (
     CarryRefused,
     InvalidInput,
     InvalidScope,
+    SimonidesError,
     StoreCorrupt,
 )
 from simonides.domain.event import CHAIN_START, chain, commit_to
@@ -109,6 +110,8 @@ async def restore(
             told = _counted(chain_of(checked.items(), edges), checked.lines, tell)
             try:
                 await store.adopt(owner, header.standing, told)
+            except SimonidesError:
+                raise
             except ValueError as error:
                 raise CarryRefused("damaged", str(path), f"it does not fit: {error}") from error
     now = await store.chain_head(owner)
