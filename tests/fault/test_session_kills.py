@@ -19,7 +19,8 @@ who, place = sys.argv[1:]
 with simonides.open(place) as opened_store:
     session = opened_store.memory(user="ana").session("s")
     for turn in range(10_000):
-        print(session.add({"role": "user", "content": f"{who} says {turn}"}).kept[0].number, flush=True)
+        (entry,) = session.add(f"{who} says {turn}").kept
+        print(entry.number, flush=True)
 """
 
 SERVICE = """

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from principals import capture, erase, history_of, memory_for
+from principals import capture, erase, memory_for
 from simonides import Draft
 from simonides.prompting import Prompting
 
@@ -96,7 +96,7 @@ def day(simonides: Any, export_to: str) -> dict[str, Any]:
         triggers.turn_end()
         memory.correct("colour", f"Prefers {word('other')} by now")
         memory.undo(memory.correct("colour", word("third")).events[-1].id)
-        memory.confirm(history_of(memory, "colour")[-1].id)
+        memory.confirm("colour")
         memory.explain(first.record.id, colour)
         memory.maintenance.ageing(first.record.id)
         memory.pending.to_verify()

@@ -780,12 +780,19 @@ def saved(ana: Memory) -> list[tuple[str, str]]:
 
 
 Say = Callable[[Memory], Any]
+
+
+def told(text: str = RULE, **fields: Any) -> Say:
+    draft = Draft(text, **{"kind": "procedural", "category": "rule"} | fields)
+    return lambda ana: ana.remember(draft)
+
+
 WAYS: dict[str, Say] = {
-    "as a rule": lambda ana: ana.remember(Draft(RULE, source="agent_inferred", kind="procedural", category="rule")),
-    "as what a tool says": lambda ana: ana.remember(Draft(RULE, source="tool_verified", kind="procedural", category="rule")),
-    "as what a task taught": lambda ana: ana.remember(Draft(RULE, source="task_learning", kind="procedural", category="strategy")),
-    "in part": lambda ana: ana.remember(Draft("Always deploy to the region eu-central-9", source="agent_inferred", kind="procedural", category="rule")),
-    "as an outside text": lambda ana: ana.remember(Draft(RULE, source="external", kind="procedural", category="rule")),
+    "as a rule": told(source="agent_inferred"),
+    "as what a tool says": told(source="tool_verified"),
+    "as what a task taught": told(source="task_learning", category="strategy"),
+    "in part": told("Always deploy to the region eu-central-9", source="agent_inferred"),
+    "as an outside text": told(source="external"),
     "in the agent's turn": lambda ana: capture(ana, RULE, role="assistant"),
     "in a tool's turn": lambda ana: capture(ana, RULE, role="tool"),
 }  # fmt: skip

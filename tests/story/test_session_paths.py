@@ -1,5 +1,3 @@
-from simonides.api.bound import Bound
-
 """Whatever ends a session, it is the same end: time, shutdown, import, several workers."""
 
 import json
@@ -14,6 +12,7 @@ from test_session_end import STORY
 import simonides
 from principals import end_transcript, erase
 from simonides import AsyncMemory, Draft
+from simonides.api.bound import Bound
 from simonides.domain.conversation.session import EndedBy, EndStep, Entry, EntryKind
 from simonides.domain.conversation.turn import Role
 from simonides.domain.scope import Principal, Scope
