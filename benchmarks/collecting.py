@@ -32,12 +32,13 @@ sys.path.append(str(Path(__file__).parent / "peers"))
 import apsw
 from workload import sentence
 
-from simonides import Draft, GcReport, Settings
+from simonides import Draft, Settings
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.domain.scope import Scope
 from simonides.engine.maintenance.gc import PAGE_ROWS, TURN_ROWS
 from simonides.testing import ManualClock
+from simonides.types import GcReport
 
 BATCH = 1_000
 DAY_S = 86_400

@@ -20,16 +20,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from simonides._version import __version__
-from simonides.domain.ageing import Access, Ageing
-from simonides.domain.conversation.session import (
-    EndedBy,
-    Entry,
-    EntryKind,
-    LoggedEntry,
-    OpenSession,
-    SessionEndReport,
+from simonides.domain.conversation.add_report import (
+    AddReport,
 )
-from simonides.domain.conversation.task import TaskPhase, TaskReport
+from simonides.domain.conversation.message import (
+    Message,
+)
 from simonides.domain.errors import (
     CarryRefused,
     CeilingReached,
@@ -45,11 +41,13 @@ from simonides.domain.errors import (
     ModelTimeout,
     ModelUnavailable,
     MoveRefused,
+    NotFound,
     NotReplayable,
     OwnerRequired,
     PhaseError,
     PolicyInvalid,
     QuotaExceeded,
+    Refused,
     ScopeDenied,
     SessionEnded,
     SimonidesError,
@@ -63,116 +61,71 @@ from simonides.domain.errors import (
     TaskUnderWay,
     UndoRefused,
 )
-from simonides.domain.event import Event, EventType
-from simonides.domain.governance.consent import Consent, ConsentChange
-from simonides.domain.governance.erasure import ErasureReceipt, ErasureState, ReceiptCheck
-from simonides.domain.governance.held import Held
-from simonides.domain.governance.policy_dry_run import (
-    DryRun,
-    Fate,
-    PastWrite,
-    Rejudged,
-)
-from simonides.domain.governance.review import Keep, Review, ReviewStatus
-from simonides.domain.governance.safety_record import (
-    FeedbackRecord,
-    RecordsPurged,
-    SafetyRecord,
-    SafetySeverity,
-)
 from simonides.domain.memory import (
     Draft,
     Importance,
     Kind,
-    Origin,
     Record,
     Status,
-    Triple,
 )
-from simonides.domain.operations.backup import BackupReport, RestoredStore
-from simonides.domain.operations.dream import (
-    Consolidation,
-    ConsolidationItem,
-    ConsolidationStatus,
-    ConsolidationStep,
-)
-from simonides.domain.operations.gc import GcReport
-from simonides.domain.operations.hygiene_scan import (
-    HygieneReport,
-    Scan,
-    ScannedMemory,
-    Seen,
-    StoreScan,
-)
-from simonides.domain.operations.portable import CarryProgress, ExportReport, RestoreReport
-from simonides.domain.operations.reindex import KeysReport, ReindexReport
-from simonides.domain.operations.sync import OwnerSync, SyncReport, SyncStatus
-from simonides.domain.policy.ceilings import (
-    Ceilings,
-    DayUsage,
-    Limits,
-    UsageReport,
-)
-from simonides.domain.policy.hygiene import Action
 from simonides.domain.policy.working import (
     Constraint,
-    ConversationMessage,
-    Pressure,
-    Talk,
 )
-from simonides.domain.reading.cue import Layer
-from simonides.domain.reading.digest import Digest, DigestItem, Tool, ToolReply, Verification
-from simonides.domain.reading.document import (
-    Found,
-    Passage,
-    Skipped,
-    SourceReport,
+from simonides.domain.reading.digest import (
+    Digest,
 )
-from simonides.domain.reading.recall import Explanation, Hit, Recall
-from simonides.domain.reading.receipt import Made, Receipt, Trigger
-from simonides.domain.scope import (
-    Grant,
-    Principal,
-    Right,
-    Scope,
+from simonides.domain.reading.page import (
+    Page,
 )
-from simonides.domain.trust import Sensitivity, Source, Trust
+from simonides.domain.reading.recall import (
+    Explanation,
+    Hit,
+    Recall,
+)
+from simonides.domain.reading.receipt import (
+    Receipt,
+)
+from simonides.domain.trust import (
+    Sensitivity,
+    Source,
+    Trust,
+)
 from simonides.domain.writing.decision import (
-    CaptureReport,
     Outcome,
     OutcomeKind,
-    Usage,
-)
-from simonides.domain.writing.finding import (
-    Concern,
-    Finding,
-    Opinion,
-    SecondLook,
-    Severity,
+    Outcomes,
 )
 
 if TYPE_CHECKING:
+    from simonides import types
     from simonides.api import (
         AsyncAdmin,
         AsyncMemory,
         AsyncSession,
         AsyncTask,
-        AsyncTriggers,
-        TriggerMode,
     )
     from simonides.api.open.awaited import StoreOpening
-    from simonides.api.store import AsyncStore
+    from simonides.api.store import (
+        AsyncStore,
+    )
     from simonides.api.sync import (
         Admin,
         Memory,
         Session,
         Store,
         Task,
-        Triggers,
+        Tools,
     )
-    from simonides.engine.core.audit_chain import AuditProblem, AuditReport
-    from simonides.integrations.wrap import wrap
-    from simonides.integrations.wrap_memory import WrappedMemory
+    from simonides.api.tools import (
+        AsyncTools,
+    )
+    from simonides.integrations.wrap import (
+        memory_of,
+        wrap,
+    )
+    from simonides.integrations.wrap_memory import (
+        WrappedMemory,
+    )
     from simonides.ports import (
         Anchor,
         Classifier,
@@ -185,11 +138,15 @@ if TYPE_CHECKING:
         Reranker,
         TokenCounter,
     )
-    from simonides.providers.classifiers import FunctionClassifier, ModelClassifier
-    from simonides.providers.knowledge.folder import FolderSource
-    from simonides.providers.knowledge.http_search import HttpSource
-    from simonides.providers.presidio import PresidioFinder
-    from simonides.settings import Settings
+    from simonides.providers.knowledge.folder import (
+        FolderSource,
+    )
+    from simonides.providers.knowledge.http_search import (
+        HttpSource,
+    )
+    from simonides.settings import (
+        Settings,
+    )
 
 _LAZY = {
     "Admin": "simonides.api.sync",
@@ -198,22 +155,17 @@ _LAZY = {
     "AsyncSession": "simonides.api",
     "AsyncStore": "simonides.api.store",
     "AsyncTask": "simonides.api",
-    "AsyncTriggers": "simonides.api",
-    "AuditProblem": "simonides.engine.core.audit_chain",
-    "AuditReport": "simonides.engine.core.audit_chain",
+    "AsyncTools": "simonides.api.tools",
     "FolderSource": "simonides.providers.knowledge.folder",
-    "FunctionClassifier": "simonides.providers.classifiers",
     "HttpSource": "simonides.providers.knowledge.http_search",
     "Memory": "simonides.api.sync",
-    "ModelClassifier": "simonides.providers.classifiers",
-    "PresidioFinder": "simonides.providers.presidio",
     "Session": "simonides.api.sync",
     "Settings": "simonides.settings",
     "Store": "simonides.api.sync",
     "Task": "simonides.api.sync",
-    "TriggerMode": "simonides.api",
-    "Triggers": "simonides.api.sync",
+    "Tools": "simonides.api.sync",
     "WrappedMemory": "simonides.integrations.wrap_memory",
+    "memory_of": "simonides.integrations.wrap",
     "wrap": "simonides.integrations.wrap",
 }
 
@@ -351,133 +303,72 @@ def aopen(
 
 
 def __getattr__(name: str) -> Any:
+    if name == "types":
+        return import_module("simonides.types")
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'simonides' has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 __all__ = [
-    "Access",
-    "Action",
+    "AddReport",
     "Admin",
-    "Ageing",
     "AsyncAdmin",
     "AsyncMemory",
     "AsyncSession",
     "AsyncStore",
     "AsyncTask",
-    "AsyncTriggers",
-    "AuditProblem",
-    "AuditReport",
-    "BackupReport",
-    "CaptureReport",
-    "CarryProgress",
+    "AsyncTools",
     "CarryRefused",
     "CeilingReached",
-    "Ceilings",
-    "Concern",
     "ConfigurationError",
-    "Consent",
-    "ConsentChange",
-    "Consolidation",
-    "ConsolidationItem",
-    "ConsolidationStatus",
-    "ConsolidationStep",
     "Constraint",
-    "ConversationMessage",
-    "DayUsage",
     "Digest",
-    "DigestItem",
     "Draft",
-    "DryRun",
-    "EndedBy",
-    "Entry",
-    "EntryKind",
-    "ErasureReceipt",
-    "ErasureState",
-    "Event",
-    "EventType",
     "Explanation",
-    "ExportReport",
-    "Fate",
-    "FeedbackRecord",
-    "Finding",
     "FolderSource",
-    "Found",
-    "FunctionClassifier",
-    "GcReport",
-    "Grant",
-    "Held",
     "Hit",
     "HttpSource",
-    "HygieneReport",
     "IdempotencyMismatch",
     "Importance",
     "InvalidInput",
     "InvalidScope",
-    "Keep",
     "KeyDestroyed",
     "KeyUnavailable",
-    "KeysReport",
     "Kind",
-    "Layer",
-    "Limits",
-    "LoggedEntry",
-    "Made",
     "Memory",
+    "Message",
     "MissingExtra",
-    "ModelClassifier",
     "ModelError",
     "ModelGarbled",
     "ModelTimeout",
     "ModelUnavailable",
     "MoveRefused",
+    "NotFound",
     "NotReplayable",
-    "OpenSession",
-    "Opinion",
-    "Origin",
     "Outcome",
     "OutcomeKind",
+    "Outcomes",
     "OwnerRequired",
-    "OwnerSync",
-    "Passage",
-    "PastWrite",
+    "Page",
     "PhaseError",
     "PolicyInvalid",
-    "PresidioFinder",
-    "Pressure",
-    "Principal",
     "QuotaExceeded",
     "Recall",
     "Receipt",
-    "ReceiptCheck",
     "Record",
-    "RecordsPurged",
-    "ReindexReport",
-    "Rejudged",
-    "RestoreReport",
-    "RestoredStore",
-    "Review",
-    "ReviewStatus",
-    "Right",
-    "SafetyRecord",
-    "SafetySeverity",
-    "Scan",
-    "ScannedMemory",
-    "Scope",
+    "Refused",
     "ScopeDenied",
-    "SecondLook",
-    "Seen",
     "Sensitivity",
     "Session",
-    "SessionEndReport",
     "SessionEnded",
     "Settings",
-    "Severity",
     "SimonidesError",
-    "Skipped",
     "Source",
-    "SourceReport",
     "SourceUnavailable",
     "Status",
     "Store",
@@ -485,30 +376,18 @@ __all__ = [
     "StoreError",
     "StoreFull",
     "StoreReadOnly",
-    "StoreScan",
     "StoreUnavailable",
-    "SyncReport",
-    "SyncStatus",
-    "Talk",
     "Tampered",
     "Task",
-    "TaskPhase",
-    "TaskReport",
     "TaskUnderWay",
-    "Tool",
-    "ToolReply",
-    "Trigger",
-    "TriggerMode",
-    "Triggers",
-    "Triple",
+    "Tools",
     "Trust",
     "UndoRefused",
-    "Usage",
-    "UsageReport",
-    "Verification",
     "WrappedMemory",
     "__version__",
     "aopen",
+    "memory_of",
     "open",
+    "types",
     "wrap",
 ]

@@ -7,9 +7,10 @@ from itertools import count
 import pytest
 
 from documents import handbook, write
-from simonides import FolderSource, Found, HttpSource, Passage
+from simonides import FolderSource, HttpSource
 from simonides.ports import Capability
 from simonides.testing.contracts.knowledge import KnowledgeSourceContract
+from simonides.types import Found, Passage
 from web import Site, listed, said
 
 

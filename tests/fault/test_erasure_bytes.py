@@ -9,7 +9,6 @@ import pytest
 from erasing import Life, found_in, rows_of
 
 from principals import erase, principal_of
-from simonides import ErasureState
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.domain.canonical_json import canonical_json
@@ -22,6 +21,7 @@ from simonides.storage.sqlite.file import erasure as sqlite_erasure
 from simonides.storage.sqlite.sessions import SqliteSessionStore
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.store_contract import drive
+from simonides.types import ErasureState
 
 CYCLES = int(os.environ.get("ERASURE_CYCLES", "20"))
 """docs/privacy.md says what 500 came to."""

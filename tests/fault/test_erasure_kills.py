@@ -9,7 +9,6 @@ from erasing import Life, found_in
 from killing import Child
 
 from principals import erase
-from simonides import ErasureState
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.domain.scope import Scope
@@ -17,6 +16,7 @@ from simonides.settings import Settings
 from simonides.storage.sqlite import writes as sqlite_change
 from simonides.storage.sqlite.file import connection as sqlite_file
 from simonides.storage.sqlite.store import SqliteStore
+from simonides.types import ErasureState
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 

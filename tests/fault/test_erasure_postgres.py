@@ -5,11 +5,11 @@ import pytest
 from erasing import Life, rows_of
 
 from principals import erase, principal_of
-from simonides import ErasureState
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.engine.recall.read_journal import ReadJournal
 from simonides.settings import Settings
+from simonides.types import ErasureState
 
 
 @pytest.fixture

@@ -12,13 +12,12 @@ from simonides import (
     Memory,
     StoreUnavailable,
     Task,
-    TaskPhase,
-    TaskReport,
 )
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
+from simonides.types import TaskPhase, TaskReport
 
 CALLS = 8
 """More calls of stores than an end makes; the test checks that."""

@@ -5,11 +5,12 @@ import pytest
 
 import simonides
 from principals import erase, history_of
-from simonides import ErasureState, StoreCorrupt, Tampered
+from simonides import StoreCorrupt, Tampered
 from simonides.domain.errors import NotFound
 from simonides.domain.governance.erasure import check_alone
 from simonides.settings import Settings
 from simonides.storage.encryption.key_ring import new_key
+from simonides.types import ErasureState
 
 BODY = "memories SET body = CAST(replace(CAST(body AS TEXT), '0815', '0816') AS BLOB)"
 NO_JSON = "memories SET body = x'00ff'"

@@ -196,7 +196,7 @@ def test_a_plot_without_sizes_is_bad_usage(store, tmp_path):
 def test_measuring_is_no_reading(store):
     def reads():
         with simonides.open(store) as opened:
-            owner, kept = simonides.Scope.of_user("default", "ana"), opened.runtime.store
+            owner, kept = simonides.types.Scope.of_user("default", "ana"), opened.runtime.store
             return drive(kept, kept.journaled(owner))
 
     before = reads()

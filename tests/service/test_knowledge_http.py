@@ -18,10 +18,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from simonides import Found, HttpSource, SourceUnavailable
+from simonides import HttpSource, SourceUnavailable
 from simonides.domain.errors import ConfigurationError
 from simonides.providers.http import ssrf_guard as http_guard
 from simonides.providers.knowledge import http_search as knowledge_http
+from simonides.types import Found
 from web import Answer, Site, listed, said, sent_to
 
 RESULT = {"title": "Tides", "url": "https://t.example/1", "text": "High water is at six."}

@@ -255,7 +255,7 @@ class Slow(ScriptedModel):
 
     async def complete_json(self, **question: Any) -> Any:
         await asyncio.to_thread(self.gate.wait, 30)
-        raise simonides.ModelTimeout("out", usage=simonides.Usage(model_calls=1))
+        raise simonides.ModelTimeout("out", usage=simonides.types.Usage(model_calls=1))
 
 
 def test_the_caller_never_waits_for_capture(face: Face, tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ import pytest
 
 from conftest import World
 from principals import history_of
-from simonides import Draft, InvalidInput, Made, Status
+from simonides import Draft, InvalidInput, Status
 from simonides.domain.value import from_us
+from simonides.types import Made
 
 QUERY = "which database is in use?"
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from principals import capture
-from simonides import Draft, Usage
+from simonides import Draft
 from simonides.api.agent import AgentResult
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Agent, Store
@@ -15,6 +15,7 @@ from simonides.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel
+from simonides.types import Usage
 
 FIRST = (
     "For future incident updates, write in English, keep replies concise, use email as the "

@@ -8,7 +8,12 @@ import pytest
 
 from conftest import World
 from principals import history_of
-from simonides import Draft, GcReport, InvalidScope, NotReplayable, Status
+from simonides import (
+    Draft,
+    InvalidScope,
+    NotReplayable,
+    Status,
+)
 from simonides.domain.operations.gc import Rule, code_of_ids
 from simonides.domain.scope import Scope
 from simonides.domain.value import from_us
@@ -17,6 +22,7 @@ from simonides.engine.maintenance.gc import LEASE, LEASE_US
 from simonides.engine.maintenance.reindex import RECIPE
 from simonides.engine.recall.read_journal import ACCESS, DIGEST, FEEDBACK
 from simonides.testing.store_contract import drive
+from simonides.types import GcReport
 
 ANA = Scope.of_user("default", "ana")
 TOOL = {"source": "tool_verified", "category": "tool_result"}

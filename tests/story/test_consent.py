@@ -12,18 +12,17 @@ from conftest import World
 from principals import history_of, principal_of
 from simonides import (
     Draft,
-    Event,
     InvalidInput,
     Memory,
     NotReplayable,
     Outcome,
-    Scope,
     UndoRefused,
 )
 from simonides.domain.errors import NotFound
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.prompting import Prompting
+from simonides.types import Event, Scope
 
 SALARY = "Ana earns 5000 a month"
 BY_KEY, BY_CATEGORY = ("blocked", "consent_refused:key"), ("blocked", "consent_refused:category")

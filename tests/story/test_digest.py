@@ -8,8 +8,9 @@ import pytest
 from hostile import TEXTS
 
 from conftest import World
-from simonides import Draft, InvalidInput, Made
+from simonides import Draft, InvalidInput
 from simonides.api.sync import Memory
+from simonides.types import Made
 
 EMPTY = "Memory digest:\n(empty: nothing that is remembered bears on this)"
 

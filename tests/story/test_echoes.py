@@ -9,7 +9,7 @@ import pytest
 
 from conftest import World
 from principals import capture, principal_of
-from simonides import InvalidInput, Memory, Scope
+from simonides import InvalidInput, Memory
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.domain.event import EventType
@@ -20,6 +20,7 @@ from simonides.engine.recall.shown_ledger import ECHO, LEDGER, TRIMMED_AFTER
 from simonides.prompting import Prompting
 from simonides.settings import Settings
 from simonides.testing.models import ScriptedModel
+from simonides.types import Scope
 
 ANA = Scope.of_user("default", "ana")
 PEANUTS = "I am allergic to peanuts"

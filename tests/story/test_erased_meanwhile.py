@@ -9,11 +9,12 @@ import pytest
 
 from conftest import World
 from principals import bound_of, erase, principal_of
-from simonides import Draft, FunctionClassifier, Memory
+from simonides import Draft, Memory
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store, unless_erased
 from simonides.engine.consolidation.plan import Planner
 from simonides.engine.edit.correct import Changer
+from simonides.providers.classifiers import FunctionClassifier
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel
 

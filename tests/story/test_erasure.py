@@ -6,18 +6,12 @@ import pytest
 
 from conftest import World
 from principals import capture, erase, history_of, principal_of
-from simonides import (
-    Draft,
-    ErasureReceipt,
-    ErasureState,
-    EventType,
-    ScopeDenied,
-    StoreUnavailable,
-)
+from simonides import Draft, ScopeDenied, StoreUnavailable
 from simonides.api.sync import Memory
 from simonides.domain.codecs.parts import PARTS
 from simonides.domain.scope import Scope
 from simonides.engine.recall.read_journal import ReadJournal
+from simonides.types import ErasureReceipt, ErasureState, EventType
 
 SAID = "The door code is 4711"
 STAYS = {"events", "event_payloads", "tombstones"}

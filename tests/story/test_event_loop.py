@@ -107,7 +107,7 @@ def test_all_rows_of_an_owner_are_read_off_the_loop(tmp_path):
     async def read() -> bool:
         async with simonides.aopen(tmp_path / "m.db") as store:
             await store.memory(user="ana").remember_many(drafts(5))
-            owner = simonides.Scope("default", "ana")
+            owner = simonides.types.Scope("default", "ana")
             reading_all = asyncio.create_task(store.runtime.store.rows(owner))
             await asyncio.sleep(0)
             had_to_wait = not reading_all.done()

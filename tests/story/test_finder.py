@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
-from simonides import Concern, Draft, ModelUnavailable, PresidioFinder, Severity
+from simonides import Draft, ModelUnavailable
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
+from simonides.providers.presidio import PresidioFinder
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
+from simonides.types import Concern, Severity
 
 BADGE = "K-77-ZULU"
 

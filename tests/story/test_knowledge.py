@@ -19,16 +19,12 @@ from simonides import (
     ConfigurationError,
     Draft,
     FolderSource,
-    Found,
     Hit,
     HttpSource,
     InvalidInput,
-    Made,
     Memory,
     NotReplayable,
-    Passage,
     Receipt,
-    SourceReport,
     SourceUnavailable,
     StoreUnavailable,
 )
@@ -43,6 +39,12 @@ from simonides.ports import Capability
 from simonides.prompting import Prompting
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
+from simonides.types import (
+    Found,
+    Made,
+    Passage,
+    SourceReport,
+)
 from web import Site, listed
 
 GARAGE = "in which garage are cars left in City07?"

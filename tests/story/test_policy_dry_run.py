@@ -8,7 +8,8 @@ import pytest
 
 from conftest import World
 from principals import capture
-from simonides import Draft, DryRun, Fate, PolicyInvalid, Rejudged
+from simonides import Draft, PolicyInvalid
+from simonides.types import DryRun, Fate, Rejudged
 
 
 @pytest.fixture

@@ -4,7 +4,12 @@ from dataclasses import replace
 
 from conftest import World
 from principals import principal_of
-from simonides import Draft, Memory, Outcome, Principal, Record
+from simonides import (
+    Draft,
+    Memory,
+    Outcome,
+    Record,
+)
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.codecs.candidate import encode_candidate
 from simonides.domain.scope import Scope
@@ -18,6 +23,7 @@ from simonides.domain.writing.change import (
 from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.engine.core.event_recorder import EventRecorder
 from simonides.engine.edit.promote import PAGE, promoted
+from simonides.types import Principal
 
 ORG = Scope.of_org("default")
 

@@ -11,7 +11,13 @@ import pytest
 from attacks import HIDDEN, ORDERS, collected, generated
 from prompt_reader import Escaped, Item, read_page
 
-from simonides import Draft, Kind, Memory, Record, Scope, Source, Triple
+from simonides import (
+    Draft,
+    Kind,
+    Memory,
+    Record,
+    Source,
+)
 from simonides.api.open.assemble import assemble
 from simonides.api.open.store import IN_MEMORY
 from simonides.api.sync import Store
@@ -25,6 +31,7 @@ from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel
 from simonides.text.normalise import content_hash
 from simonides.text.tokens import estimate_tokens
+from simonides.types import Scope, Triple
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 ROOMY = Budget(1_000, 10_000_000)

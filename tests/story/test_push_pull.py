@@ -8,9 +8,15 @@ from typing import Any
 import pytest
 
 from conftest import World
-from simonides import Digest, Draft, InvalidInput, Made, StoreUnavailable, Trigger, Triggers
+from simonides import (
+    Digest,
+    Draft,
+    InvalidInput,
+    StoreUnavailable,
+)
 from simonides.api.sync import Memory
-from simonides.prompting import Prompting
+from simonides.prompting import Prompting, Triggers
+from simonides.types import Made, Trigger
 
 
 def contents(digest: Digest | None) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import World
 from principals import principal_of
-from simonides import Receipt, Scope, StoreFull
+from simonides import Receipt, StoreFull
 from simonides.api.agent import AgentResult
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Memory, Store
@@ -25,6 +25,7 @@ from simonides.prompting import Prompting
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.contracts.base import drive
+from simonides.types import Scope
 
 ANA = Scope.of_user("acme", "ana")
 

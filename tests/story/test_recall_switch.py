@@ -13,7 +13,6 @@ import simonides
 from conftest import World
 from principals import erase, history_of, principal_of
 from simonides import (
-    ConsentChange,
     Digest,
     Memory,
     NotReplayable,
@@ -22,6 +21,7 @@ from simonides import (
 from simonides.domain.errors import NotFound
 from simonides.domain.governance.consent import RECALL_OFF
 from simonides.prompting import Prompting
+from simonides.types import ConsentChange
 
 QUERY = "which colour mode?"
 SAID = "Ana likes dark mode in the editor"

@@ -9,9 +9,10 @@ import pytest
 
 import simonides
 from embedders import HashedEmbedder
-from simonides import Layer, StoreUnavailable
+from simonides import StoreUnavailable
 from simonides.domain.governance.consent import RECALL_OFF
 from simonides.engine.recall import reader as reading
+from simonides.types import Layer
 
 TEA, COFFEE = "Ana drinks green tea.", "Ana drinks black coffee."
 

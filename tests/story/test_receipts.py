@@ -14,10 +14,18 @@ import pytest
 
 from conftest import World
 from principals import principal_of
-from simonides import Digest, Draft, InvalidInput, Made, NotReplayable, Receipt, ScopeDenied
+from simonides import (
+    Digest,
+    Draft,
+    InvalidInput,
+    NotReplayable,
+    Receipt,
+    ScopeDenied,
+)
 from simonides.api.sync import Memory
 from simonides.domain.value import from_us
 from simonides.retrieval.ranking import ranker
+from simonides.types import Made
 
 THINGS = ["harbour", "coffee", "invoice", "release", "garden", "train", "piano", "lecture"]
 VERBS = ["painted", "repaired", "forgot", "described", "sold", "missed", "praised"]

@@ -7,11 +7,12 @@ import pytest
 
 from conftest import World
 from principals import capture, history_of
-from simonides import CaptureReport, InvalidInput
+from simonides import InvalidInput
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.settings import Settings
 from simonides.testing.models import ScriptedModel
+from simonides.types import CaptureReport
 
 MUNICH, BERLIN = "I live in Munich.", "No, it's Berlin."
 

@@ -13,10 +13,17 @@ import pytest
 
 from conftest import World
 from principals import principal_of
-from simonides import Draft, Made, NotReplayable, Recall, Receipt, ScopeDenied
+from simonides import (
+    Draft,
+    NotReplayable,
+    Recall,
+    Receipt,
+    ScopeDenied,
+)
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.value import from_us
 from simonides.retrieval.ranking import ranker
+from simonides.types import Made
 
 THINGS = ["harbour", "coffee", "invoice", "release", "garden", "train"]
 

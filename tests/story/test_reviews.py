@@ -5,9 +5,16 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import World
-from simonides import Draft, InvalidInput, Memory, Outcome, Record, Review
+from simonides import (
+    Draft,
+    InvalidInput,
+    Memory,
+    Outcome,
+    Record,
+)
 from simonides.domain.errors import NotFound
 from simonides.domain.event import EventType
+from simonides.types import Review
 
 
 def lives(where: str, source: str = "user_stated", **more: object) -> Draft:

@@ -9,7 +9,6 @@ from conftest import World
 from principals import memory_for, principal_of
 from simonides import (
     Draft,
-    EventType,
     InvalidInput,
     InvalidScope,
     Memory,
@@ -18,6 +17,7 @@ from simonides import (
     ScopeDenied,
     StoreUnavailable,
 )
+from simonides.types import EventType
 
 KEY = "deploy_region"
 

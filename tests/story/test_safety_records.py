@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 import simonides
 from conftest import Run, World
 from principals import erase, memory_for
-from simonides import InvalidInput, Memory, SafetySeverity, Scope
+from simonides import InvalidInput, Memory
 from simonides.api.open.assemble import assemble
 from simonides.domain.value import to_us
 from simonides.engine.maintenance.daily_gc import FIRST_S
 from simonides.engine.operations.safety_records import SafetyRecordStore, _with_id_replaced
 from simonides.prompting import Prompting
+from simonides.types import SafetySeverity, Scope
 
 CANARY = "canary-heron-4711"
 

@@ -9,9 +9,15 @@ import pytest
 import simonides
 from conftest import World
 from principals import erase, memory_for
-from simonides import InvalidInput, Memory, PhaseError, TaskPhase, TaskUnderWay
+from simonides import (
+    InvalidInput,
+    Memory,
+    PhaseError,
+    TaskUnderWay,
+)
 from simonides.domain.conversation.session import SessionStep
 from simonides.domain.conversation.task import HELD, holder_of
+from simonides.types import TaskPhase
 
 
 @pytest.fixture
@@ -348,7 +354,7 @@ def test_an_end_looks_whose_the_scope_is_under_the_turn(
             await scope._memory.remember("Of the second run")
         return await held(*given, **named)
 
-    one_home = simonides.Scope.of_user("default", "ana")
+    one_home = simonides.types.Scope.of_user("default", "ana")
     monkeypatch.setattr(store, "held", meanwhile)
     ana.session("one").end()
 

@@ -15,11 +15,8 @@ from simonides import (
     InvalidScope,
     Memory,
     PhaseError,
-    Pressure,
     ScopeDenied,
     Task,
-    TaskPhase,
-    Usage,
 )
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
@@ -29,6 +26,7 @@ from simonides.engine.consolidation.summarise import Summary
 from simonides.settings import Settings
 from simonides.testing import ManualClock
 from simonides.testing.models import ScriptedModel
+from simonides.types import Pressure, TaskPhase, Usage
 from tokens import MIXED, drawn
 
 SECRET = "ghp_" + drawn(36, MIXED)
@@ -53,7 +51,7 @@ def task(ana: Memory) -> Iterator[Task]:
 
 
 def log_of(world: World, task: Task) -> list[Logged]:
-    owner = simonides.Scope.of_user("acme", "ana")
+    owner = simonides.types.Scope.of_user("acme", "ana")
     sessions = world.store.runtime.sessions
     rows = world.store._driver.run(sessions.entries(owner, task.session))
     return [decode_entry(row, "") for row in rows]
@@ -615,7 +613,7 @@ def test_the_budgets_are_settings(new_world: Callable[..., World]) -> None:
 
 
 def test_it_is_the_same_awaited(tmp_path: Any) -> None:
-    async def work() -> tuple[str, simonides.TaskReport]:
+    async def work() -> tuple[str, simonides.types.TaskReport]:
         async with simonides.aopen(tmp_path / "m.db") as store:
             ana = store.memory(user="ana")
             async with ana.task("Upgrade", plan=["a"], constraints=["Never drop users"]) as task:
@@ -647,7 +645,7 @@ def test_a_model_sums_the_talk_up_where_there_is_one(monkeypatch: pytest.MonkeyP
 
     async def sums_up(_: object, __: object, turns: Any, *, max_chars: int, owner: Any) -> Summary:
         asked.append([turn.text for turn in turns])
-        assert owner == simonides.Scope.of_user("default", "ana")
+        assert owner == simonides.types.Scope.of_user("default", "ana")
         return Summary("They copy shards. " + "x" * (max_chars - 20), "m", Usage(model_calls=1),
                        ("llm_slow",))  # fmt: skip
 

@@ -8,8 +8,7 @@ from typing import Any, assert_type
 import openai
 
 import simonides
-from principals import Ending, capture, end_transcript, erase
-from simonides import Draft
+from simonides import Draft, types
 from simonides.integrations.wrap import memory_of
 from simonides.ports import (
     Capability,
@@ -21,6 +20,7 @@ from simonides.ports import (
     Reranker,
 )
 from simonides.prompting import Prompting
+from simonides.providers.classifiers import FunctionClassifier
 from simonides.providers.embeddings.minilm import MiniLMEmbedder
 from simonides.providers.embeddings.multilingual import MultilingualEmbedder
 from simonides.providers.embeddings.openai import OpenAIEmbedder
@@ -73,7 +73,7 @@ def wrapped() -> None:
         store="memory.db",
         recall=True,
         capture=True,
-        floor=None,
+        min_relevance=None,
         max_items=None,
         preference_bias=True,
         place="part",
@@ -83,7 +83,7 @@ def wrapped() -> None:
     assert_type(memory, simonides.WrappedMemory)
     assert_type(memory.memory, simonides.Memory)
     assert_type(memory.diagnostics, tuple[str, ...])
-    assert_type(memory.usage, simonides.Usage)
+    assert_type(memory.usage, types.Usage)
     assert_type(memory.flush(timeout_s=1.0), bool)
     memory.close()
     made: list[LanguageModel] = [
@@ -101,56 +101,48 @@ class Knows:
     capabilities: frozenset[Capability] = frozenset()
 
     async def classify(self, text: str, *, deadline_s: float) -> Classified:
-        return Classified(simonides.Opinion.UNSURE)
+        return Classified(types.Opinion.UNSURE)
 
 
 def looks() -> None:
     simonides.open(":memory:", classifier=Knows())
-    simonides.open(":memory:", classifier=simonides.FunctionClassifier(len, classifier_id="len"))
+    simonides.open(
+        ":memory:",
+        classifier=FunctionClassifier(len, classifier_id="len"),
+    )
 
 
 def modes() -> None:
     with simonides.open("laptop.db", mode="synced", remote="postgresql://host/db") as store:
-        assert_type(store.sync(), simonides.SyncReport)
+        assert_type(store.sync(), types.SyncReport)
         report = store.sync(scopes=["/user/alice"], full=True)
-        assert_type(report.owners, tuple[simonides.OwnerSync, ...])
-        assert_type(store.sync_status(), simonides.SyncStatus)
+        assert_type(report.owners, tuple[types.OwnerSync, ...])
+        assert_type(store.sync_status(), types.SyncStatus)
 
 
 def sessions(memory: simonides.Memory) -> None:
-    with Ending(memory.session("thread-7")) as session:
-        added = session.add(
-            {"role": "user", "content": "Never suggest brand X.", "name": "Ana"}, at=None
-        ).kept[0]
-        assert_type(added, simonides.LoggedEntry)
-        assert_type(added.number, int)
-        assert_type(
-            session.add(
-                {
-                    "role": "tool",
-                    "name": "search",
-                    "content": json.dumps({"hits": 3}),
-                    "failed": True,
-                }
-            ).kept[0],
-            simonides.LoggedEntry,
-        )
-        assert_type(session.note("Brand Y.", importance="high"), simonides.LoggedEntry)
-        assert_type(session.messages(), tuple[simonides.LoggedEntry, ...])
-        assert_type(session.recall("brand", limit=5, layer="session"), simonides.Recall)
-        assert_type(session.checkpoint(), simonides.SessionEndReport)
-        assert_type(session, simonides.Memory)
-    assert_type(session.end(), simonides.SessionEndReport)
-    assert_type(memory.sessions(), tuple[simonides.OpenSession, ...])
+    session = memory.session("thread-7")
+    assert_type(session, simonides.Session)
+    said = {"role": "user", "content": "Never suggest brand X.", "name": "Ana"}
+    report = session.add(said, at=None, me="Ana", wait=False)
+    assert_type(report, simonides.AddReport)
+    session.add(["Hello.", simonides.Message("assistant", "Hi.")])
+    session.add({"role": "tool", "name": "search", "content": json.dumps({"hits": 3})})
+    assert_type(session.note("Brand Y.", importance="high"), types.LoggedEntry)
+    assert_type(session.messages(), simonides.Page[types.LoggedEntry])
+    assert_type(session.recall("brand", limit=5, layer="session"), simonides.Recall)
+    assert_type(session.checkpoint(), types.SessionEndReport)
+    assert_type(session.end(), types.SessionEndReport)
+    assert_type(memory.sessions(), simonides.Page[types.OpenSession])
+    takes: simonides.Memory = session
+    del takes
 
 
 async def sessions_awaited(memory: simonides.AsyncMemory) -> None:
-    async with Ending(memory.session("thread-7")) as session:
-        assert_type(
-            (await session.add({"role": "user", "content": "Hello."})).kept[0],
-            simonides.LoggedEntry,
-        )
+    session = memory.session("thread-7")
     assert_type(session, simonides.AsyncSession)
+    assert_type(await session.add("Hello."), simonides.AddReport)
+    assert_type(await session.end(), types.SessionEndReport)
 
 
 def blocking() -> None:
@@ -179,19 +171,18 @@ def blocking() -> None:
         )
         assert_type(outcome, simonides.Outcome)
         assert_type(outcome.kind, simonides.OutcomeKind)
-        assert_type(memory.privacy.pause_recall(), simonides.ConsentChange)
+        assert_type(memory.privacy.pause_recall(), types.ConsentChange)
         assert_type(store.admin(actor="root").metrics(), dict[str, Any])
         event = memory.audit.record_safety("threat", severity="low", done="", note="", at=None)
-        assert_type(event, simonides.SafetyRecord)
+        assert_type(event, types.SafetyRecord)
         given = memory.audit.record_feedback("helpful", source="user", score=1, comment="", at=None)
-        assert_type(given, simonides.FeedbackRecord)
+        assert_type(given, types.FeedbackRecord)
         admin = store.admin(actor="root")
-        assert_type(admin.safety_events(), tuple[simonides.SafetyRecord, ...])
-        assert_type(admin.feedback(user="alice"), tuple[simonides.FeedbackRecord, ...])
-        assert_type(admin.purge_safety(everything=True), simonides.RecordsPurged)
+        assert_type(admin.safety_events(), simonides.Page[types.SafetyRecord])
+        assert_type(admin.feedback(user="alice"), simonides.Page[types.FeedbackRecord])
+        assert_type(admin.purge_safety(everything=True), types.RecordsPurged)
         many = memory.remember_many([simonides.Draft("x", kind="episodic", metadata={})])
-        assert_type(many, list[simonides.Outcome])
-        assert_type(capture(memory, "Call me Ana.", role="user"), simonides.CaptureReport)
+        assert_type(many, simonides.Outcomes)
         hits = memory.recall(
             "where?",
             limit=5,
@@ -202,9 +193,9 @@ def blocking() -> None:
             valid_at=None,
             min_relevance=None,
         )
-        assert_type(erase(memory), simonides.ErasureReceipt)
-        assert_type(erase(memory, user="bob").state, simonides.ErasureState)
-        assert_type(memory.data.erasure(), simonides.ErasureReceipt | None)
+        assert_type(memory.data.erase(confirm="alice"), types.ErasureReceipt)
+        assert_type(memory.data.erase(confirm="bob", user="bob").state, types.ErasureState)
+        assert_type(memory.data.erasure(), types.ErasureReceipt | None)
         assert_type(hits, simonides.Recall)
         assert_type(hits[0], simonides.Hit)
         assert_type(hits[0].record.content, str)
@@ -214,34 +205,33 @@ def blocking() -> None:
         assert_type(digest, simonides.Digest)
         assert_type(digest.text, str)
         assert_type(digest.receipt, simonides.Receipt)
-        assert_type(memory.receipts.verify("answer", digest.receipt), simonides.Verification)
-        assert_type(memory.receipts.replay(digest.receipt), simonides.Digest)
-        assert_type(memory.receipts.replay(hits.receipt), simonides.Recall)
-        assert_type(memory.receipts.list(limit=5), tuple[simonides.Receipt, ...])
+        assert_type(memory.receipts.verify("answer", digest.receipt), types.Verification)
+        replayed = memory.receipts.replay(digest.receipt)
+        assert_type(replayed, simonides.Digest | simonides.Recall)
+        assert_type(memory.receipts.list(limit=5), simonides.Page[simonides.Receipt])
         assert_type(hits[0].warnings, tuple[str, ...])
         assert_type(Prompting(memory).push("deploy"), simonides.Digest)
         assert_type(Prompting(memory).search("deploy", "l2", 5), simonides.Digest)
-        assert_type(memory.tools("search").all[0], simonides.Tool)
+        assert_type(memory.tools("search").all[0], types.Tool)
         assert_type(
-            memory.tools("search").call("search_memory", {"query": "deploy"}), simonides.ToolReply
+            memory.tools("search").call("search_memory", {"query": "deploy"}),
+            types.ToolReply,
         )
         documents: KnowledgeSource = simonides.FolderSource("docs", name="handbook")
         store.add_source(documents, scope="/org/acme/")
         web = simonides.HttpSource("https://x.example/?q={query}", hosts=["x.example"])
         store.add_source(web)
         assert_type(store.remove_source("handbook"), bool)
-        assert_type(memory.maintenance.sources(within_s=10), tuple[simonides.SourceReport, ...])
+        assert_type(memory.maintenance.sources(within_s=10), simonides.Page[types.SourceReport])
         assert_type(memory.recall("deploy", layer=["l2", "l3"]), simonides.Recall)
         assert_type(memory.digest("deploy", layer="all"), simonides.Digest)
         triggers = Prompting(memory).triggers("deploy", mode="hybrid")
-        assert_type(triggers, simonides.Triggers)
+        assert_type(triggers, simonides.prompting.Triggers)
         assert_type(triggers.before_model(), simonides.Digest | None)
         assert_type(triggers.before_tool("deploy", {"to": "prod"}), simonides.Digest | None)
-        ended = end_transcript(memory, [simonides.Draft("x", session="s", turn=0)])
-        assert_type(ended, tuple[simonides.SessionEndReport, ...])
-        assert_type(ended[0].ended_by, simonides.EndedBy)
         assert_type(
-            store.admin(actor="root").end_due_sessions(), tuple[simonides.SessionEndReport, ...]
+            store.admin(actor="root").end_due_sessions(),
+            simonides.Page[types.SessionEndReport],
         )
         assert_type(memory.get("id"), simonides.Record | None)
         must: list[str | simonides.Constraint] = [
@@ -257,42 +247,40 @@ def blocking() -> None:
             assert_type(seen, simonides.Digest | None)
             assert_type(task.note("…", resolves=[task.note("…")]), int)
             assert_type(task.step_done("done"), str | None)
-            assert_type(
-                task.add({"role": "user", "content": "hello", "name": "Ana"}), simonides.Talk
-            )
-            assert_type(task.phase, simonides.TaskPhase)
+            assert_type(task.add({"role": "user", "content": "hello", "name": "Ana"}), types.Talk)
+            assert_type(task.phase, types.TaskPhase)
             task.turn_end()
-            assert_type(task.complete("what was learned"), simonides.TaskReport)
+            assert_type(task.complete("what was learned"), types.TaskReport)
         memory.task(name="up")
-        assert_type(memory.list(limit=10), tuple[simonides.Record, ...])
+        assert_type(memory.list(limit=10), simonides.Page[simonides.Record])
         assert_type(memory.history("deploy_region"), tuple[simonides.Record, ...])
         assert_type(memory.explain("id", "query"), simonides.Explanation)
         assert_type(memory.correct("deploy_region", "eu-west-1"), simonides.Outcome)
         assert_type(memory.forget("id"), simonides.Outcome)
-        assert_type(memory.forget(key="deploy_region", scope="user"), simonides.Outcome)
+        assert_type(memory.forget_many(session="s", dry_run=True), simonides.Outcome)
         assert_type(memory.promote("id", to="org"), simonides.Outcome)
-        assert_type(store.admin(actor="root").grant("alice", "org_write"), simonides.Grant)
-        assert_type(memory.data.export("a.jsonl", overwrite=True), simonides.ExportReport)
-        assert_type(memory.data.restore("a.jsonl", user="bob"), simonides.RestoreReport)
+        assert_type(store.admin(actor="root").grant("alice", "org_write"), types.Grant)
+        assert_type(memory.data.export("a.jsonl", overwrite=True), types.ExportReport)
+        assert_type(memory.data.restore("a.jsonl", user="bob"), types.RestoreReport)
         admin = store.admin(actor="root")
-        assert_type(admin.export("a.jsonl", user="bob", org="acme"), simonides.ExportReport)
-        assert_type(admin.restore("a.jsonl", user="bob"), simonides.RestoreReport)
+        assert_type(admin.export("a.jsonl", user="bob", org="acme"), types.ExportReport)
+        assert_type(admin.restore("a.jsonl", user="bob"), types.RestoreReport)
         assert_type(
             store.admin(actor="root").backup("backups/", keep=3, progress=print),
-            simonides.BackupReport,
+            types.BackupReport,
         )
-        assert_type(store.admin(actor="root").restore_backup("b.db"), simonides.RestoredStore)
+        assert_type(store.admin(actor="root").restore_backup("b.db"), types.RestoredStore)
         report = store.admin(actor="root").reindex(
             scopes=["/org/acme/"], adopt=False, progress=print
         )
-        assert_type(report, simonides.ReindexReport)
+        assert_type(report, types.ReindexReport)
         assert_type(report.remade, int)
         dream = memory.maintenance.consolidate(dry_run=True)
-        assert_type(dream, simonides.Consolidation)
-        assert_type(dream.left, tuple[simonides.ConsolidationItem, ...])
-        assert_type(memory.maintenance.undo_consolidation(dream.id), simonides.Consolidation)
-        assert_type(memory.maintenance.consolidations(limit=3), tuple[simonides.Consolidation, ...])
-        assert_type(memory.maintenance.usage(days=7).today, simonides.DayUsage)
+        assert_type(dream, types.Consolidation)
+        assert_type(dream.left, tuple[types.ConsolidationItem, ...])
+        assert_type(memory.maintenance.undo_consolidation(dream.id), types.Consolidation)
+        assert_type(memory.maintenance.consolidations(limit=3), simonides.Page[types.Consolidation])
+        assert_type(memory.maintenance.usage(days=7).today, types.DayUsage)
 
 
 async def awaited() -> None:
@@ -302,4 +290,4 @@ async def awaited() -> None:
         assert_type(await memory.recall("x"), simonides.Recall)
         async with memory.task("x") as task:
             assert_type(await task.prompt(), str)
-            assert_type(await task.complete(), simonides.TaskReport)
+            assert_type(await task.complete(), types.TaskReport)

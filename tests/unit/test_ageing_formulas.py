@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides import Kind, Record, Scope, Status
+from simonides import Kind, Record, Status
 from simonides.domain.ageing import (
     Access,
     confidence_at,
@@ -28,6 +28,7 @@ from simonides.retrieval.index import ageing
 from simonides.retrieval.index.entry import Indexed, pack
 from simonides.retrieval.index.segment import Segment
 from simonides.retrieval.ranking import staleness as columns
+from simonides.types import Scope
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simonides import Importance, Kind, Record, Scope, Sensitivity, Source, Status, Triple
+from simonides import (
+    Importance,
+    Kind,
+    Record,
+    Sensitivity,
+    Source,
+    Status,
+)
 from simonides.domain.memory import PASSAGE_CATEGORY
 from simonides.domain.policy.budgets import (
     MIN_CHARS,
@@ -32,6 +39,7 @@ from simonides.engine.prompting.compose import Composed, compose, section_of
 from simonides.engine.prompting.render import CUT, EMPTY, named
 from simonides.text.normalise import content_hash
 from simonides.text.tokens import estimate_tokens
+from simonides.types import Scope, Triple
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 ROOMY = Budget(1_000, 100_000)

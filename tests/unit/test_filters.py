@@ -11,7 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides import Importance, InvalidInput, Kind, Origin, Record, Scope, Status
+from simonides import (
+    Importance,
+    InvalidInput,
+    Kind,
+    Record,
+    Status,
+)
 from simonides.domain.ageing import seen_at
 from simonides.domain.codecs.memory import encode_body, encode_state
 from simonides.domain.reading.filters import (
@@ -31,6 +37,7 @@ from simonides.retrieval.query.filtering import (
     holds,
     passing,
 )
+from simonides.types import Origin, Scope
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TIMES = [START + timedelta(days=days) for days in range(3)]

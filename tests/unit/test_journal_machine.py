@@ -7,13 +7,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from simonides import Draft, Scope, StoreUnavailable
+from simonides import Draft, StoreUnavailable
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.engine.recall.read_journal import FLUSH_S
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.contracts.base import drive
+from simonides.types import Scope
 
 USERS = ("ana", "bob")
 

@@ -7,12 +7,13 @@ from typing import Any, cast
 import pytest
 
 from documents import LONG_AGO_NS, handbook, pdf_of, write
-from simonides import FolderSource, Found, Passage, SourceUnavailable
+from simonides import FolderSource, SourceUnavailable
 from simonides.domain.errors import ConfigurationError
 from simonides.domain.reading.document import passage_id
 from simonides.domain.scope import Scope
 from simonides.providers.knowledge import documents
 from simonides.providers.knowledge import folder as knowledge_folder
+from simonides.types import Found, Passage
 
 # A clock under which everything that a test writes has long come to rest.
 LATER_NS = 4_000_000_000_000_000_000

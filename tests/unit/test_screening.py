@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides import Kind, Record, Scope, Status
+from simonides import Kind, Record, Status
 from simonides.domain.ageing import Access
 from simonides.domain.codecs.memory import decode, encode_body, encode_state
 from simonides.domain.operations.gc import GcRules
@@ -16,6 +16,7 @@ from simonides.domain.writing.change import StoredRow
 from simonides.engine.maintenance.gc_rules import FORESEEN, due
 from simonides.retrieval.index.entry import Indexed, pack, recipe
 from simonides.retrieval.index.gc_candidates import gc_candidates
+from simonides.types import Scope
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TIMES = st.integers(0, 400 * 24 * 60).map(lambda minutes: START + timedelta(minutes=minutes))

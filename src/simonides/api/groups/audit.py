@@ -47,7 +47,7 @@ class AsyncAudit:
 
         Args:
             which: Only events of one memory, all its versions included.
-            type: Only this type, see :class:`~simonides.EventType`.
+            type: Only this type, see :class:`~simonides.types.EventType`.
             actor: Only by this principal, as events name it.
             since: None from before.
             until: None from this time on.

@@ -55,11 +55,11 @@ class AsyncMaintenance:
     ) -> GcReport:
         """Collect what has aged out of this principal's memories, its tasks' included.
 
-        What has expired is evicted, what is stale is marked and evicted a day later unless it was
-        read or confirmed, what gave way or was evicted longer ago than time travel reaches is
-        purged; see :class:`~simonides.GcReport`. What the user stated, pinned, or told the agent
-        to do is evicted by its hard expiry only. Run again at once it finds nothing to do; killed
-        at any point it is gone on with by the next run.
+        Expired memories are evicted. Stale ones are marked, and evicted a day later unless they
+        were read or confirmed. Replaced and evicted versions that are older than time travel
+        reaches are purged; see :class:`~simonides.types.GcReport`. What the user stated, pinned, or
+        told the agent to do is evicted by its hard expiry only. A second run finds nothing to do;
+        a run that was killed is continued by the next one.
 
         Args:
             dry_run: Only say what would be done.

@@ -48,7 +48,7 @@ class AsyncReceipts:
         """Return the digest that a receipt is of, byte for byte, or the recall with the same hits.
 
         It is ``ranked`` again where ranker, analyser, embedder and policy are what they were, else
-        ``rendered`` from the receipt; see :class:`~simonides.Made`.
+        ``rendered`` from the receipt; see :class:`~simonides.types.Made`.
 
         Raises:
             NotReplayable: If something that was shown is erased or purged.

@@ -627,7 +627,7 @@ class Receipts:
         """Return the digest that a receipt is of, byte for byte, or the recall with the same hits.
 
         It is ``ranked`` again where ranker, analyser, embedder and policy are what they were, else
-        ``rendered`` from the receipt; see :class:`~simonides.Made`.
+        ``rendered`` from the receipt; see :class:`~simonides.types.Made`.
 
         Raises:
             NotReplayable: If something that was shown is erased or purged.
@@ -649,11 +649,11 @@ class Maintenance:
     ) -> GcReport:
         """Collect what has aged out of this principal's memories, its tasks' included.
 
-        What has expired is evicted, what is stale is marked and evicted a day later unless it was
-        read or confirmed, what gave way or was evicted longer ago than time travel reaches is
-        purged; see :class:`~simonides.GcReport`. What the user stated, pinned, or told the agent
-        to do is evicted by its hard expiry only. Run again at once it finds nothing to do; killed
-        at any point it is gone on with by the next run.
+        Expired memories are evicted. Stale ones are marked, and evicted a day later unless they
+        were read or confirmed. Replaced and evicted versions that are older than time travel
+        reaches are purged; see :class:`~simonides.types.GcReport`. What the user stated, pinned, or
+        told the agent to do is evicted by its hard expiry only. A second run finds nothing to do;
+        a run that was killed is continued by the next one.
 
         Args:
             dry_run: Only say what would be done.
@@ -844,7 +844,7 @@ class Audit:
 
         Args:
             which: Only events of one memory, all its versions included.
-            type: Only this type, see :class:`~simonides.EventType`.
+            type: Only this type, see :class:`~simonides.types.EventType`.
             actor: Only by this principal, as events name it.
             since: None from before.
             until: None from this time on.
