@@ -1,6 +1,8 @@
-"""Many users at once in an event loop: every verb is awaited, none blocks the loop.
+"""Many users at once in one event loop.
 
-    python async_service.py
+Every verb that does I/O is awaited, so no user waits for another.
+
+python async_service.py
 """
 
 import asyncio

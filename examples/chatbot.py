@@ -15,12 +15,16 @@ import simonides
 from simonides.testing.model_server import ModelServer, Received, Reply, saying
 
 MODEL = "gpt-5-mini"
+STATED = "I prefer aisle seats when I fly."
+ASKED = "Which seat do I get on my flight?"
 
 
 def answer(request: Received) -> Reply:
     """Stand in for a language model: it knows only what the prompt says."""
     prompt = str(request.body["messages"])
-    return saying("An aisle seat, as always." if "prefer aisle" in prompt else "Noted.")
+    if "Which seat" not in prompt:
+        return saying("Noted.")
+    return saying("An aisle seat, as always." if "prefer aisle" in prompt else "I do not know.")
 
 
 def chat(client: openai.OpenAI, session: simonides.Session, said: str) -> str:
@@ -39,7 +43,7 @@ def chat(client: openai.OpenAI, session: simonides.Session, said: str) -> str:
 
 def first_conversation(client: openai.OpenAI, memory: simonides.Memory) -> None:
     session = memory.session("monday")
-    print("Monday:  ", chat(client, session, "I prefer aisle seats when I fly."))
+    print("Monday:  ", chat(client, session, STATED))
     report = session.end()
     print("Stored:  ", report.counts["stored"], "fact of", report.entries, "messages")
 
@@ -47,7 +51,7 @@ def first_conversation(client: openai.OpenAI, memory: simonides.Memory) -> None:
 def second_conversation(client: openai.OpenAI, memory: simonides.Memory) -> None:
     client = simonides.wrap(client, memory.session("tuesday"))
     completion = client.chat.completions.create(
-        model=MODEL, messages=[{"role": "user", "content": "Which seat do I get on my flight?"}]
+        model=MODEL, messages=[{"role": "user", "content": ASKED}]
     )
     print("Tuesday: ", completion.choices[0].message.content)
 
@@ -58,7 +62,7 @@ def main() -> None:
         memory = store.memory(user="ana")
         first_conversation(client, memory)
         second_conversation(client, memory)
-        print(memory.digest("Which seat do I get on my flight?"))
+        print("Shown:   ", memory.digest(ASKED).items[0].record.content)
 
 
 if __name__ == "__main__":

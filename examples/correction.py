@@ -7,7 +7,7 @@ version stays in the history, and what was done by mistake can be undone.
 """
 
 import simonides
-from simonides import NotFound
+from simonides import SimonidesError
 
 
 def main() -> None:
@@ -21,8 +21,8 @@ def main() -> None:
         mistake = memory.correct("deploy_region", "Deploy to the moon")
         print("Corrected: ", memory.recall("Where do I deploy?")[0].content)
 
-        undone = memory.undo(mistake)
-        print("Undone:    ", undone.record)
+        memory.undo(mistake)
+        print("Undone:    ", memory.recall("Where do I deploy?")[0].content)
 
         for version in memory.history("deploy_region"):
             print(f"Version {version.version}: {version.content} ({version.status.value})")
@@ -31,8 +31,8 @@ def main() -> None:
         print(f"Explained:  rank {why.rank}, terms {', '.join(why.matched_terms)}")
 
         try:
-            memory.correct("deploy_regoin", "Deploy to eu-central-1")
-        except NotFound as error:
+            memory.forget("deploy_regoin")
+        except SimonidesError as error:
             print("Not found: ", error)
 
 

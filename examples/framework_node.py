@@ -64,9 +64,10 @@ def main() -> None:
 
         tools = memory.tools("search", "remember")
         for vendor in ("openai", "anthropic"):
-            print(vendor, [sorted(definition) for definition in tools.definitions(vendor)])
+            print(f"{vendor}:", ", ".join(tools.definitions(vendor)[0]))
         print(tools.call("remember_memory", {"content": "Ana has a bicycle"}))
-        print(tools.call("search_memory", '{"query": "Does Ana have a bicycle?"}'))
+        reply = tools.call("search_memory", '{"query": "Does Ana have a bicycle?"}')
+        print("The model reads it:", "Ana has a bicycle" in reply.text)
         print(tools.call("search_memory", {"question": "bicycle"}))
 
 

@@ -45,7 +45,7 @@ def main() -> None:
         refuse(ana)
 
         report = ana.data.export("ana.jsonl")
-        print("Exported:", report.memories, "memories")
+        print("Exported:", report.counts["memory"], "memories")
 
         receipt = ana.data.erase(confirm="ana")
         Path("receipt.json").write_text(json.dumps(receipt.to_dict()), "utf-8")

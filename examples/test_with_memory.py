@@ -1,7 +1,7 @@
 """Tests of an agent that has a memory: no file, no network, no sleep.
 
-`simonides.testing.open` opens a store in memory. A manual clock makes months pass, and a scripted
-model answers what the rules would ask a language model.
+`simonides.testing.open` opens a store in memory. A manual clock makes days pass, and a scripted
+model gives the answers of the language model.
 
     pytest test_with_memory.py
 """
@@ -11,9 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from simonides import Memory, Store
+from simonides import Memory, Store, testing
 from simonides.testing import ManualClock, ScriptedModel
-from simonides.testing import open as open_store
 
 
 class ParkingAgent:
@@ -39,7 +38,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def store(clock: ManualClock) -> Iterator[Store]:
-    with open_store(clock=clock) as opened:
+    with testing.open(clock=clock) as opened:
         yield opened
 
 
@@ -59,6 +58,17 @@ def test_the_place_is_forgotten_after_a_day(store: Store, clock: ManualClock) ->
     clock.advance(days=2)
 
     assert not store.memory(user="ana").recall("Where is the car?")
+
+
+def test_a_place_that_the_model_read_out_of_the_talk_is_recalled() -> None:
+    quote = "My home these days is Porto"
+    model = ScriptedModel({"items": [{"key": "location", "value": "Porto", "quote": quote}]})
+    with testing.open(model=model) as store:
+        memory = store.memory(user="ana")
+
+        memory.add(quote, wait=True)
+
+        assert memory.recall("Where does Ana live?")[0].content == "Porto"
 
 
 def main() -> None:

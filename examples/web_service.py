@@ -1,7 +1,7 @@
 """A web service with one store for the process and one memory for each request.
 
-A memory does no I/O when it is made, so each request makes its own from the identity that your
-authentication has checked. With `require_org` a request without an organisation is refused.
+The store is shared by all threads. A memory does no I/O when it is made, so each request makes its
+own. With `require_org` a request without an organisation is refused.
 
     python web_service.py
 """
@@ -20,7 +20,7 @@ from simonides import Settings, SimonidesError, Store
 
 
 class QuietHandler(WSGIRequestHandler):
-    """Serves requests without a log."""
+    """Keeps the example's output short."""
 
     def log_message(self, format: str, *args: object) -> None:
         """Log nothing."""
@@ -52,11 +52,10 @@ class App:
         return {"memories": [hit.content for hit in memory.recall(query, limit=1)]}
 
 
-def call(url: str, *, said: str | None = None, **identity: str) -> str:
+def call(url: str, *, said: str = "", **identity: str) -> str:
     headers = {f"X-{name}": value for name, value in identity.items()}
-    body = None if said is None else said.encode()
     try:
-        with urlopen(Request(url, data=body, headers=headers)) as response:
+        with urlopen(Request(url, data=said.encode() or None, headers=headers)) as response:
             return f"{response.status} {response.read().decode()}"
     except HTTPError as refusal:
         with refusal:
@@ -64,17 +63,18 @@ def call(url: str, *, said: str | None = None, **identity: str) -> str:
 
 
 def main() -> None:
-    settings = Settings(require_org=True)
-    with simonides.open("memory.db", settings=settings) as store:
-        with make_server("127.0.0.1", 0, App(store), handler_class=QuietHandler) as server:
-            Thread(target=server.serve_forever, daemon=True).start()
-            url = f"http://127.0.0.1:{server.server_port}/"
-            question = f"{url}?{urlencode({'q': 'Where do I deploy?'})}"
-            print(call(url, said="Always deploy to us-east-1", user="ana", org="acme"))
-            print(call(question, user="ana", org="acme"))
-            print(call(question, user="ana", org="globex"))
-            print(call(question, user="ana"))
-            server.shutdown()
+    with (
+        simonides.open("memory.db", settings=Settings(require_org=True)) as store,
+        make_server("127.0.0.1", 0, App(store), handler_class=QuietHandler) as server,
+    ):
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        question = f"{url}?{urlencode({'q': 'Where do I deploy?'})}"
+        print(call(url, said="Always deploy to us-east-1", user="ana", org="acme"))
+        print(call(question, user="ana", org="acme"))
+        print(call(question, user="ana", org="globex"))
+        print(call(question, user="ana"))
+        server.shutdown()
 
 
 if __name__ == "__main__":
