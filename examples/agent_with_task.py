@@ -9,6 +9,7 @@ At its end it keeps what matters for the next task, and the rest is removed.
 import simonides
 from simonides import Memory
 
+CONSTRAINT = "Never restart the database"
 PLAN = ["Find the running version", "Install the new version", "Check the health endpoint"]
 TOOLS = {
     "read_version": "user-service 3.1, requires Java 17",
@@ -22,12 +23,12 @@ def upgrade(memory: Memory) -> None:
         "Upgrade user-service to 4.0",
         name="upgrade-481",
         plan=PLAN,
-        constraints=["Never restart the database"],
+        constraints=[CONSTRAINT],
     )
     for tool, result in TOOLS.items():
         prompt = task.before_model()  # ask your model with this prompt: it names the tool
         print(f"Step {task.steps_done + 1}: {task.current_step}")
-        print("  constraint in the prompt:", "Never restart the database" in prompt)
+        print("  constraint in the prompt:", CONSTRAINT in prompt)
         found = task.before_tool(tool, {"service": "user-service"})
         for item in () if found is None else found.items:
             print("  remembered for the tool:", item.record.content)

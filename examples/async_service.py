@@ -1,8 +1,8 @@
 """Many users at once in one event loop.
 
-Every verb that does I/O is awaited, so no user waits for another.
+Every verb that does I/O is awaited. Memories are made without I/O, one for each user.
 
-python async_service.py
+    python async_service.py
 """
 
 import asyncio

@@ -25,7 +25,7 @@ def main() -> None:
         print("Undone:    ", memory.recall("Where do I deploy?")[0].content)
 
         for version in memory.history("deploy_region"):
-            print(f"Version {version.version}: {version.content} ({version.status.value})")
+            print(f"Version {version.version}: {version.content} ({version.status})")
 
         why = memory.explain("deploy_region", "Where do I deploy?")
         print(f"Explained:  rank {why.rank}, terms {', '.join(why.matched_terms)}")

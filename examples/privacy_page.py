@@ -19,7 +19,7 @@ def tell(memory: Memory) -> None:
 
 def show(memory: Memory) -> None:
     for record in memory.list():
-        print(f"- {record.key}: {record.content} ({record.source.value})")
+        print(f"- {record.key}: {record.content} ({record.source})")
 
 
 def pause(memory: Memory) -> None:
@@ -33,7 +33,7 @@ def pause(memory: Memory) -> None:
 def refuse(memory: Memory) -> None:
     memory.privacy.refuse(key="salary")
     outcome = memory.remember("Ana earns 50,000 a year", key="salary")
-    print("Refused: ", outcome.explanation)
+    print("Salary:  ", outcome.explanation)
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def main() -> None:
 
         receipt = ana.data.erase(confirm="ana")
         Path("receipt.json").write_text(json.dumps(receipt.to_dict()), "utf-8")
-        print("Erased:  ", receipt.state.value, "-", len(ana.list()), "memories left")
+        print("Erased:  ", receipt.state, "-", len(ana.list()), "memories left")
 
         kept = ErasureReceipt.from_dict(json.loads(Path("receipt.json").read_text("utf-8")))
         check = store.admin(actor="auditor").check_erasure(kept)

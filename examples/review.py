@@ -42,7 +42,7 @@ def decide(user: Memory) -> None:
         else:
             text = " or ".join(side.content for side in waiting.sides if side is not None)
             outcome = user.pending.resolve(waiting.id, keep="new", reason="She moved.")
-        print(f"Decided:  {text} -> {outcome.kind.value}")
+        print(f"Decided:  {text} -> {outcome.kind}")
 
 
 def main() -> None:
@@ -56,7 +56,7 @@ def main() -> None:
         decide(user)
         print("Waiting: ", len(user.pending.list()))
         for record in user.list():
-            print(f"Stored:   {record.content} ({record.source.value}, {record.status.value})")
+            print(f"Stored:   {record.content} ({record.source}, {record.status})")
 
 
 if __name__ == "__main__":

@@ -8,15 +8,15 @@ own. With `require_org` a request without an organisation is refused.
 
 import json
 from collections.abc import Iterable
+from contextlib import closing
+from http.client import HTTPConnection
 from threading import Thread
-from urllib.error import HTTPError
-from urllib.parse import parse_qs, urlencode
-from urllib.request import Request, urlopen
+from urllib.parse import parse_qs
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 import simonides
-from simonides import Settings, SimonidesError, Store
+from simonides import InvalidInput, OwnerRequired, Settings, Store
 
 
 class QuietHandler(WSGIRequestHandler):
@@ -36,7 +36,7 @@ class App:
         """Answer one request."""
         try:
             status, body = "200 OK", self._answer(environ)
-        except SimonidesError as error:
+        except (InvalidInput, OwnerRequired) as error:
             status, body = "400 Bad Request", {"code": error.code, "hint": error.hint}
         start(status, [("Content-Type", "application/json")])
         return [json.dumps(body).encode()]
@@ -52,14 +52,12 @@ class App:
         return {"memories": [hit.content for hit in memory.recall(query, limit=1)]}
 
 
-def call(url: str, *, said: str = "", **identity: str) -> str:
+def call(port: int, method: str, path: str, said: str = "", **identity: str) -> str:
     headers = {f"X-{name}": value for name, value in identity.items()}
-    try:
-        with urlopen(Request(url, data=said.encode() or None, headers=headers)) as response:
-            return f"{response.status} {response.read().decode()}"
-    except HTTPError as refusal:
-        with refusal:
-            return f"{refusal.code} {refusal.read().decode()}"
+    with closing(HTTPConnection("127.0.0.1", port)) as connection:
+        connection.request(method, path, said.encode(), headers)
+        response = connection.getresponse()
+        return f"{response.status} {response.read().decode()}"
 
 
 def main() -> None:
@@ -68,12 +66,11 @@ def main() -> None:
         make_server("127.0.0.1", 0, App(store), handler_class=QuietHandler) as server,
     ):
         Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/"
-        question = f"{url}?{urlencode({'q': 'Where do I deploy?'})}"
-        print(call(url, said="Always deploy to us-east-1", user="ana", org="acme"))
-        print(call(question, user="ana", org="acme"))
-        print(call(question, user="ana", org="globex"))
-        print(call(question, user="ana"))
+        port, question = server.server_port, "/?q=Where+do+I+deploy"
+        print(call(port, "POST", "/", "Always deploy to us-east-1", user="ana", org="acme"))
+        print(call(port, "GET", question, user="ana", org="acme"))
+        print(call(port, "GET", question, user="ana", org="globex"))
+        print(call(port, "GET", question, user="ana"))
         server.shutdown()
 
 

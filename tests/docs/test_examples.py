@@ -47,6 +47,7 @@ FACTS = {
         "- home_city: Ana lives in Lisbon (user_stated)",
         "Paused:   0 hits, recall_off",
         "Resumed:  Ana lives in Lisbon",
+        "Salary:   Refused: the person has refused",
         "Exported: 2 memories",
         "Erased:   complete - 0 memories left",
         "Proof:    ok - receipt, seal, chain, rows",
@@ -90,7 +91,7 @@ FACTS = {
 
 def printed_by(name: str, capsys: pytest.CaptureFixture[str]) -> str:
     if name.startswith("test_"):  # it runs pytest, which is not to run within itself
-        command = [sys.executable, "-P", str(EXAMPLES / name)]
+        command = [sys.executable, str(EXAMPLES / name)]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
     runpy.run_path(str(EXAMPLES / name), run_name="__main__")
     return capsys.readouterr().out
