@@ -302,12 +302,14 @@ def aopen(
     return StoreOpening(assembled)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "types":
-        return import_module("simonides.types")
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
-    raise AttributeError(f"module 'simonides' has no attribute {name!r}")
+if not TYPE_CHECKING:  # A type checker must see which names there are.
+
+    def __getattr__(name: str) -> Any:
+        if name == "types":
+            return import_module("simonides.types")
+        if name in _LAZY:
+            return getattr(import_module(_LAZY[name]), name)
+        raise AttributeError(f"module 'simonides' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
