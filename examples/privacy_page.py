@@ -9,7 +9,8 @@ import json
 from pathlib import Path
 
 import simonides
-from simonides import ErasureReceipt, Memory
+from simonides import Memory
+from simonides.types import ErasureReceipt
 
 
 def tell(memory: Memory) -> None:

@@ -10,7 +10,8 @@ in review, until a person resolves it.
 from pathlib import Path
 
 import simonides
-from simonides import Draft, Held, Memory, Settings
+from simonides import Draft, Memory, Settings
+from simonides.types import Held
 
 POLICY = "hygiene: {classes: {poison: hold, personal:email: hold}}\n"
 

@@ -208,10 +208,10 @@ def open(
         classifier: What looks a second time at what seems to be planted instead of the settings',
             see :class:`simonides.ports.Classifier`.
         finder: What finds more personal data in texts, see :class:`simonides.ports.Finder`.
-        key_ring: Master keys instead of the settings', see docs/encryption.md.
+        key_ring: Master keys instead of the settings', see docs/privacy.md.
         anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
         key_vault: The keys by which what is kept is encrypted, instead of the settings'; it is
-            yours to close, see docs/encryption.md.
+            yours to close, see docs/privacy.md.
         tokens: What counts tokens for budgets instead of the settings' tokenizer or the estimate:
             see :class:`simonides.ports.TokenCounter`, or a function of a text.
         clock: Time instead of the machine's, see :class:`simonides.ports.Clock`. No timer runs

@@ -95,13 +95,13 @@ class Settings(BaseSettings):
             regularly. None: only on request, into a directory next to the store.
         backup_every_minutes: Interval of backups, in minutes.
         backup_keep: How many of the newest are kept.
-        keys: The key ring itself, one key a line; for the environment (docs/encryption.md).
+        keys: The key ring itself, one key a line; for the environment (docs/privacy.md).
         keys_file: File that holds the key ring, readable by its user alone.
         keys_command: Program and arguments that print the key ring; run once, without a shell.
         keys_timeout_seconds: Longest wait for that program, in seconds.
         anchor: File, away from the store, that records each owner's position; None for none.
         encrypt: Whether everything is encrypted; a store in plain is then refused
-            (docs/encryption.md).
+            (docs/privacy.md).
         key_vault: File of the owners' encryption keys, or ``postgresql://…`` of a separate
             database; None for a file next to the store's. Setting it implies ``encrypt``.
         working_observations: Tasks: most observations in a prompt.

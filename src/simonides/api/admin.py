@@ -414,7 +414,7 @@ class AsyncAdmin:
         """Bring the codes of what is stored under the current key of the ring.
 
         Owner by owner, each in one turn: run again after an interruption it goes on. Of the
-        memories nothing changes. See docs/encryption.md.
+        memories nothing changes. See docs/privacy.md.
 
         Args:
             scopes: Paths of scopes whose owners are meant; None means all there are.

@@ -147,7 +147,7 @@ class AsyncStore:
         """Register a source of documents, which reads of layer ``l3`` ask just in time.
 
         Nothing is read before the first question, and nothing of it is ever stored. See
-        docs/knowledge.md.
+        docs/prompts.md.
 
         Args:
             source: A :class:`simonides.providers.knowledge.folder.FolderSource`, a

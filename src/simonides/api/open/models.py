@@ -265,7 +265,7 @@ def choose_vault(
     if location is None:
         raise ConfigurationError(
             "encrypting a PostgreSQL store needs a separate file or database for the keys: name "
-            "it by the setting key_vault (docs/encryption.md)"
+            "it by the setting key_vault (docs/privacy.md)"
         )
     if isinstance(location, str) and location.startswith(POSTGRES):
         return _vault_of_servers(location)

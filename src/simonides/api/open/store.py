@@ -115,7 +115,7 @@ def open_store(
         raise ConfigurationError("an anchor says nothing without a key ring; name one too")
     if keys.ring is None and (settings.encrypt or (keys.vault or settings.key_vault) is not None):
         raise ConfigurationError(
-            "nothing is encrypted without a key ring; name one too (docs/encryption.md)"
+            "nothing is encrypted without a key ring; name one too (docs/privacy.md)"
         )
     if isinstance(named, str) and named.startswith(POSTGRES):
         return _open_postgres(named, settings, keys, filling=filling)

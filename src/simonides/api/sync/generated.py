@@ -2221,7 +2221,7 @@ class Admin:
         """Bring the codes of what is stored under the current key of the ring.
 
         Owner by owner, each in one turn: run again after an interruption it goes on. Of the
-        memories nothing changes. See docs/encryption.md.
+        memories nothing changes. See docs/privacy.md.
 
         Args:
             scopes: Paths of scopes whose owners are meant; None means all there are.
@@ -2355,7 +2355,7 @@ class Store(StoreContext):
         """Register a source of documents, which reads of layer ``l3`` ask just in time.
 
         Nothing is read before the first question, and nothing of it is ever stored. See
-        docs/knowledge.md.
+        docs/prompts.md.
 
         Args:
             source: A :class:`simonides.providers.knowledge.folder.FolderSource`, a

@@ -20,7 +20,7 @@ async def rekey(
     if store is None:
         raise ConfigurationError(
             "no key ring is set, or the store is in memory, where rows have no MACs; name a ring "
-            "by the setting keys, keys_file or keys_command (docs/encryption.md)"
+            "by the setting keys, keys_file or keys_command (docs/privacy.md)"
         )
     if accept and scopes is None:
         raise InvalidInput("accept", "needs scopes: name the owners whose memories were examined")
@@ -40,7 +40,7 @@ async def sweep(runtime: Runtime) -> int:
     store = runtime.coded
     if store is None or not store.is_sealed:
         raise ConfigurationError(
-            "the store is not encrypted, and no key of it was destroyed (docs/encryption.md)"
+            "the store is not encrypted, and no key of it was destroyed (docs/privacy.md)"
         )
     lost = await store.sweep()
     if lost:

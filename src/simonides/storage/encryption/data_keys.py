@@ -156,7 +156,7 @@ class DataKeys:
         if not self._vault.holds(self._store):
             raise KeyUnavailable(
                 f"{self.location}: this is not the key vault of this store; name the right one by "
-                "the setting key_vault (docs/encryption.md)"
+                "the setting key_vault (docs/privacy.md)"
             )
 
     def refresh(self) -> None:
@@ -269,7 +269,7 @@ class DataKeys:
             raise Unopened("is sealed by a key that is not its owner's")
         raise KeyUnavailable(
             f"{self.location}: the key vault has no key for what is kept here of an owner; name the"
-            " vault of this store by the setting key_vault (docs/encryption.md)"
+            " vault of this store by the setting key_vault (docs/privacy.md)"
         )
 
     def _of(self, owner: bytes) -> _Known:

@@ -37,7 +37,7 @@ WHERE anchors.incarnation <> excluded.incarnation
 _KIND = SideKind(
     "anchor",
     if_damaged="put back a copy of it, or, if nobody can have put back an older store, move it "
-    "away: a new one begins where owners stand now (docs/encryption.md)",
+    "away: a new one begins where owners stand now (docs/privacy.md)",
 )
 
 

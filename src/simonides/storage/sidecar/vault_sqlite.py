@@ -40,7 +40,7 @@ _REWRAP = "UPDATE data_keys SET key_id = ?, wrapped = ? WHERE store = ? AND owne
 
 _KIND = SideKind(
     "key vault",
-    if_damaged="put a copy of it back: without it nobody reads the store (docs/encryption.md)",
+    if_damaged="put a copy of it back: without it nobody reads the store (docs/privacy.md)",
 )
 
 

@@ -216,7 +216,7 @@ class Sealing(HoldsKeys, Opening):
             if inhabitants_in(writer):
                 raise ConfigurationError(
                     f"{writer.filename}: holds memories that are not encrypted; move them to a new "
-                    "store that is, with `simonides db migrate` (docs/encryption.md)"
+                    "store that is, with `simonides db migrate` (docs/privacy.md)"
                 )
             # The one that is there has been in the file.
             with writer:

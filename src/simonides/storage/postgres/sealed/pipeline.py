@@ -399,5 +399,5 @@ def _check_empty(
     if lives is not None:
         raise ConfigurationError(
             f"{location}: holds memories that are not encrypted; move them to a new database that "
-            "is, with `simonides db migrate` (docs/encryption.md)"
+            "is, with `simonides db migrate` (docs/privacy.md)"
         )

@@ -59,7 +59,7 @@ class Opening:
         if kept.is_wrapped:
             raise KeyUnavailable(
                 f"{location}: is encrypted; name its key ring, and its key vault or "
-                "SIMONIDES_ENCRYPT=true (docs/encryption.md)"
+                "SIMONIDES_ENCRYPT=true (docs/privacy.md)"
             )
         return kept
 

@@ -377,7 +377,7 @@ class Opening:
         if secrets.is_wrapped:
             raise KeyUnavailable(
                 f"{connection.filename}: is encrypted; name its key ring, and its key vault or "
-                "SIMONIDES_ENCRYPT=true (docs/encryption.md)"
+                "SIMONIDES_ENCRYPT=true (docs/privacy.md)"
             )
         return secrets
 

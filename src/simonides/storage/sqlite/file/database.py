@@ -73,7 +73,7 @@ def check_ring(connection: apsw.Connection) -> None:
     if connection.execute(SQL["meta"], {"name": CODED}).get is not None:
         raise KeyUnavailable(
             f"{connection.filename}: is under a key ring; name it by the setting keys, keys_file or"
-            " keys_command (docs/encryption.md)"
+            " keys_command (docs/privacy.md)"
         )
 
 
