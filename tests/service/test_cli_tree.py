@@ -118,7 +118,7 @@ def test_errors_are_json_with_code_and_hint_if_asked(cli: Run) -> None:
     done = cli("forget", "nothing", "--json")
 
     assert done.returncode == 1
-    error = json.loads(done.stderr.partition("\n")[2] if "began" in done.stderr else done.stderr)
+    error = json.loads(done.stderr[done.stderr.index("{") :])
     assert error["error"]["code"] == "not_found"
     assert error["error"]["hint"]
 

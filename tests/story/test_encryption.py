@@ -331,7 +331,7 @@ def moved(source: Path, target: Path, encrypt: str) -> None:
 def test_it_is_moved_into_plain_and_back(store: Path, tmp_path: Path) -> None:
     with simonides.open(tmp_path / "plain.db", key_ring=RING) as opened_store:
         opened_store.memory(user="ana").remember(f"Ana likes {CANARY}.")
-        opened_store.memory(user="ana").correct("drink", f"{CANARY} juice")
+        opened_store.memory(user="ana").remember(f"{CANARY} juice", key="drink")
     moved(tmp_path / "plain.db", tmp_path / "sealed.db", "true")
 
     assert CANARY.encode() not in (tmp_path / "sealed.db").read_bytes()

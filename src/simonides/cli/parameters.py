@@ -102,7 +102,7 @@ OF_VERB: Mapping[tuple[str, str], str] = {
     ("admin remember", "kind"): "semantic, episodic or procedural.",
     ("audit record-safety", "kind"): "Name of what happened.",
     ("correct", "content"): "What is true instead; - reads standard input.",
-    ("data import-from", "source"): "JSON Lines, one turn a line; - reads standard input.",
+    ("data import-from", "path"): "JSON Lines, one turn a line; - reads standard input.",
     ("audit record-feedback", "source"): "Who gave it: user, operator or model.",
     ("pending list", "kind"): "held or review.",
     ("promote", "to"): "user, org or the path of an ancestor.",

@@ -214,7 +214,7 @@ def _converted(name: str, parameter: Parameter, value: Any) -> Any:
         return _receipt(written, value)
     if name in READ_FROM_STDIN:
         return stdin_if_dash(value)
-    if name == "source" and value == "-":
+    if name == "path" and value == "-" and "Sequence" in written:
         return lines_of(value)
     return tuple(value) if isinstance(value, list) else value
 
