@@ -6,6 +6,7 @@ import inspect
 import statistics
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "simonides"
@@ -39,7 +40,10 @@ def code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1 - doc
 
 
-TREES = {file: ast.parse(file.read_text(encoding="utf-8")) for file in FILES}
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """Parse all files once, when a test wants them: every worker imports this module."""
+    return {file: ast.parse(file.read_text(encoding="utf-8")) for file in FILES}
 
 
 def test_a_file_has_one_subject_and_says_which() -> None:
@@ -48,7 +52,7 @@ def test_a_file_has_one_subject_and_says_which() -> None:
     written = {name: count for name, count in lines.items() if name not in GENERATED}
     long = {name: count for name, count in written.items() if count > MAX_FILE_LINES}
     assert not long, f"over {MAX_FILE_LINES} lines, split by concept: {long}"
-    silent = [name_of(file) for file, tree in TREES.items() if not ast.get_docstring(tree)]
+    silent = [name_of(file) for file, tree in trees().items() if not ast.get_docstring(tree)]
     assert not silent, f"a module says in its first line what it knows: {silent}"
 
 
@@ -84,7 +88,7 @@ KNOWN_DEEP = {
 def bases() -> dict[str, tuple[str, set[str]]]:
     """Return file and names of the bases of each class; of classes of one name the last."""
     found: dict[str, tuple[str, set[str]]] = {}
-    for file, tree in TREES.items():
+    for file, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 plain = [b.value if isinstance(b, ast.Subscript) else b for b in node.bases]
@@ -132,7 +136,7 @@ def test_modules_and_classes_have_names_of_the_trade() -> None:
 def test_functions_fit_one_screen() -> None:
     sizes = {
         f"{name_of(file)}:{node.name}": code_lines(node)
-        for file, tree in TREES.items()
+        for file, tree in trees().items()
         for node in functions(tree)
         if name_of(file) not in GENERATED
     }
@@ -155,7 +159,7 @@ def is_blind(node: ast.AST) -> bool:
 def test_no_handler_is_blind() -> None:
     blind = [
         f"{name_of(file)}:{node.lineno}"
-        for file, tree in TREES.items()
+        for file, tree in trees().items()
         # The test kit carries whatever a tested store raises over to its own thread or process.
         if not name_of(file).startswith("testing/")
         for node in ast.walk(tree)
@@ -168,7 +172,7 @@ def test_no_handler_is_blind() -> None:
 def test_only_the_guards_approve() -> None:
     made = {
         name_of(file)
-        for file, tree in TREES.items()
+        for file, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and (getattr(node.func, "id", None) or getattr(node.func, "attr", None)) == "Approved"
@@ -220,7 +224,7 @@ def is_for(room: str, name: str, module: str) -> bool:
 def test_rooms_know_no_vendor() -> None:
     strangers = [
         f"{name_of(file)}:{line} {module}"
-        for file, tree in TREES.items()
+        for file, tree in trees().items()
         for line, module in imported(tree)
         if not is_for(name_of(file).split("/")[0].removesuffix(".py"), name_of(file), module)
     ]
@@ -232,7 +236,7 @@ def test_user_text_meets_no_backtracking_pattern() -> None:
     # `re` reads the project's own files: named statements, policy files.
     using = {
         name_of(file)
-        for file, tree in TREES.items()
+        for file, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Import) and "re" in {alias.name for alias in node.names}
     }
