@@ -5,6 +5,7 @@ command line.
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -30,6 +31,24 @@ _UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 hypothesis_settings.register_profile("fixed", derandomize=True, **_UNTIMED)
 hypothesis_settings.register_profile("search", max_examples=500, print_blob=True, **_UNTIMED)
 hypothesis_settings.load_profile("fixed")
+
+SHARED_MEMORY = Path("/dev/shm")
+NEEDED_B = 2 * 1024**3
+
+
+def _has_room_for_tests(folder: Path) -> bool:
+    """Whether the files of a run fit there, and a PostgreSQL server may be run from there."""
+    if not os.access(folder, os.W_OK):
+        return False
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize >= NEEDED_B and not found.f_flag & os.ST_NOEXEC
+
+
+# Most tests write a store, and a disk makes each of them wait. What is killed here is a process,
+# never the machine, so files in memory show the same. A set TMPDIR wins.
+if "TMPDIR" not in os.environ and _has_room_for_tests(SHARED_MEMORY):
+    os.environ["TMPDIR"] = str(SHARED_MEMORY)
+    tempfile.tempdir = None
 
 NO_SKIPS = "NO_SKIPS"
 """Set where every test must run; a skip for want of a server is then a failure."""
