@@ -1,16 +1,20 @@
 """The write-ahead log: what was forgotten leaves it, and a thread copies it beside the writers."""
 
+import os
 import subprocess
 import sys
 import threading
 import time
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 import apsw
 import pytest
 
-from simonides.domain.errors import StoreUnavailable
+import simonides
+from simonides.domain.errors import StoreCorrupt, StoreUnavailable
 from simonides.storage.sqlite.file import wal as sqlite_log
+from simonides.storage.sqlite.file.schema import PAGE_BYTES
 from simonides.storage.sqlite.file.wal import LogCopying
 from simonides.storage.sqlite.store import SqliteStore
 from simonides.testing.contracts.base import ALICE
@@ -351,3 +355,31 @@ def test_who_wants_the_file_for_himself_waits_for_the_thread(store, often):
         contract.add(store, contract.make.memory())
         drive(store, store.begin_arrivals(keys))
         drive(store, store.end_arrivals())
+
+
+def test_a_file_that_was_cut_while_its_log_was_copied_is_whole_with_its_log(tmp_path):
+    whole, cut = tmp_path / "whole.db", tmp_path / "cut.db"
+    with simonides.open(whole) as store:
+        store.memory(user="ana").remember("Ana likes tea")
+    connection = apsw.Connection(str(whole))
+    connection.pragma("wal_autocheckpoint", 0)
+    connection.execute("VACUUM")  # every page is in the log now
+    log = Path(f"{whole}-wal").read_bytes()
+    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    cut.write_bytes(whole.read_bytes()[: 3 * PAGE_BYTES])
+    Path(f"{cut}-wal").write_bytes(log)
+    connection.close()
+
+    with simonides.open(cut) as store:
+        assert [each.content for each in store.memory(user="ana").list()] == ["Ana likes tea"]
+        assert store.admin(actor="root").check_audit().ok
+
+
+def test_a_file_that_is_cut_and_has_no_log_is_damaged(tmp_path):
+    path = tmp_path / "m.db"
+    with simonides.open(path) as store:
+        store.memory(user="ana").remember("Ana likes tea")
+    os.truncate(path, 3 * PAGE_BYTES)
+
+    with pytest.raises(StoreCorrupt):
+        simonides.open(path)

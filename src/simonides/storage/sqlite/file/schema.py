@@ -137,11 +137,18 @@ def _check_ours(path: Path) -> None:
     # Immutable: without locks, and without the files that SQLite would lay beside a log.
     name = f"file:{quote(str(path))}?immutable=1"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    connection = apsw.Connection(name, flags=flags)
-    try:
+    with closing(apsw.Connection(name, flags=flags)) as connection:
+        try:
+            check_application(connection, path)
+        except apsw.CorruptError:
+            # A process that was killed while it copied the log leaves the file cut: the log has the
+            # rest, and is read without ``immutable`` only.
+            if not holds_bytes(Path(f"{path}-wal")):
+                raise
+        else:
+            return
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
         check_application(connection, path)
-    finally:
-        connection.close()
 
 
 def check_application(connection: apsw.Connection, path: Path) -> None:
