@@ -79,7 +79,7 @@ class Settings(BaseSettings):
             the reach of time travel.
         safety_days: How long safety records are kept, in days (docs/privacy.md).
         feedback_days: How long session feedback is kept, in days.
-        alerts: Thresholds other than the built-in ones for ``get_metrics`` (docs/operations.md).
+        alerts: Thresholds other than the built-in ones for ``admin.metrics`` (docs/operations.md).
         session_idle_minutes: A session counts as abandoned so long after its last entry, in
             minutes.
         end_sessions_on_close: Whether closing the store ends the sessions that this process began;

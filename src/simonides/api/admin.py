@@ -75,6 +75,9 @@ class AsyncAdmin:
         self._granter = Granter(runtime, self._principal)
         self._eraser = Eraser(runtime, self._principal)
 
+    def __repr__(self) -> str:
+        return f"<Admin {self._principal.by}>"
+
     async def grant(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> Grant:
         """Give a user of an org a right: ``org_write``, ``admin`` or ``read_user:{id}``.
 
@@ -115,7 +118,7 @@ class AsyncAdmin:
         progress: Callable[[GcReport], None] | None = None,
     ) -> GcReport:
         """Collect what has aged out, of all owners or some, under this administrator's name; see
-        :meth:`simonides.AsyncStore.gc`.
+        :meth:`simonides.AsyncMemory.maintenance.gc`.
 
         Raises:
             InvalidScope: If a path is none.

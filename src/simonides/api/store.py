@@ -51,6 +51,9 @@ class AsyncStore:
         self._replica = runtime.parts.get(Replica)
         self._process, self._closing = os.getpid(), asyncio.Lock()
 
+    def __repr__(self) -> str:
+        return f"<Store {self._runtime.store.location}>"
+
     @property
     def runtime(self) -> Runtime:
         """The parts it is made of, for those who build on it."""

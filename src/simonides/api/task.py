@@ -73,6 +73,9 @@ class AsyncTask:
         self._finisher = TaskFinisher(runtime, principal, self._log, hold)
         self._is_concluded = False
 
+    def __repr__(self) -> str:
+        return f"<Task {self.name} {self.phase}>"
+
     def _triggered(self, about: str, mode: str) -> AsyncTriggers:
         bound = self._bound
         return AsyncTriggers(
@@ -102,7 +105,7 @@ class AsyncTask:
     @property
     def goal(self) -> str:
         """What it is for."""
-        return self._state.goal
+        return self._state.goal or self._given.goal or ""
 
     @property
     def current_step(self) -> str | None:

@@ -117,6 +117,9 @@ class AsyncTools:
         self._supplier = memory._bound.supplier
         self._names = tuple(dict.fromkeys(names)) or NAMES
 
+    def __repr__(self) -> str:
+        return f"<Tools {', '.join(tool.name for tool in self.all)}>"
+
     @property
     def all(self) -> tuple[Tool, ...]:
         """The tools in the form common to all vendors."""

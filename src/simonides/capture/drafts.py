@@ -9,18 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
 from simonides.capture.rules.evidence import gaps
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.errors import InvalidInput, InvalidScope
-from simonides.domain.memory import NO_METADATA, Draft, Importance, Kind, Origin, Triple
+from simonides.domain.memory import NO_METADATA, Draft, Importance, Kind, Origin, Triple, is_id
 from simonides.domain.scope import Principal, Scope, checked_id, checked_session
 from simonides.domain.trust import Label, Sensitivity, Source, Trust
 from simonides.domain.value import enum_member, moment, shown
 from simonides.domain.writing.decision import TURN_CATEGORY, Candidate, Proposer
-from simonides.text import check_text, is_hidden, visible
+from simonides.text import check_text, is_hidden, patterns, visible
 
 MAX_NAME_BYTES = 512
 """Longest key, tag, category, speaker or idempotency key in UTF-8; chosen, far above use."""
@@ -43,6 +44,8 @@ class DraftRules:
         metadata_bytes: Longest metadata as canonical JSON.
         category_of_kind: Category of a draft without one, by the kind's name.
         max_ttl_days: Longest lifetime in days; chosen: 100 years.
+        categories: The policy's categories; None allows any.
+        key_pattern: RE2 that a whole key matches; None allows any.
     """
 
     content_bytes: int = 64 * 1024
@@ -53,6 +56,8 @@ class DraftRules:
         )
     )
     max_ttl_days: float = 36_525.0
+    categories: frozenset[str] | None = None
+    key_pattern: str | None = None
 
 
 DEFAULT_RULES = DraftRules()
@@ -84,7 +89,7 @@ def candidate_of(
         label=Label(source.trust, sensitivity, audience),
         kind=kind,
         category=_category(draft, kind, rules),
-        key=name_or_none("key", draft.key),
+        key=_key(draft.key, rules),
         confidence=_confidence(draft.confidence, source),
         importance=enum_member(Importance, "importance", draft.importance),
         tags=_names("tags", draft.tags, MAX_TAGS),
@@ -294,10 +299,30 @@ def _confidence(raw: object, source: Source) -> float:
 
 def _category(draft: Draft, kind: Kind, rules: DraftRules) -> str:
     if draft.category is not None:
-        return check_text("category", draft.category, MAX_NAME_BYTES)
+        return _known_category(check_text("category", draft.category, MAX_NAME_BYTES), rules)
     if kind is Kind.EPISODIC and draft.turn is not None:
         return TURN_CATEGORY
     return rules.category_of_kind[kind.value]
+
+
+def _known_category(name: str, rules: DraftRules) -> str:
+    if rules.categories is None or name == TURN_CATEGORY or name in rules.categories:
+        return name
+    near = get_close_matches(name, sorted(rules.categories), n=1)
+    advice = f"did you mean {near[0]!r}?" if near else f"use {', '.join(sorted(rules.categories))}"
+    raise InvalidInput("category", f"the policy has no category {shown(name)}; {advice}")
+
+
+def _key(raw: object, rules: DraftRules) -> str | None:
+    key = name_or_none("key", raw)
+    if key is None or rules.key_pattern is None:
+        return key
+    if is_id(key):
+        raise InvalidInput("key", "looks like the id of a memory; give the fact a name")
+    if not patterns.compile(rules.key_pattern).fullmatch(key):
+        problem = f"must match {rules.key_pattern}, such as deploy_region, not {shown(key)}"
+        raise InvalidInput("key", problem)
+    return key
 
 
 def _origin(draft: Draft, principal: Principal) -> Origin:

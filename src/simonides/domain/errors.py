@@ -94,9 +94,9 @@ class IdempotencyMismatch(InvalidInput):
 
 
 class OwnerRequired(SimonidesError, ValueError):
-    """No user and no session was named; there is no shared default owner."""
+    """No user, session or required organisation was named; there is no shared default owner."""
 
-    hint = "name a user or a session"
+    hint = "name what the message asks for; there is no shared default"
 
 
 class NotFound(SimonidesError, LookupError):

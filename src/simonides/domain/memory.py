@@ -261,6 +261,11 @@ class Record(Value):
         object.__setattr__(memory, "__dict__", fields)
         return memory
 
+    def __repr__(self) -> str:
+        named = "" if self.key is None else f"{self.key} = "
+        told = f"{self.content[:60]}…" if len(self.content) > 60 else self.content
+        return f"<Record {self.id} {self.category} {named}{told!r} {self.status.value}>"
+
     @property
     def place(self) -> Place:
         """The group of memories that it is compared with."""

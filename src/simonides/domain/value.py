@@ -7,7 +7,7 @@ else. Both conversions are in this module, so that there is one rounding rule.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import Enum, StrEnum
 from functools import lru_cache
@@ -20,10 +20,30 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
+MAX_SHOWN_CHARS = 60
+"""Longest value of a field in a ``repr``; chosen, so that a result stays on one line."""
+
+MAX_REPR_CHARS = 240
+"""Longest ``repr`` of a result; chosen likewise."""
+
+
 class Value:
     """Base of the frozen dataclasses that simonides returns."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        # ``dataclass`` writes a ``__repr__`` with every field where the class itself has none.
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        told = ((field.name, getattr(self, field.name)) for field in fields if field.repr)
+        said = [f"{name}={_brief(value)}" for name, value in told if not _is_nothing(value)]
+        text = ", ".join(said)
+        if len(text) > MAX_REPR_CHARS:
+            text = f"{text[:MAX_REPR_CHARS]}…"
+        return f"{type(self).__name__}({text})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON-ready data: enumerations by value, times in ISO 8601."""
@@ -35,6 +55,25 @@ class Value:
     def plain(self) -> Any:
         """Return the form of this value inside another value's plain data."""
         return self.to_dict()
+
+
+def _is_nothing(value: object) -> bool:
+    return value is None or (isinstance(value, (str, bytes, Collection)) and not value)
+
+
+def _brief(value: object) -> str:
+    """Return a value of a field in at most :data:`MAX_SHOWN_CHARS` characters and an ellipsis."""
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
+    if isinstance(value, (bytes, str)):
+        text = repr(value[:MAX_SHOWN_CHARS])
+        return text if len(value) <= MAX_SHOWN_CHARS else f"{text}…"
+    if isinstance(value, (tuple, list, set, frozenset, dict)) and len(value) > 1:
+        return f"<{len(value)}>"
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}…"
 
 
 def plain(value: Any) -> Any:

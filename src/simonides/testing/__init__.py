@@ -11,17 +11,18 @@ if "pytest" in sys.modules:
     # Must run before the contract's modules are imported: it adds values to their assertion errors.
     sys.modules["pytest"].register_assert_rewrite(
         *(
-            f"{__name__}.contract_{part}"
+            f"{__name__}.contracts.{part}"
             for part in (
                 "backups",
                 "base",
-                "care",
-                "carrying",
+                "erasure",
                 "knowledge",
+                "maintenance",
                 "moving",
                 "records",
-                "renewal",
                 "rows",
+                "session_store",
+                "small_parts",
                 "turns",
                 "work",
             )

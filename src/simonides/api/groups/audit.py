@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from simonides.api.arguments import Which, named
-from simonides.api.bound import Bound
+from simonides.api.groups.group import AsyncGroup
 from simonides.domain.event import Event, EventType
 from simonides.domain.governance.safety_record import FeedbackRecord, SafetyRecord
 from simonides.domain.memory import is_id
@@ -19,11 +19,8 @@ from simonides.text import check_text
 MAX_ACTOR_BYTES = 1_024
 
 
-class AsyncAudit:
+class AsyncAudit(AsyncGroup):
     """Who did what to which memory; ``memory.audit``."""
-
-    def __init__(self, bound: Bound) -> None:
-        self._bound = bound
 
     @property
     def _recorder(self) -> Recorder:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from simonides.api.bound import Bound
+from simonides.api.groups.group import AsyncGroup
 from simonides.api.sync_markers import waits_for_background_work, waits_for_model
 from simonides.capture import flag
 from simonides.domain.errors import InvalidInput, ScopeDenied
@@ -110,11 +110,8 @@ FORMATS = ("transcript",)
 """Formats that :meth:`AsyncData.import_from` reads."""
 
 
-class AsyncData:
+class AsyncData(AsyncGroup):
     """All that a principal has; ``memory.data``."""
-
-    def __init__(self, bound: Bound) -> None:
-        self._bound = bound
 
     async def export(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simonides.api.arguments import Which, named
-from simonides.api.bound import Bound
+from simonides.api.groups.group import AsyncGroup
 from simonides.api.sync_markers import waits_for_model
 from simonides.domain.ageing import Ageing, access_noted, age, seen_at, stale_from, staleness
 from simonides.domain.errors import InvalidInput
@@ -44,11 +44,8 @@ MAX_WAIT_S = 3_600.0
 """Longest wait for sources that are asked to come up to date."""
 
 
-class AsyncMaintenance:
+class AsyncMaintenance(AsyncGroup):
     """Keeps a memory in order; ``memory.maintenance``."""
-
-    def __init__(self, bound: Bound) -> None:
-        self._bound = bound
 
     async def gc(
         self, *, dry_run: bool = False, progress: Callable[[GcReport], None] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from simonides.api.bound import Bound
+from simonides.api.groups.group import AsyncGroup
 from simonides.api.sync_markers import waits_for_model
 from simonides.domain.errors import InvalidInput, NotFound
 from simonides.domain.governance.held import Held
@@ -25,11 +25,8 @@ PendingItem: TypeAlias = Held | Review
 _KEEP = {"new": Keep.B, "old": Keep.A, "both": Keep.BOTH, "neither": Keep.NEITHER}
 
 
-class AsyncPending:
+class AsyncPending(AsyncGroup):
     """What waits for a decision; ``memory.pending``."""
-
-    def __init__(self, bound: Bound) -> None:
-        self._bound = bound
 
     @property
     def _holder(self) -> Holder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simonides.api.bound import Bound
+from simonides.api.groups.group import AsyncGroup
 from simonides.domain.errors import InvalidInput
 from simonides.domain.governance.consent import Consent, ConsentChange
 from simonides.domain.reading.page import Page
@@ -14,11 +14,8 @@ from simonides.text import check_text
 MAX_ID_BYTES = 1_024
 
 
-class AsyncPrivacy:
+class AsyncPrivacy(AsyncGroup):
     """What a person refuses and allows; ``memory.privacy``."""
-
-    def __init__(self, bound: Bound) -> None:
-        self._bound = bound
 
     @property
     def _consenter(self) -> Consenter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simonides.api.bound import Bound
+from simonides.api.groups.group import AsyncGroup
 from simonides.domain.reading.digest import Digest, Verification
 from simonides.domain.reading.page import Page
 from simonides.domain.reading.recall import Recall
@@ -12,11 +12,8 @@ from simonides.domain.reading.receipt import Receipt
 from simonides.engine.recall.query import MAX_LISTED, between, checked_receipt
 
 
-class AsyncReceipts:
+class AsyncReceipts(AsyncGroup):
     """What was shown, and what answers made of it; ``memory.receipts``."""
-
-    def __init__(self, bound: Bound) -> None:
-        self._bound = bound
 
     async def list(self, *, limit: int = 100) -> Page[Receipt]:
         """Return the receipts of this principal's digests, pushes and pulls, oldest first.

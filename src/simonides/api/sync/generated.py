@@ -180,6 +180,9 @@ class Tools:
         self._tools = tools
         self._driver = driver
 
+    def __repr__(self) -> str:
+        return self._tools.__repr__()
+
     @property
     def all(self) -> tuple[Tool, ...]:
         """The tools in the form common to all vendors."""
@@ -320,6 +323,9 @@ class Privacy:
         """
         return self._driver.run(self._privacy.grants())
 
+    def __repr__(self) -> str:
+        return self._privacy.__repr__()
+
 
 class Data:
     """All that a principal has; ``memory.data``."""
@@ -457,6 +463,9 @@ class Data:
         """
         return self._driver.run(self._data.erasure(user))
 
+    def __repr__(self) -> str:
+        return self._data.__repr__()
+
 
 class Pending:
     """What waits for a decision; ``memory.pending``."""
@@ -591,6 +600,9 @@ class Pending:
         """
         return self._driver.run(self._pending.propose(candidates), asks_model=True)
 
+    def __repr__(self) -> str:
+        return self._pending.__repr__()
+
 
 class Receipts:
     """What was shown, and what answers made of it; ``memory.receipts``."""
@@ -635,6 +647,9 @@ class Receipts:
             ScopeDenied: If it is another reader's, or one of its scopes may not be read.
         """
         return self._driver.run(self._receipts.replay(receipt))
+
+    def __repr__(self) -> str:
+        return self._receipts.__repr__()
 
 
 class Maintenance:
@@ -818,6 +833,9 @@ class Maintenance:
         """
         return self._driver.run(self._maintenance.end_task(task, promote=promote))
 
+    def __repr__(self) -> str:
+        return self._maintenance.__repr__()
+
 
 class Audit:
     """Who did what to which memory; ``memory.audit``."""
@@ -931,6 +949,9 @@ class Audit:
         return self._driver.run(
             self._audit.record_feedback(label, source=source, score=score, comment=comment, at=at)
         )
+
+    def __repr__(self) -> str:
+        return self._audit.__repr__()
 
 
 class Memory:
@@ -1567,6 +1588,9 @@ class Task:
         self._task = task
         self._driver = driver
 
+    def __repr__(self) -> str:
+        return self._task.__repr__()
+
     @property
     def memory(self) -> Memory:
         """The task's own memory, below the user's; it is removed when the task ends."""
@@ -1902,6 +1926,9 @@ class Admin:
         self._admin = admin
         self._driver = driver
 
+    def __repr__(self) -> str:
+        return self._admin.__repr__()
+
     def grant(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> Grant:
         """Give a user of an org a right: ``org_write``, ``admin`` or ``read_user:{id}``.
 
@@ -1937,7 +1964,7 @@ class Admin:
         progress: Callable[[GcReport], None] | None = None,
     ) -> GcReport:
         """Collect what has aged out, of all owners or some, under this administrator's name; see
-        :meth:`simonides.Store.gc`.
+        :meth:`simonides.Memory.maintenance.gc`.
 
         Raises:
             InvalidScope: If a path is none.
@@ -2263,6 +2290,9 @@ class Admin:
 
 class Store(StoreContext):
     """An open simonides; use it as a context manager."""
+
+    def __repr__(self) -> str:
+        return self._store.__repr__()
 
     @property
     def runtime(self) -> Runtime:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Literal
 
 from simonides.domain.value import Value
 from simonides.domain.writing.decision import Candidate
@@ -46,6 +47,11 @@ class Held(Value):
     held_at: datetime
     proposed_by: str = ""
     support: tuple[Support, ...] = ()
+
+    @property
+    def kind(self) -> Literal["held"]:
+        """Tells it from a review."""
+        return "held"
 
     @property
     def evidence(self) -> tuple[Support, ...]:

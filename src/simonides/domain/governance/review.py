@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Literal
 
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.memory import Record
@@ -64,6 +65,11 @@ class Review(Value):
     proposed_by: str = ""
     expired_at: datetime | None = None
     sides: tuple[Record | None, ...] = ()
+
+    @property
+    def kind(self) -> Literal["review"]:
+        """Tells it from a held candidate."""
+        return "review"
 
     @property
     def status(self) -> ReviewStatus:

@@ -62,6 +62,9 @@ class Digest(Value):
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        return f"<Digest of {len(self.items)} items, {len(self.text)} characters>"
+
 
 @dataclass(frozen=True, slots=True)
 class Verification(Value):

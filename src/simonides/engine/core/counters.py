@@ -268,7 +268,7 @@ class Counters:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts since the opening; see
-        :meth:`simonides.AsyncMemory.get_metrics`.
+        :meth:`simonides.AsyncAdmin.metrics`.
         """
         with self._lock:
             totals = self._totals

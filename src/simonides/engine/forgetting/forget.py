@@ -63,10 +63,9 @@ class Forgetter:
     ) -> Outcome:
         """See :meth:`simonides.api.AsyncMemory.forget`."""
         if id is None and key is None and scope is None and wanted is None:
-            named = "an id, a key, a scope, a filter, a source or an origin"
-            raise InvalidInput("forget", f"name {named}")
+            raise InvalidInput("filter", "name a filter, a source, an origin, a session or a scope")
         if id is not None and key is not None:
-            raise InvalidInput("forget", "name an id or a key, not both")
+            raise InvalidInput("which", "name an id or a key, not both")
         place = self._place(scope)
         if by_source and wanted is not None and id is None and key is None:
             came_from = self._came_from(wanted, None if scope is None else place)

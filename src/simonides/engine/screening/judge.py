@@ -46,6 +46,8 @@ def rules_of(policy: Policy) -> DraftRules:
         content_bytes=policy.callers.max_content_bytes,
         metadata_bytes=policy.callers.max_metadata_bytes,
         category_of_kind=policy.category_of_kind,
+        categories=frozenset(policy.categories),
+        key_pattern=policy.callers.key_pattern,
     )
 
 
