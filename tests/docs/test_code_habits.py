@@ -181,6 +181,29 @@ def test_only_the_guards_approve() -> None:
     assert made == {"policy/guards.py"}
 
 
+def test_text_that_was_derived_names_its_parents_in_one_way() -> None:
+    def is_made_with_parents(node: ast.AST) -> bool:
+        return (
+            isinstance(node, ast.Call)
+            and getattr(node.func, "id", None) == "Candidate"
+            and any(each.arg == "parents" for each in node.keywords)
+        )
+
+    made = {
+        name_of(file)
+        for file, tree in trees().items()
+        for node in ast.walk(tree)
+        if is_made_with_parents(node)
+    }
+
+    # A caller names parents in a draft; a promoted copy keeps the label of its one original.
+    assert made == {
+        "capture/drafts.py",
+        "engine/edit/promote.py",
+        "engine/write/rules/derivation.py",
+    }
+
+
 VENDORS = {
     "numpy": {"retrieval", "storage", "providers"},
     "apsw": {"storage"},

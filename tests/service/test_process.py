@@ -230,6 +230,15 @@ def test_each_async_class_has_its_blocking_one() -> None:
     assert {"Agent", *blocking_names} <= set(blocking.__all__)
 
 
+def test_a_memory_can_be_taken_in_at_a_glance() -> None:
+    shown = {name for name in dir(blocking.Memory) if not name.startswith("_")}
+    groups = {"privacy", "data", "pending", "receipts", "maintenance", "audit"}
+
+    assert groups <= shown
+    assert len(shown - groups) <= 21
+    assert {name for name in dir(simonides.AsyncMemory) if not name.startswith("_")} == shown
+
+
 def test_what_is_written_by_hand_takes_what_the_async_class_takes() -> None:
     here = {n: v for n, v in vars(StoreContext).items() if not n.startswith("_")}
 

@@ -17,12 +17,11 @@ from simonides.domain.errors import ModelError
 from simonides.domain.event import EventType
 from simonides.domain.memory import Kind, Origin, Record
 from simonides.domain.scope import Principal, Scope
-from simonides.domain.trust import Label, Source, Trust
+from simonides.domain.trust import Trust
 from simonides.domain.value import from_us
 from simonides.domain.writing.decision import (
     NO_USAGE,
     Candidate,
-    Proposer,
     Usage,
 )
 from simonides.domain.writing.finding import Concern
@@ -39,6 +38,7 @@ from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.hygiene_scan.apply_findings import Found
 from simonides.engine.hygiene_scan.scan import Cycle
 from simonides.engine.screening.screen import look
+from simonides.engine.write.rules.derivation import derived
 from simonides.engine.write.rules.insight import INSIGHT
 from simonides.policy import Policy
 from simonides.ports import LanguageModel
@@ -187,24 +187,19 @@ class Planner:
         return (*safe, *by_rule)[: rules.insights], plan
 
     def _candidate(self, insight: Insight, known: dict[str, Record]) -> Candidate:
-        source = Source.AGENT_INFERRED
         model = self.model.model_id if self.model and insight.rule == "model" else None
         ends = [known[id].hard_expires_at for id in insight.evidence]
         left = min((end - self.now for end in ends if end is not None), default=None)
-        return Candidate(
-            content=insight.text,
-            scope=self.owner,
-            source=source,
-            proposer=Proposer.RULES if model is None else Proposer.MODEL,
-            label=Label(source.trust),
+        return derived(
+            insight.text,
+            self.owner,
+            insight.evidence,
             kind=Kind.SEMANTIC,
             category=INSIGHT,
-            confidence=source.default_confidence,
-            metadata={"rule": insight.rule},
+            model=model,
             origin=Origin(model=model),
-            parents=insight.evidence,
+            metadata={"rule": insight.rule},
             ttl_days=None if left is None else left.total_seconds() / 86_400,
-            explicit=False,
         )
 
 

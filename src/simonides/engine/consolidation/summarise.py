@@ -14,12 +14,13 @@ from simonides.domain.errors import InvalidInput, ModelError
 from simonides.domain.memory import Kind, Origin
 from simonides.domain.policy.consolidation import ConsolidationRules
 from simonides.domain.scope import Scope
-from simonides.domain.trust import Label, Source, Trust
-from simonides.domain.writing.decision import NO_USAGE, Candidate, Proposer, Usage
+from simonides.domain.trust import Trust
+from simonides.domain.writing.decision import NO_USAGE, Candidate, Usage
 from simonides.domain.writing.finding import Concern
 from simonides.engine.capture.capture import failure_of
 from simonides.engine.core.runtime import Runtime, account_of
 from simonides.engine.screening.screen import look, masked
+from simonides.engine.write.rules.derivation import derived
 from simonides.policy import Policy
 from simonides.ports import LanguageModel, ModelAnswer
 from simonides.text import Told, check_text, extract, unsupported
@@ -246,20 +247,15 @@ def summary_candidate(
         parents: Ids of memories of the same conversation. The summary may repeat them, and is
             deleted when one of them is forgotten.
     """
-    source = Source.AGENT_INFERRED
     times = [turn.said_at for turn in turns if turn.said_at is not None]
-    return Candidate(
-        content=text,
-        scope=scope,
-        source=source,
-        proposer=Proposer.RULES if by == "rules" else Proposer.MODEL,
-        label=Label(source.trust),
+    return derived(
+        text,
+        scope,
+        parents,
         kind=Kind.EPISODIC,
         category=SUMMARY_CATEGORY,
-        confidence=source.default_confidence,
-        metadata=MappingProxyType({"turns": len(turns), "summarised_by": by}),
+        model=None if by == "rules" else by,
         origin=Origin(session=session),
-        parents=tuple(parents),
+        metadata={"turns": len(turns), "summarised_by": by},
         said_at=max(times, default=None),
-        explicit=False,
     )

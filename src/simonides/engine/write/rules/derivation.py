@@ -1,13 +1,23 @@
-"""Label inheritance: a derived memory is never more trusted or less restricted than its parents."""
+"""Derived text: it names its parents, and is never more trusted or less restricted than they are.
+
+Summaries and insights are made by :func:`derived`. :func:`inherited` gives every candidate with
+parents their labels, under the write turn, whoever proposed it. A derived memory is deleted when a
+parent is forgotten.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
+from typing import Any
 
 from simonides.domain.ageing import confidence_at
-from simonides.domain.trust import Label, Trust, join
-from simonides.domain.writing.decision import Candidate
+from simonides.domain.memory import Kind, Origin
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Label, Source, Trust, join
+from simonides.domain.writing.decision import Candidate, Proposer
 from simonides.ports import OwnerView
 
 PURPOSES_DIFFER = "purposes_differ"
@@ -18,6 +28,52 @@ REPEATING_TRUST = frozenset({Trust.AGENT, Trust.TOOL})
 
 _UNKNOWN = Label(Trust.EXTERNAL)
 """Label of a parent that is not in the owner's view: its origin is unknown."""
+
+
+def derived(
+    text: str,
+    scope: Scope,
+    parents: Sequence[str],
+    *,
+    kind: Kind,
+    category: str,
+    model: str | None,
+    origin: Origin,
+    metadata: Mapping[str, Any],
+    said_at: datetime | None = None,
+    ttl_days: float | None = None,
+) -> Candidate:
+    """Return a text that the agent derived from memories, as a candidate.
+
+    Args:
+        text: The text.
+        scope: Where it is stored.
+        parents: Ids of the memories that it may repeat.
+        kind: Kind of the memory.
+        category: Category of the policy.
+        model: Id of the model that wrote it; None for rules.
+        origin: Session that it is about, or the model.
+        metadata: What the category records.
+        said_at: Time of the newest text that it is made of.
+        ttl_days: Longest lifetime in days: that of the parent that ends first.
+    """
+    source = Source.AGENT_INFERRED
+    return Candidate(
+        content=text,
+        scope=scope,
+        source=source,
+        proposer=Proposer.RULES if model is None else Proposer.MODEL,
+        label=Label(source.trust),
+        kind=kind,
+        category=category,
+        confidence=source.default_confidence,
+        metadata=MappingProxyType(dict(metadata)),
+        origin=origin,
+        parents=tuple(parents),
+        said_at=said_at,
+        ttl_days=ttl_days,
+        explicit=False,
+    )
 
 
 def inherited(candidate: Candidate, view: OwnerView, now: datetime) -> Candidate:
