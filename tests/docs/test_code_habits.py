@@ -199,6 +199,7 @@ def test_text_that_was_derived_names_its_parents_in_one_way() -> None:
     # A caller names parents in a draft; a promoted copy keeps the label of its one original.
     assert made == {
         "capture/drafts.py",
+        "domain/codecs/candidate.py",
         "engine/edit/promote.py",
         "engine/write/rules/derivation.py",
     }
