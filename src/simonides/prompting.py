@@ -9,6 +9,6 @@ pushed = Prompting(memory).push("the release on Friday")
 
 from simonides.api.prompting import AsyncPrompting
 from simonides.api.sync import Prompting, Triggers
-from simonides.engine.prompting.triggers import AsyncTriggers, TriggerMode
+from simonides.engine.prompting import AsyncTriggers, TriggerMode
 
 __all__ = ["AsyncPrompting", "AsyncTriggers", "Prompting", "TriggerMode", "Triggers"]

@@ -205,6 +205,20 @@ def test_text_that_was_derived_names_its_parents_in_one_way() -> None:
     }
 
 
+def test_a_package_of_the_engine_is_imported_by_its_face() -> None:
+    """What others use of it stands in its ``__init__``; the rest may change alone."""
+    past = [
+        f"{name_of(file)}:{line} {module}"
+        for file, tree in trees().items()
+        if name_of(file) not in GENERATED
+        for line, module in imported(tree)
+        if module.startswith("simonides.engine.") and module.count(".") > 2
+        if not name_of(file).startswith("/".join(module.split(".")[1:3]) + "/")
+    ]
+
+    assert not past, f"import from the package instead: {past}"
+
+
 VENDORS = {
     "numpy": {"retrieval", "storage", "providers"},
     "apsw": {"storage"},

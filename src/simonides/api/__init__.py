@@ -9,8 +9,8 @@ from simonides.api.admin import AsyncAdmin
 from simonides.api.memory import AsyncMemory
 from simonides.api.session import AsyncSession
 from simonides.api.task import AsyncTask
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.prompting.triggers import AsyncTriggers, TriggerMode
+from simonides.engine.core import Runtime
+from simonides.engine.prompting import AsyncTriggers, TriggerMode
 
 __all__ = [
     "AsyncAdmin",

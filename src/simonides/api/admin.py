@@ -28,29 +28,18 @@ from simonides.domain.operations.hygiene_scan import StoreScan
 from simonides.domain.operations.portable import ExportReport, RestoreReport
 from simonides.domain.operations.reindex import KeysReport, ReindexReport
 from simonides.domain.reading.page import Page
-from simonides.domain.scope import (
-    DEFAULT_ORG,
-    Grant,
-    Principal,
-    Scope,
-)
+from simonides.domain.scope import DEFAULT_ORG, Grant, Principal, Scope
 from simonides.domain.value import shown
 from simonides.domain.writing.decision import Outcome
-from simonides.engine.core.audit_chain import AuditReport, verify, verify_erasure
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.forgetting.erase import Eraser
-from simonides.engine.governance.grants import Granter
-from simonides.engine.governance.policy_dry_run import dry_run
-from simonides.engine.hygiene_scan.memory_scan import found_in, stored_memories
-from simonides.engine.maintenance.gc import Collector
-from simonides.engine.maintenance.reindex_worker import ReindexWorker
-from simonides.engine.maintenance.rekey import rekey, sweep
-from simonides.engine.operations.metrics import warm_metrics
-from simonides.engine.operations.safety_records import RecordKeeper
-from simonides.engine.recall.query import MAX_LISTED, between
-from simonides.engine.sessions.idle import end_due
-from simonides.engine.write.quotas import raise_if_over_quota
-from simonides.engine.write.writer import Writer
+from simonides.engine.core import AuditReport, Runtime, verify, verify_erasure
+from simonides.engine.forgetting import Eraser
+from simonides.engine.governance import Granter, dry_run
+from simonides.engine.hygiene_scan import found_in, stored_memories
+from simonides.engine.maintenance import Collector, ReindexWorker, rekey, sweep
+from simonides.engine.operations import RecordKeeper, warm_metrics
+from simonides.engine.recall import MAX_LISTED, between
+from simonides.engine.sessions import end_due
+from simonides.engine.write import Writer, raise_if_over_quota
 from simonides.policy import PolicyBook
 from simonides.text import check_text
 from simonides.transfer.backup.create import Backups

@@ -13,22 +13,14 @@ from simonides.domain.errors import NotFound, StoreCorrupt
 from simonides.domain.scope import Principal
 from simonides.domain.value import from_us
 from simonides.domain.writing.decision import CaptureReport, Outcome
-from simonides.engine.capture.capture import EARLIER_TURNS, captured
-from simonides.engine.core.counters import Counters
-from simonides.engine.core.incarnation import Incarnation, life_of
-from simonides.engine.core.runtime import Runtime, account_of
-from simonides.engine.edit.correct import Changer
-from simonides.engine.forgetting.forget import Forgetter
-from simonides.engine.prompting.context_supply import Supplier
-from simonides.engine.prompting.digest import DigestBuilder
-from simonides.engine.prompting.relevance_floor import Floors
-from simonides.engine.prompting.replay import Replayer
-from simonides.engine.recall.lookup import Lookup
-from simonides.engine.recall.query import QueryBuilder
-from simonides.engine.recall.read_journal import OwnerNotes, ReadJournal
-from simonides.engine.recall.reader import Reader
-from simonides.engine.sessions.extract import Extractor
-from simonides.engine.write.writer import Writer
+from simonides.engine.capture import EARLIER_TURNS, captured
+from simonides.engine.core import Counters, Incarnation, Runtime, account_of, life_of
+from simonides.engine.edit import Changer
+from simonides.engine.forgetting import Forgetter
+from simonides.engine.prompting import DigestBuilder, Floors, Replayer, Supplier
+from simonides.engine.recall import Lookup, OwnerNotes, QueryBuilder, Reader, ReadJournal
+from simonides.engine.sessions import Extractor
+from simonides.engine.write import Writer
 from simonides.policy import Policy
 
 NEAREST = 0.6

@@ -32,14 +32,19 @@ from simonides.domain.reading.digest import Digest
 from simonides.domain.reading.page import Page
 from simonides.domain.reading.recall import Explanation, Recall
 from simonides.domain.writing.decision import CaptureReport, Outcome, Outcomes
-from simonides.engine.capture.capture import turn_of
-from simonides.engine.edit.promote import Promoter
-from simonides.engine.edit.undo import Undoer
-from simonides.engine.operations.status import status_of
-from simonides.engine.prompting.triggers import TriggerMode
-from simonides.engine.recall.query import MAX_LISTED, between, checked_floor, sequence, unlimited
-from simonides.engine.recall.session_search import NOT_STORED
-from simonides.engine.write.quotas import raise_if_over_quota
+from simonides.engine.capture import turn_of
+from simonides.engine.edit import Promoter, Undoer
+from simonides.engine.operations import status_of
+from simonides.engine.prompting import TriggerMode
+from simonides.engine.recall import (
+    MAX_LISTED,
+    NOT_STORED,
+    between,
+    checked_floor,
+    sequence,
+    unlimited,
+)
+from simonides.engine.write import raise_if_over_quota
 from simonides.text import check_text
 
 if TYPE_CHECKING:
@@ -51,10 +56,7 @@ MAX_ATOMIC = 500
 
 
 class AsyncMemory(AsyncGroups):
-    """What one principal may remember and recall.
-
-    Built by :meth:`simonides.AsyncStore.memory` without any I/O; keep one per request or for good.
-    """
+    """What one user may remember and recall. Made by :meth:`simonides.AsyncStore.memory`, no I/O."""
 
     def __repr__(self) -> str:
         who = self._bound.principal
@@ -493,27 +495,24 @@ class AsyncMemory(AsyncGroups):
         scope: str | None = None,
         dry_run: bool = False,
     ) -> Outcome:
-        """Delete memories of this principal with all their versions, as :meth:`forget` does.
+        """Delete all memories that match, with all versions; see :meth:`forget`.
 
-        What came from a source or an origin goes with everything that was derived from it, here,
-        in tasks, and in promoted copies. Only the versions that came from there go: what they had
-        replaced stands again, and what the user has stated stays.
-
-        A memory that cannot be read any more stays, and is counted (``unreadable_left:N``).
+        A source or origin takes along what was derived from it, also in tasks and promoted copies.
+        Only versions from there go: what they replaced and what the user stated stand again.
 
         Args:
-            filter: All that match, see :meth:`recall`.
-            source: What came from one source, in this scope and its tasks if no scope is named.
-            origin: Likewise what was read from one document, page or tool, by its name.
-            session: What was said in one session.
+            filter: See :meth:`recall`.
+            source: Source of the memories, in this scope and its tasks if no scope is named.
+            origin: Name of the document, page or tool that they were read from; likewise.
+            session: The session in which they were said.
             scope: The own scope (None) or one of its tasks, as a name or a path. Alone it means
                 everything there that this agent may see, and its held candidates.
             dry_run: Only count.
 
         Returns:
             ``forgotten`` with counts, as for :meth:`forget`; also ``elsewhere:N`` copies of other
-            owners and ``revived:N`` memories that stand again. Or ``dropped`` with ``not_found``,
-            or with ``dry_run`` and the counts.
+            owners, ``revived:N`` memories that stand again, and ``unreadable_left:N`` damaged ones
+            that stay. Or ``dropped`` with ``not_found``, or with ``dry_run`` and the counts.
 
         Raises:
             InvalidInput: If nothing was named: forgetting everything is not a default.

@@ -10,7 +10,7 @@ from simonides.domain.memory import Record
 from simonides.domain.reading.digest import Digest
 from simonides.domain.reading.recall import Hit
 from simonides.domain.value import from_us, shown
-from simonides.engine.prompting.triggers import AsyncTriggers, TriggerMode
+from simonides.engine.prompting import AsyncTriggers, TriggerMode
 from simonides.text import check_text
 
 MAX_SHOWN = 1_000

@@ -13,12 +13,7 @@ from simonides.api.bound import Bound
 from simonides.api.memory import AsyncMemory
 from simonides.api.messages import parse_messages
 from simonides.api.sync_markers import waits_for_model
-from simonides.capture import (
-    checked_metadata,
-    flag,
-    name_or_none,
-    turn_number,
-)
+from simonides.capture import checked_metadata, flag, name_or_none, turn_number
 from simonides.domain.conversation.add_report import AddReport
 from simonides.domain.conversation.message import Message
 from simonides.domain.conversation.session import Entry, EntryKind, LoggedEntry, SessionEndReport
@@ -28,14 +23,9 @@ from simonides.domain.memory import Importance
 from simonides.domain.reading.page import Page, paged
 from simonides.domain.scope import Principal, checked_session
 from simonides.domain.value import enum_member, from_us, moment, to_us
-from simonides.engine.core.counters import Counters
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.recall.query import MAX_LISTED, between
-from simonides.engine.recall.session_log import SessionLog
-from simonides.engine.sessions.background_extract import BackgroundExtraction
-from simonides.engine.sessions.end import SessionEnder
-from simonides.engine.sessions.extract import Extractor
-from simonides.engine.sessions.idle import ProcessSessions
+from simonides.engine.core import Counters, Runtime
+from simonides.engine.recall import MAX_LISTED, SessionLog, between
+from simonides.engine.sessions import BackgroundExtraction, Extractor, ProcessSessions, SessionEnder
 from simonides.text import check_text
 
 MAX_TEXT_BYTES = 64 * 1024

@@ -18,17 +18,19 @@ from simonides.api.sync_markers import waits_for_background_work, waits_for_mode
 from simonides.domain.errors import ConfigurationError
 from simonides.domain.operations.sync import SyncReport, SyncStatus
 from simonides.domain.scope import OrgRule, Principal, Scope
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.edit.promote import deliver
-from simonides.engine.knowledge.library import Library
-from simonides.engine.maintenance.daily_gc import DailyGc
-from simonides.engine.maintenance.reindex_worker import ReindexWorker
-from simonides.engine.operations.safety_records import SafetyRecordStore
-from simonides.engine.recall.read_journal import ReadJournal
-from simonides.engine.recall.warm_sessions import WarmSessions
-from simonides.engine.sessions.background_extract import BackgroundExtraction
-from simonides.engine.sessions.extract import Extractor
-from simonides.engine.sessions.idle import IdleSessionEnder, ProcessSessions, end_process_sessions
+from simonides.engine.core import Runtime
+from simonides.engine.edit import deliver
+from simonides.engine.knowledge import Library
+from simonides.engine.maintenance import DailyGc, ReindexWorker
+from simonides.engine.operations import SafetyRecordStore
+from simonides.engine.recall import ReadJournal, WarmSessions
+from simonides.engine.sessions import (
+    BackgroundExtraction,
+    Extractor,
+    IdleSessionEnder,
+    ProcessSessions,
+    end_process_sessions,
+)
 from simonides.ports import KnowledgeSource
 from simonides.transfer.backup.create import Backups
 from simonides.transfer.sync.replica import Replica

@@ -25,15 +25,19 @@ from simonides.domain.policy.working import Constraint, Talk
 from simonides.domain.reading.digest import Digest
 from simonides.domain.scope import Scope, checked_id
 from simonides.domain.value import enum_member
-from simonides.engine.core.counters import Counters
-from simonides.engine.prompting.triggers import AsyncTriggers, TriggerMode
-from simonides.engine.recall.query import sequence
-from simonides.engine.tasks.claim import TaskLock
-from simonides.engine.tasks.finish import TaskFinisher
-from simonides.engine.tasks.log import TaskLog, text_of
-from simonides.engine.tasks.phases import TaskPhases
-from simonides.engine.tasks.run import Beginning, TaskRun
-from simonides.engine.tasks.working_memory import WorkingMemory
+from simonides.engine.core import Counters
+from simonides.engine.prompting import AsyncTriggers, TriggerMode
+from simonides.engine.recall import sequence
+from simonides.engine.tasks import (
+    Beginning,
+    TaskFinisher,
+    TaskLock,
+    TaskLog,
+    TaskPhases,
+    TaskRun,
+    WorkingMemory,
+    text_of,
+)
 from simonides.text import check_text
 
 MAX_LINE_BYTES = 4 * 1024

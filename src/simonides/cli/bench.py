@@ -52,14 +52,9 @@ def bench(
     ] = None,
 ) -> None:
     """Measure how well and how fast your own memories are found; the store stays as it is."""
-    from simonides.engine.recall.query import MAX_LISTED
+    from simonides.engine.recall import MAX_LISTED
     from simonides.settings import Settings
-    from simonides.testing.bench import (
-        BenchReport,
-        check_plot,
-        measure,
-        plot,
-    )
+    from simonides.testing.bench import BenchReport, check_plot, measure, plot
 
     chosen = options_of(context)
     if plot_to is not None:

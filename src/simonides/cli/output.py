@@ -32,7 +32,7 @@ from simonides.domain.reading.receipt import Receipt
 from simonides.domain.scope import Grant
 from simonides.domain.value import Value, plain
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.audit_chain import AuditReport
+from simonides.engine.core import AuditReport
 from simonides.transfer.transcript_import import ImportReport
 
 if TYPE_CHECKING:

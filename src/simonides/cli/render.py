@@ -16,7 +16,7 @@ from simonides.domain.reading.recall import Explanation, Recall
 from simonides.domain.reading.receipt import Receipt
 from simonides.domain.value import plain
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.prompting.render import visible
+from simonides.engine.prompting import visible
 
 if TYPE_CHECKING:
     from simonides.api.sync import Memory

@@ -13,7 +13,7 @@ from simonides.domain.operations.dream import (
     ConsolidationStatus,
     ConsolidationStep,
 )
-from simonides.engine.prompting.render import visible
+from simonides.engine.prompting import visible
 
 if TYPE_CHECKING:
     from simonides.api.agent import AgentResult
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from simonides.domain.policy.ceilings import DayUsage, Limits, UsageReport
     from simonides.domain.reading.document import SourceReport
     from simonides.domain.scope import Grant
-    from simonides.engine.core.audit_chain import AuditReport
+    from simonides.engine.core import AuditReport
     from simonides.transfer.transcript_import import ImportReport
 
 _SYNC_COUNTS = {

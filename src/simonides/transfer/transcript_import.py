@@ -21,11 +21,10 @@ from simonides.domain.memory import Draft
 from simonides.domain.scope import Principal, checked_session
 from simonides.domain.value import Value, enum_member, moment, to_us
 from simonides.domain.writing.decision import Outcomes
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.recall.session_log import cleaned
-from simonides.engine.sessions.end import SessionEnder
-from simonides.engine.sessions.progress import SessionTurns
-from simonides.engine.write.writer import Writer
+from simonides.engine.core import Runtime
+from simonides.engine.recall import cleaned
+from simonides.engine.sessions import SessionEnder, SessionTurns
+from simonides.engine.write import Writer
 from simonides.transfer.transcripts import ImportedTurn, batches, parse_transcript, report
 
 PAGE = 500

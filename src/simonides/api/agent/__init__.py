@@ -4,15 +4,9 @@ Every run ends with an explicit stop reason, whatever a model answers.
 """
 
 from simonides.api.agent.answer import DEFAULT_CHECKS
-from simonides.api.agent.result import (
-    AgentResult,
-    AppliedMemory,
-    MemoryState,
-    TraceStep,
-    TurnNote,
-)
+from simonides.api.agent.result import AgentResult, AppliedMemory, MemoryState, TraceStep, TurnNote
 from simonides.api.agent.run import AsyncAgent
-from simonides.engine.prompting.application import Effect
+from simonides.engine.prompting import Effect
 
 __all__ = [
     "DEFAULT_CHECKS",

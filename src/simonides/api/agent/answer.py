@@ -9,7 +9,7 @@ from typing import Any
 from simonides.domain.reading.recall import Hit
 from simonides.domain.trust import Trust
 from simonides.domain.writing.proposal import Violation
-from simonides.engine.prompting.application import (
+from simonides.engine.prompting import (
     AGENT_EFFECTS,
     CONCISE_SENTENCES,
     CONCISE_WORDS,

@@ -18,37 +18,21 @@ from simonides.api.agent.answer import (
     cited_as,
     draft_answer,
 )
-from simonides.api.agent.result import (
-    AgentResult,
-    AppliedMemory,
-    MemoryState,
-    TraceStep,
-    TurnNote,
-)
+from simonides.api.agent.result import AgentResult, AppliedMemory, MemoryState, TraceStep, TurnNote
 from simonides.api.groups.pending import AsyncPending
 from simonides.api.prompting import AsyncPrompting
 from simonides.api.sync_markers import waits_for_model
 from simonides.capture import model_intent, rule_intent
 from simonides.domain.canonical_json import canonical_json
-from simonides.domain.errors import (
-    CeilingReached,
-    ModelError,
-    ModelGarbled,
-    ModelTimeout,
-)
+from simonides.domain.errors import CeilingReached, ModelError, ModelGarbled, ModelTimeout
 from simonides.domain.memory import Record
 from simonides.domain.reading.recall import Hit
 from simonides.domain.reading.receipt import Receipt
 from simonides.domain.scope import ScopeLevel
 from simonides.domain.value import from_us
-from simonides.domain.writing.decision import (
-    Candidate,
-    Outcome,
-    OutcomeKind,
-    Usage,
-)
+from simonides.domain.writing.decision import Candidate, Outcome, OutcomeKind, Usage
 from simonides.domain.writing.proposal import Intent, Violation
-from simonides.engine.capture.capture import (
+from simonides.engine.capture import (
     EARLIER_TURNS,
     Proposed,
     propose_by_model,
@@ -56,12 +40,9 @@ from simonides.engine.capture.capture import (
     turn_of,
     turns_before,
 )
-from simonides.engine.core.runtime import Runtime, account_of
-from simonides.engine.prompting.application import Effect
-from simonides.engine.prompting.relevance_floor import Floors
-from simonides.engine.prompting.render import visible
-from simonides.engine.recall.lookup import Lookup
-from simonides.engine.recall.read_journal import ReadJournal
+from simonides.engine.core import Runtime, account_of
+from simonides.engine.prompting import Effect, Floors, visible
+from simonides.engine.recall import Lookup, ReadJournal
 from simonides.policy import (
     OnViolation,
     Policy,

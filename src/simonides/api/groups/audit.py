@@ -11,9 +11,8 @@ from simonides.domain.governance.safety_record import FeedbackRecord, SafetyReco
 from simonides.domain.memory import is_id
 from simonides.domain.reading.page import Page
 from simonides.domain.value import enum_member, moment
-from simonides.engine.operations.audit_list import AuditFilter, list_events
-from simonides.engine.operations.safety_records import Recorder
-from simonides.engine.recall.query import MAX_LISTED, between
+from simonides.engine.operations import AuditFilter, Recorder, list_events
+from simonides.engine.recall import MAX_LISTED, between
 from simonides.text import check_text
 
 MAX_ACTOR_BYTES = 1_024

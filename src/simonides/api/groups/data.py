@@ -16,9 +16,8 @@ from simonides.domain.operations.portable import CarryProgress, ExportReport, Re
 from simonides.domain.scope import DEFAULT_ORG, Principal, Scope, checked_id
 from simonides.domain.value import shown
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.forgetting.erase import Eraser
+from simonides.engine.core import EventRecorder, Runtime
+from simonides.engine.forgetting import Eraser
 from simonides.policy import administers
 from simonides.transfer.files import absolute
 from simonides.transfer.portable.export import export

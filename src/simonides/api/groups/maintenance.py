@@ -20,19 +20,14 @@ from simonides.domain.reading.document import SourceReport
 from simonides.domain.reading.page import Page
 from simonides.domain.trust import Source
 from simonides.domain.value import enum_member, from_us, to_us
-from simonides.engine.consolidation.dream import Consolidator
-from simonides.engine.consolidation.undo_dream import ConsolidationUndoer
-from simonides.engine.hygiene_scan.memory_scan import found_in, seen_in, stored_memories
-from simonides.engine.hygiene_scan.scan import Cycle
-from simonides.engine.knowledge.library import Library
-from simonides.engine.maintenance.access_counts import preview_fold
-from simonides.engine.maintenance.gc import Collector
-from simonides.engine.operations.metrics import metrics_of
-from simonides.engine.recall.query import between, sequence
-from simonides.engine.recall.read_journal import ReadJournal
-from simonides.engine.screening.screen import look
-from simonides.engine.screening.second_opinion import more_in
-from simonides.engine.sessions.close_tasks import TaskEnd, TaskEnder
+from simonides.engine.consolidation import ConsolidationUndoer, Consolidator
+from simonides.engine.hygiene_scan import Cycle, found_in, seen_in, stored_memories
+from simonides.engine.knowledge import Library
+from simonides.engine.maintenance import Collector, preview_fold
+from simonides.engine.operations import metrics_of
+from simonides.engine.recall import ReadJournal, between, sequence
+from simonides.engine.screening import look, more_in
+from simonides.engine.sessions import TaskEnd, TaskEnder
 from simonides.text import check_text
 
 MAX_SCANNED_BYTES = 16 * 1024 * 1024

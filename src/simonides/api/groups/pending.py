@@ -14,10 +14,9 @@ from simonides.domain.memory import Record
 from simonides.domain.reading.page import Page, paged
 from simonides.domain.value import shown
 from simonides.domain.writing.decision import Candidate, Outcome, Outcomes
-from simonides.engine.capture.capture import carry_out
-from simonides.engine.governance.held import Holder
-from simonides.engine.governance.reviews import Reviewer
-from simonides.engine.recall.query import MAX_LISTED, between, sequence
+from simonides.engine.capture import carry_out
+from simonides.engine.governance import Holder, Reviewer
+from simonides.engine.recall import MAX_LISTED, between, sequence
 
 PendingItem: TypeAlias = Held | Review
 """A held candidate, or a contradiction that a person is asked about; ``kind`` tells which."""

@@ -7,8 +7,7 @@ from simonides.domain.errors import InvalidInput
 from simonides.domain.governance.consent import Consent, ConsentChange
 from simonides.domain.reading.page import Page
 from simonides.domain.scope import Grant, Scope
-from simonides.engine.governance.consents import Consenter
-from simonides.engine.governance.grants import Granter
+from simonides.engine.governance import Consenter, Granter
 from simonides.text import check_text
 
 MAX_ID_BYTES = 1_024

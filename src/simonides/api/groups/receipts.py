@@ -9,7 +9,7 @@ from simonides.domain.reading.digest import Digest, Verification
 from simonides.domain.reading.page import Page
 from simonides.domain.reading.recall import Recall
 from simonides.domain.reading.receipt import Receipt
-from simonides.engine.recall.query import MAX_LISTED, between, checked_receipt
+from simonides.engine.recall import MAX_LISTED, between, checked_receipt
 
 
 class AsyncReceipts(AsyncGroup):

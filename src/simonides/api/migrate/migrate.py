@@ -13,18 +13,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from simonides.domain.codecs.parts import (
-    PARTS,
-    OwnerFacts,
-    Part,
-    Row,
-    Tally,
-    fingerprint,
-)
+from simonides.domain.codecs.parts import PARTS, OwnerFacts, Part, Row, Tally, fingerprint
 from simonides.domain.errors import MoveRefused
 from simonides.domain.scope import Scope
 from simonides.domain.value import Value
-from simonides.engine.core.audit_chain import verify_digest, verify_owner
+from simonides.engine.core import verify_digest, verify_owner
 from simonides.ports import MovableStore
 
 PAGE = 500

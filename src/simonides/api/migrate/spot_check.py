@@ -13,7 +13,7 @@ from simonides.domain.canonical_json import canonical_json
 from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import MoveRefused
 from simonides.domain.scope import Scope
-from simonides.engine.recall.read_journal import ReadJournal
+from simonides.engine.recall import ReadJournal
 from simonides.ports import Clock, MemoryStore
 
 OWNERS = 20

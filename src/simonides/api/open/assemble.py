@@ -38,30 +38,29 @@ from simonides.domain.operations.gc import GcRules
 from simonides.domain.operations.metrics import thresholds_with
 from simonides.domain.policy.working import WorkingRules
 from simonides.domain.scope import OrgRule
-from simonides.engine.core.counters import Counters
-from simonides.engine.core.model_budget import ModelBudget
-from simonides.engine.core.policy_changes import NotedPolicies
-from simonides.engine.core.runtime import (
+from simonides.engine.core import (
+    Counters,
+    ModelBudget,
     ModelHealth,
     Models,
+    NotedPolicies,
     Parts,
     ReindexQueue,
     Runtime,
 )
-from simonides.engine.edit.outbox import Deliveries
-from simonides.engine.forgetting.erase import PendingErasures
-from simonides.engine.knowledge.library import Library
-from simonides.engine.maintenance.daily_gc import DailyGc
-from simonides.engine.maintenance.gc import schedule_daily_gc
-from simonides.engine.maintenance.reindex import Reindexer
-from simonides.engine.maintenance.reindex_worker import ReindexWorker
-from simonides.engine.operations.metrics import Monitoring
-from simonides.engine.operations.safety_records import SafetyRecordStore
-from simonides.engine.recall.read_journal import ReadJournal
-from simonides.engine.recall.warm_sessions import WarmSessions
-from simonides.engine.sessions.background_extract import BackgroundExtraction
-from simonides.engine.sessions.idle import IdleSessionEnder, ProcessSessions, schedule_idle_end
-from simonides.engine.write.quotas import Rates
+from simonides.engine.edit import Deliveries
+from simonides.engine.forgetting import PendingErasures
+from simonides.engine.knowledge import Library
+from simonides.engine.maintenance import DailyGc, Reindexer, ReindexWorker, schedule_daily_gc
+from simonides.engine.operations import Monitoring, SafetyRecordStore
+from simonides.engine.recall import ReadJournal, WarmSessions
+from simonides.engine.sessions import (
+    BackgroundExtraction,
+    IdleSessionEnder,
+    ProcessSessions,
+    schedule_idle_end,
+)
+from simonides.engine.write import Rates
 from simonides.policy import PolicyBook
 from simonides.ports import (
     Alarm,

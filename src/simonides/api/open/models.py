@@ -9,14 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simonides.api.event_loop import SharedLoop
-from simonides.domain.errors import (
-    ConfigurationError,
-    InvalidInput,
-    MissingExtra,
-    SimonidesError,
-)
+from simonides.domain.errors import ConfigurationError, InvalidInput, MissingExtra, SimonidesError
 from simonides.domain.scope import Scope
-from simonides.engine.knowledge.library import Library
+from simonides.engine.knowledge import Library
 from simonides.policy import PolicyBook
 from simonides.ports import (
     Anchor,

@@ -15,12 +15,10 @@ from simonides.api.prompting import AsyncPrompting
 from simonides.api.store import AsyncStore
 from simonides.api.sync.driver import Driver, Flushable
 from simonides.domain.writing.decision import CaptureReport
-from simonides.engine.capture.capture import turn_of, turns_before
-from simonides.engine.maintenance.daily_gc import DailyGc
-from simonides.engine.maintenance.reindex_worker import ReindexWorker
-from simonides.engine.recall.read_journal import ReadJournal
-from simonides.engine.sessions.background_extract import BackgroundExtraction
-from simonides.engine.sessions.idle import IdleSessionEnder
+from simonides.engine.capture import turn_of, turns_before
+from simonides.engine.maintenance import DailyGc, ReindexWorker
+from simonides.engine.recall import ReadJournal
+from simonides.engine.sessions import BackgroundExtraction, IdleSessionEnder
 from simonides.transfer.backup.create import Backups
 from simonides.transfer.sync.replica import Replica
 

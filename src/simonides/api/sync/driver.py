@@ -17,7 +17,7 @@ from weakref import WeakSet
 
 from simonides.api.event_loop import SharedLoop
 from simonides.domain.errors import StoreUnavailable
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import Runtime
 from simonides.ports import Capability
 from simonides.transfer.sync.replica import Replica
 

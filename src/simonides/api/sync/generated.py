@@ -57,11 +57,11 @@ from simonides.domain.reading.receipt import Receipt
 from simonides.domain.scope import DEFAULT_ORG, Grant
 from simonides.domain.trust import Source
 from simonides.domain.writing.decision import Candidate, Outcome, Outcomes
-from simonides.engine.core.audit_chain import AuditReport
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.prompting.triggers import AsyncTriggers, TriggerMode
-from simonides.engine.recall.query import MAX_LISTED
-from simonides.engine.sessions.close_tasks import TaskEnd
+from simonides.engine.core import AuditReport, Runtime
+from simonides.engine.prompting import TriggerMode
+from simonides.engine.prompting.triggers import AsyncTriggers
+from simonides.engine.recall import MAX_LISTED
+from simonides.engine.sessions import TaskEnd
 from simonides.ports import KnowledgeSource
 from simonides.transfer.transcript_import import ImportReport
 
@@ -955,10 +955,7 @@ class Audit:
 
 
 class Memory:
-    """What one principal may remember and recall.
-
-    Built by :meth:`simonides.Store.memory` without any I/O; keep one per request or for good.
-    """
+    """What one user may remember and recall. Made by :meth:`simonides.Store.memory`, no I/O."""
 
     def __init__(self, memory: AsyncMemory, driver: Driver) -> None:
         self._memory = memory
@@ -1325,27 +1322,24 @@ class Memory:
         scope: str | None = None,
         dry_run: bool = False,
     ) -> Outcome:
-        """Delete memories of this principal with all their versions, as :meth:`forget` does.
+        """Delete all memories that match, with all versions; see :meth:`forget`.
 
-        What came from a source or an origin goes with everything that was derived from it, here,
-        in tasks, and in promoted copies. Only the versions that came from there go: what they had
-        replaced stands again, and what the user has stated stays.
-
-        A memory that cannot be read any more stays, and is counted (``unreadable_left:N``).
+        A source or origin takes along what was derived from it, also in tasks and promoted copies.
+        Only versions from there go: what they replaced and what the user stated stand again.
 
         Args:
-            filter: All that match, see :meth:`recall`.
-            source: What came from one source, in this scope and its tasks if no scope is named.
-            origin: Likewise what was read from one document, page or tool, by its name.
-            session: What was said in one session.
+            filter: See :meth:`recall`.
+            source: Source of the memories, in this scope and its tasks if no scope is named.
+            origin: Name of the document, page or tool that they were read from; likewise.
+            session: The session in which they were said.
             scope: The own scope (None) or one of its tasks, as a name or a path. Alone it means
                 everything there that this agent may see, and its held candidates.
             dry_run: Only count.
 
         Returns:
             ``forgotten`` with counts, as for :meth:`forget`; also ``elsewhere:N`` copies of other
-            owners and ``revived:N`` memories that stand again. Or ``dropped`` with ``not_found``,
-            or with ``dry_run`` and the counts.
+            owners, ``revived:N`` memories that stand again, and ``unreadable_left:N`` damaged ones
+            that stay. Or ``dropped`` with ``not_found``, or with ``dry_run`` and the counts.
 
         Raises:
             InvalidInput: If nothing was named: forgetting everything is not a default.

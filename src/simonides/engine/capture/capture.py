@@ -12,12 +12,7 @@ from simonides.capture import name_or_none, turn_number, without_digests
 from simonides.capture.model import anchor, propose
 from simonides.capture.rules import examine_behind
 from simonides.domain.conversation.turn import Role, Turn
-from simonides.domain.errors import (
-    CeilingReached,
-    ModelError,
-    ModelGarbled,
-    ModelTimeout,
-)
+from simonides.domain.errors import CeilingReached, ModelError, ModelGarbled, ModelTimeout
 from simonides.domain.scope import Principal
 from simonides.domain.value import enum_member, moment
 from simonides.domain.writing.decision import (
@@ -30,11 +25,10 @@ from simonides.domain.writing.decision import (
     Usage,
 )
 from simonides.domain.writing.proposal import Violation
-from simonides.engine.forgetting.forget import Forgetter
-from simonides.engine.recall.query import sequence
-from simonides.engine.screening.screen import screened
-from simonides.engine.write.echo_filter import REPEATED
-from simonides.engine.write.writer import Writer
+from simonides.engine.forgetting import Forgetter
+from simonides.engine.recall import sequence
+from simonides.engine.screening import screened
+from simonides.engine.write import REPEATED, Writer
 from simonides.policy import OnViolation, Policy, check_candidates
 from simonides.ports import LanguageModel
 from simonides.text import check_text

@@ -24,29 +24,23 @@ from simonides.domain.operations.dream import (
 )
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import Change, Snapshot
-from simonides.domain.writing.decision import (
-    Commit,
-    Judgement,
-    Judgements,
-    Outcome,
-    OutcomeKind,
-)
+from simonides.domain.writing.decision import Commit, Judgement, Judgements, Outcome, OutcomeKind
 from simonides.engine.consolidation.plan import Plan, Planner
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.hygiene_scan.apply_findings import FindingsTurn
-from simonides.engine.recall.lookup import Lookup
-from simonides.engine.screening.judge import judge_one
-from simonides.engine.write.evidence import (
+from simonides.engine.core import EventRecorder, Runtime
+from simonides.engine.hygiene_scan import FindingsTurn
+from simonides.engine.recall import Lookup
+from simonides.engine.screening import judge_one
+from simonides.engine.write import (
     EVIDENCE_GONE,
+    PreparedBatch,
+    QuotaCheck,
+    Writer,
+    WriteTurn,
     fallen_among,
+    is_standing,
     settle,
     withdrawn,
 )
-from simonides.engine.write.prepare import PreparedBatch, QuotaCheck
-from simonides.engine.write.rules.insight import is_standing
-from simonides.engine.write.write_turn import WriteTurn
-from simonides.engine.write.writer import Writer
 from simonides.policy import Policy
 from simonides.retrieval.index import OwnerIndex
 

@@ -15,8 +15,8 @@ from simonides.domain.numbered_answers import schema_of, words_by_number
 from simonides.domain.scope import Principal
 from simonides.domain.writing.decision import NO_USAGE, Candidate, Judgement, Usage
 from simonides.domain.writing.proposal import Advice
-from simonides.engine.capture.capture import failure_of
-from simonides.engine.core.runtime import Runtime, account_of
+from simonides.engine.capture import failure_of
+from simonides.engine.core import Runtime, account_of
 from simonides.policy import Policy, advised, is_open
 from simonides.ports import LanguageModel, ModelAnswer
 

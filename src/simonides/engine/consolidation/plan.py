@@ -19,13 +19,9 @@ from simonides.domain.memory import Kind, Origin, Record
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.trust import Trust
 from simonides.domain.value import from_us
-from simonides.domain.writing.decision import (
-    NO_USAGE,
-    Candidate,
-    Usage,
-)
+from simonides.domain.writing.decision import NO_USAGE, Candidate, Usage
 from simonides.domain.writing.finding import Concern
-from simonides.engine.capture.capture import failure_of
+from simonides.engine.capture import failure_of
 from simonides.engine.consolidation.reflection import (
     Insight,
     ask_insights,
@@ -34,12 +30,10 @@ from simonides.engine.consolidation.reflection import (
     insights_in,
     weight_since,
 )
-from simonides.engine.core.runtime import Runtime, account_of
-from simonides.engine.hygiene_scan.apply_findings import Found
-from simonides.engine.hygiene_scan.scan import Cycle
-from simonides.engine.screening.screen import look
-from simonides.engine.write.rules.derivation import derived
-from simonides.engine.write.rules.insight import INSIGHT
+from simonides.engine.core import Runtime, account_of
+from simonides.engine.hygiene_scan import Cycle, Found
+from simonides.engine.screening import look
+from simonides.engine.write import INSIGHT, derived
 from simonides.policy import Policy
 from simonides.ports import LanguageModel
 

@@ -12,17 +12,10 @@ from simonides.domain.governance.held import Held
 from simonides.domain.policy.quotas import QUOTA_EXCEEDED
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import HeldCandidate
-from simonides.domain.writing.decision import (
-    Commit,
-    Drop,
-    Judgement,
-    Outcome,
-    OutcomeKind,
-)
+from simonides.domain.writing.decision import Commit, Drop, Judgement, Outcome, OutcomeKind
 from simonides.engine.consolidation.promotion_rules import Fate, Verdict, verdict
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.screening.judge import UNPROVEN_MARKS, judge_one
+from simonides.engine.core import EventRecorder, Runtime
+from simonides.engine.screening import UNPROVEN_MARKS, judge_one
 from simonides.policy import Policy
 from simonides.text import content_hash
 

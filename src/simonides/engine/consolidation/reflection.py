@@ -18,7 +18,7 @@ from simonides.domain.canonical_json import canonical_json
 from simonides.domain.errors import InvalidInput
 from simonides.domain.memory import Kind, Record
 from simonides.domain.trust import Sensitivity, Source, Trust
-from simonides.engine.write.rules.insight import INSIGHT, is_standing
+from simonides.engine.write import INSIGHT, is_standing
 from simonides.ports import LanguageModel, ModelAnswer
 from simonides.text import check_text, normalise, told_by, unsupported
 

@@ -17,10 +17,10 @@ from simonides.domain.scope import Scope
 from simonides.domain.trust import Trust
 from simonides.domain.writing.decision import NO_USAGE, Candidate, Usage
 from simonides.domain.writing.finding import Concern
-from simonides.engine.capture.capture import failure_of
-from simonides.engine.core.runtime import Runtime, account_of
-from simonides.engine.screening.screen import look, masked
-from simonides.engine.write.rules.derivation import derived
+from simonides.engine.capture import failure_of
+from simonides.engine.core import Runtime, account_of
+from simonides.engine.screening import look, masked
+from simonides.engine.write import derived
 from simonides.policy import Policy
 from simonides.ports import LanguageModel, ModelAnswer
 from simonides.text import Told, check_text, extract, unsupported

@@ -21,18 +21,11 @@ from simonides.domain.operations.dream import (
 )
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.value import to_us
-from simonides.domain.writing.change import (
-    Change,
-    Head,
-    ReviewRecord,
-    Snapshot,
-    TurnRequest,
-)
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.edit.undo_rules import UndoTarget, check_place_free
-from simonides.engine.hygiene_scan.apply_findings import REVIEW
-from simonides.engine.write.evidence import withdraw
+from simonides.domain.writing.change import Change, Head, ReviewRecord, Snapshot, TurnRequest
+from simonides.engine.core import EventRecorder, Runtime
+from simonides.engine.edit import UndoTarget, check_place_free
+from simonides.engine.hygiene_scan import REVIEW
+from simonides.engine.write import withdraw
 from simonides.ports import OwnerView
 from simonides.retrieval.index import OwnerIndex
 from simonides.text import check_text

@@ -26,16 +26,15 @@ from simonides.domain.writing.change import (
     TurnRequest,
 )
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.idempotency import request_of, write_name
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.core.tombstones import renumbered, with_derived
-from simonides.engine.edit.outbox import (
-    Cascade,
-    RemoteErasure,
-    cascade_item,
-    decoded_item,
+from simonides.engine.core import (
+    EventRecorder,
+    Runtime,
+    renumbered,
+    request_of,
+    with_derived,
+    write_name,
 )
+from simonides.engine.edit.outbox import Cascade, RemoteErasure, cascade_item, decoded_item
 
 ERASER = Principal(Scope.of_global(), by="erasure")
 """Actor in another owner's audit trail; it must not name the erased subject."""

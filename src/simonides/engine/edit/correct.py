@@ -14,11 +14,9 @@ from simonides.domain.scope import Principal
 from simonides.domain.trust import Source
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.recall.lookup import Lookup
-from simonides.engine.write.rules.versions import confirmed
-from simonides.engine.write.writer import Writer
+from simonides.engine.core import EventRecorder, Runtime
+from simonides.engine.recall import Lookup
+from simonides.engine.write import Writer, confirmed
 from simonides.retrieval.index import OwnerIndex
 from simonides.text import check_text
 

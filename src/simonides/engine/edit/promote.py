@@ -13,23 +13,9 @@ from simonides.domain.event import EventType
 from simonides.domain.memory import Origin, Record
 from simonides.domain.scope import Principal, Scope, ScopeLevel
 from simonides.domain.value import from_us
-from simonides.domain.writing.change import (
-    Change,
-    OutboxItem,
-    PendingOutbox,
-    Snapshot,
-    TurnRequest,
-)
-from simonides.domain.writing.decision import (
-    Candidate,
-    Judgements,
-    Outcome,
-    OutcomeKind,
-    Proposer,
-)
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.incarnation import ERASED_SINCE, Incarnation, life_of
-from simonides.engine.core.runtime import Runtime
+from simonides.domain.writing.change import Change, OutboxItem, PendingOutbox, Snapshot, TurnRequest
+from simonides.domain.writing.decision import Candidate, Judgements, Outcome, OutcomeKind, Proposer
+from simonides.engine.core import ERASED_SINCE, EventRecorder, Incarnation, Runtime, life_of
 from simonides.engine.edit.cascade import carry_out_cascade
 from simonides.engine.edit.correct import NOT_FOUND, Changer
 from simonides.engine.edit.outbox import (
@@ -39,8 +25,8 @@ from simonides.engine.edit.outbox import (
     decoded_item,
     promotion_item,
 )
-from simonides.engine.screening.judge import judge_one
-from simonides.engine.write.writer import Writer
+from simonides.engine.screening import judge_one
+from simonides.engine.write import Writer
 
 _ALLOWED = frozenset(
     {

@@ -15,27 +15,17 @@ from simonides.domain.governance.review import Review, decode_review, encode_rev
 from simonides.domain.memory import Record
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.value import from_us, to_us
-from simonides.domain.writing.change import (
-    Change,
-    Head,
-    ReviewRecord,
-    Snapshot,
-    TurnRequest,
-)
+from simonides.domain.writing.change import Change, Head, ReviewRecord, Snapshot, TurnRequest
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import EventRecorder, Runtime
 from simonides.engine.edit.undo_rules import (
     UndoTarget,
     check_place_free,
     check_undoable,
     undone_states,
 )
-from simonides.engine.recall.lookup import Lookup
-from simonides.engine.write.evidence import settle
-from simonides.engine.write.quotas import ScopeQuotas
-from simonides.engine.write.rules.pending import Pending
-from simonides.engine.write.write_turn import indexed_version
+from simonides.engine.recall import Lookup
+from simonides.engine.write import Pending, ScopeQuotas, indexed_version, settle
 from simonides.retrieval.index import OwnerIndex
 from simonides.text import check_text
 

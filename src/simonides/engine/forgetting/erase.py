@@ -14,12 +14,7 @@ from datetime import datetime
 from typing import cast
 
 from simonides.domain.codecs.parts import PARTS
-from simonides.domain.errors import (
-    ScopeDenied,
-    StoreCorrupt,
-    StoreError,
-    StoreUnavailable,
-)
+from simonides.domain.errors import ScopeDenied, StoreCorrupt, StoreError, StoreUnavailable
 from simonides.domain.event import EventType, Link
 from simonides.domain.governance.erasure import (
     RECEIPT_FORMAT,
@@ -44,20 +39,13 @@ from simonides.domain.writing.change import (
     TurnRequest,
 )
 from simonides.domain.writing.decision import Candidate
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.idempotency import marks_of
-from simonides.engine.core.incarnation import last_erasure
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.core.tombstones import tombstones
-from simonides.engine.edit.cascade import cascade_items
-from simonides.engine.edit.outbox import Deliveries, remote_erasure_item
-from simonides.engine.edit.promote import deliver
+from simonides.engine.core import EventRecorder, Runtime, last_erasure, marks_of, tombstones
+from simonides.engine.edit import Deliveries, cascade_items, deliver, remote_erasure_item
 from simonides.engine.forgetting.residue import of_bodies, of_queries, residue_patterns
 from simonides.engine.forgetting.unreadable_rows import DecodableRows, decodable_rows
-from simonides.engine.knowledge.library import Library
-from simonides.engine.operations.safety_records import SafetyRecordStore, secret_of
-from simonides.engine.recall.read_journal import DIGEST, ReadJournal
-from simonides.engine.recall.warm_sessions import WarmSessions
+from simonides.engine.knowledge import Library
+from simonides.engine.operations import SafetyRecordStore, secret_of
+from simonides.engine.recall import DIGEST, ReadJournal, WarmSessions
 from simonides.policy import administers
 from simonides.ports import Capability, MovableStore
 

@@ -18,10 +18,8 @@ from simonides.domain.reading.filters import Filter
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import HeldCandidate, StoredRow, TurnRequest
 from simonides.domain.writing.decision import Candidate, Outcome
-from simonides.engine.core.deletion_log import Told
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.edit.correct import NOT_FOUND
-from simonides.engine.edit.promote import deliver
+from simonides.engine.core import Runtime, Told
+from simonides.engine.edit import NOT_FOUND, deliver
 from simonides.engine.forgetting.forget_turn import (
     ForgetTurn,
     decoded_memories,
@@ -30,8 +28,7 @@ from simonides.engine.forgetting.forget_turn import (
 )
 from simonides.engine.forgetting.selection import ForgetSelection, as_memory
 from simonides.engine.forgetting.unreadable_rows import may_belong_to
-from simonides.engine.recall.lookup import Lookup
-from simonides.engine.recall.read_journal import ReadJournal
+from simonides.engine.recall import Lookup, ReadJournal
 from simonides.retrieval.query import holds
 from simonides.text import check_text, content_hash
 

@@ -22,22 +22,20 @@ from simonides.domain.writing.change import (
     StoredRow,
 )
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.deletion_log import BY_KEY, Told
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.idempotency import marks_of
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.core.tombstones import (
+from simonides.engine.core import (
+    BY_KEY,
+    EventRecorder,
+    Runtime,
+    Told,
+    marks_of,
     renumbered,
     standing_again,
     tombstones,
     with_derived,
 )
-from simonides.engine.edit.cascade import cascade_items
-from simonides.engine.edit.correct import NOT_FOUND
-from simonides.engine.edit.outbox import Promotion, decoded_item
+from simonides.engine.edit import NOT_FOUND, Promotion, cascade_items, decoded_item
 from simonides.engine.forgetting.selection import ForgetSelection
-from simonides.engine.recall.read_journal import DIGEST
-from simonides.engine.recall.shown_ledger import ECHO
+from simonides.engine.recall import DIGEST, ECHO
 
 UNREADABLE_LEFT = "unreadable_left"
 """Reason, with a count: memories that cannot be read, may have matched the filter, and stay."""

@@ -14,7 +14,7 @@ from simonides.domain.memory import Record
 from simonides.domain.scope import Scope
 from simonides.domain.writing.change import HeldCandidate, PendingOutbox, StoredRow
 from simonides.domain.writing.decision import Candidate
-from simonides.engine.edit.outbox import decoded_item
+from simonides.engine.edit import decoded_item
 from simonides.retrieval.index import ENTRY, ENTRY_COLUMNS, scope_tag
 
 _SCOPE = (ENTRY_COLUMNS.names or ()).index("scope")

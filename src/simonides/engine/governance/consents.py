@@ -25,11 +25,10 @@ from simonides.domain.governance.consent import (
 from simonides.domain.memory import Record
 from simonides.domain.scope import Principal
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.forgetting.forget import Forgetter
-from simonides.engine.screening.consent_matching import ConsentMatcher, is_telling
-from simonides.engine.write.evidence import withdraw
+from simonides.engine.core import EventRecorder, Runtime
+from simonides.engine.forgetting import Forgetter
+from simonides.engine.screening import ConsentMatcher, is_telling
+from simonides.engine.write import withdraw
 from simonides.policy import consent_refused
 from simonides.text import check_text
 

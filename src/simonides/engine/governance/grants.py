@@ -6,17 +6,10 @@ from collections.abc import Sequence
 
 from simonides.domain.errors import InvalidInput, ScopeDenied
 from simonides.domain.event import EventType
-from simonides.domain.scope import (
-    Grant,
-    Principal,
-    Right,
-    Scope,
-    checked_id,
-)
+from simonides.domain.scope import Grant, Principal, Right, Scope, checked_id
 from simonides.domain.value import shown
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import EventRecorder, Runtime
 from simonides.policy import administers, may_grant
 
 

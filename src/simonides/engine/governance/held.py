@@ -18,15 +18,12 @@ from simonides.domain.writing.decision import (
     OutcomeKind,
     Proposer,
 )
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.edit.correct import NOT_FOUND
+from simonides.engine.core import EventRecorder, Runtime
+from simonides.engine.edit import NOT_FOUND
 from simonides.engine.governance.reviews import MAX_REASON_BYTES, OWN_PROPOSAL
-from simonides.engine.recall.lookup import Lookup
-from simonides.engine.screening.judge import judge_one
-from simonides.engine.screening.second_opinion import looked_at_before
-from simonides.engine.write.outcomes import Release
-from simonides.engine.write.writer import Writer
+from simonides.engine.recall import Lookup
+from simonides.engine.screening import judge_one, looked_at_before
+from simonides.engine.write import Release, Writer
 from simonides.text import check_text
 
 RELEASED = "released"

@@ -22,9 +22,8 @@ from simonides.domain.governance.policy_dry_run import (
 from simonides.domain.memory import Record
 from simonides.domain.scope import DEFAULT_ORG, Scope
 from simonides.domain.writing.decision import Candidate, Drop, Judgement
-from simonides.engine.core.audit_chain import PAGE
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.screening.judge import judge_one, rules_of
+from simonides.engine.core import PAGE, Runtime
+from simonides.engine.screening import judge_one, rules_of
 from simonides.policy import Policy, rejudged
 
 _FATES = {

@@ -21,12 +21,11 @@ from simonides.domain.scope import Principal
 from simonides.domain.value import shown
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.edit.correct import NOT_FOUND
-from simonides.engine.hygiene_scan.review_rules import decided
-from simonides.engine.recall.lookup import Lookup
-from simonides.engine.write.evidence import settle
+from simonides.engine.core import EventRecorder, Runtime
+from simonides.engine.edit import NOT_FOUND
+from simonides.engine.hygiene_scan import decided
+from simonides.engine.recall import Lookup
+from simonides.engine.write import settle
 from simonides.retrieval.index import OwnerIndex
 from simonides.text import check_text
 

@@ -17,10 +17,9 @@ from simonides.domain.memory import Record, Status
 from simonides.domain.operations.dream import ConsolidationItem, ConsolidationStep
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import Change, Snapshot
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import EventRecorder, Runtime
 from simonides.engine.hygiene_scan.review_rules import gone, settled
-from simonides.engine.write.rules.versions import under_review
+from simonides.engine.write import under_review
 from simonides.retrieval.index import OwnerIndex
 
 REVIEW_EXPIRED = "review_expired"

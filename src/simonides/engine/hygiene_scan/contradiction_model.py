@@ -15,14 +15,9 @@ from simonides.domain.errors import CeilingReached, ModelError
 from simonides.domain.governance.contradiction import Pair, Relation, Verdict
 from simonides.domain.operations.hygiene_scan import HygieneReport
 from simonides.domain.writing.decision import NO_USAGE
-from simonides.engine.capture.capture import failure_of
-from simonides.engine.core.runtime import Runtime, ails
-from simonides.hygiene.contradiction import (
-    RULE,
-    judge,
-    may_be_shown,
-    verdicts_of,
-)
+from simonides.engine.capture import failure_of
+from simonides.engine.core import Runtime, ails
+from simonides.hygiene.contradiction import RULE, judge, may_be_shown, verdicts_of
 from simonides.policy import Policy
 from simonides.ports import LanguageModel
 

@@ -9,8 +9,8 @@ from simonides.domain.memory import Record
 from simonides.domain.operations.hygiene_scan import ScannedMemory, Seen
 from simonides.domain.scope import Scope
 from simonides.domain.writing.finding import Finding
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.screening.screen import findings_of
+from simonides.engine.core import Runtime
+from simonides.engine.screening import findings_of
 from simonides.policy import Policy
 
 

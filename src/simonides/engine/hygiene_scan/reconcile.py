@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from simonides.domain.operations.hygiene_scan import HygieneReport
 from simonides.domain.scope import Principal
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.runtime import Runtime, account_of
+from simonides.engine.core import Runtime, account_of
 from simonides.engine.hygiene_scan.scan import Cycle
 from simonides.policy import Policy
 from simonides.ports import LanguageModel

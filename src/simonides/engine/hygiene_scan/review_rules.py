@@ -13,8 +13,7 @@ from simonides.domain.governance.review import Keep
 from simonides.domain.memory import Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.trust import Trust
-from simonides.engine.write.rules.conflict import ROUNDING
-from simonides.engine.write.rules.versions import confirmed, superseded, untrue
+from simonides.engine.write import ROUNDING, confirmed, superseded, untrue
 
 SoftDays: TypeAlias = Callable[[str], float | None]
 """Maps a category to its soft lifetime in days; None means unlimited."""

@@ -30,17 +30,12 @@ from simonides.domain.policy.hygiene import Action
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.value import from_us
 from simonides.domain.writing.change import Snapshot, StoredRow, TurnRequest
-from simonides.engine.core.counters import Counters
-from simonides.engine.core.runtime import Runtime, account_of
+from simonides.engine.core import Counters, Runtime, account_of
 from simonides.engine.hygiene_scan.apply_findings import FindingsTurn, Found
 from simonides.engine.hygiene_scan.contradiction_model import opinion
-from simonides.engine.screening.screen import findings_of
-from simonides.engine.write.evidence import settle
-from simonides.engine.write.rules.near import repeated
-from simonides.hygiene.contradiction import (
-    earlier_conflicts,
-    undecided_pairs,
-)
+from simonides.engine.screening import findings_of
+from simonides.engine.write import repeated, settle
+from simonides.hygiene.contradiction import earlier_conflicts, undecided_pairs
 from simonides.policy import Policy
 from simonides.ports import LanguageModel
 from simonides.retrieval.index import OwnerIndex, shape_in

@@ -2,3 +2,9 @@
 
 Passages are fetched at the time of a read. They are never stored as memories.
 """
+
+from simonides.engine.knowledge.library import Library
+
+__all__ = [
+    "Library",
+]

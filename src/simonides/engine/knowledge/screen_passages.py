@@ -18,7 +18,7 @@ from simonides.domain.reading.document import Passage, as_memory, passage_id
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Trust
 from simonides.domain.writing.finding import Concern, Finding
-from simonides.engine.screening.screen import look, strike
+from simonides.engine.screening import look, strike
 from simonides.policy import Policy
 from simonides.text import content_hash, storable
 

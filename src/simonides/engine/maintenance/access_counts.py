@@ -12,19 +12,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from simonides.domain.ageing import (
-    DAY_US,
-    MONTH_US,
-    UNREAD,
-    Access,
-)
+from simonides.domain.ageing import DAY_US, MONTH_US, UNREAD, Access
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.errors import InvalidScope, StoreCorrupt
 from simonides.domain.scope import Scope
 from simonides.domain.value import from_us
 from simonides.domain.writing.change import JournalEntry
-from simonides.engine.recall.read_journal import ACCESS, DIGEST, FEEDBACK
-from simonides.engine.recall.shown_ledger import ECHO
+from simonides.engine.recall import ACCESS, DIGEST, ECHO, FEEDBACK
 from simonides.ports import MemoryStore
 
 AT_ONCE = 500

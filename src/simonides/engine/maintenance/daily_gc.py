@@ -13,13 +13,8 @@ from typing import TypeAlias
 from simonides.domain.ageing import DAY_US
 from simonides.domain.operations.gc import GcReport
 from simonides.domain.scope import Scope
-from simonides.engine.core.periodic import PeriodicJob
-from simonides.ports import (
-    Alarm,
-    Clock,
-    Ids,
-    MemoryStore,
-)
+from simonides.engine.core import PeriodicJob
+from simonides.ports import Alarm, Clock, Ids, MemoryStore
 
 FIRST_S = 600.0
 """Seconds from opening to the first check. Chosen: a process that ends earlier is a command, not a

@@ -20,16 +20,10 @@ from simonides.domain.codecs.memory import decode
 from simonides.domain.operations.gc import GcReport, GcRules, Rule
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.value import from_us, to_us
-from simonides.domain.writing.change import (
-    Head,
-    JournalEntry,
-    StoredRow,
-    TurnRequest,
-)
-from simonides.engine.consolidation.dream import Consolidator
-from simonides.engine.core.counters import Counters
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.hygiene_scan.scan import Cycle
+from simonides.domain.writing.change import Head, JournalEntry, StoredRow, TurnRequest
+from simonides.engine.consolidation import Consolidator
+from simonides.engine.core import Counters, Runtime
+from simonides.engine.hygiene_scan import Cycle
 from simonides.engine.maintenance.access_counts import (
     Folded,
     drop_old,
@@ -39,15 +33,10 @@ from simonides.engine.maintenance.access_counts import (
 )
 from simonides.engine.maintenance.daily_gc import DailyGc
 from simonides.engine.maintenance.gc_rules import FORESEEN, due
-from simonides.engine.maintenance.gc_turn import (
-    EVENTS,
-    ChangesSeen,
-    CollectingTurn,
-    Due,
-)
-from simonides.engine.operations.safety_records import SafetyRecordStore
-from simonides.engine.recall.read_journal import ReadJournal
-from simonides.engine.write.evidence import settle
+from simonides.engine.maintenance.gc_turn import EVENTS, ChangesSeen, CollectingTurn, Due
+from simonides.engine.operations import SafetyRecordStore
+from simonides.engine.recall import ReadJournal
+from simonides.engine.write import settle
 from simonides.retrieval.index import Summary, gc_candidates
 
 SYSTEM = Principal(Scope.of_global(), by="system:gc")

@@ -9,15 +9,8 @@ from typing import NamedTuple
 from simonides.domain.event import EventType
 from simonides.domain.operations.gc import Rule, code_of_ids
 from simonides.domain.scope import Principal, Scope
-from simonides.domain.writing.change import (
-    Change,
-    Head,
-    NewState,
-    Snapshot,
-    StoredRow,
-)
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
+from simonides.domain.writing.change import Change, Head, NewState, Snapshot, StoredRow
+from simonides.engine.core import EventRecorder, Runtime
 from simonides.engine.maintenance.access_counts import Folded
 from simonides.engine.maintenance.gc_rules import restated
 

@@ -28,7 +28,7 @@ from simonides.domain.operations.reindex import (
 from simonides.domain.policy.ceilings import Ceilings
 from simonides.domain.scope import Scope
 from simonides.domain.writing.change import JournalEntry, Renewed, StoredRow
-from simonides.engine.core.model_budget import booked
+from simonides.engine.core import booked
 from simonides.ports import Aside, Clock, MemoryStore
 from simonides.retrieval.index import FAILURES, IndexCache, Indexer
 

@@ -14,8 +14,7 @@ from weakref import WeakSet
 
 from simonides.domain.errors import StoreError
 from simonides.domain.scope import Scope
-from simonides.engine.core.periodic import PeriodicTask
-from simonides.engine.core.runtime import ReindexQueue
+from simonides.engine.core import PeriodicTask, ReindexQueue
 from simonides.engine.maintenance.reindex import FAILURES_IN_A_ROW, Reindexer, Tally
 from simonides.ports import Alarm
 from simonides.retrieval.index import OwnerIndex

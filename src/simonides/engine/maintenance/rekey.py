@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from simonides.domain.errors import ConfigurationError, InvalidInput
 from simonides.domain.operations.reindex import KeysReport
 from simonides.domain.scope import Scope
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.operations.safety_records import SafetyRecordStore
-from simonides.engine.recall.warm_sessions import WarmSessions
+from simonides.engine.core import Runtime
+from simonides.engine.operations import SafetyRecordStore
+from simonides.engine.recall import WarmSessions
 
 
 async def rekey(

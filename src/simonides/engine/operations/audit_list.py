@@ -10,7 +10,7 @@ from simonides.domain.errors import InvalidInput
 from simonides.domain.event import Event, EventType, Link
 from simonides.domain.reading.page import Page
 from simonides.domain.scope import Scope
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import Runtime
 
 LINKS = 1_000
 """Links of the chain that are read at a time."""

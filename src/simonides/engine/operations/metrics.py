@@ -9,8 +9,7 @@ from typing import Any
 from simonides.domain.operations.metrics import THRESHOLDS, Threshold, alerts_of
 from simonides.domain.scope import Scope
 from simonides.domain.value import plain
-from simonides.engine.core.counters import Counters
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import Counters, Runtime
 from simonides.retrieval.index import Frozen, OwnerIndex
 from simonides.retrieval.ranking import spread_of
 

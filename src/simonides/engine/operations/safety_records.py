@@ -28,13 +28,12 @@ from simonides.domain.governance.safety_record import (
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.value import from_us, moment, to_us
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import EventRecorder, Runtime
 from simonides.engine.operations.feedback import NAMES as FEEDBACK_NAMES
 from simonides.engine.operations.feedback import checked_feedback, decode_feedback, encode_feedback
 from simonides.engine.operations.safety_events import NAMES as SAFETY_NAMES
 from simonides.engine.operations.safety_events import checked_event, decode_event, encode_event
-from simonides.engine.screening.screen import look, strike
+from simonides.engine.screening import look, strike
 from simonides.ports import After, Aside, Capability, MovableStore, RecordStore
 from simonides.text import check_text
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from simonides.domain.memory import Record, Status
 from simonides.domain.scope import Principal
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.edit.outbox import Deliveries
+from simonides.engine.core import Runtime
+from simonides.engine.edit import Deliveries
 from simonides.engine.operations.metrics import Monitoring
-from simonides.engine.write.quotas import too_many_tasks
+from simonides.engine.write import too_many_tasks
 
 
 def status_of(

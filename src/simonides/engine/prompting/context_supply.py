@@ -14,11 +14,11 @@ from simonides.domain.reading.digest import Digest, Tool, ToolReply
 from simonides.domain.reading.receipt import Trigger
 from simonides.domain.scope import Principal
 from simonides.domain.writing.proposal import Intent, Violation
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.knowledge.library import Library
+from simonides.engine.core import Runtime
+from simonides.engine.knowledge import Library
 from simonides.engine.prompting.digest import DigestBuilder
 from simonides.engine.prompting.relevance_floor import Floors
-from simonides.engine.recall.query import MAX_LIMIT, QueryBuilder, between
+from simonides.engine.recall import MAX_LIMIT, QueryBuilder, between
 from simonides.policy import Policy, check_intent, paths, resolve_scopes
 from simonides.text import check_text
 

@@ -15,41 +15,30 @@ from simonides.domain.reading.cue import Cue
 from simonides.domain.reading.digest import Digest, Verification
 from simonides.domain.reading.filters import AnyOf, Filter, OneOf
 from simonides.domain.reading.recall import Hit
-from simonides.domain.reading.receipt import (
-    Dropped,
-    Receipt,
-    Rendering,
-    Trigger,
-)
+from simonides.domain.reading.receipt import Dropped, Receipt, Rendering, Trigger
 from simonides.domain.scope import Principal
 from simonides.domain.trust import Trust
 from simonides.domain.value import to_us
-from simonides.engine.core.counters import Counters
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import Counters, Runtime
 from simonides.engine.prompting.application import applied
 from simonides.engine.prompting.citations import cited_in, resolved, verified
 from simonides.engine.prompting.compose import Composed, compose
 from simonides.engine.prompting.relevance_floor import Floors
 from simonides.engine.prompting.render import FORMAT
-from simonides.engine.recall.query import (
+from simonides.engine.recall import (
     MAX_LIMIT,
+    NOT_STORED,
     QueryBuilder,
+    Reader,
+    ReadJournal,
     between,
+    rerank_best,
     sequence,
 )
-from simonides.engine.recall.read_journal import ReadJournal
-from simonides.engine.recall.reader import Reader
-from simonides.engine.recall.session_search import NOT_STORED
-from simonides.engine.recall.slow_models import rerank_best
 from simonides.hygiene.contradiction import GUARD, warns
 from simonides.retrieval.index import Query
 from simonides.retrieval.query import ReadView
-from simonides.retrieval.ranking import (
-    Fusion,
-    FusionMode,
-    Ranked,
-    filtered_hits,
-)
+from simonides.retrieval.ranking import Fusion, FusionMode, Ranked, filtered_hits
 from simonides.text import check_text
 
 MAX_ANSWER_BYTES = 1024 * 1024

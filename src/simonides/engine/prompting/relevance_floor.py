@@ -10,8 +10,8 @@ from simonides.domain.governance.consent import RECALL_OFF
 from simonides.domain.policy.floors import FloorState, observed
 from simonides.domain.reading.receipt import Receipt, Trigger
 from simonides.domain.scope import Principal
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.recall.read_journal import ReadJournal, Used
+from simonides.engine.core import Runtime
+from simonides.engine.recall import ReadJournal, Used
 from simonides.policy import Policy
 
 

@@ -16,13 +16,11 @@ from simonides.domain.reading.recall import Hit, Recall
 from simonides.domain.reading.receipt import Made, Receipt
 from simonides.domain.scope import Principal, owners_of
 from simonides.domain.value import to_us
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.knowledge.library import Library
+from simonides.engine.core import Runtime
+from simonides.engine.knowledge import Library
 from simonides.engine.prompting.compose import compose
 from simonides.engine.prompting.digest import DigestBuilder
-from simonides.engine.recall.query import QueryBuilder
-from simonides.engine.recall.reader import Reader
-from simonides.engine.recall.session_search import IN_SESSION, NOT_STORED
+from simonides.engine.recall import IN_SESSION, NOT_STORED, QueryBuilder, Reader
 from simonides.retrieval.index import Frozen, passage_columns
 from simonides.retrieval.query import ReadView, enduring
 

@@ -13,11 +13,9 @@ from simonides.domain.reading.digest import Digest
 from simonides.domain.scope import Principal, owners_of
 from simonides.domain.value import enum_member
 from simonides.domain.writing.change import Head
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import Runtime
 from simonides.engine.prompting.context_supply import Supplier
-from simonides.engine.recall.reader import Reader
-from simonides.engine.recall.session_overlay import Said
-from simonides.engine.recall.session_search import NOT_STORED
+from simonides.engine.recall import NOT_STORED, Reader, Said
 
 
 class TriggerMode(StrEnum):

@@ -15,13 +15,12 @@ from simonides.domain.reading.cue import MEMORY, Cue, Layer
 from simonides.domain.scope import Principal, Scope, owners_of
 from simonides.domain.value import from_us, to_us
 from simonides.domain.writing.change import Head, Snapshot, StoredRow
-from simonides.engine.core.prefetch import Prefetch
-from simonides.engine.core.runtime import ReindexQueue, Runtime
-from simonides.engine.knowledge.library import Library
+from simonides.engine.core import Prefetch, ReindexQueue, Runtime
+from simonides.engine.knowledge import Library
 from simonides.engine.recall.session_overlay import Overlay
 from simonides.engine.recall.session_search import SessionSearch
 from simonides.engine.recall.slow_models import VECTOR, VectorBackfill, has_slow_model
-from simonides.engine.screening.consent_matching import StatementMatcher, is_telling, parents_of
+from simonides.engine.screening import StatementMatcher, is_telling, parents_of
 from simonides.ports import Capability
 from simonides.retrieval.index import OwnerIndex
 from simonides.retrieval.query import ReadView

@@ -13,8 +13,8 @@ from simonides.domain.scope import Principal, Scope, owners_of
 from simonides.domain.value import to_us
 from simonides.domain.writing.change import StoredRow
 from simonides.domain.writing.decision import Candidate
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.knowledge.library import Library
+from simonides.engine.core import Runtime
+from simonides.engine.knowledge import Library
 from simonides.engine.recall.fresh_indexes import FreshIndexes
 from simonides.retrieval.query import enduring, gather
 

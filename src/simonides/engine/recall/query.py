@@ -12,18 +12,13 @@ from simonides.domain.canonical_json import canonical_json
 from simonides.domain.errors import InvalidInput, ScopeDenied
 from simonides.domain.memory import Kind
 from simonides.domain.reading.cue import MEMORY, Cue, Layer, layers_of
-from simonides.domain.reading.filters import (
-    Filter,
-    OneOf,
-    both,
-    parse_filter,
-)
+from simonides.domain.reading.filters import Filter, OneOf, both, parse_filter
 from simonides.domain.reading.receipt import Receipt
 from simonides.domain.scope import Principal, Right, Scope
 from simonides.domain.trust import Source
 from simonides.domain.value import enum_member, moment
 from simonides.domain.writing.change import JournalEntry
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import Runtime
 from simonides.text import check_text
 
 T = TypeVar("T")

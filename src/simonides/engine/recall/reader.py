@@ -11,29 +11,17 @@ from simonides.domain.governance.consent import RECALL_OFF
 from simonides.domain.memory import Record
 from simonides.domain.reading.cue import MEMORY, Cue
 from simonides.domain.reading.recall import Explanation, Hit, Recall
-from simonides.domain.reading.receipt import (
-    Dropped,
-    Ranking,
-    Receipt,
-    Shown,
-)
+from simonides.domain.reading.receipt import Dropped, Ranking, Receipt, Shown
 from simonides.domain.scope import Principal
-from simonides.engine.core.runtime import Runtime, ails
-from simonides.engine.knowledge.library import Library
+from simonides.engine.core import Runtime, ails
+from simonides.engine.knowledge import Library
 from simonides.engine.recall.lookup import Lookup
 from simonides.engine.recall.session_search import IN_SESSION
 from simonides.engine.recall.slow_models import EMBEDDER, VECTOR, candidates, rerank_best
 from simonides.policy import CONSENT_REFUSED, Policy
 from simonides.retrieval.index import Query
 from simonides.retrieval.query import ReadView, gather
-from simonides.retrieval.ranking import (
-    Fusion,
-    Ranked,
-    explain,
-    rank,
-    ranking,
-    with_reranker,
-)
+from simonides.retrieval.ranking import Fusion, Ranked, explain, rank, ranking, with_reranker
 
 RUNNERS_UP = 3
 """Number of hits beyond the limit that the receipt of a recall names; chosen."""

@@ -12,20 +12,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from simonides.domain.codecs.session import decode_entry, encode_entry
-from simonides.domain.conversation.session import (
-    Entry,
-    Logged,
-    LoggedEntry,
-    SessionRules,
-)
+from simonides.domain.conversation.session import Entry, Logged, LoggedEntry, SessionRules
 from simonides.domain.memory import Origin
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Label
 from simonides.domain.value import from_us
 from simonides.domain.writing.decision import Candidate, Proposer
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import Runtime
 from simonides.engine.recall.warm_sessions import WarmSessions
-from simonides.engine.screening.screen import cleaned_for_log, look
+from simonides.engine.screening import cleaned_for_log, look
 from simonides.policy import Policy
 
 PAGE = 1_000

@@ -21,8 +21,7 @@ from simonides.domain.reading.cue import Cue
 from simonides.domain.scope import Principal
 from simonides.domain.value import from_us, to_us
 from simonides.domain.writing.change import StoredRow
-from simonides.engine.core.idempotency import marks_of, tombstoned
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import Runtime, marks_of, tombstoned
 from simonides.engine.recall.session_search import rows_of, stated_memory
 from simonides.engine.recall.session_statements import Stated, Statements
 from simonides.engine.recall.warm_sessions import WarmSessions

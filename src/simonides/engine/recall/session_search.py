@@ -22,13 +22,12 @@ from simonides.domain.trust import Sensitivity, Source
 from simonides.domain.value import from_us, to_us
 from simonides.domain.writing.change import StoredRow
 from simonides.domain.writing.decision import TURN_CATEGORY, Candidate
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import Runtime
 from simonides.engine.recall.session_log import SessionLog
 from simonides.engine.recall.session_statements import MANY as MANY_TURNS
 from simonides.engine.recall.slow_models import VECTOR
 from simonides.engine.recall.warm_sessions import WarmSessions
-from simonides.engine.screening.consent_matching import speaks_of, stated_in
-from simonides.engine.screening.suppression import SuppressionFilter
+from simonides.engine.screening import SuppressionFilter, speaks_of, stated_in
 from simonides.retrieval.index import Frozen
 from simonides.retrieval.query import ReadView, overlaid, without
 from simonides.text import content_hash

@@ -10,35 +10,19 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from simonides.capture import (
-    lasts_for_session,
-    within_session,
-    without_digests,
-)
-from simonides.capture.rules import (
-    ENDING,
-    LIKED_IN_PASSING,
-    TURN_SCOPED,
-    examine,
-)
+from simonides.capture import lasts_for_session, within_session, without_digests
+from simonides.capture.rules import ENDING, LIKED_IN_PASSING, TURN_SCOPED, examine
 from simonides.domain.codecs.candidate import decode_held
 from simonides.domain.conversation.session import EntryKind, Logged
 from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.trust import Trust
 from simonides.domain.value import from_us, to_us
-from simonides.domain.writing.decision import (
-    Candidate,
-    Commit,
-    Drop,
-    Hold,
-    Judgement,
-)
-from simonides.engine.core.prefetch import Prefetch
-from simonides.engine.core.runtime import Runtime
+from simonides.domain.writing.decision import Candidate, Commit, Drop, Hold, Judgement
+from simonides.engine.core import Prefetch, Runtime
 from simonides.engine.recall.session_log import SessionLog
 from simonides.engine.recall.warm_sessions import WarmSessions
-from simonides.engine.screening.judge import judge_one
+from simonides.engine.screening import judge_one
 from simonides.policy import Policy
 from simonides.ports import Capability
 

@@ -15,7 +15,7 @@ from simonides.domain.codecs.memory import decode
 from simonides.domain.errors import ModelError
 from simonides.domain.reading.cue import Cue
 from simonides.domain.writing.change import StoredRow
-from simonides.engine.core.runtime import Runtime, ails, may_embed
+from simonides.engine.core import Runtime, ails, may_embed
 from simonides.ports import Capability
 from simonides.retrieval.index import FAILURES, OwnerIndex
 from simonides.retrieval.ranking import Ranked, reranked, texts_of

@@ -19,12 +19,7 @@ from simonides.domain.event import Event, EventType
 from simonides.domain.governance.held import HYGIENE_HELD
 from simonides.domain.memory import Record, Triple
 from simonides.domain.policy.hygiene import STRUCK_OUT, TEXT_FIELDS, Action
-from simonides.domain.trust import (
-    Label,
-    Sensitivity,
-    Trust,
-    join,
-)
+from simonides.domain.trust import Label, Sensitivity, Trust, join
 from simonides.domain.writing.decision import Candidate
 from simonides.domain.writing.finding import Concern, Finding, Severity
 from simonides.hygiene import injection as poison
@@ -32,7 +27,7 @@ from simonides.hygiene import pii as sensitive
 from simonides.policy import DEFAULT_POLICY, HYGIENE_BLOCKED, Policy
 
 if TYPE_CHECKING:
-    from simonides.engine.core.event_recorder import EventRecorder
+    from simonides.engine.core import EventRecorder
 
 FLAGGED = "hygiene_flagged"
 REDACTED = "hygiene_redacted"

@@ -20,13 +20,8 @@ from simonides.domain.errors import ModelError
 from simonides.domain.policy.hygiene import Action
 from simonides.domain.scope import Scope
 from simonides.domain.writing.decision import NO_USAGE, Candidate, Usage
-from simonides.domain.writing.finding import (
-    Concern,
-    Finding,
-    Opinion,
-    SecondLook,
-)
-from simonides.engine.core.runtime import Runtime, account_of, ails
+from simonides.domain.writing.finding import Concern, Finding, Opinion, SecondLook
+from simonides.engine.core import Runtime, account_of, ails
 from simonides.engine.screening.screen import findings_of
 from simonides.policy import Policy
 from simonides.ports import Classifier

@@ -12,8 +12,7 @@ from dataclasses import replace
 from simonides.domain.governance.consent import Refusals, refusals_of
 from simonides.domain.scope import Principal
 from simonides.domain.writing.decision import Candidate
-from simonides.engine.core.idempotency import marks_of, tombstoned
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import Runtime, marks_of, tombstoned
 from simonides.text.similarity import Claim, claim_of
 
 

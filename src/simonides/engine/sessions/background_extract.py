@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from simonides.domain.errors import ModelError, StoreError
 from simonides.domain.scope import Principal
-from simonides.engine.core.periodic import PeriodicTask
+from simonides.engine.core import PeriodicTask
 from simonides.ports import Alarm
 
 START_S = 1.0

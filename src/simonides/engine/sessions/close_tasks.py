@@ -17,17 +17,10 @@ from simonides.domain.errors import InvalidScope, ScopeDenied
 from simonides.domain.event import Event, EventType
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.value import Value
-from simonides.domain.writing.change import (
-    Change,
-    Head,
-    HeldCandidate,
-    Snapshot,
-    TurnRequest,
-)
+from simonides.domain.writing.change import Change, Head, HeldCandidate, Snapshot, TurnRequest
 from simonides.domain.writing.decision import Outcome
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.edit.promote import Promoter
+from simonides.engine.core import EventRecorder, Runtime
+from simonides.engine.edit import Promoter
 
 TASK_ENDED = "task_ended"
 

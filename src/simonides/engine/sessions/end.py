@@ -23,33 +23,22 @@ from simonides.domain.event import EventType
 from simonides.domain.memory import Record
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.trust import Trust
-from simonides.domain.writing.decision import (
-    NO_USAGE,
-    Judgements,
-    Outcome,
-    Usage,
-)
-from simonides.engine.consolidation.dream import Consolidator
-from simonides.engine.consolidation.promote_held import Promotion, SessionPromoter
-from simonides.engine.consolidation.summarise import (
+from simonides.domain.writing.decision import NO_USAGE, Judgements, Outcome, Usage
+from simonides.engine.consolidation import (
     SUMMARISED_ROLES,
+    Consolidator,
+    Promotion,
+    SessionPromoter,
     is_substantive,
     summarise,
     summary_candidate,
 )
-from simonides.engine.core.counters import Counters
-from simonides.engine.core.runtime import Runtime, account_of
+from simonides.engine.core import Counters, Runtime, account_of
 from simonides.engine.sessions.close_tasks import TaskEnder
 from simonides.engine.sessions.extract import Extractor, Lanes
-from simonides.engine.sessions.progress import (
-    SessionState,
-    SessionTurns,
-    StepWrite,
-    step_to,
-)
+from simonides.engine.sessions.progress import SessionState, SessionTurns, StepWrite, step_to
 from simonides.engine.sessions.turns import turn_of_entry
-from simonides.engine.write.companion_writes import Decided, ExtraChanges
-from simonides.engine.write.writer import Writer
+from simonides.engine.write import Decided, ExtraChanges, Writer
 from simonides.ports import LanguageModel
 
 MOST_PARENTS = 64

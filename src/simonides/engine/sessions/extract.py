@@ -31,31 +31,16 @@ from simonides.domain.writing.decision import (
     Outcome,
     Usage,
 )
-from simonides.engine.capture.capture import EARLIER_TURNS, Proposed, propose_by_rules
-from simonides.engine.consolidation.model_advice import advised_by_model
-from simonides.engine.core.idempotency import marks_of
-from simonides.engine.core.runtime import Runtime, account_of
-from simonides.engine.forgetting.forget import Forgetter
-from simonides.engine.hygiene_scan.reconcile import reconcile
-from simonides.engine.screening.consent_matching import speaks_of
-from simonides.engine.screening.screen import screened
-from simonides.engine.screening.suppression import SuppressionFilter
+from simonides.engine.capture import EARLIER_TURNS, Proposed, propose_by_rules
+from simonides.engine.consolidation import advised_by_model
+from simonides.engine.core import Runtime, account_of, marks_of
+from simonides.engine.forgetting import Forgetter
+from simonides.engine.hygiene_scan import reconcile
+from simonides.engine.screening import SuppressionFilter, screened, speaks_of
 from simonides.engine.sessions.model_extract import propose_lanes
-from simonides.engine.sessions.progress import (
-    SessionState,
-    SessionTurns,
-    StepWrite,
-    step_to,
-)
-from simonides.engine.sessions.turns import (
-    Piece,
-    ReadEntry,
-    pieces,
-    said,
-    turn_of_entry,
-)
-from simonides.engine.write.companion_writes import Decided, ExtraChanges
-from simonides.engine.write.writer import Writer
+from simonides.engine.sessions.progress import SessionState, SessionTurns, StepWrite, step_to
+from simonides.engine.sessions.turns import Piece, ReadEntry, pieces, said, turn_of_entry
+from simonides.engine.write import Decided, ExtraChanges, Writer
 from simonides.policy import Policy
 from simonides.ports import LanguageModel
 from simonides.text.similarity import Said, bears_out, claim_of

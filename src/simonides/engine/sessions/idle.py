@@ -8,8 +8,7 @@ from collections.abc import Callable
 from simonides.domain.conversation.session import EndedBy, SessionEndReport
 from simonides.domain.errors import SimonidesError
 from simonides.domain.scope import Principal
-from simonides.engine.core.periodic import PeriodicJob
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import PeriodicJob, Runtime
 from simonides.engine.sessions.end import SessionEnder
 from simonides.ports import Alarm
 

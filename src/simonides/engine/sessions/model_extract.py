@@ -11,22 +11,14 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
-from simonides.capture.model import (
-    Batch,
-    Lane,
-    anchor,
-    ask,
-    may_be_read,
-    merged,
-    rule,
-)
+from simonides.capture.model import Batch, Lane, anchor, ask, may_be_read, merged, rule
 from simonides.domain.conversation.turn import Turn
 from simonides.domain.errors import ModelError
 from simonides.domain.scope import Principal
 from simonides.domain.writing.decision import NO_USAGE, Candidate, Usage
-from simonides.engine.capture.capture import EARLIER_TURNS, Proposed, failure_of
-from simonides.engine.core.runtime import Runtime, account_of
-from simonides.engine.screening.screen import masked
+from simonides.engine.capture import EARLIER_TURNS, Proposed, failure_of
+from simonides.engine.core import Runtime, account_of
+from simonides.engine.screening import masked
 from simonides.policy import Policy, check_batch
 from simonides.ports import LanguageModel
 

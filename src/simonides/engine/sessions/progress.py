@@ -18,11 +18,16 @@ from simonides.domain.conversation.session import (
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.writing.change import Snapshot
 from simonides.domain.writing.decision import NO_JUDGEMENTS, Judgements, Outcome
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.recall.session_log import PAGE
-from simonides.engine.write.companion_writes import Decided, ExtraChanges, is_unchanged
-from simonides.engine.write.prepare import NOT_WAITING, QuotaCheck
-from simonides.engine.write.writer import Writer
+from simonides.engine.core import Runtime
+from simonides.engine.recall import PAGE
+from simonides.engine.write import (
+    NOT_WAITING,
+    Decided,
+    ExtraChanges,
+    QuotaCheck,
+    Writer,
+    is_unchanged,
+)
 
 
 class SessionState(NamedTuple):

@@ -10,7 +10,7 @@ from simonides.domain.conversation.session import EntryKind, Logged, Progress
 from simonides.domain.conversation.turn import Role, Turn
 from simonides.domain.value import from_us
 from simonides.domain.writing.decision import Judgement
-from simonides.engine.capture.capture import EARLIER_TURNS
+from simonides.engine.capture import EARLIER_TURNS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

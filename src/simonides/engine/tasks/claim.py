@@ -16,11 +16,10 @@ from simonides.domain.conversation.task import held_by, holder_of, left_open, pl
 from simonides.domain.errors import TaskUnderWay
 from simonides.domain.scope import Principal
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.sessions.close_tasks import TaskEnder
+from simonides.engine.core import EventRecorder, Runtime
+from simonides.engine.sessions import TaskEnder
 from simonides.engine.tasks.log import OWN, TaskLog
-from simonides.engine.write.companion_writes import Decided, ExtraChanges, is_unchanged
+from simonides.engine.write import Decided, ExtraChanges, is_unchanged
 
 BEGINS_US = 60_000_000
 """How long a new holder may take to log the start of its run; chosen. The two are one write to each

@@ -25,23 +25,16 @@ from simonides.domain.writing.decision import (
     Outcome,
     Proposer,
 )
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.maintenance.daily_gc import DailyGc
-from simonides.engine.maintenance.gc import SYSTEM, Collector
-from simonides.engine.screening.judge import judge_one
-from simonides.engine.sessions.close_tasks import TaskEnd, TaskEnder
+from simonides.engine.core import Runtime
+from simonides.engine.maintenance import SYSTEM, Collector, DailyGc
+from simonides.engine.screening import judge_one
+from simonides.engine.sessions import TaskEnd, TaskEnder
 from simonides.engine.tasks.claim import Fence, TaskLock
 from simonides.engine.tasks.log import TaskLog
-from simonides.engine.tasks.outcomes import (
-    TOOL_RESULT,
-    Run,
-    learned,
-    left_by_task,
-)
+from simonides.engine.tasks.outcomes import TOOL_RESULT, Run, learned, left_by_task
 from simonides.engine.tasks.run import TaskRun
 from simonides.engine.tasks.working_memory import Progress
-from simonides.engine.write.echo_filter import REPEATED, EchoFilter
-from simonides.engine.write.writer import Writer
+from simonides.engine.write import REPEATED, EchoFilter, Writer
 
 BATCH = 1_000
 """Memories written in one transaction; chosen: the owner's turn takes some 0.3 s."""

@@ -12,12 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from simonides.capture import name_or_none
-from simonides.domain.conversation.session import (
-    Entry,
-    EntryKind,
-    Logged,
-    SessionRules,
-)
+from simonides.domain.conversation.session import Entry, EntryKind, Logged, SessionRules
 from simonides.domain.conversation.task import EVENT, TaskEvent
 from simonides.domain.conversation.turn import Role
 from simonides.domain.errors import InvalidInput
@@ -27,10 +22,10 @@ from simonides.domain.scope import MAX_ID_CHARS, Principal, Scope
 from simonides.domain.trust import Label, Source
 from simonides.domain.value import shown
 from simonides.domain.writing.decision import Candidate, Proposer
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.recall.session_log import SessionLog
-from simonides.engine.screening.screen import screened
-from simonides.engine.sessions.background_extract import BackgroundExtraction
+from simonides.engine.core import Runtime
+from simonides.engine.recall import SessionLog
+from simonides.engine.screening import screened
+from simonides.engine.sessions import BackgroundExtraction
 from simonides.engine.tasks.outcomes import VERIFIED
 from simonides.engine.tasks.working_memory import WorkingMemory
 from simonides.policy import Policy

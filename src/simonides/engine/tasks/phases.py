@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from simonides.domain.conversation.task import LEGAL, TaskPhase
 from simonides.domain.errors import PhaseError
-from simonides.engine.core.counters import Counters
+from simonides.engine.core import Counters
 
 
 class TaskPhases:

@@ -7,19 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simonides.domain.conversation.session import Entry, Logged
-from simonides.domain.conversation.task import (
-    EVENT,
-    OVER,
-    TaskEvent,
-    run_of,
-)
+from simonides.domain.conversation.task import EVENT, OVER, TaskEvent, run_of
 from simonides.domain.conversation.turn import Turn
 from simonides.domain.errors import InvalidInput, SimonidesError, StoreUnavailable, TaskUnderWay
 from simonides.domain.policy.working import Constraint, Talk, WorkingRules
 from simonides.domain.writing.decision import NO_USAGE
-from simonides.engine.consolidation.summarise import Summary, summarise
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.prompting.triggers import AsyncTriggers
+from simonides.engine.consolidation import Summary, summarise
+from simonides.engine.core import Runtime
+from simonides.engine.prompting import AsyncTriggers
 from simonides.engine.tasks.claim import TaskLock
 from simonides.engine.tasks.conversation import marked
 from simonides.engine.tasks.log import TaskLog

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from simonides.domain.conversation.session import SessionStep
 from simonides.domain.writing.change import HeldCandidate, Snapshot
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core import EventRecorder
 
 GONE = Outcome(OutcomeKind.DROPPED, reasons=("not_found",))
 """Outcome of storing a held candidate that is no longer held."""

@@ -20,15 +20,9 @@ from simonides.domain.scope import Principal
 from simonides.domain.trust import Trust
 from simonides.domain.value import to_us
 from simonides.domain.writing.decision import Candidate, Proposer
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.recall.read_journal import ReadJournal
-from simonides.engine.recall.shown_ledger import (
-    Item,
-    Ledger,
-    Shown,
-    ledger,
-)
-from simonides.engine.screening.judge import EXTRACTED
+from simonides.engine.core import Runtime
+from simonides.engine.recall import Item, Ledger, ReadJournal, Shown, ledger
+from simonides.engine.screening import EXTRACTED
 from simonides.text.similarity import (
     MIN_TERMS,
     fingerprint,

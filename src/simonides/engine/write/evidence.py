@@ -14,14 +14,8 @@ from simonides.domain.event import EventType
 from simonides.domain.memory import Record, Status
 from simonides.domain.moment import Moment
 from simonides.domain.scope import Principal, Scope
-from simonides.domain.writing.change import (
-    Change,
-    Snapshot,
-    StoredRow,
-    TurnRequest,
-)
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
+from simonides.domain.writing.change import Change, Snapshot, StoredRow, TurnRequest
+from simonides.engine.core import EventRecorder, Runtime
 from simonides.engine.write.rules.insight import INSIGHT, is_borne_out, is_standing
 from simonides.retrieval.index import OwnerIndex
 

@@ -19,8 +19,8 @@ from simonides.domain.memory import Record
 from simonides.domain.scope import Principal, Scope, owners_of
 from simonides.domain.value import from_us
 from simonides.domain.writing.decision import Candidate, Drop, Judgement
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.knowledge.library import Library
+from simonides.engine.core import Runtime
+from simonides.engine.knowledge import Library
 from simonides.engine.write.rules.derivation import REPEATING_TRUST
 from simonides.retrieval.index import OwnerIndex
 

@@ -24,7 +24,7 @@ from simonides.domain.writing.decision import (
     Repeat,
     Usage,
 )
-from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core import EventRecorder
 from simonides.policy import HYGIENE_BLOCKED
 from simonides.text import content_hash
 

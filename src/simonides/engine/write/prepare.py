@@ -12,18 +12,10 @@ from simonides.domain.governance.consent import Refusals
 from simonides.domain.policy.quotas import Quotas
 from simonides.domain.scope import Grant, Scope
 from simonides.domain.writing.change import HeldCandidate
-from simonides.domain.writing.decision import (
-    Drop,
-    Judgement,
-    Outcome,
-    OutcomeKind,
-    Usage,
-)
-from simonides.engine.core.counters import Counters
-from simonides.engine.core.incarnation import Incarnation
-from simonides.engine.core.runtime import Runtime, ails
-from simonides.engine.recall.slow_models import EMBEDDER
-from simonides.engine.screening.consent_matching import ConsentMatcher
+from simonides.domain.writing.decision import Drop, Judgement, Outcome, OutcomeKind, Usage
+from simonides.engine.core import Counters, Incarnation, Runtime, ails
+from simonides.engine.recall import EMBEDDER
+from simonides.engine.screening import ConsentMatcher
 from simonides.engine.write.outcomes import Release
 from simonides.engine.write.quotas import Rates, exceeded, is_limited
 from simonides.policy import Policy

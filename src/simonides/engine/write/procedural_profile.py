@@ -13,15 +13,11 @@ from simonides.domain.memory import Kind, Record, Status
 from simonides.domain.policy.quotas import Eviction
 from simonides.domain.scope import Scope
 from simonides.domain.value import to_us
-from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core import EventRecorder
 from simonides.engine.write.quotas import is_kept
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.rules.retention import archived, worth
-from simonides.retrieval.index import (
-    OwnerIndex,
-    eviction_candidates,
-    of_kind,
-)
+from simonides.retrieval.index import OwnerIndex, eviction_candidates, of_kind
 
 BEYOND_CAP = "procedural_rules"
 """Prefix of the reason for archiving a rule; the limit follows."""

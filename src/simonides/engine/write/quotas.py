@@ -21,7 +21,7 @@ from simonides.domain.policy.quotas import QUOTA_EXCEEDED, Quotas
 from simonides.domain.scope import Scope
 from simonides.domain.value import to_us
 from simonides.domain.writing.decision import Outcome, OutcomeKind
-from simonides.engine.core.event_recorder import EventRecorder
+from simonides.engine.core import EventRecorder
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.rules.resolution import Resolution
 from simonides.engine.write.rules.retention import evicted, worth

@@ -40,24 +40,19 @@ from simonides.domain.writing.decision import (
     Rejected,
     Repeat,
 )
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.idempotency import (
+from simonides.engine.core import (
+    ERASED_SINCE,
+    SAID_ANEW,
     Answers,
+    EventRecorder,
+    Runtime,
     answer_of,
+    going_on,
     marks_of,
     write_name,
 )
-from simonides.engine.core.incarnation import ERASED_SINCE, going_on
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.core.tombstones import SAID_ANEW
-from simonides.engine.screening.consent_matching import is_telling
-from simonides.engine.screening.screen import note_flags, scores_of
-from simonides.engine.write.companion_writes import (
-    GONE,
-    CompanionWrite,
-    Decided,
-    ExtraChanges,
-)
+from simonides.engine.screening import is_telling, note_flags, scores_of
+from simonides.engine.write.companion_writes import GONE, CompanionWrite, Decided, ExtraChanges
 from simonides.engine.write.outcomes import final_outcome, held_identity, held_row, record_release
 from simonides.engine.write.prepare import PreparedBatch
 from simonides.engine.write.procedural_profile import archive_beyond
@@ -66,19 +61,8 @@ from simonides.engine.write.rules.derivation import PURPOSES_DIFFER, inherited
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.rules.resolution import resolve
 from simonides.hygiene.contradiction import opposed
-from simonides.policy import (
-    approve,
-    consent_refused,
-    hygiene_blocked,
-    is_blocked,
-)
-from simonides.retrieval.index import (
-    Indexed,
-    NearTexts,
-    OwnerIndex,
-    index_text,
-    shape_of,
-)
+from simonides.policy import approve, consent_refused, hygiene_blocked, is_blocked
+from simonides.retrieval.index import Indexed, NearTexts, OwnerIndex, index_text, shape_of
 from simonides.text import analyse
 
 VECTOR_MISSING = "vector_missing"

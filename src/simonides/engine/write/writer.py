@@ -27,19 +27,25 @@ from simonides.domain.writing.decision import (
     Usage,
 )
 from simonides.domain.writing.finding import Finding
-from simonides.engine.core.counters import Counters
-from simonides.engine.core.idempotency import tombstoned
-from simonides.engine.core.incarnation import Incarnation, life_of
-from simonides.engine.core.policy_changes import note_policy
-from simonides.engine.core.runtime import ReindexQueue, Runtime, may_embed
-from simonides.engine.screening.consent_matching import ConsentMatcher
-from simonides.engine.screening.judge import (
+from simonides.engine.core import (
+    Counters,
+    Incarnation,
+    ReindexQueue,
+    Runtime,
+    life_of,
+    may_embed,
+    note_policy,
+    tombstoned,
+)
+from simonides.engine.screening import (
     EXTRACTED,
     TOO_MANY,
+    ConsentMatcher,
     judge_one,
+    looks_again,
     rules_of,
+    second_looks,
 )
-from simonides.engine.screening.second_opinion import looks_again, second_looks
 from simonides.engine.write.companion_writes import CompanionWrite
 from simonides.engine.write.echo_filter import REPEATED, EchoFilter
 from simonides.engine.write.evidence import settle

@@ -14,7 +14,7 @@ import simonides
 from simonides.api.sync import Memory, Store
 from simonides.domain.reading.recall import Recall
 from simonides.domain.value import Value
-from simonides.engine.recall.read_journal import ReadJournal
+from simonides.engine.recall import ReadJournal
 from simonides.settings import Settings
 from simonides.testing.bench.growth import Grown
 from simonides.testing.bench.latency import Latency, timed

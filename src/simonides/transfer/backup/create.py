@@ -26,16 +26,8 @@ from simonides.domain.errors import (
 )
 from simonides.domain.operations.backup import BackupName, BackupReport, superfluous
 from simonides.domain.value import from_us
-from simonides.engine.core.audit_chain import AuditReport, verify
-from simonides.engine.core.periodic import Drive, PeriodicTask
-from simonides.ports import (
-    Alarm,
-    BackupStore,
-    Capability,
-    Clock,
-    MemoryStore,
-    RevertibleStore,
-)
+from simonides.engine.core import AuditReport, Drive, PeriodicTask, verify
+from simonides.ports import Alarm, BackupStore, Capability, Clock, MemoryStore, RevertibleStore
 from simonides.transfer.files import absolute, files_refused, sync_directory
 
 START_S = 60.0

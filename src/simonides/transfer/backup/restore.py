@@ -25,25 +25,10 @@ from simonides.domain.event import EventType
 from simonides.domain.memory import Record
 from simonides.domain.operations.backup import RestoredStore
 from simonides.domain.scope import DEFAULT_ORG, Principal, Scope
-from simonides.domain.writing.change import (
-    Change,
-    Head,
-    Snapshot,
-    TurnRequest,
-)
-from simonides.engine.core.audit_chain import verify
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.policy_changes import NotedPolicies
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.core.tombstones import tombstones
-from simonides.engine.recall.read_journal import ReadJournal
-from simonides.engine.recall.warm_sessions import WarmSessions
-from simonides.ports import (
-    Capability,
-    CodedStore,
-    MovableStore,
-    RevertibleStore,
-)
+from simonides.domain.writing.change import Change, Head, Snapshot, TurnRequest
+from simonides.engine.core import EventRecorder, NotedPolicies, Runtime, tombstones, verify
+from simonides.engine.recall import ReadJournal, WarmSessions
+from simonides.ports import Capability, CodedStore, MovableStore, RevertibleStore
 from simonides.transfer.backup.create import Backups, digest_path, verify_copy
 from simonides.transfer.files import files_refused
 

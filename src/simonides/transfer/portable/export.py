@@ -24,14 +24,9 @@ from simonides.domain.errors import CarryRefused, StoreCorrupt
 from simonides.domain.operations.portable import CarryProgress, ExportReport
 from simonides.domain.scope import Scope
 from simonides.domain.writing.change import Change, Snapshot, TurnRequest
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.recall.read_journal import ReadJournal
-from simonides.ports import (
-    Capability,
-    MemoryStore,
-    PortableStore,
-    Portrait,
-)
+from simonides.engine.core import Runtime
+from simonides.engine.recall import ReadJournal
+from simonides.ports import Capability, MemoryStore, PortableStore, Portrait
 from simonides.transfer.files import files_refused, sync_directory
 
 Tell = Callable[[CarryProgress], None]

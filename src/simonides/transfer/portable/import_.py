@@ -48,19 +48,14 @@ from simonides.domain.operations.portable import CarryProgress, RestoreReport
 from simonides.domain.scope import Scope, ScopeLevel
 from simonides.domain.writing.change import ReviewRecord, StoredRow
 from simonides.domain.writing.decision import Candidate
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.recall.read_journal import ReadJournal
-from simonides.engine.screening.screen import blocked_in
+from simonides.engine.core import Runtime
+from simonides.engine.recall import ReadJournal
+from simonides.engine.screening import blocked_in
 from simonides.ports import MemoryStore
 from simonides.retrieval.index import TEXTS_AT_ONCE, index_text
 from simonides.transfer.files import files_refused
 from simonides.transfer.portable.export import Tell, portable
-from simonides.transfer.portable.validate import (
-    Chains,
-    check_memory,
-    check_payload,
-    check_review,
-)
+from simonides.transfer.portable.validate import Chains, check_memory, check_payload, check_review
 
 HELD_BYTES = 32 * 1024 * 1024
 """Bytes of checked items kept in memory, then in a file. Chosen: some 10,000 memories."""

@@ -9,15 +9,9 @@ from simonides.domain.event import EventType
 from simonides.domain.governance.consent import About, Consent
 from simonides.domain.governance.review import ReviewStatus, decode_review
 from simonides.domain.scope import SYNC_ACTOR, Principal, Scope
-from simonides.domain.writing.change import (
-    Change,
-    ReviewRecord,
-    Snapshot,
-    TurnRequest,
-)
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.governance.consents import Consenter
+from simonides.domain.writing.change import Change, ReviewRecord, Snapshot, TurnRequest
+from simonides.engine.core import EventRecorder, Runtime
+from simonides.engine.governance import Consenter
 from simonides.transfer.portable.validate import check_review
 
 _COURSE = (ReviewStatus.OPEN, ReviewStatus.EXPIRED, ReviewStatus.DECIDED)

@@ -35,12 +35,9 @@ from simonides.domain.writing.change import (
     StoredRow,
     TurnRequest,
 )
-from simonides.engine.core.deletion_log import Trail
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.forgetting.erase import Eraser
-from simonides.engine.forgetting.forget import Forgetter
-from simonides.engine.hygiene_scan.scan import Cycle
+from simonides.engine.core import EventRecorder, Runtime, Trail
+from simonides.engine.forgetting import Eraser, Forgetter
+from simonides.engine.hygiene_scan import Cycle
 from simonides.ports import MemoryStore
 from simonides.transfer.sync.agreement import agreed_consents, agreed_reviews, apply_agreed
 from simonides.transfer.sync.merge import Absorbed, Absorber

@@ -34,21 +34,11 @@ from simonides.domain.writing.change import (
     StoredRow,
     TurnRequest,
 )
-from simonides.engine.core.deletion_log import Trail
-from simonides.engine.core.event_recorder import EventRecorder
-from simonides.engine.core.runtime import Runtime
-from simonides.engine.core.tombstones import SAID_ANEW, tombstones
-from simonides.engine.screening.consent_matching import ConsentMatcher, is_telling
-from simonides.engine.screening.screen import blocked_in
+from simonides.engine.core import SAID_ANEW, EventRecorder, Runtime, Trail, tombstones
+from simonides.engine.screening import ConsentMatcher, blocked_in, is_telling
 from simonides.retrieval.index import OwnerIndex, index_text
 from simonides.transfer.portable.validate import check_memory
-from simonides.transfer.sync.merge_rules import (
-    Conflict,
-    Lineage,
-    is_same_state,
-    joined,
-    settled,
-)
+from simonides.transfer.sync.merge_rules import Conflict, Lineage, is_same_state, joined, settled
 
 ATTEMPTS = 100
 """How often a turn is repeated because of concurrent writes."""

@@ -15,8 +15,7 @@ from simonides.domain.errors import SimonidesError, StoreError, StoreUnavailable
 from simonides.domain.operations.sync import OwnerSync, SyncReport, SyncStatus
 from simonides.domain.scope import Scope, ScopeLevel
 from simonides.domain.value import from_us
-from simonides.engine.core.periodic import PeriodicJob
-from simonides.engine.core.runtime import Runtime
+from simonides.engine.core import PeriodicJob, Runtime
 from simonides.ports import Alarm, MemoryStore
 
 FIRST_S = 5.0
