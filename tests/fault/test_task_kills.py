@@ -1,6 +1,7 @@
 """Killed at any moment, a task loses nothing that it was told, and ends once."""
 
 import os
+import signal
 import threading
 from itertools import product
 
@@ -38,6 +39,7 @@ def work(target, say) -> None:
             say(f"host {n} answers")
         task.complete("All hosts answer")
         say("complete")
+        signal.pause()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

@@ -792,7 +792,7 @@ def told(text: str = RULE, **fields: Any) -> Say:
 WAYS: dict[str, Say] = {
     "as a rule": told(source="agent_inferred"),
     "as what a tool says": told(source="tool_verified"),
-    "as what a task taught": told(source="task_learning", category="strategy"),
+    "as what a task taught": told(source="task_learning", category="task_strategy"),
     "in part": told("Always deploy to the region eu-central-9", source="agent_inferred"),
     "as an outside text": told(source="external"),
     "in the agent's turn": lambda ana: capture(ana, RULE, role="assistant"),

@@ -325,7 +325,7 @@ def test_where_no_file_can_be_made_the_first_write_says_so(tmp_path: Path, below
         """
     )
     # Whoever the other user is, the directories above must let him through.
-    for above in tmp_path.parents[:2]:
+    for above in tmp_path.parents[:3]:
         above.chmod(0o755)
     tmp_path.chmod(0o755)
     try:

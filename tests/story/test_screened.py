@@ -8,7 +8,7 @@ import pytest
 
 import simonides
 from principals import principal_of
-from simonides import Draft, PolicyInvalid
+from simonides import Draft, InvalidInput, PolicyInvalid
 from simonides.api.open.assemble import assemble
 from simonides.api.sync import Store
 from simonides.domain.memory import Origin
@@ -73,7 +73,6 @@ def trail(store: Store, user: str = "ana") -> list[dict[str, Any]]:
         Draft("It", tags=("a", GRAVE)),
         Draft("It", metadata={"a": [{"b": GRAVE}]}),
         Draft("It", metadata={GRAVE: 1}),
-        Draft("It", category=GRAVE),
         Draft("It", triple=("Ana", "knows", GRAVE)),
         Draft("It", idempotency_key=GRAVE),
         Draft("It", session=GRAVE),
@@ -91,12 +90,20 @@ def test_what_is_grave_is_blocked_in_whatever_field_and_told_nowhere(
         (outcome,) = store.memory(user="ana").remember_many([draft])
 
         assert outcome.kind == "blocked"
-        if draft.category != GRAVE:
-            assert "hygiene_blocked:secret:assigned" in outcome.reasons
+        assert "hygiene_blocked:secret:assigned" in outcome.reasons
         (event,) = trail(store)
         assert event["details"]["marks"] == ["secret:assigned"]
         assert GRAVE not in json.dumps(event)
         assert GRAVE not in repr(outcome)
+
+
+def test_what_is_grave_as_a_category_is_an_error_that_does_not_repeat_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        with pytest.raises(InvalidInput) as caught:
+            store.memory(user="ana").remember("It", category=GRAVE)
+
+        assert GRAVE not in str(caught.value)
+        assert trail(store) == []
 
 
 def test_the_name_of_a_model_is_looked_through_and_struck_out() -> None:

@@ -56,7 +56,7 @@ MAX_ATOMIC = 500
 
 
 class AsyncMemory(AsyncGroups):
-    """What one user may remember and recall. Made by :meth:`simonides.AsyncStore.memory`, no I/O."""
+    """What one user may remember and recall; :meth:`simonides.AsyncStore.memory` makes it."""
 
     def __repr__(self) -> str:
         who = self._bound.principal

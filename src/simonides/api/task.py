@@ -109,7 +109,9 @@ class AsyncTask:
     @property
     def goal(self) -> str:
         """What it is for."""
-        return self._state.goal or self._given.goal or ""
+        if self._phases.now is TaskPhase.STARTUP:
+            return self._given.goal or ""
+        return self._state.goal
 
     @property
     def current_step(self) -> str | None:

@@ -955,7 +955,7 @@ class Audit:
 
 
 class Memory:
-    """What one user may remember and recall. Made by :meth:`simonides.Store.memory`, no I/O."""
+    """What one user may remember and recall; :meth:`simonides.Store.memory` makes it."""
 
     def __init__(self, memory: AsyncMemory, driver: Driver) -> None:
         self._memory = memory
