@@ -310,7 +310,8 @@ def _known_category(name: str, rules: DraftRules) -> str:
         return name
     near = get_close_matches(name, sorted(rules.categories), n=1)
     advice = f"did you mean {near[0]!r}?" if near else f"use {', '.join(sorted(rules.categories))}"
-    raise InvalidInput("category", f"the policy has no category {shown(name)}; {advice}")
+    # The name is not repeated: it may be a secret in the wrong place.
+    raise InvalidInput("category", f"the policy has no such category; {advice}")
 
 
 def _key(raw: object, rules: DraftRules) -> str | None:
@@ -320,8 +321,7 @@ def _key(raw: object, rules: DraftRules) -> str | None:
     if is_id(key):
         raise InvalidInput("key", "looks like the id of a memory; give the fact a name")
     if not patterns.compile(rules.key_pattern).fullmatch(key):
-        problem = f"must match {rules.key_pattern}, such as deploy_region, not {shown(key)}"
-        raise InvalidInput("key", problem)
+        raise InvalidInput("key", f"must match {rules.key_pattern}, such as deploy_region")
     return key
 
 
