@@ -50,9 +50,7 @@ class SimonidesAdapter:
             self._add_beliefs(conv_id, items)
             return
         memory = self._memory(conv_id)
-        drafts = [_turn(item) for item in items]
-        for start in range(0, len(drafts), 1000):
-            memory.remember_many(drafts[start : start + 1000])
+        memory.remember_many([_turn(item) for item in items], atomic=False)
 
     def _add_beliefs(self, conv_id: str, items: Sequence[Mapping[str, Any]]) -> None:
         """Beliefs have owners and successors: each goes to the user who holds it, and a belief

@@ -1,11 +1,11 @@
-"""Write the blocking face, ``src/simonides/api/sync/generated.py``, from the async classes.
+"""Write the blocking face, the generated modules of ``simonides.api.sync``, from the async classes.
 
 Each class in FACES gets a blocking class with the same methods, signatures and docstrings. The body
 of a method is one call, which drives the coroutine of the async method to its end. The script reads
 the source text and imports nothing of the package.
 
-    python scripts/generate_sync.py            write the file
-    python scripts/generate_sync.py --check    fail if the file is not current
+    python scripts/generate_sync.py            write the files
+    python scripts/generate_sync.py --check    fail if a file is not current
 
 A shape that the script cannot translate is an error that names the method.
 """
@@ -47,12 +47,14 @@ class Face:
         handle: The attribute of the blocking class that holds the async object.
         base: A class written by hand, ``package.module:Class``, from which the blocking one
             inherits. It has ``__init__``; what it defines is not generated.
+        file: The module of ``simonides.api.sync`` that it is written to.
     """
 
     of: str
     name: str
     handle: str
     base: str | None = None
+    file: str = ""
 
     @property
     def async_name(self) -> str:
@@ -61,37 +63,50 @@ class Face:
 
 
 FACES = (
-    Face("simonides.api.agent.run:AsyncAgent", "Agent", "_agent"),
-    Face("simonides.engine.prompting.triggers:AsyncTriggers", "Triggers", "_triggers"),
-    Face("simonides.api.tools:AsyncTools", "Tools", "_tools"),
-    Face("simonides.api.groups.privacy:AsyncPrivacy", "Privacy", "_privacy"),
-    Face("simonides.api.groups.data:AsyncData", "Data", "_data"),
-    Face("simonides.api.groups.pending:AsyncPending", "Pending", "_pending"),
-    Face("simonides.api.groups.receipts:AsyncReceipts", "Receipts", "_receipts"),
-    Face("simonides.api.groups.maintenance:AsyncMaintenance", "Maintenance", "_maintenance"),
-    Face("simonides.api.groups.audit:AsyncAudit", "Audit", "_audit"),
-    Face("simonides.api.memory:AsyncMemory", "Memory", "_memory"),
-    Face("simonides.api.session:AsyncSession", "Session", "_memory"),
-    Face("simonides.api.task:AsyncTask", "Task", "_task"),
+    Face("simonides.api.agent.run:AsyncAgent", "Agent", "_agent", file="agent"),
+    Face(
+        "simonides.engine.prompting.triggers:AsyncTriggers",
+        "Triggers",
+        "_triggers",
+        file="prompting",
+    ),
     Face(
         "simonides.api.prompting:AsyncPrompting",
         "Prompting",
         "_prompting",
         base="simonides.api.sync.contexts:PromptingContext",
+        file="prompting",
     ),
-    Face("simonides.api.admin:AsyncAdmin", "Admin", "_admin"),
+    Face("simonides.api.tools:AsyncTools", "Tools", "_tools", file="tools"),
+    Face("simonides.api.groups.privacy:AsyncPrivacy", "Privacy", "_privacy", file="personal"),
+    Face("simonides.api.groups.data:AsyncData", "Data", "_data", file="personal"),
+    Face("simonides.api.groups.pending:AsyncPending", "Pending", "_pending", file="review"),
+    Face("simonides.api.groups.receipts:AsyncReceipts", "Receipts", "_receipts", file="review"),
+    Face("simonides.api.groups.audit:AsyncAudit", "Audit", "_audit", file="review"),
+    Face(
+        "simonides.api.groups.maintenance:AsyncMaintenance",
+        "Maintenance",
+        "_maintenance",
+        file="maintenance",
+    ),
+    Face("simonides.api.memory:AsyncMemory", "Memory", "_memory", file="memory"),
+    Face("simonides.api.session:AsyncSession", "Session", "_memory", file="session"),
+    Face("simonides.api.task:AsyncTask", "Task", "_task", file="session"),
+    Face("simonides.api.admin:AsyncAdmin", "Admin", "_admin", file="store"),
     Face(
         "simonides.api.store:AsyncStore",
         "Store",
         "_store",
         base="simonides.api.sync.contexts:StoreContext",
+        file="store",
     ),
 )
-"""A class that inherits from another one of the table comes after it."""
+"""A class that inherits from another one of the table comes after it, and so do later files."""
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
-TARGET = SOURCE / "simonides" / "api" / "sync" / "generated.py"
+PACKAGE = "simonides.api.sync"
+TARGET = SOURCE / PACKAGE.replace(".", "/")
 DRIVER = ("simonides.api.sync.driver", "Driver")
 
 MODEL_MARK = "waits_for_model"
@@ -146,6 +161,7 @@ class Imports:
         self._sources = sources
         self._taken = set(taken)
         self._found: dict[str, Import] = {}
+        self._typed: dict[str, Import] = {}
 
     def add(self, module: Module, local: str) -> None:
         """Import a name as a module knows it.
@@ -173,8 +189,17 @@ class Imports:
         found = None if there is None else self._sources.definition(there, given.name or "")
         return found or given
 
+    def need_face(self, face: Face, *, is_later: bool) -> None:
+        """Import the blocking class of another file: for types only if that imports this one."""
+        found = self._typed if is_later else self._found
+        found[face.name] = Import(f"{PACKAGE}.{face.file}", face.name)
+
     def __str__(self) -> str:
-        return "".join(f"{each.statement(name)}\n" for name, each in sorted(self._found.items()))
+        if self._typed:
+            self._found["TYPE_CHECKING"] = Import("typing", "TYPE_CHECKING")
+        lines = [each.statement(name) for name, each in sorted(self._found.items())]
+        typed = [f"    {each.statement(name)}" for name, each in sorted(self._typed.items())]
+        return "\n".join([*lines, *(["", "if TYPE_CHECKING:", *typed] if typed else [])]) + "\n"
 
 
 class Translator(ast.NodeTransformer):
@@ -193,6 +218,7 @@ class Translator(ast.NodeTransformer):
         self._own = own
         self._module = module
         self._hidden = set(hidden)
+        self.late: set[Face] = set()
 
     def face(self, node: ast.expr) -> Face | None:
         """Return the face that an async class has; None for every other type."""
@@ -214,6 +240,7 @@ class Translator(ast.NodeTransformer):
         """Translate one name, and import it."""
         face = self.face(node)
         if face is not None:
+            self._writer.refer(face)
             return ast.Name(face.name)
         known = node.id in self._module.imports or node.id in self._module.defined
         if node.id in WAITING or node.id.startswith("Async"):
@@ -245,7 +272,11 @@ class Translator(ast.NodeTransformer):
     def _built(self, name: str, face: Face, value: str) -> str:
         if face.base is not None:
             raise Untranslatable(f"returns {name}, which has a constructor of its own")
-        return f"{'type(self)' if name == 'Self' else face.name}({value}, self._driver)"
+        if name == "Self":
+            return f"type(self)({value}, self._driver)"
+        if self._writer.refer(face):
+            self.late.add(face)
+        return f"{face.name}({value}, self._driver)"
 
     def _each(self, outer: str, inner: ast.expr, value: str) -> str:
         match outer, inner:
@@ -288,13 +319,24 @@ class Translator(ast.NodeTransformer):
 
 
 class Writer:
-    """Writes the blocking classes of a table."""
+    """Writes the blocking classes of one file of a table."""
 
-    def __init__(self, sources: Sources, faces: Sequence[Face], driver: tuple[str, str]) -> None:
+    def __init__(
+        self, sources: Sources, faces: Sequence[Face], driver: tuple[str, str], file: str
+    ) -> None:
         self.sources = sources
         self.faces = {face.of: face for face in faces}
         self.imports = Imports(sources, [face.name for face in faces])
         self._driver = driver
+        self._own = [face for face in faces if face.file == file]
+        self._later = set(faces[faces.index(self._own[-1]) :]) - set(self._own)
+
+    def refer(self, face: Face) -> bool:
+        """Import a blocking class; returns whether a body must import it itself."""
+        is_later = face in self._later
+        if face not in self._own:
+            self.imports.need_face(face, is_later=is_later)
+        return is_later
 
     def text(self) -> str:
         """Return the generated file, before it is formatted.
@@ -302,7 +344,7 @@ class Writer:
         Raises:
             Untranslatable: If there is no rule for something.
         """
-        classes = [self._class(face) for face in self.faces.values()]
+        classes = [self._class(face) for face in self._own]
         return "\n\n".join([f"{HEADER}{self.imports}", *classes])
 
     def _class(self, face: Face) -> str:
@@ -312,6 +354,8 @@ class Writer:
         name, _, base = (face.base or "").rpartition(":")
         if base:
             self.imports.need(base, Import(name, base))
+        if parent is not None:
+            self.refer(parent)
         bases = ", ".join([each for each in (base, parent and parent.name) if each])
         lines = [f"class {face.name}({bases}):" if bases else f"class {face.name}:"]
         lines += self.docstring(node)
@@ -432,6 +476,8 @@ class Method:
         body = self._names.wrapped(kind, value)
         is_nothing = isinstance(kind, ast.Constant) and kind.value is None
         lines = [*kept, self._signature(node, kind), *self._writer.docstring(node)]
+        late = sorted(self._names.late, key=lambda face: face.name)
+        lines += [f"        from {PACKAGE}.{face.file} import {face.name}" for face in late]
         if BACKGROUND_MARK in marks:
             lines += ["        self._driver.flush()"]
         return [*lines, f"        {body}" if is_nothing else f"        return {body}"]
@@ -518,15 +564,18 @@ def _yielded(kind: ast.expr) -> ast.expr | None:
             return None
 
 
-def generate(sources: Sources, faces: Sequence[Face], driver: tuple[str, str] = DRIVER) -> str:
-    """Return the generated file as ruff formats it."""
-    raw = Writer(sources, faces, driver).text()
+def generate(
+    sources: Sources, faces: Sequence[Face], driver: tuple[str, str] = DRIVER, file: str = ""
+) -> str:
+    """Return a generated file as ruff formats it."""
+    raw = Writer(sources, faces, driver, file).text()
     sort = ["check", "--select", "I", "--fix-only", "--quiet"]
     return _ruff(["format"], _ruff(sort, raw))
 
 
 def _ruff(command: Sequence[str], text: str) -> str:
-    given = [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(TARGET), "-"]
+    name = str(TARGET / "generated.py")
+    given = [sys.executable, "-m", "ruff", *command, "--stdin-filename", name, "-"]
     done = subprocess.run(given, input=text, capture_output=True, text=True, cwd=ROOT, check=False)
     if done.returncode != 0:
         raise Untranslatable(f"ruff does not take the generated text: {done.stderr.strip()}")
@@ -544,21 +593,23 @@ def difference(present: str, wanted: str) -> str | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the file or check it; returns the exit code."""
+    """Write the files or check them; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail if it differs")
     given = parser.parse_args(arguments)
-    wanted = generate(Sources(SOURCE), FACES)
-    if not given.check:
-        TARGET.write_text(wanted, encoding="utf-8")
-        return 0
-    present = TARGET.read_text(encoding="utf-8") if TARGET.is_file() else ""
-    found = difference(present, wanted)
-    if found is None:
-        return 0
-    name = TARGET.relative_to(ROOT)
-    print(f"{name} is not current, {found}. Run: python scripts/generate_sync.py", file=sys.stderr)
-    return 1
+    sources, stale = Sources(SOURCE), 0
+    for name in dict.fromkeys(face.file for face in FACES):
+        wanted, file = generate(sources, FACES, file=name), TARGET / f"{name}.py"
+        if not given.check:
+            file.write_text(wanted, encoding="utf-8")
+            continue
+        present = file.read_text(encoding="utf-8") if file.is_file() else ""
+        found = difference(present, wanted)
+        if found is not None:
+            where, run = file.relative_to(ROOT), "python scripts/generate_sync.py"
+            print(f"{where} is not current, {found}. Run: {run}", file=sys.stderr)
+            stale = 1
+    return stale
 
 
 if __name__ == "__main__":

@@ -254,7 +254,7 @@ def test_the_types_of_the_blocking_face_are_there() -> None:
         for member in members.values():
             function = member.fget if isinstance(member, property) else member
             if inspect.isfunction(function):
-                assert "return" in get_type_hints(function)
+                assert "return" in get_type_hints(function, localns=vars(blocking))
 
 
 def test_open_and_aopen_take_the_same() -> None:

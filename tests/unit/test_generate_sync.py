@@ -120,12 +120,13 @@ def test_the_blocking_face_is_current(capsys):
 
 
 def test_a_check_names_the_first_difference(monkeypatch, capsys):
-    text = generate_sync.TARGET.read_text().replace("class Task:", "class Job:")
-    monkeypatch.setattr(Path, "read_text", reading(generate_sync.TARGET, text))
+    file = generate_sync.TARGET / "session.py"
+    text = file.read_text().replace("class Task:", "class Job:")
+    monkeypatch.setattr(Path, "read_text", reading(file, text))
 
     assert generate_sync.main(["--check"]) == 1
     said = capsys.readouterr().err
-    assert "generated.py is not current, line " in said
+    assert "session.py is not current, line " in said
     assert "'class Job:' is there, 'class Task:' must be" in said
 
 
@@ -138,9 +139,12 @@ def test_the_same_sources_give_the_same_text():
     sources = generate_sync.Sources(generate_sync.SOURCE)
     again = generate_sync.Sources(generate_sync.SOURCE)
 
-    assert generate_sync.generate(sources, generate_sync.FACES) == generate_sync.generate(
-        again, generate_sync.FACES
+    first, second = (
+        generate_sync.generate(each, generate_sync.FACES, file="memory")
+        for each in (sources, again)
     )
+
+    assert first == second
 
 
 def test_arguments_are_passed_as_they_are_taken(face):

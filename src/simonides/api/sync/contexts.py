@@ -23,7 +23,7 @@ from simonides.transfer.backup.create import Backups
 from simonides.transfer.sync.replica import Replica
 
 if TYPE_CHECKING:
-    from simonides.api.sync.generated import Memory
+    from simonides.api.sync.memory import Memory
 
 
 class StoreContext:
