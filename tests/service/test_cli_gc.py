@@ -8,7 +8,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def test_gc_says_what_it_would_do_and_then_does_it(cli: Run) -> None:
-    assert cli("remember", "The build is green", "--ttl-days", "0.0000001").returncode == 0
+    assert cli("remember", "The build is green", "--ttl-days", "0.000000001").returncode == 0
 
     dry = cli("admin", "gc", "--dry-run", user=None)
     done = cli("maintenance", "gc")
@@ -25,7 +25,7 @@ def test_gc_says_what_it_would_do_and_then_does_it(cli: Run) -> None:
 
 
 def test_gc_as_json_names_every_count(cli: Run) -> None:
-    cli("remember", "The build is green", "--ttl-days", "0.0000001")
+    cli("remember", "The build is green", "--ttl-days", "0.000000001")
 
     told = json.loads(cli("--json", "maintenance", "gc").stdout)
 
