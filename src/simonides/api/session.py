@@ -191,7 +191,7 @@ class AsyncSession(AsyncMemory):
         self._has_ended = True
         return report
 
-    def _entry_of(self, place: int, message: Message) -> tuple[Entry, datetime | str | None]:
+    def _entry_of(self, place: int, message: Message) -> tuple[Entry, datetime | None]:
         role = enum_member(Role, f"messages[{place}].role", message.role)
         is_tool = role is Role.TOOL
         named = name_or_none(f"messages[{place}].name", message.name)
@@ -206,7 +206,7 @@ class AsyncSession(AsyncMemory):
             key=name_or_none("key", message.key),
             details=self._details(message.metadata),
         )
-        return entry, message.at
+        return entry, moment(f"messages[{place}].at", message.at)
 
     async def _append(
         self, entry: Entry, at: datetime | str | None, number: int | None

@@ -159,7 +159,9 @@ class AsyncTools:
             return await self._supplier.call(arguments)
         given = _checked(arguments, _OTHERS[verb].parameters)
         if isinstance(given, str):
-            return _refused(f"{_OTHERS[verb].name} was refused: {given}", f"invalid:{given}")
+            takes = ", ".join(_OTHERS[verb].parameters["properties"])
+            text = f"{_OTHERS[verb].name} was refused: {given}. It takes {takes}."
+            return _refused(text, f"invalid:{given.partition(' ')[0]}")
         try:
             return await self._carry_out(verb, given)
         except (InvalidInput, NotFound, QuotaExceeded, ScopeDenied) as error:
@@ -229,7 +231,7 @@ def _checked(arguments: object, schema: Mapping[str, Any]) -> Mapping[str, Any] 
     known: Mapping[str, Mapping[str, Any]] = schema["properties"]
     for name in given:
         if name not in known:
-            return "unknown_argument"
+            return f"unknown_argument {shown(name)}"
     for name in schema["required"]:
         if name not in given:
             return f"missing:{name}"
