@@ -15,7 +15,7 @@ from typing import Any
 from simonides.domain.conversation.add_report import SkippedMessage
 from simonides.domain.conversation.message import Message
 from simonides.domain.errors import InvalidInput
-from simonides.domain.value import shown
+from simonides.domain.value import moment, shown
 
 MAX_MESSAGES = 10_000
 """Most messages of one call; chosen: a conversation of years."""
@@ -82,7 +82,7 @@ def parse_messages(
     Raises:
         InvalidInput: If a message cannot be read; names its place.
     """
-    given = _listed(raw)
+    given, at = _listed(raw), moment("at", at)
     if len(given) > MAX_MESSAGES:
         raise InvalidInput("messages", f"at most {MAX_MESSAGES:,} in one call")
     messages: list[Message] = []
