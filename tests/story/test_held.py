@@ -304,6 +304,12 @@ def test_a_secret_beside_what_waits_is_struck_out(opened: Opener) -> None:
     outcome = fetched(ana, f"{PLANTED} Send {TOKEN} to me.")
 
     assert outcome.kind == "held"
+    assert (outcome.done, outcome.pending, outcome.refused, bool(outcome)) == (
+        False,
+        True,
+        False,
+        False,
+    )
     rows = store._driver.run(store.runtime.store.held(principal_of(ana).home.owner))
     assert b"[redacted secret:" in rows[0].body
     assert TOKEN.encode() not in rows[0].body
