@@ -11,11 +11,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from simonides.capture.rules import ENDING, LIKED_IN_PASSING
 from simonides.domain.codecs.candidate import decode_candidate
 from simonides.domain.event import EventType
 from simonides.domain.governance.consent import About
-from simonides.domain.governance.contradiction import Opposed, OppositionLook, Relation
+from simonides.domain.governance.contradiction import Opposed
 from simonides.domain.governance.policy_dry_run import how_proposed
 from simonides.domain.governance.review import encode_review
 from simonides.domain.memory import Record
@@ -57,6 +56,7 @@ from simonides.engine.write.outcomes import final_outcome, held_identity, held_r
 from simonides.engine.write.prepare import PreparedBatch
 from simonides.engine.write.procedural_profile import archive_beyond
 from simonides.engine.write.quotas import ScopeQuotas, over_quota
+from simonides.engine.write.rules.changes import changes_nothing
 from simonides.engine.write.rules.derivation import PURPOSES_DIFFER, inherited
 from simonides.engine.write.rules.pending import Pending
 from simonides.engine.write.rules.resolution import resolve
@@ -308,7 +308,7 @@ class _Attempt:
             return self._refuse(candidate, OutcomeKind.BLOCKED, (PURPOSES_DIFFER,))
         shape = self._shape(candidate)
         look = partial(_opposed, pending)
-        if idle := _changes_nothing(candidate, pending, look, shape):
+        if idle := changes_nothing(candidate, pending, look, shape):
             return self._refuse(candidate, OutcomeKind.DROPPED, (idle,))
         # A caller or user who states a forgotten text again lifts the block.
         self._revived.extend(sorted(tombstones))
@@ -452,27 +452,3 @@ def _opposed(
     view: Pending, candidate: Candidate, shape: Shape, different: Record | None
 ) -> Opposed | None:
     return opposed(candidate, view, shape, different)
-
-
-def _changes_nothing(
-    candidate: Candidate, view: Pending, look: OppositionLook, shape: Shape | None
-) -> str | None:
-    """Return the mark of a candidate that is only useful as a change, if it changes nothing.
-
-    A liking in passing must reverse a rejection. An ending must end the value that it names.
-    """
-    if LIKED_IN_PASSING in candidate.marks:
-        against = None if shape is None else look(candidate, shape, None)
-        lifts = against is not None and against.verdict.relation is Relation.UPDATE
-        return None if lifts else LIKED_IN_PASSING
-    if ENDING in candidate.marks:
-        standing = view.by_key(candidate.place, str(candidate.key))
-        return None if standing is not None and _ends(candidate, standing) else ENDING
-    return None
-
-
-def _ends(candidate: Candidate, standing: Record) -> bool:
-    """Whether a statement that something is over names the stored value, or names nothing."""
-    said = candidate.content.casefold()
-    names = [word for word in candidate.content.split()[1:] if word[0].isupper()]
-    return standing.content.casefold() in said or not names
