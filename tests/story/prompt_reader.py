@@ -8,6 +8,7 @@
 Nothing is shared with the code that writes it.
 """
 
+import re
 from dataclasses import dataclass
 
 REMARKS = {"unverified", "stale?", "in review"}
@@ -64,7 +65,13 @@ def read_page(page: str) -> list[Item]:
     for line in lines:
         if len(line.splitlines()) > 1 or not all(map(_is_seen, line)):
             raise Escaped(f"something hidden stands in {line!r}")
-    return [_Reader(line).item() for line in body]
+    return [_Reader(line).item() for line in body if not REMARK_LINES.fullmatch(line)]
+
+
+REMARK_LINES = re.compile(
+    r"\(nothing else that is remembered bears on this\)|\(\d+ more standing [a-z ]+ left out\)"
+)
+"""What the program itself says between the lines; no text of a memory begins with a bracket."""
 
 
 def _is_seen(char: str) -> bool:

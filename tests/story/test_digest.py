@@ -15,8 +15,16 @@ from simonides.types import Made
 EMPTY = "Memory digest:\n(empty: nothing that is remembered bears on this)"
 
 
+RULE = "Before a release run the smoke tests"
+
+
 def contents(digest: Any) -> list[str]:
     return [item.record.content for item in digest.items]
+
+
+def found(digest: Any) -> list[str]:
+    """Return what is shown because of the question."""
+    return [item.record.content for item in digest.items if item.section != "core"]
 
 
 @pytest.fixture
@@ -24,7 +32,7 @@ def ana(world: World) -> Memory:
     ana = world.store.memory(user="ana", org="acme", agent="bot")
     ana.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
     ana.remember("Ana grew up near the sea in Porto", category="entity_fact")
-    ana.remember(Draft("Before a release run the smoke tests", kind="procedural"))
+    ana.remember(Draft(RULE, kind="procedural"))
     ana.remember(Draft("The invoice of March was paid twice", kind="episodic", confidence=0.6))
     return ana
 
@@ -32,7 +40,8 @@ def ana(world: World) -> Memory:
 def test_a_question_brings_what_bears_on_it_and_nothing_else(ana: Memory) -> None:
     digest = ana.digest("where do I deploy?")
 
-    assert contents(digest) == ["Always deploy to us-east-1"]
+    assert found(digest) == ["Always deploy to us-east-1"]
+    assert contents(digest) == [RULE, "Always deploy to us-east-1"]
     assert digest.made is Made.LIVE
     assert str(digest) == digest.text
     assert digest.items[0].record.id in digest.text
@@ -41,11 +50,15 @@ def test_a_question_brings_what_bears_on_it_and_nothing_else(ana: Memory) -> Non
     assert digest.receipt.floor == 0.75
 
 
-def test_a_foreign_question_gets_an_empty_digest_that_says_so(ana: Memory) -> None:
+def test_a_foreign_question_gets_nothing_but_the_core_block_and_is_told_so(ana: Memory) -> None:
     digest = ana.digest("zebra migration in Kenya")
+    ana.forget_many(filter={"kind": "procedural"})
+    empty = ana.digest("zebra migration in Kenya")
 
-    assert digest.text == EMPTY
-    assert digest.items == digest.receipt.returned == ()
+    assert contents(digest) == [RULE]
+    assert "(nothing else that is remembered bears on this)" in digest.text
+    assert empty.text == EMPTY
+    assert empty.items == empty.receipt.returned == ()
 
 
 def test_a_caller_may_lower_the_floor_and_the_budgets(ana: Memory) -> None:
@@ -54,9 +67,10 @@ def test_a_caller_may_lower_the_floor_and_the_budgets(ana: Memory) -> None:
         "deploy a release", min_relevance=0, max_items=1, max_chars=300, max_tokens=120
     )
 
-    assert len(everything.items) > 1
-    assert len(small.items) == 1
-    assert len(small.text) <= 300
+    core = "".join(f"{item.line}\n" for item in small.items if item.section == "core")
+    assert len(found(everything)) > 1
+    assert len(found(small)) == 1
+    assert len(small.text) - len(core) <= 300
     assert small.receipt.page is not None
     assert small.receipt.page.rules.total.to_dict() == {"items": 1, "chars": 300, "tokens": 120}
     for name, value in (
@@ -74,7 +88,7 @@ def test_pinned_memories_and_wished_preferences_need_no_relevance(ana: Memory) -
 
     assert ana.digest("zebra").items[0].record == pinned
     assert contents(ana.digest("zebra", preference_bias=True)) == [
-        "Always deploy to us-east-1", "Never mail before noon",
+        "Never mail before noon", RULE, "Always deploy to us-east-1",
     ]  # fmt: skip
 
 
@@ -98,7 +112,7 @@ def test_the_policy_configures_the_digest(new_world: Callable[..., World], tmp_p
     bob = new_world(policy=str(policy)).store.memory(user="bob")
     bob.remember(Draft("Blue whales", key="team", sensitivity="public"))
     bob.remember(Draft("Water the plants", tags=["always"], sensitivity="public"))
-    bob.remember(Draft("Tea is at four, tea is fine", sensitivity="public", importance="critical"))
+    bob.remember(Draft("Tea is at four, tea is fine", sensitivity="public"))
     bob.remember("Private tea")
 
     digest = bob.digest("when is tea?", min_relevance=0)

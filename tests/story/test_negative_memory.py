@@ -108,7 +108,7 @@ def test_a_guard_ends(world: World, ana: Memory) -> None:
     assert ana.recall("Acme")[:] == ()
 
 
-def test_a_guard_is_shown_when_its_thing_comes_up_and_not_else(ana: Memory) -> None:
+def test_a_guard_stands_in_every_digest(ana: Memory) -> None:
     hears(ana, "Never suggest seafood restaurants.")
     ana.remember("The office is closed on Mondays")
 
@@ -118,5 +118,5 @@ def test_a_guard_is_shown_when_its_thing_comes_up_and_not_else(ana: Memory) -> N
     besides = ana.digest("When is the office closed?", min_relevance=0.0)
 
     assert "Never suggest seafood restaurants" in about.text
-    assert "seafood" not in ana.digest("When is the office closed?", min_relevance=1.0).text
+    assert "seafood" in ana.digest("When is the office closed?", min_relevance=1.0).text
     assert "office" in besides.text

@@ -24,6 +24,9 @@ def contents(digest: Digest | None) -> list[str]:
     return [item.record.content for item in digest.items]
 
 
+RULE = "Run the smoke tests before a deploy of billing"
+
+
 @pytest.fixture
 def ana(world: World) -> Memory:
     ana = world.store.memory(user="ana", org="acme").session("monday")
@@ -31,7 +34,7 @@ def ana(world: World) -> Memory:
     ana.remember("The billing service is deployed to us-east-1", category="entity_fact")
     ana.remember("Porto is where Ana grew up", category="entity_fact")
     ana.remember(Draft("The deploy of the billing service failed in May", kind="episodic"))
-    ana.remember(Draft("Run the smoke tests before a deploy of billing", kind="procedural"))
+    ana.remember(Draft(RULE, kind="procedural"))
     return ana
 
 
@@ -51,7 +54,7 @@ def test_a_push_brings_preferences_and_what_bears_on_the_subject(ana: Memory) ->
 
 
 def test_a_push_about_nothing_brings_preferences_only(ana: Memory) -> None:
-    assert contents(Prompting(ana).push()) == ["Answer in short sentences"]
+    assert contents(Prompting(ana).push()) == [RULE, "Answer in short sentences"]
 
 
 def test_a_push_holds_its_budget(world: World) -> None:
@@ -73,9 +76,9 @@ def test_a_task_gets_its_own_context(world: World, ana: Memory) -> None:
     sibling.remember("Paint the garden fence", category="constraint")
 
     assert set(contents(Prompting(task).push("zebras"))) == {
-        "Stay on version 12 of the database", "Answer in short sentences",
+        RULE, "Stay on version 12 of the database", "Answer in short sentences",
     }  # fmt: skip
-    assert contents(Prompting(ana).push("zebras")) == ["Answer in short sentences"]
+    assert contents(Prompting(ana).push("zebras")) == [RULE, "Answer in short sentences"]
 
 
 def test_a_search_has_no_floor_and_as_many_as_asked_for(ana: Memory) -> None:
@@ -275,7 +278,7 @@ def test_in_push_mode_only_what_changes_makes_it_look_again(ana: Memory) -> None
 
 def test_a_change_of_state_may_bring_another_subject(ana: Memory) -> None:
     triggers = Prompting(ana).triggers("zebras")
-    assert contents(triggers.before_model()) == ["Answer in short sentences"]
+    assert contents(triggers.before_model()) == [RULE, "Answer in short sentences"]
 
     triggers.state_changed("the billing service deployed to us-east-1")
 
@@ -289,14 +292,14 @@ def test_what_gave_way_does_not_stay_before_the_model(world: World, ana: Memory)
     ana.remember("Tea is at four", category="entity_fact")
     assert not looked(triggers), "a new memory that is not in it changes nothing"
     ana.correct("response_style", "Answer at length")
-    assert contents(triggers.before_model()) == ["Answer at length"]
+    assert contents(triggers.before_model()) == [RULE, "Answer at length"]
     ana.forget("response_style")
-    assert contents(triggers.before_model()) == []
+    assert contents(triggers.before_model()) == [RULE]
     ana.remember("Speak French today", key="tongue", category="preference", ttl_days=1)
     triggers.state_changed()
-    assert contents(triggers.before_model()) == ["Speak French today"]
+    assert contents(triggers.before_model()) == [RULE, "Speak French today"]
     world.clock.advance(days=1, seconds=1)
-    assert contents(triggers.before_model()) == []
+    assert contents(triggers.before_model()) == [RULE]
 
 
 def test_another_policy_makes_it_look_again(
@@ -326,7 +329,7 @@ def test_without_the_store_a_warm_push_is_looked_for_again_and_says_so(
     monkeypatch.setattr(world.store.runtime.store, "heads", gone, raising=False)
     digest = triggers.before_model()
 
-    assert contents(digest) == ["Answer in short sentences"]
+    assert contents(digest) == [RULE, "Answer in short sentences"]
     assert digest is not None
     assert digest.receipt.degraded == ("store",)
 

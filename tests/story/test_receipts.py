@@ -139,7 +139,7 @@ def test_two_hundred_digests_of_a_changing_store_are_given_again_or_refused(
 
     assert found.total() == 200
     # What had gone by the end was not shown in these, or was, or only moved the statistics.
-    assert found[Made.RANKED] > 50
+    assert found[Made.RANKED] > 30
     assert found["refused"] > 5
     assert found[Made.RENDERED] > 0
 

@@ -168,7 +168,12 @@ def test_free_text_of_another_kind_is_another_memory(ana: Memory) -> None:
 
 
 def test_texts_that_differ_in_a_number_or_a_negation_coexist(ana: Memory) -> None:
-    texts = ("Call at 5", "Call at 6", "Do not call at 5", "Call at 5 on 2026-01-02")
+    texts = (
+        "They call at 5",
+        "They call at 6",
+        "They do not call at 5",
+        "They call at 5 on 2026-01-02",
+    )
 
     kinds = [ana.remember(text).kind for text in texts]
 

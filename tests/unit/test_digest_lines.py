@@ -36,7 +36,7 @@ from simonides.domain.reading.digest import (
 from simonides.domain.reading.recall import Hit
 from simonides.engine.prompting.citations import cited_in
 from simonides.engine.prompting.compose import Composed, compose, section_of
-from simonides.engine.prompting.render import CUT, EMPTY, named
+from simonides.engine.prompting.render import CUT, EMPTY, named, page
 from simonides.text.normalise import content_hash
 from simonides.text.tokens import estimate_tokens
 from simonides.types import Scope, Triple
@@ -59,7 +59,7 @@ SPOKEN = st.lists(TEXTS, min_size=1, max_size=4).map(" ".join).filter(str.strip)
 QUOTED = re.compile(r'"(?:[^"\\]|\\["\\]|\\u[0-9a-f]{4})*"')
 SKELETON = re.compile(
     r"- \[(Q|[^\[\]\"]*)\] (?:(?:Q|[^\"()=]*) = |(?:Q|[^\"()]*): |[^\"()]* — )?Q"
-    r" \(m; [a-z_]+ \d{4}-\d\d-\d\d [01]\.\d\d(?:; (?:unverified|stale\?|in review))*"
+    r" \(m\d*; [a-z_]+ \d{4}-\d\d-\d\d [01]\.\d\d(?:; (?:unverified|stale\?|in review))*"
     r"(?:; (?:secret|personal|poison):[a-z-]+)*(?:; from Q)?\)"
 )
 
@@ -75,7 +75,8 @@ def memory(**fields: Any) -> Record:
 
 
 def composed(*memories: Record, rules: DigestRules = NO_LIMIT, now: datetime = NOW) -> Composed:
-    hits = [Hit(one, 1.0, {"relevance": 1.0}) for one in memories]
+    named = [replace(one, id=f"m{place}") for place, one in enumerate(memories)]
+    hits = [Hit(one, 1.0, {"relevance": 1.0}) for one in named]
     return compose(hits, rules, now, estimate_tokens)
 
 
@@ -197,9 +198,11 @@ def test_no_budget_is_ever_exceeded_and_every_cut_is_marked(
 ) -> None:
     made = composed(*memories, rules=rules)
 
-    assert len(made.text) <= rules.total.chars
-    assert rules.total.tokens is None or estimate_tokens(made.text) <= rules.total.tokens
-    assert len(made.items) <= rules.total.items
+    others = [item for item in made.items if item.section is not Section.CORE]
+    text = page([item.line for item in others])
+    assert len(text) <= rules.total.chars
+    assert rules.total.tokens is None or estimate_tokens(text) <= rules.total.tokens
+    assert len(others) <= rules.total.items
     for section in Section:
         budget, lines = rules.budget(section), [i.line for i in made.items if i.section is section]
         block = "".join(f"{line}\n" for line in lines)
@@ -218,7 +221,7 @@ def test_what_was_chosen_gives_the_same_text_again(
 ) -> None:
     made = composed(*memories, rules=rules)
 
-    again = compose(made.chosen, rules, NOW, estimate_tokens)
+    again = compose(made.chosen, rules, NOW, estimate_tokens, left_out=made.left_out)
 
     assert (again.text, again.items, again.dropped) == (made.text, made.items, ())
 
@@ -240,17 +243,21 @@ def test_facts_come_first_and_each_says_where_it_is_from() -> None:
             triple=Triple("user", "worries about", "work"), valid_from=datetime(2025, 1, 2),  # noqa: DTZ001
         ),
         passage("A page", path="a; b (c).md", heading="One > Two", page=3, marks="poison:x"),
+        memory(content="Never whistle", category="constraint"),
+        memory(content="Left, then right", kind=Kind.PROCEDURAL, category="walk"),
     )  # fmt: skip
 
-    assert [item.section for item in made.items] == list(Section)
+    assert [item.section for item in made.items] == [Section.CORE, *Section]
     assert [item.line for item in made.items] == [
-        '- [fact] home_location = "Berlin" (m; user_stated 2026-06-01 0.60; unverified)',
-        '- [relationship] User WORRIES_ABOUT work — "work keeps me up" (m; user_stated 2025-01-02 1.00)',  # noqa: E501
-        '- [rule] "Be brief" (m; user_stated 2026-06-01 1.00)',
-        '- [event] "We met" (m; user_stated 2026-06-01 1.00)',
-        '- [turn] Ana Lee: "Hello" (m; user_stated 2026-06-01 1.00)',
+        '- [constraint] "Never whistle" (m6; user_stated 2026-06-01 1.00)',
+        '- [rule] "Be brief" (m2; user_stated 2026-06-01 1.00)',
+        '- [fact] home_location = "Berlin" (m3; user_stated 2026-06-01 0.60; unverified)',
+        '- [relationship] User WORRIES_ABOUT work — "work keeps me up" (m4; user_stated 2025-01-02 1.00)',  # noqa: E501
+        '- [walk] "Left, then right" (m7; user_stated 2026-06-01 1.00)',
+        '- [event] "We met" (m0; user_stated 2026-06-01 1.00)',
+        '- [turn] Ana Lee: "Hello" (m1; user_stated 2026-06-01 1.00)',
         (
-            '- [l3 document] "One \\u003e Two": "A page" (m; external 2026-06-01 1.00; unverified;'
+            '- [l3 document] "One \\u003e Two": "A page" (m5; external 2026-06-01 1.00; unverified;'
             ' poison:x; from "docs: a; b (c).md, page 3")'
         ),
     ]
@@ -282,7 +289,13 @@ def test_a_line_warns_where_it_must(
 
 
 def test_what_is_left_out_says_why() -> None:
-    rules = replace(NO_LIMIT, facts=Budget(1, 800), episodic=Budget(5, 40), total=Budget(3, 2_400))
+    rules = replace(
+        NO_LIMIT,
+        facts=Budget(1, 800),
+        core=Budget(0, 0),
+        episodic=Budget(5, 40),
+        total=Budget(3, 2_400),
+    )
     made = composed(
         memory(content="a", key="a"),
         memory(content="b", key="b"),

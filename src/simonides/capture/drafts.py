@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from simonides.capture.rules.evidence import gaps
+from simonides.capture.standing import standing
 from simonides.domain.canonical_json import canonical_json
 from simonides.domain.errors import InvalidInput, InvalidScope
 from simonides.domain.memory import NO_METADATA, Draft, Importance, Kind, Origin, Triple, is_id
@@ -81,17 +82,27 @@ def candidate_of(
     sensitivity = enum_member(Sensitivity, "sensitivity", draft.sensitivity)
     audience = None if draft.audience is None else _agents(draft.audience)
     said_at = moment("at", draft.at)
+    content = _content(draft.content, rules.content_bytes)
+    scope = target_scope(draft.scope, principal)
+    importance = enum_member(Importance, "importance", draft.importance)
+    category, key = _category(draft, kind, rules), _key(draft.key, rules)
+    is_users = proposer is Proposer.CALLER and source.trust.rank >= Trust.USER.rank
+    if is_users and draft.category is None and kind is Kind.SEMANTIC:
+        found = standing(content, scope)
+        if found is not None:
+            kind, category, key = found.kind, found.category, key or found.key
+            importance = max(importance, found.importance, key=lambda each: each.weight)
     made = Candidate(
-        content=_content(draft.content, rules.content_bytes),
-        scope=target_scope(draft.scope, principal),
+        content=content,
+        scope=scope,
         source=source,
         proposer=proposer,
         label=Label(source.trust, sensitivity, audience),
         kind=kind,
-        category=_category(draft, kind, rules),
-        key=_key(draft.key, rules),
+        category=category,
+        key=key,
         confidence=_confidence(draft.confidence, source),
-        importance=enum_member(Importance, "importance", draft.importance),
+        importance=importance,
         tags=_names("tags", draft.tags, MAX_TAGS),
         metadata=checked_metadata(draft.metadata, rules.metadata_bytes),
         triple=_triple(draft.triple),

@@ -27,6 +27,7 @@ from simonides.domain.policy.ceilings import UsageReport
 from simonides.domain.policy.hygiene import Action
 from simonides.domain.reading.digest import Digest, Verification
 from simonides.domain.reading.document import SourceReport
+from simonides.domain.reading.profile import Profile
 from simonides.domain.reading.recall import Explanation, Recall
 from simonides.domain.reading.receipt import Receipt
 from simonides.domain.scope import Grant
@@ -45,6 +46,7 @@ _TEXTS: Mapping[type, Callable[[Any], str]] = {
     ConsentChange: reports.consent_change,
     Consolidation: reports.consolidation,
     Digest: str,
+    Profile: lambda value: render.visible_lines(str(value)),
     DryRun: reports.policy_dry_run,
     ErasureReceipt: reports.erasure,
     Event: reports.event,

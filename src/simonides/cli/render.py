@@ -145,7 +145,12 @@ def _line(memory: Record) -> str:
 
 
 def _lines(value: Any) -> Any:
-    return "\n".join(map(visible, value.split("\n"))) if isinstance(value, str) else value
+    return visible_lines(value) if isinstance(value, str) else value
+
+
+def visible_lines(text: str) -> str:
+    """Return a text of several lines without what a terminal would obey."""
+    return "\n".join(map(visible, text.split("\n")))
 
 
 def short(text: str) -> str:

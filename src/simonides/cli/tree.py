@@ -40,6 +40,7 @@ MEMORY = Face(
         "history": "Show every version of a memory, oldest first.",
         "explain": "Say why a memory is or is not recalled for a query.",
         "status": "Show counts, backend, models and health.",
+        "profile": "Show the standing facts by key, and the standing rules.",
         "correct": "Replace or change a memory.",
         "confirm": "Mark a memory as verified.",
         "promote": "Copy a memory to a wider scope; policy decides there again.",
@@ -53,7 +54,6 @@ MEMORY = Face(
         "session": "the group `session`, and the option --session",
         "task": "the group `task`",
         "tools": "definitions for a model's request; a shell has no model request",
-        "profile": "a view for programs; `list` shows the same records",
     },
 )
 

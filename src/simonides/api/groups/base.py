@@ -1,4 +1,4 @@
-"""The six groups as properties of a memory."""
+"""The six groups as properties of a memory, and its profile."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from simonides.api.groups.maintenance import AsyncMaintenance
 from simonides.api.groups.pending import AsyncPending
 from simonides.api.groups.privacy import AsyncPrivacy
 from simonides.api.groups.receipts import AsyncReceipts
+from simonides.domain.reading.profile import Profile
+from simonides.engine.prompting import profile_of
 
 
 class AsyncGroups:
@@ -16,6 +18,16 @@ class AsyncGroups:
 
     def __init__(self, bound: Bound) -> None:
         self._bound = bound
+
+    async def profile(self) -> Profile:
+        """Return the standing facts by key, and the standing rules, whatever is asked.
+
+        Raises:
+            StoreError: If the store could not.
+        """
+        cue = await self._bound.asker.cue("", verb="list")
+        found = await self._bound.lookup.list(cue)
+        return profile_of(found, self._bound.principal.home)
 
     @property
     def privacy(self) -> AsyncPrivacy:

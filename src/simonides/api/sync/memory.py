@@ -23,6 +23,7 @@ from simonides.domain.memory import Draft, Record
 from simonides.domain.policy.working import Constraint
 from simonides.domain.reading.digest import Digest
 from simonides.domain.reading.page import Page
+from simonides.domain.reading.profile import Profile
 from simonides.domain.reading.recall import Explanation, Recall
 from simonides.domain.writing.decision import Outcome, Outcomes
 from simonides.engine.prompting import TriggerMode
@@ -500,6 +501,14 @@ class Memory:
             InvalidInput: If a name is unknown.
         """
         return Tools(self._memory.tools(*names), self._driver)
+
+    def profile(self) -> Profile:
+        """Return the standing facts by key, and the standing rules, whatever is asked.
+
+        Raises:
+            StoreError: If the store could not.
+        """
+        return self._driver.run(self._memory.profile())
 
     @property
     def privacy(self) -> Privacy:

@@ -23,10 +23,12 @@ MIN_ITEM_CHARS = 24
 class Section(StrEnum):
     """The sections of a digest, in their order; each has its own budget.
 
-    ``facts`` have a key. ``semantic`` is free text. ``turns`` are verbatim. ``documents`` are
-    passages of documents, which are not memories.
+    ``core`` is what stands in every digest, whatever was asked. ``facts`` have a key. ``semantic``
+    is free text. ``turns`` are verbatim. ``documents`` are passages of documents, which are not
+    memories.
     """
 
+    CORE = "core"
     FACTS = "facts"
     SEMANTIC = "semantic"
     PROCEDURAL = "procedural"
@@ -65,7 +67,8 @@ class DigestRules(Value):
         by_meaning: Whether to search by its vector; no effect without an embedder.
         candidates: Most hits to consider.
         item_chars: Longest content of one item; longer content is cut and marked.
-        total: Budget of the whole text, title and frame included.
+        total: Budget of the text, title and frame included, without the core block.
+        core: Budget of the core block; with 0 items there is none.
         facts: Budget of keyed facts.
         semantic: Budget of other facts.
         procedural: Budget of rules and procedures.
@@ -85,6 +88,7 @@ class DigestRules(Value):
     candidates: int = 200  # chosen: several times what any budget holds
     item_chars: int = 400  # chosen: a third of what free text may use up
     total: Budget = field(default_factory=lambda: Budget(12, 2_400))
+    core: Budget = field(default_factory=lambda: Budget(6, 900))
     facts: Budget = field(default_factory=lambda: Budget(6, 800))
     semantic: Budget = field(default_factory=lambda: Budget(4, 1_200))
     procedural: Budget = field(default_factory=lambda: Budget(3, 1_200))

@@ -121,6 +121,7 @@ class Rendering(Value):
         counter: Name of the token counter.
         sha256: SHA-256 of the text in UTF-8, hexadecimal.
         trigger: Cause of the digest.
+        left_out: How many memories of the core block found no room.
     """
 
     rules: DigestRules
@@ -128,6 +129,7 @@ class Rendering(Value):
     counter: str
     sha256: str
     trigger: Trigger = Trigger.ASKED
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from simonides.engine.prompting.application import (
 )
 from simonides.engine.prompting.context_supply import Supplier
 from simonides.engine.prompting.digest import DigestBuilder
+from simonides.engine.prompting.profile import profile_of
 from simonides.engine.prompting.relevance_floor import Floors
 from simonides.engine.prompting.render import visible
 from simonides.engine.prompting.replay import Replayer
@@ -30,6 +31,7 @@ __all__ = [
     "Replayer",
     "Supplier",
     "TriggerMode",
+    "profile_of",
     "style_shows",
     "visible",
 ]

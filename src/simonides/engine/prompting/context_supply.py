@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from simonides.domain.errors import InvalidInput
@@ -101,6 +102,7 @@ class Supplier:
         digest = self.policy.digest
         total = Budget(items, digest.total.chars, digest.total.tokens)
         rules = digest.within(total, floor=0.0, candidates=min(LOOKED_AT * items, MAX_LIMIT))
+        rules = replace(rules, core=Budget(0, 0))
         cue = await self._asker.cue(query, verb=TOOL_NAME, scopes=scopes, layer=layer)
         return await self._digester.digest(cue, rules, Trigger.PULL)
 

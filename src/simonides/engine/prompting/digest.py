@@ -22,7 +22,8 @@ from simonides.domain.value import to_us
 from simonides.engine.core import Counters, Runtime
 from simonides.engine.prompting.application import applied
 from simonides.engine.prompting.citations import cited_in, resolved, verified
-from simonides.engine.prompting.compose import Composed, compose
+from simonides.engine.prompting.compose import MAX_DROPPED, Composed, compose
+from simonides.engine.prompting.core_block import CANDIDATES, is_core
 from simonides.engine.prompting.relevance_floor import Floors
 from simonides.engine.prompting.render import FORMAT
 from simonides.engine.recall import (
@@ -35,7 +36,6 @@ from simonides.engine.recall import (
     rerank_best,
     sequence,
 )
-from simonides.hygiene.contradiction import GUARD, warns
 from simonides.retrieval.index import Query
 from simonides.retrieval.query import ReadView
 from simonides.retrieval.ranking import Fusion, FusionMode, Ranked, filtered_hits
@@ -46,9 +46,6 @@ MAX_ANSWER_BYTES = 1024 * 1024
 
 MAX_BELOW = 5
 """Number of best hits below the floor that a receipt names; chosen."""
-
-MAX_DROPPED = 50
-"""Most dropped memories that a receipt names; chosen, to bound its size."""
 
 
 class DigestBuilder:
@@ -182,7 +179,9 @@ class DigestBuilder:
             self._reader.grounds(query, fusion, reranked=bool(ranked.reranked)),
         )
         counter = self._runtime.models.tokens.counter_id
-        page = Rendering(rules, FORMAT, counter, _hash_of(composed.text), trigger)
+        page = Rendering(
+            rules, FORMAT, counter, _hash_of(composed.text), trigger, composed.left_out
+        )
         return Digest(composed.text, composed.items, replace(receipt, page=page))
 
     def _query(
@@ -206,12 +205,12 @@ class DigestBuilder:
     ) -> list[Hit]:
         """Return the hits that may be shown, best first.
 
-        Pinned memories and those named by the rules come before the hits of the query. So do guards
-        (what the user does not want) that the query is about. Only the budgets can drop them.
+        Those of the core block and those named by the rules come before the hits of the query. Only
+        the budgets can drop them.
 
-        A pull returns only the hits of its query. A push for a task adds the task's own memories,
-        however low they rank. A push for a session adds the summary of the previous session,
-        whatever its age. Of the other kinds it returns those that policy pushes.
+        A pull returns only the hits of its query, and has no core block. A push for a task adds the
+        task's own memories, however low they rank. A push for a session adds the summary of the
+        previous session, whatever its age. Of the other kinds it returns those that policy pushes.
         """
         if trigger is Trigger.PULL:
             return [*ranked.hits()]
@@ -226,11 +225,8 @@ class DigestBuilder:
             own = filtered_hits(ranked, cue, OneOf("scope", (self._principal.home,)))
             found += [hit for hit in own if hit.record.id not in known]
             found.sort(key=lambda hit: -hit.score)
-        always = [
-            hit
-            for hit in filtered_hits(ranked, cue, _always(rules))
-            if hit.record.category != GUARD or hit.record.pinned or warns(hit.record, cue.query)
-        ]
+        candidates = filtered_hits(ranked, replace(cue, limit=MAX_LIMIT), _always(rules))
+        always = [hit for hit in candidates if is_core(hit.record) or _is_named(hit.record, rules)]
         first = {hit.record.id: hit for hit in (*always, *caught_up)}
         return [*first.values(), *(hit for hit in found if hit.record.id not in first)]
 
@@ -246,12 +242,20 @@ _OFF = Composed("", (), (), ())
 
 
 def _always(rules: DigestRules) -> Filter:
-    named: list[Filter] = [OneOf("pinned", (True,)), OneOf("category", (GUARD,))]
+    named: list[Filter] = [OneOf("pinned", (True,))]
+    if rules.core.items:
+        named += CANDIDATES
     if rules.fact_keys:
         named.append(OneOf("key", rules.fact_keys))
     if rules.fact_tags:
         named.append(OneOf("tags", rules.fact_tags))
-    return AnyOf(tuple(named))
+    return AnyOf(tuple(named)) if len(named) > 1 else named[0]
+
+
+def _is_named(record: Record, rules: DigestRules) -> bool:
+    """Whether a memory is a candidate of every digest by its mark or by policy."""
+    is_tagged = not set(rules.fact_tags).isdisjoint(record.tags)
+    return record.pinned or record.key in rules.fact_keys or is_tagged
 
 
 def _below(ranked: Ranked) -> list[Dropped]:

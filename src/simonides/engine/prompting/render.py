@@ -38,6 +38,7 @@ FORMAT = "digest 1"
 """Version of the rendering, named in receipts; raised with any change of a byte."""
 
 EMPTY = f"{TITLE}\n(empty: nothing that is remembered bears on this)"
+NOTHING_ELSE = "(nothing else that is remembered bears on this)"
 CUT = "…"
 """The mark of a shortened text."""
 
@@ -67,9 +68,20 @@ class Line(NamedTuple):
     truncated: bool
 
 
-def page(lines: Sequence[str]) -> str:
-    """Return the text of a digest with these lines; without any, it says that it is empty."""
-    return _FRAME % "\n".join(lines) if lines else EMPTY
+def page(lines: Sequence[str], core: Sequence[str] = ()) -> str:
+    """Return the text of a digest with these lines, those of the core block first.
+
+    Without any it says that it is empty; with the core block alone, that there is nothing else.
+    """
+    if not core:
+        return _FRAME % "\n".join(lines) if lines else EMPTY
+    return _FRAME % "\n".join([*core, *(lines or [NOTHING_ELSE])])
+
+
+def more_rules(number: int) -> str:
+    """Return the line that counts what found no room in the core block."""
+    rules = "rule or fact is" if number == 1 else "rules or facts are"
+    return f"({number} more standing {rules} left out)"
 
 
 def written(memory: Record, now: datetime, reader: Scope | None = None) -> Written:

@@ -62,7 +62,9 @@ class Replayer:
             if is_same and _is_whole(receipt, made.receipt):
                 return replace(made, receipt=receipt, made=Made.RANKED)
         count, home = self._runtime.models.tokens.count, self._principal.home
-        composed = compose(shown, page.rules, view.clock, count, reader=home)
+        composed = compose(
+            shown, page.rules, view.clock, count, reader=home, left_out=page.left_out
+        )
         return Digest(composed.text, composed.items, receipt, Made.RENDERED)
 
     async def recall(self, receipt: Receipt) -> Recall:

@@ -134,6 +134,7 @@ class DigestSection(Section):
     candidates: Count
     item_chars: Annotated[int, Field(ge=MIN_ITEM_CHARS, le=100_000)]
     total: TotalSection
+    core: BudgetSection
     facts: BudgetSection
     semantic: BudgetSection
     procedural: BudgetSection

@@ -42,7 +42,7 @@ from simonides.domain.trust import Sensitivity
 from simonides.domain.value import from_us, to_us
 from simonides.domain.writing.change import StoredRow
 from simonides.retrieval.index import ageing
-from simonides.retrieval.index.entry import scope_tag, tag
+from simonides.retrieval.index.entry import name_tag, scope_tag, tag
 from simonides.retrieval.index.segment import RECALLED, Frozen, Segment
 
 Bools = NDArray[np.bool_]
@@ -167,8 +167,8 @@ def _at(columns: Columns) -> NDArray[np.int64]:
 
 _COLUMNS: Mapping[str, _Column] = {
     "kind": _Column(lambda c: c.entry["kind"], lambda kind: code_of(KIND_CODES, kind)),
-    "category": _Column(lambda c: c.entry["category"], tag),
-    "key": _Column(lambda c: c.entry["key"], tag, 0),
+    "category": _Column(lambda c: c.entry["category"], name_tag),
+    "key": _Column(lambda c: c.entry["key"], name_tag, 0),
     "session": _Column(lambda c: c.entry["session"], tag, 0),
     "scope": _Column(lambda c: c.entry["scope"], scope_tag),
     "sensitivity": _Column(
@@ -214,9 +214,15 @@ _RELATIONS: Mapping[Relation, Callable[[Any, Any], Any]] = {
 }
 
 
+FEW_VALUES = 2
+"""Up to so many values are compared in place; measured."""
+
+
 def any_equal(column: NDArray[Any], wanted: Sequence[int | float]) -> Bools:
     """Whether each value is one of a few; np.isin sorts, which is slower here."""
     found = np.zeros(len(column), np.bool_)
+    # A field of a row is far from the next row's: one copy costs less than many such walks.
+    column = np.ascontiguousarray(column) if len(wanted) > FEW_VALUES else column
     for value in wanted:
         found |= column == column.dtype.type(value)
     return found
