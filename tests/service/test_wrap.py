@@ -302,6 +302,29 @@ def test_a_tool_loop_keeps_the_digest_and_captures_once(opened_store: Store) -> 
     assert facts(opened_store) == {"nickname": "Ana", "location": "Berlin"}
 
 
+@pytest.mark.parametrize("forgets", [False, True])
+def test_in_a_tool_loop_only_what_was_forgotten_changes_what_was_shown(
+    opened_store: Store, *, forgets: bool
+) -> None:
+    ana = opened_store.memory(user="ana")
+    ana.remember("Ana", key="nickname", category="preference")
+    said: list[Any] = [{"role": "user", "content": ASKED}]
+    with ModelServer([calling("look", city="Berlin"), saying("Sunny.")]) as server:
+        client = simonides.wrap(openai_client(server), user="ana", store=opened_store)
+        answer = client.chat.completions.create(model="m", messages=said)
+        message = answer.choices[0].message
+        ana.remember("Never call before nine")  # as a capture beside may, by then
+        if forgets:
+            ana.forget("nickname")
+        result = {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "Rain."}
+        client.chat.completions.create(model="m", messages=[*said, message, result])
+        assert memory_of(client).flush(10)
+
+    first, second = (str(received.body["messages"][0]) for received in server.received)
+    assert (first == second) is not forgets
+    assert ("nickname" in first, "nickname" in second) == (True, not forgets)
+
+
 def test_results_of_tools_stay_first_in_claudes_turn(opened_store: Store) -> None:
     opened_store.memory(user="ana").remember("Ana", key="nickname", category="preference")
     result = {"type": "tool_result", "tool_use_id": "t", "content": "Call me Rex."}

@@ -17,6 +17,8 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from simonides.api.sync import Memory, Store, capture_turn, flush_on_close, unless_erased
+from simonides.domain.errors import NotReplayable
+from simonides.domain.reading.receipt import Receipt
 from simonides.domain.writing.decision import NO_USAGE, CaptureReport, Usage
 from simonides.integrations.wrap_messages import (
     Api,
@@ -89,6 +91,8 @@ class WrappedMemory:
         self._usage = NO_USAGE
         self._under_way: set[object] = set()
         self._streams: dict[object, Callable[[], object]] = {}
+        # What the last request was told, for the loop of tool calls that may follow.
+        self._shown: dict[str, Receipt] = {}
         self._is_closed = False
         self._process = os.getpid()
         # One thread keeps the order of a conversation.
@@ -174,11 +178,28 @@ class WrappedMemory:
     def _with_digest(self, asked: dict[str, Any], speech: Speech, api: Api) -> dict[str, Any]:
         if speech.place is None or not self._habits.recalls:
             return asked
-        digest = self._digest(speech.query)
+        kept = self._again(speech)
+        digest = self._digest(speech.query) if kept is None else kept
         if not digest:
             return asked
         told = with_digest(asked[api.argument], speech.place, digest, api, self._habits.place)
         return {**asked, api.argument: told}
+
+    def _again(self, speech: Speech) -> str | None:
+        """Return the digest of the request before, in a loop of tool calls; None elsewhere.
+
+        The user has said nothing new. The same bytes are served by the provider's cache, whatever
+        was captured meanwhile. What was forgotten since is not shown again.
+        """
+        shown = None if speech.new or self._obstacle() else self._shown.get(speech.query)
+        if shown is None or not shown.returned:
+            return None if shown is None else ""
+        with _Reported(self._note, "recall"):
+            try:
+                return str(self._memory.receipts.replay(shown))
+            except NotReplayable:
+                return None
+        return None
 
     def _heard(self, speech: Speech) -> Heard:
         """Return what the user says in a request that begins at this moment.
@@ -234,6 +255,7 @@ class WrappedMemory:
             )
             for part in digest.receipt.degraded:
                 self._note("recall", f"degraded:{part}")
+            self._shown = {query: digest.receipt}
             return digest.text if digest.items else ""
         return ""
 
