@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+import simonides
 from conftest import World
 from principals import memory_for
 from simonides import Draft, Memory
 from simonides.prompting import Prompting
+from simonides.testing import ScriptedModel
 
 RULE = "Never deploy on Fridays"
 ABOUT = "Schedule the release"
@@ -169,3 +171,17 @@ def test_a_profile_has_the_current_fact_of_each_key_and_the_rules(
     assert [record.content for record in profile.rules] == [RULE]
     assert "deploy_region = eu-west-1 (user_correction 2026-01-01)" in str(profile)
     assert world.store.memory(user="bob", org="acme").profile().facts == {}
+
+
+def test_the_reference_agent_is_told_the_standing_rules() -> None:
+    plan = {"kind": "retrieve_memory", "query": "who plans it", "top_k": 1}
+    model = ScriptedModel(plan, {"answer": "On Thursday.", "used_memory_keys": []})
+    with simonides.open(":memory:", model=model) as store:
+        ana = store.memory(user="ana").session("s")
+        ana.remember(RULE)
+        ana.remember("The release is planned by Zoe")
+
+        result = store.agent(ana).answer(ABOUT)
+
+    assert result.status == "ok"
+    assert RULE in str(model.asked[-1])

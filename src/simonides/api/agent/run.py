@@ -244,7 +244,10 @@ class _Run:
         )
         # A memory barred from digests is barred from this prompt too.
         allowed = self._policy.digest.sensitivities
-        self._hits = tuple(hit for hit in recall if hit.record.sensitivity in allowed)
+        core = await self._core_block(intent.query)
+        known = {hit.record.id for hit in core}
+        found = [hit for hit in recall if hit.record.sensitivity in allowed]
+        self._hits = (*core, *(hit for hit in found if hit.record.id not in known))
         self._receipt = recall.receipt
         await AsyncPrompting(self._memory).note_shown(self._hits)
         retrieved = tuple(cited_as(hit) for hit in self._hits)
@@ -256,7 +259,7 @@ class _Run:
                 query=intent.query,
                 requested_scopes=tuple(scope.value for scope in intent.scopes),
                 include_preference_keys=intent.include_preference_keys,
-                memory_hits=len(retrieved),
+                memory_hits=len(found),
             )
         )
         self._note(
@@ -267,6 +270,13 @@ class _Run:
             retrieved_keys=retrieved,
         )
         await self._apply(request, intent, retrieved)
+
+    async def _core_block(self, query: str) -> tuple[Hit, ...]:
+        """Return the standing rules and dangers that are in every prompt."""
+        if await self._bound.lookup.is_off():
+            return ()
+        cue = await self._bound.asker.cue(query, verb="digest")
+        return await self._bound.digester.core_block(cue)
 
     async def _plan(self, request: str) -> tuple[Intent, Any]:
         model, left_s = self._spend("retrieve_plan")

@@ -10,7 +10,7 @@ from functools import partial
 from simonides.domain.ageing import SUMMARY_CATEGORY
 from simonides.domain.governance.consent import RECALL_OFF
 from simonides.domain.memory import Kind, Record
-from simonides.domain.policy.budgets import MIN_CHARS, MIN_TOKENS, DigestRules
+from simonides.domain.policy.budgets import MIN_CHARS, MIN_TOKENS, DigestRules, Section
 from simonides.domain.reading.cue import Cue
 from simonides.domain.reading.digest import Digest, Verification
 from simonides.domain.reading.filters import AnyOf, Filter, OneOf
@@ -125,6 +125,15 @@ class DigestBuilder:
         off = not rules.enabled or RECALL_OFF in made.receipt.degraded
         counters.read("digest", began, found=bool(made.items), off=off)
         return made
+
+    async def core_block(self, cue: Cue) -> tuple[Hit, ...]:
+        """Return the memories of the core block, as a digest would show them; journals nothing."""
+        rules = await self.rules(None, None, None, None)
+        fresh, asked = self._reader.fresh, replace(cue, limit=1)
+        view = await fresh.view(asked) if rules.enabled else fresh.nothing()
+        made = await fresh.aside(view, partial(self.made, view, asked, rules, Trigger.ASKED))
+        core = [item for item in made.items if item.section is Section.CORE]
+        return tuple(Hit(item.record, item.score, {}, made.receipt.at) for item in core)
 
     async def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
         """See :meth:`simonides.api.AsyncMemory.verify`."""
