@@ -159,7 +159,7 @@ def test_a_conversation_may_have_any_visible_name_wherever_it_is_named(
             lambda s: s.add(
                 {"role": "user", "content": "Hello.", "metadata": {"x": float("nan")}}
             ).kept[0],
-            "metadata.x",
+            "messages[0].metadata.x",
         ),
         (lambda s: s.add({"role": "user", "content": "Hello."}, number=-1).kept[0], "turn"),
         (lambda s: s.add({"role": "user", "content": "Hello."}, number=5).kept[0], "number"),
@@ -175,7 +175,7 @@ def test_a_conversation_may_have_any_visible_name_wherever_it_is_named(
             lambda s: s.add(
                 {"role": "tool", "name": "t", "content": "x", "importance": "vital"}
             ).kept[0],
-            "importance",
+            "messages[0].importance",
         ),
         (lambda s: s.note("x", key=""), "key"),
     ],

@@ -17,7 +17,7 @@ from simonides.api.arguments import (
     state_fields,
 )
 from simonides.api.groups.base import AsyncGroups
-from simonides.api.messages import parse_messages
+from simonides.api.messages import storable_messages
 from simonides.api.sync_markers import waits_for_model
 from simonides.api.tools import AsyncTools
 from simonides.capture import MAX_ORIGIN_BYTES, flag
@@ -90,7 +90,8 @@ class AsyncMemory(AsyncGroups):
             StoreError: If the store could not; messages before the failure are done.
         """
         flag("wait", wait)
-        parsed, who = parse_messages(messages, at=at, me=me), self._bound.principal
+        most, who = self._bound.policy.callers.max_metadata_bytes, self._bound.principal
+        parsed = storable_messages(messages, at=at, me=me, max_metadata_bytes=most)
         turns = [
             turn_of(each.content, who, role=each.role, speaker=each.name, at=each.at)
             for each in parsed.messages
