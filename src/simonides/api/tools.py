@@ -161,7 +161,7 @@ class AsyncTools:
         if isinstance(given, str):
             takes = ", ".join(_OTHERS[verb].parameters["properties"])
             text = f"{_OTHERS[verb].name} was refused: {given}. It takes {takes}."
-            return _refused(text, f"invalid:{given.partition(' ')[0]}")
+            return _refused(text, f"invalid:{given}")
         try:
             return await self._carry_out(verb, given)
         except (InvalidInput, NotFound, QuotaExceeded, ScopeDenied) as error:
@@ -231,7 +231,7 @@ def _checked(arguments: object, schema: Mapping[str, Any]) -> Mapping[str, Any] 
     known: Mapping[str, Mapping[str, Any]] = schema["properties"]
     for name in given:
         if name not in known:
-            return f"unknown_argument {shown(name)}"
+            return "unknown_argument"
     for name in schema["required"]:
         if name not in given:
             return f"missing:{name}"

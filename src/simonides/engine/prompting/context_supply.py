@@ -13,7 +13,6 @@ from simonides.domain.reading.cue import LAYER_NAMES, MEMORY, Layer
 from simonides.domain.reading.digest import Digest, Tool, ToolReply
 from simonides.domain.reading.receipt import Trigger
 from simonides.domain.scope import Principal
-from simonides.domain.value import shown
 from simonides.domain.writing.proposal import Intent, Violation
 from simonides.engine.core import Runtime
 from simonides.engine.knowledge import Library
@@ -165,25 +164,23 @@ class Supplier:
         given = _parsed(arguments)
         intent = self._intent(given)
         if isinstance(intent, Violation):
-            return self._refused(intent.reason, given)
+            return self._refused(intent.reason)
         layer = _layer_of(given)
         names = resolve_scopes(intent, self.policy)
         if isinstance(names, Violation):
-            return self._refused(names.reason, given)
+            return self._refused(names.reason)
         # The execution policy limits whose memories a model may read. Documents are open to all
         # readers of the scope of their registration, and hold no memories.
         reachable = paths(names, self._principal.home) if layer is Layer.L2 else None
         found = await self.pull(intent.query, intent.top_k, reachable, layer)
         return ToolReply(found.text, found)
 
-    def _refused(self, reason: str, given: object) -> ToolReply:
-        """Return a refusal that a model can mend its call by."""
+    def _refused(self, reason: str) -> ToolReply:
+        """Return a refusal that a model can mend its call by; it repeats nothing of the call."""
         takes = self.tool().parameters["properties"]
-        unknown = [] if not isinstance(given, Mapping) else [n for n in given if n not in takes]
-        wrong = f"; unknown: {', '.join(map(shown, unknown[:3]))}" if unknown else ""
         layers = ", ".join(takes["layer"]["enum"])
         text = (
-            f"{TOOL_NAME} was refused: {reason}{wrong}. It takes query (a text), "
+            f"{TOOL_NAME} was refused: {reason}. It takes query (a text), "
             f"layer ({layers}) and top_k (1 to {takes['top_k']['maximum']})."
         )
         return ToolReply(text, refused=reason)
