@@ -673,8 +673,8 @@ def test_the_layer_is_named_in_every_verb_that_reads_it(ana: Memory) -> None:
     reply = session.tools("search").call("search_memory", {"query": "called", "layer": "l1"})
     assert "Albatross" in reply.text
     layer = session.tools("search").all[0].parameters["properties"]["layer"]
-    assert layer["enum"] == ["l2", "l1"]
-    assert ana.tools("search").all[0].parameters["properties"]["layer"]["enum"] == ["l2"]
+    assert layer["enum"] == ["memory", "session"]
+    assert ana.tools("search").all[0].parameters["properties"]["layer"]["enum"] == ["memory"]
     for read in (ana.recall, Prompting(ana).search):
         with pytest.raises(simonides.InvalidInput, match="name the session"):
             read("called", layer="l1")
