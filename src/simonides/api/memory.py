@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -325,7 +326,7 @@ class AsyncMemory(AsyncGroups):
         Args:
             filter: As for :meth:`recall`.
             limit: At most this many.
-            cursor: The ``next_cursor`` of the page before; None begins.
+            cursor: The ``next_cursor`` of the page before. What is corrected since stands first.
             scopes: Only these, as for :meth:`recall`.
 
         Raises:
@@ -411,19 +412,16 @@ class AsyncMemory(AsyncGroups):
             InvalidInput: If nothing is to be changed, or a value is not storable.
             QuotaExceeded: As for :meth:`remember`.
         """
-        fields = state_fields(pinned=pinned, importance=importance, expires=expires)
-        if content is None and not fields:
-            raise InvalidInput(
-                "content", "say what to change: content, pinned, importance or expires"
-            )
+        fields = state_fields(content, pinned=pinned, importance=importance, expires=expires)
         name = named(which)
         if content is None:
             return await self._bound.found(name, await self._bound.changer.adjust(name, **fields))
         outcome = await self._bound.changer.correct(name, content, quote=quote)
         raise_if_over_quota(await self._bound.found(name, outcome))
-        if fields and outcome.done and outcome.record is not None:
-            await self._bound.changer.adjust(outcome.record.id, **fields)
-        return outcome
+        if not fields or not outcome.done or outcome.record is None:
+            return outcome
+        kept = await self._bound.changer.adjust(outcome.record.id, **fields)
+        return replace(outcome, record=kept.record or outcome.record)
 
     async def confirm(self, which: Which) -> Outcome:
         """Mark a memory as verified now.
