@@ -323,3 +323,4 @@ def test_tools_read_only_where_execution_lets_a_model(
     ana.remember("Always deploy to us-east-1", key="region")
 
     assert not any("us-east-1" in text for text in texts(ana).values())
+    assert ana.tools().call("list_memory", {}).refused == "scope_denied"

@@ -175,7 +175,7 @@ class AsyncTools:
         try:
             return await self._carry_out(verb, given)
         except (InvalidInput, NotFound, QuotaExceeded, ScopeDenied) as error:
-            return _refused(f"{tool.name} was refused: {_inert(error)}", error.code)
+            return _refused(f"{tool.name} was refused: {error}", error.code)
 
     def _verb(self, name: str) -> str | None:
         for verb, tool in zip(self._names, self.all, strict=True):
@@ -284,13 +284,6 @@ def _takes(schema: Mapping[str, Any]) -> str:
             most = f"{field['maxLength']:,}"
             told.append(f"{name} (a text of at most {most} characters{optional})")
     return " and ".join(told)
-
-
-def _inert(error: Exception) -> str:
-    """Return the text of an error without what could leave the line it stands in."""
-    return "".join(
-        each for each in str(error) if each.isascii() and each.isprintable() and each not in '<>"'
-    )
 
 
 def _told(outcome: Outcome) -> ToolReply:
