@@ -390,18 +390,21 @@ def test_a_model_may_search_documents_where_there_are_any(
     refused = ana.tools("search").call("search_memory", {"query": GARAGE, "layer": "l3"})
     store.add_source(settled(docs), scope="/org/acme/")
 
-    reply = ana.tools("search").call(
-        "search_memory", json.dumps({"query": GARAGE, "layer": "l3", "top_k": 1})
-    )
+    replies = [
+        ana.tools("search").call(
+            "search_memory", json.dumps({"query": GARAGE, "layer": layer, "top_k": 1})
+        )
+        for layer in ("documents", "l3")
+    ]
 
-    assert alone == ["l2", "l1"]
+    assert alone == ["memory", "session"]
     assert refused.refused == "invalid_retrieval_intent:layer"
     assert ana.tools("search").all[0].parameters["properties"]["layer"]["enum"] == [
-        "l2",
-        "l1",
-        "l3",
+        "memory",
+        "session",
+        "documents",
     ]
-    assert "G007" in reply.text
+    assert all("G007" in reply.text for reply in replies)
     assert ana.tools("search").call("search_memory", {"query": "x", "layer": "l4"}).refused
     assert ana.tools("search").call("search_memory", {"query": "x", "layer": ["l3"]}).refused
 

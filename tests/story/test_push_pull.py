@@ -123,7 +123,7 @@ def test_the_tool_is_a_json_schema_with_the_policys_limits(
     assert tool.description
     assert json.loads(json.dumps(tool.to_dict())) == tool.to_dict()
     properties = tool.parameters["properties"]
-    assert properties["layer"]["enum"] == ["l2"]
+    assert properties["layer"]["enum"] == ["memory"]
     assert (properties["top_k"]["maximum"], properties["top_k"]["default"]) == (4, 4)
     assert properties["query"]["maxLength"] == 99
     assert tool.parameters["required"] == ["query"]

@@ -159,7 +159,7 @@ def test_a_conversation_may_have_any_visible_name_wherever_it_is_named(
             lambda s: s.add(
                 {"role": "user", "content": "Hello.", "metadata": {"x": float("nan")}}
             ).kept[0],
-            "metadata.x",
+            "messages[0].metadata.x",
         ),
         (lambda s: s.add({"role": "user", "content": "Hello."}, number=-1).kept[0], "turn"),
         (lambda s: s.add({"role": "user", "content": "Hello."}, number=5).kept[0], "number"),
@@ -175,7 +175,7 @@ def test_a_conversation_may_have_any_visible_name_wherever_it_is_named(
             lambda s: s.add(
                 {"role": "tool", "name": "t", "content": "x", "importance": "vital"}
             ).kept[0],
-            "importance",
+            "messages[0].importance",
         ),
         (lambda s: s.note("x", key=""), "key"),
     ],
@@ -673,8 +673,8 @@ def test_the_layer_is_named_in_every_verb_that_reads_it(ana: Memory) -> None:
     reply = session.tools("search").call("search_memory", {"query": "called", "layer": "l1"})
     assert "Albatross" in reply.text
     layer = session.tools("search").all[0].parameters["properties"]["layer"]
-    assert layer["enum"] == ["l2", "l1"]
-    assert ana.tools("search").all[0].parameters["properties"]["layer"]["enum"] == ["l2"]
+    assert layer["enum"] == ["memory", "session"]
+    assert ana.tools("search").all[0].parameters["properties"]["layer"]["enum"] == ["memory"]
     for read in (ana.recall, Prompting(ana).search):
         with pytest.raises(simonides.InvalidInput, match="name the session"):
             read("called", layer="l1")

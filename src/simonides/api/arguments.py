@@ -25,6 +25,9 @@ Which: TypeAlias = str | Record | Hit
 
 MAX_WHICH_BYTES = 512
 
+MAX_CURSOR_DIGITS = 18
+"""Digits of a time in a cursor, at most; the calendar's last microsecond has 18."""
+
 NEVER = "never"
 """Expiry of a memory that does not expire."""
 
@@ -58,9 +61,17 @@ def joined_reports(reports: Sequence[CaptureReport], report: AddReport) -> AddRe
 
 
 def state_fields(
-    *, pinned: bool | None, importance: str | None, expires: datetime | str | None
+    content: str | None,
+    *,
+    pinned: bool | None,
+    importance: str | None,
+    expires: datetime | str | None,
 ) -> dict[str, Any]:
-    """Return the state fields that a correction sets; None leaves a field."""
+    """Return the state fields that a correction sets; None leaves a field.
+
+    Raises:
+        InvalidInput: If a value is none, or there is neither a field nor a content.
+    """
     fields: dict[str, Any] = {}
     if pinned is not None:
         fields["pinned"] = flag("pinned", pinned)
@@ -68,6 +79,8 @@ def state_fields(
         fields["importance"] = enum_member(Importance, "importance", importance)
     if expires is not None:
         fields["hard_expires_at"] = None if expires == NEVER else moment("expires", expires)
+    if content is None and not fields:
+        raise InvalidInput("content", "say what to change: content, pinned, importance or expires")
     return fields
 
 
@@ -87,34 +100,39 @@ def cursor_of(record: Record) -> str:
     return f"{to_us(record.created_at)}~{record.id}"
 
 
-def place_of(cursor: str) -> tuple[int, str]:
-    """Return the place that a cursor of a list names.
+def place_of(cursor: object) -> tuple[int, str]:
+    """Return the time in a cursor, in microseconds since 1970, and the id or name after it.
 
     Raises:
         InvalidInput: If it is no such cursor.
     """
-    at, separator, id = str(cursor).partition("~")
-    if not separator or not at.lstrip("-").isdigit():
+    at, _, name = str(cursor).partition("~")
+    digits = at.removeprefix("-")
+    if not (name and digits.isascii() and digits.isdigit() and len(digits) <= MAX_CURSOR_DIGITS):
         raise InvalidInput("cursor", "is not of this list; begin anew without it")
-    return (-int(at), id)
+    return (int(at), name)
 
 
 def page_by_name(
     sessions: Sequence[OpenSession], limit: int, cursor: str | None
 ) -> Page[OpenSession]:
-    """Return a page of sessions, after the one that the cursor names."""
+    """Return a page of sessions, after the place that the cursor names."""
+    listed = sorted(sessions, key=_beginning)
     if cursor is not None:
-        names = [one.name for one in sessions]
-        if cursor not in names:
-            raise InvalidInput("cursor", "is not of this list; begin anew without it")
-        sessions = sessions[names.index(cursor) + 1 :]
-    return paged(sessions, limit, lambda one: one.name)
+        after = place_of(cursor)
+        listed = [one for one in listed if _beginning(one) > after]
+    return paged(listed, limit, lambda one: "{}~{}".format(*_beginning(one)))
+
+
+def _beginning(one: OpenSession) -> tuple[int, str]:
+    return (to_us(one.started_at), one.name)
 
 
 def page_of(records: Sequence[Record], limit: int, cursor: str | None) -> Page[Record]:
     """Return a page of records, newest first, after the place that the cursor names."""
     if cursor is not None:
-        after = place_of(cursor)
+        at, id = place_of(cursor)
+        after = (-at, id)
         records = [each for each in records if sorted_by(each) > after]
     return paged(records, limit, cursor_of)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from simonides.api.arguments import (
     state_fields,
 )
 from simonides.api.groups.base import AsyncGroups
-from simonides.api.messages import parse_messages
+from simonides.api.messages import storable_messages
 from simonides.api.sync_markers import waits_for_model
 from simonides.api.tools import AsyncTools
 from simonides.capture import MAX_ORIGIN_BYTES, flag
@@ -90,7 +91,8 @@ class AsyncMemory(AsyncGroups):
             StoreError: If the store could not; messages before the failure are done.
         """
         flag("wait", wait)
-        parsed, who = parse_messages(messages, at=at, me=me), self._bound.principal
+        most, who = self._bound.policy.callers.max_metadata_bytes, self._bound.principal
+        parsed = storable_messages(messages, at=at, me=me, max_metadata_bytes=most)
         turns = [
             turn_of(each.content, who, role=each.role, speaker=each.name, at=each.at)
             for each in parsed.messages
@@ -324,7 +326,7 @@ class AsyncMemory(AsyncGroups):
         Args:
             filter: As for :meth:`recall`.
             limit: At most this many.
-            cursor: The ``next_cursor`` of the page before; None begins.
+            cursor: The ``next_cursor`` of the page before. What is corrected since stands first.
             scopes: Only these, as for :meth:`recall`.
 
         Raises:
@@ -410,19 +412,16 @@ class AsyncMemory(AsyncGroups):
             InvalidInput: If nothing is to be changed, or a value is not storable.
             QuotaExceeded: As for :meth:`remember`.
         """
-        fields = state_fields(pinned=pinned, importance=importance, expires=expires)
-        if content is None and not fields:
-            raise InvalidInput(
-                "content", "say what to change: content, pinned, importance or expires"
-            )
+        fields = state_fields(content, pinned=pinned, importance=importance, expires=expires)
         name = named(which)
         if content is None:
             return await self._bound.found(name, await self._bound.changer.adjust(name, **fields))
         outcome = await self._bound.changer.correct(name, content, quote=quote)
         raise_if_over_quota(await self._bound.found(name, outcome))
-        if fields and outcome.done and outcome.record is not None:
-            await self._bound.changer.adjust(outcome.record.id, **fields)
-        return outcome
+        if not fields or not outcome.done or outcome.record is None:
+            return outcome
+        kept = await self._bound.changer.adjust(outcome.record.id, **fields)
+        return replace(outcome, record=kept.record or outcome.record)
 
     async def confirm(self, which: Which) -> Outcome:
         """Mark a memory as verified now.

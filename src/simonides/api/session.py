@@ -11,7 +11,7 @@ from typing import Any
 from simonides.api.arguments import joined_reports
 from simonides.api.bound import Bound
 from simonides.api.memory import AsyncMemory
-from simonides.api.messages import parse_messages
+from simonides.api.messages import MAX_TEXT_BYTES, storable_messages
 from simonides.api.sync_markers import waits_for_model
 from simonides.capture import checked_metadata, flag, name_or_none, turn_number
 from simonides.domain.conversation.add_report import AddReport
@@ -27,9 +27,6 @@ from simonides.engine.core import Counters, Runtime
 from simonides.engine.recall import MAX_LISTED, SessionLog, between
 from simonides.engine.sessions import BackgroundExtraction, Extractor, ProcessSessions, SessionEnder
 from simonides.text import check_text
-
-MAX_TEXT_BYTES = 64 * 1024
-"""Longest text of one entry, as of a turn that is captured."""
 
 MAX_NAME_BYTES = 512
 """Longest name of a tool, as of whatever else is named."""
@@ -100,14 +97,15 @@ class AsyncSession(AsyncMemory):
             SessionEnded: If this handle has ended the session.
             StoreError: If the store could not; messages before the failure are in the log.
         """
-        parsed = parse_messages(messages, at=at, me=me)
-        entries = [self._entry_of(place, each) for place, each in enumerate(parsed.messages)]
+        flag("wait", wait)
+        most = self._bound.policy.callers.max_metadata_bytes
+        parsed = storable_messages(messages, at=at, me=me, max_metadata_bytes=most)
         first, kept = turn_number(number), []
-        for place, (entry, said_at) in enumerate(entries):
+        for place, message in enumerate(parsed.messages):
             wanted = None if first is None else first + place
-            kept.append(await self._append(entry, said_at, wanted))
+            kept.append(await self._append(_entry_of(message), message.at, wanted))
         report = AddReport(kept=tuple(kept), skipped=parsed.skipped, unfinished=len(kept))
-        if not flag("wait", wait):
+        if not wait:
             return report
         found = await Extractor(self._bound.runtime, self._owner).catch_up(self._name)
         return joined_reports([found], replace(report, unfinished=0))
@@ -143,7 +141,7 @@ class AsyncSession(AsyncMemory):
             role=Role.ASSISTANT,
             importance=enum_member(Importance, "importance", importance),
             key=name_or_none("key", key),
-            details=self._details(metadata),
+            details=checked_metadata(metadata, self._bound.policy.callers.max_metadata_bytes),
         )
         return await self._append(entry, at, turn_number(number))
 
@@ -191,23 +189,6 @@ class AsyncSession(AsyncMemory):
         self._has_ended = True
         return report
 
-    def _entry_of(self, place: int, message: Message) -> tuple[Entry, datetime | None]:
-        role = enum_member(Role, f"messages[{place}].role", message.role)
-        is_tool = role is Role.TOOL
-        named = name_or_none(f"messages[{place}].name", message.name)
-        entry = Entry(
-            kind=EntryKind.TOOL if is_tool else EntryKind.TURN,
-            text=check_text(f"messages[{place}].content", message.content, MAX_TEXT_BYTES),
-            role=role,
-            speaker=None if is_tool else named,
-            tool=named if is_tool else None,
-            failed=flag("failed", message.failed),
-            importance=enum_member(Importance, "importance", message.importance),
-            key=name_or_none("key", message.key),
-            details=self._details(message.metadata),
-        )
-        return entry, moment(f"messages[{place}].at", message.at)
-
     async def _append(
         self, entry: Entry, at: datetime | str | None, number: int | None
     ) -> LoggedEntry:
@@ -228,12 +209,26 @@ class AsyncSession(AsyncMemory):
         runtime.part(BackgroundExtraction).noticed(self._owner, self._name)
         return added
 
-    def _details(self, details: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        return checked_metadata(details, self._bound.policy.callers.max_metadata_bytes)
-
     def _check_open(self) -> None:
         if self._has_ended:
             raise SessionEnded(self._name)
+
+
+def _entry_of(message: Message) -> Entry:
+    """Return the entry of a message that was checked."""
+    role = Role(message.role)
+    is_tool = role is Role.TOOL
+    return Entry(
+        kind=EntryKind.TOOL if is_tool else EntryKind.TURN,
+        text=message.content,
+        role=role,
+        speaker=None if is_tool else message.name,
+        tool=message.name if is_tool else None,
+        failed=message.failed,
+        importance=Importance(message.importance),
+        key=message.key,
+        details=message.metadata or {},
+    )
 
 
 def within(principal: Principal, name: str | None) -> Principal:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from simonides.api.sync_markers import waits_for_model
 from simonides.domain.errors import InvalidInput, NotFound, QuotaExceeded, ScopeDenied
 from simonides.domain.governance.consent import RECALL_OFF
-from simonides.domain.memory import Draft, Record
+from simonides.domain.memory import Draft
 from simonides.domain.reading.digest import Tool, ToolReply
 from simonides.domain.trust import Source, Trust
 from simonides.domain.value import shown
@@ -27,6 +28,12 @@ MAX_CALL_CHARS = 64 * 1024
 
 MAX_LISTED = 50
 """Most memories that one call lists; chosen for the size of a prompt."""
+
+MAX_LISTED_CHARS = 200
+"""Longest content of one memory in a list; chosen likewise."""
+
+MAX_SHOWN_CHARS = 4_000
+"""Longest content of a memory that is shown by itself; chosen likewise."""
 
 _WHICH = {"type": "string", "minLength": 1, "maxLength": 512, "description": "Its key or its id."}
 
@@ -154,18 +161,21 @@ class AsyncTools:
         """
         verb = self._verb(name)
         if verb is None:
-            return _refused(f"{name!s:.60} is no tool here", "unknown_tool")
+            known = ", ".join(tool.name for tool in self.all)
+            return _refused(f"there is no tool of this name; there are {known}", "unknown_tool")
         if verb == "search":
             return await self._supplier.call(arguments)
         given = _checked(arguments, _OTHERS[verb].parameters)
+        tool = _OTHERS[verb]
         if isinstance(given, str):
-            takes = ", ".join(_OTHERS[verb].parameters["properties"])
-            text = f"{_OTHERS[verb].name} was refused: {given}. It takes {takes}."
-            return _refused(text, f"invalid:{given}")
+            takes = _takes(tool.parameters)
+            return _refused(
+                f"{tool.name} was refused: {given}. It takes {takes}.", f"invalid:{given}"
+            )
         try:
             return await self._carry_out(verb, given)
         except (InvalidInput, NotFound, QuotaExceeded, ScopeDenied) as error:
-            return _refused(f"{_OTHERS[verb].name} was refused: {error}", error.code)
+            return _refused(f"{tool.name} was refused: {error}", error.code)
 
     def _verb(self, name: str) -> str | None:
         for verb, tool in zip(self._names, self.all, strict=True):
@@ -176,35 +186,44 @@ class AsyncTools:
     async def _carry_out(self, verb: str, given: Mapping[str, Any]) -> ToolReply:
         if verb == "remember":
             return await self._remember(given)
-        bound = self._memory._bound
+        bound, supplier = self._memory._bound, self._supplier
         if await bound.lookup.is_off():
             return _refused("recall is paused by the user", RECALL_OFF)
-        own = [bound.principal.home.path]  # a model reads its user's own memories only
+        own = supplier.own_paths()  # a model reads its user's own memories only
+        if not own:
+            return _refused("policy does not let a model read here", "scope_denied")
         if verb == "list":
-            found = await self._memory.list(limit=given.get("limit", 20), scopes=own)
-            shown_to = [each for each in found if self._may_show(each)]
-            return ToolReply("\n".join(map(_line, shown_to)) or "nothing is remembered")
-        which = given["which"]
-        record = await self._memory.get(which, scopes=own)
-        if record is None or not self._may_show(record):
-            raise await bound.not_found(which)
+            found = await self._memory.list(
+                filter={"sensitivity": {"$in": [*map(str, supplier.policy.digest.sensitivities)]}},
+                limit=given.get("limit", 20),
+                scopes=own,
+            )
+            text = supplier.page(found, bound.lookup.now, MAX_LISTED_CHARS)
+            return ToolReply(text if found else "nothing is remembered")
+        record = await self._memory.get(given["which"], scopes=own)
+        if record is None or not supplier.may_show(record):
+            return _refused(await self._told_missing(given["which"], own), NotFound.code)
         if verb == "get":
-            return ToolReply(_line(record))
+            return ToolReply(supplier.page([record], bound.lookup.now, MAX_SHOWN_CHARS))
         if record.trust.rank >= Trust.USER.rank or record.pinned:
             return _refused("only the user can delete this; ask the user", "users_own")
         return _told(await self._memory.forget(record))
+
+    async def _told_missing(self, which: str, own: Sequence[str]) -> str:
+        """Say that nothing is remembered under a name; names no key that a model may not see."""
+        error = await self._memory._bound.not_found(which)
+        near = None if error.nearest is None else await self._memory.get(error.nearest, scopes=own)
+        if near is None or not self._supplier.may_show(near):
+            return "nothing is remembered under this name; list_memory shows what there is"
+        return f"nothing is remembered under this name; did you mean {error.nearest!r}?"
 
     async def _remember(self, given: Mapping[str, Any]) -> ToolReply:
         draft = Draft(given["content"], key=given.get("key"), source=Source.AGENT_INFERRED)
         return _told(await self._memory.remember(draft))
 
-    def _may_show(self, record: Record) -> bool:
-        # What must not be in a prompt is in no tool's reply either.
-        return record.sensitivity in self._supplier.policy.digest.sensitivities
-
 
 def _defined(tool: Tool, format: str) -> dict[str, Any]:
-    schema = dict(tool.parameters)
+    schema = deepcopy(dict(tool.parameters))  # the host's to change
     if format == "anthropic":
         return {"name": tool.name, "description": tool.description, "input_schema": schema}
     if format == "mcp":
@@ -213,7 +232,8 @@ def _defined(tool: Tool, format: str) -> dict[str, Any]:
     if format == "openai":
         return {"type": "function", "function": function}
     if format == "openai-responses":
-        return {"type": "function", **function}
+        # Strict mode would want every argument required.
+        return {"type": "function", **function, "strict": False}
     del function["parameters"]
     return {**function, "parameters_json_schema": schema}
 
@@ -221,14 +241,17 @@ def _defined(tool: Tool, format: str) -> dict[str, Any]:
 def _checked(arguments: object, schema: Mapping[str, Any]) -> Mapping[str, Any] | str:
     """Return a call's arguments, or what is wrong with them."""
     if isinstance(arguments, str):
+        # Some models send nothing where a tool needs no arguments.
+        arguments = arguments if arguments.strip() else "{}"
         try:
             arguments = json.loads(arguments[: MAX_CALL_CHARS + 1])
         except (ValueError, RecursionError):
             return "not_json"
     if not isinstance(arguments, Mapping):
         return "not_object"
-    given = {str(name): value for name, value in arguments.items()}
     known: Mapping[str, Mapping[str, Any]] = schema["properties"]
+    # Some models write null for an argument that they leave out.
+    given = {str(name): value for name, value in arguments.items() if value is not None}
     for name in given:
         if name not in known:
             return "unknown_argument"
@@ -250,10 +273,17 @@ def _fits(value: object, field: Mapping[str, Any]) -> bool:
     return isinstance(value, str) and least <= len(value.strip()) and len(value) <= most
 
 
-def _line(record: Record) -> str:
-    named = f"{record.key} = " if record.key else ""
-    said = json.dumps(record.content, ensure_ascii=False)
-    return f"- {named}{said} ({record.id}; {record.source.value} {record.updated_at:%Y-%m-%d})"
+def _takes(schema: Mapping[str, Any]) -> str:
+    """Return the arguments of a tool with what is allowed, for a model to mend its call by."""
+    told = []
+    for name, field in schema["properties"].items():
+        optional = "" if name in schema["required"] else ", optional"
+        if field["type"] == "integer":
+            told.append(f"{name} ({field['minimum']} to {field['maximum']}{optional})")
+        else:
+            most = f"{field['maxLength']:,}"
+            told.append(f"{name} (a text of at most {most} characters{optional})")
+    return " and ".join(told)
 
 
 def _told(outcome: Outcome) -> ToolReply:

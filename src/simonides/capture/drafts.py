@@ -255,7 +255,7 @@ def turn_number(raw: object) -> int | None:
     return raw
 
 
-def checked_metadata(raw: object, max_bytes: int) -> Mapping[str, Any]:
+def checked_metadata(raw: object, max_bytes: int, field: str = "metadata") -> Mapping[str, Any]:
     """Return metadata that JSON can carry and give back equal.
 
     Raises:
@@ -266,22 +266,22 @@ def checked_metadata(raw: object, max_bytes: int) -> Mapping[str, Any]:
     if raw is None:
         return NO_METADATA
     if not isinstance(raw, Mapping):
-        raise InvalidInput("metadata", f"must be a mapping, not {type(raw).__name__}")
-    plain = _json_value("metadata", raw, 1)
+        raise InvalidInput(field, f"must be a mapping, not {type(raw).__name__}")
+    plain = _json_value(field, raw, 1)
     try:
         size = len(canonical_json(plain))
     except UnicodeEncodeError as error:
-        raise InvalidInput("metadata", "holds a lone surrogate") from error
+        raise InvalidInput(field, "holds a lone surrogate") from error
     except ValueError as error:
-        raise InvalidInput("metadata", "holds a number of more digits than JSON takes") from error
+        raise InvalidInput(field, "holds a number of more digits than JSON takes") from error
     if size > max_bytes:
-        raise InvalidInput("metadata", f"has {size:,} bytes; at most {max_bytes:,} are allowed")
+        raise InvalidInput(field, f"has {size:,} bytes; at most {max_bytes:,} are allowed")
     return MappingProxyType(plain)
 
 
 def _json_value(field: str, value: object, depth: int) -> Any:
     if depth > MAX_METADATA_DEPTH:
-        raise InvalidInput("metadata", f"is nested deeper than {MAX_METADATA_DEPTH} levels")
+        raise InvalidInput(field, f"is nested deeper than {MAX_METADATA_DEPTH} levels")
     if isinstance(value, Mapping):
         for name in value:
             if not isinstance(name, str) or "\0" in name:

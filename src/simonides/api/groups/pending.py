@@ -10,7 +10,7 @@ from simonides.api.sync_markers import waits_for_model
 from simonides.domain.errors import InvalidInput, NotFound
 from simonides.domain.governance.held import Held
 from simonides.domain.governance.review import Keep, Review, ReviewStatus
-from simonides.domain.memory import Record
+from simonides.domain.memory import Record, is_id
 from simonides.domain.reading.page import Page, paged
 from simonides.domain.value import shown
 from simonides.domain.writing.decision import Candidate, Outcome, Outcomes
@@ -71,6 +71,8 @@ class AsyncPending(AsyncGroup):
         reviews = () if kind == "held" else await self._reviewer.reviews(status)
         waiting: list[PendingItem] = sorted((*held, *reviews), key=_since)
         if cursor is not None:
+            if not is_id(str(cursor)):
+                raise InvalidInput("cursor", "is not of this list; begin anew without it")
             waiting = [item for item in waiting if item.id > cursor]
         return paged(waiting, most, lambda item: item.id)
 

@@ -266,7 +266,7 @@ class Memory:
         Args:
             filter: As for :meth:`recall`.
             limit: At most this many.
-            cursor: The ``next_cursor`` of the page before; None begins.
+            cursor: The ``next_cursor`` of the page before. What is corrected since stands first.
             scopes: Only these, as for :meth:`recall`.
 
         Raises:

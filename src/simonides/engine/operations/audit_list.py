@@ -15,6 +15,9 @@ from simonides.engine.core import Runtime
 LINKS = 1_000
 """Links of the chain that are read at a time."""
 
+MAX_CURSOR_DIGITS = 20
+"""Digits of a sequence number, at most: it has 64 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
@@ -102,6 +105,7 @@ def _is_below(scope: Scope, home: Scope) -> bool:
 def _place(cursor: str | None, newest: int) -> int:
     if cursor is None:
         return newest
-    if not str(cursor).isdigit():
+    digits = str(cursor)
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= MAX_CURSOR_DIGITS):
         raise InvalidInput("cursor", "is not of this list; begin anew without it")
-    return min(int(cursor), newest)
+    return min(int(digits), newest)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from simonides.domain.errors import InvalidInput
-from simonides.domain.memory import Kind
+from simonides.domain.memory import Kind, Record
 from simonides.domain.policy.budgets import Budget
 from simonides.domain.reading.cue import LAYER_NAMES, MEMORY, Layer
 from simonides.domain.reading.digest import Digest, Tool, ToolReply
+from simonides.domain.reading.document import WITHHELD
 from simonides.domain.reading.receipt import Trigger
 from simonides.domain.scope import Principal
 from simonides.domain.writing.proposal import Intent, Violation
@@ -19,8 +21,9 @@ from simonides.engine.core import Runtime
 from simonides.engine.knowledge import Library
 from simonides.engine.prompting.digest import DigestBuilder
 from simonides.engine.prompting.relevance_floor import Floors
+from simonides.engine.prompting.render import page, written
 from simonides.engine.recall import MAX_LIMIT, QueryBuilder, between
-from simonides.policy import Policy, check_intent, paths, resolve_scopes
+from simonides.policy import Policy, allowed_scopes, check_intent, paths, resolve_scopes
 from simonides.text import check_text
 
 TOOL_NAME = "search_memory"
@@ -41,10 +44,12 @@ _ABOUT = (
 )
 
 
+_NAMES = {layer: name for name, layer in LAYER_NAMES.items()}
+
 _ABOUT_LAYERS = {
-    Layer.L1: "l1 is what was said earlier in this conversation",
-    Layer.L2: "l2 is what is remembered, long-term",
-    Layer.L3: "l3 are documents, written by others",
+    Layer.L1: "session is what was said earlier in this conversation",
+    Layer.L2: "memory is what is remembered, long-term",
+    Layer.L3: "documents are written by others",
 }
 
 
@@ -142,8 +147,8 @@ class Supplier:
         }
         layer = {
             "type": "string",
-            "enum": [layer.value for layer in self._layers],
-            "default": Layer.L2.value,
+            "enum": [_NAMES[layer] for layer in self._layers],
+            "default": _NAMES[Layer.L2],
             "description": _about(self._layers),
         }
         top_k = {
@@ -160,6 +165,21 @@ class Supplier:
             "additionalProperties": False,
         }
         return Tool(TOOL_NAME, _ABOUT, parameters)
+
+    def may_show(self, record: Record) -> bool:
+        """Whether a memory may be shown to a model at all, as in a digest."""
+        is_withheld = record.is_passage and WITHHELD in record.metadata
+        return record.sensitivity in self.policy.digest.sensitivities and not is_withheld
+
+    def own_paths(self) -> tuple[str, ...]:
+        """Return the path of the own scope; nothing if execution denies it to models."""
+        home = self._principal.home
+        return tuple(path for path in paths(allowed_scopes(self.policy), home) if path == home.path)
+
+    def page(self, records: Sequence[Record], now: datetime, chars: int) -> str:
+        """Return memories as the lines of a digest, each with at most ``chars`` of its content."""
+        home = self._principal.home
+        return page([written(record, now, home).line(chars).text for record in records])
 
     async def call(self, arguments: Mapping[str, Any] | str) -> ToolReply:
         """See :meth:`simonides.api.AsyncMemory.call_search_tool`."""
@@ -218,8 +238,12 @@ class Supplier:
 
 
 def _layer_of(given: object) -> Layer | None:
-    """Return the layer that a call names; None if it names no existing one."""
-    named = given.get("layer", Layer.L2) if isinstance(given, Mapping) else None
+    """Return the layer that a call names, by its name or number; None if there is no such layer.
+
+    A call that names none, or null as some models write it, means memory.
+    """
+    named = given.get("layer") if isinstance(given, Mapping) else None
+    named = Layer.L2 if named is None else named
     named = LAYER_NAMES.get(named, named) if isinstance(named, str) else None
     return next((layer for layer in Layer if layer == named), None)
 
