@@ -1,7 +1,0 @@
-"""``python -m simonides`` is the command line."""
-
-import sys
-
-from simonides.cli import main
-
-sys.exit(main())

@@ -1,1 +1,0 @@
-"""The six groups of a memory: privacy, data, pending, receipts, maintenance, audit."""

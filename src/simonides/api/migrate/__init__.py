@@ -1,1 +1,0 @@
-"""Moving a whole store to another database, with a spot check afterwards."""

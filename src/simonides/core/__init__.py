@@ -1,0 +1,1 @@
+"""The values that every room shares: scopes, records, outcomes, policy, settings, errors."""

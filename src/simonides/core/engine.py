@@ -1,0 +1,44 @@
+"""The engine: what every verb gets as its first argument. `simonides.api.store` builds it once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simonides.core.clock import Clock, Ids
+    from simonides.core.policy_file import Policies
+    from simonides.core.settings import Settings
+    from simonides.models.protocols import Embedder, Reranker
+    from simonides.recall.cache import IndexCache
+    from simonides.recall.journal import Journal
+    from simonides.storage.database import Database
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The parts of an open store.
+
+    Attributes:
+        db: Where memories lie.
+        indexes: The owners' indexes in memory.
+        policies: The rules in force, by organisation.
+        embedder: Gives texts their vectors; None without one.
+        reranker: Looks at the best hits again; None without one.
+        clock: Wall time.
+        ids: Source of ids and salts.
+        journal: Reads that are to be counted.
+        settings: The program's settings.
+        audit_key: Key of the audit chain's codes; may be empty.
+    """
+
+    db: Database
+    indexes: IndexCache
+    policies: Policies
+    embedder: Embedder | None
+    reranker: Reranker | None
+    clock: Clock
+    ids: Ids
+    journal: Journal
+    settings: Settings
+    audit_key: bytes

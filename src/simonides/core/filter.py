@@ -1,0 +1,237 @@
+"""Filters on the fields of a memory: plain data, checked once and turned into a predicate.
+
+``{"kind": "semantic", "confidence": {"$gte": 0.7}}``. A missing field equals nothing, has no order
+and contains nothing, so ``$ne``, ``$nin`` and ``$not`` also match memories without the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from operator import ge, gt, le, lt
+from typing import Any
+
+from simonides.core.clock import parse_moment, to_datetime
+from simonides.core.errors import InvalidInput, shown
+from simonides.core.record import Importance, Kind, Record, Sensitivity, Source, Status, Trust
+from simonides.core.scope import DEFAULT_ORG, parse_scope
+from simonides.core.validation import enum_member, json_text, nearest, text
+
+MAX_CONDITIONS = 256
+"""Most conditions of one filter, the values of ``$in`` counted."""
+
+MAX_DEPTH = 8
+"""Deepest nesting of ``$and``, ``$or`` and ``$not``."""
+
+METADATA = "metadata."
+_MISSING = object()
+
+Predicate = Callable[[Record], bool]
+
+_TEXT, _TEXTS, _NUMBER, _FLAG, _TIME, _SCOPE, _JSON = "text texts number flag time scope json".split()
+FIELDS: Mapping[str, str | type[StrEnum]] = {
+    **dict.fromkeys(
+        "id root key category content speaker role session message_id origin purpose task "
+        "superseded_by embedder quote".split(),
+        _TEXT,
+    ),
+    **dict.fromkeys(["tags", "parents", "depends_on", "audience"], _TEXTS),
+    **dict.fromkeys(["version", "position", "confidence"], _NUMBER),
+    **dict.fromkeys(["pinned", "timeless"], _FLAG),
+    **dict.fromkeys(
+        "created_at updated_at verified_at valid_from valid_to soft_expires_at "
+        "hard_expires_at known_from".split(),
+        _TIME,
+    ),
+    "scope": _SCOPE,
+    "kind": Kind, "status": Status, "importance": Importance,
+    "sensitivity": Sensitivity, "source": Source, "trust": Trust,
+}  # fmt: skip
+"""Fields of a filter with the sort of their values; besides them, ``metadata.a.b``."""
+
+_ORDERS = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
+_ORDERED = {_NUMBER, _TIME, _JSON, Importance, Sensitivity, Trust}
+_CONTAINING = {_TEXT, _TEXTS, _JSON}
+
+
+def predicate_of(filter: object, *, org: str = DEFAULT_ORG) -> Predicate | None:
+    """Return the predicate of a filter; None for None.
+
+    Args:
+        filter: The caller's data.
+        org: Organisation of short scope paths in it.
+
+    Raises:
+        InvalidInput: If a field or operator is unknown, a value does not fit its field, or the
+            filter is too large or too deep.
+    """
+    return None if filter is None else _Parser(org).all_of("filter", filter, 1)
+
+
+class _Parser:
+    """Parses one filter, counting its conditions."""
+
+    def __init__(self, org: str) -> None:
+        self._org, self._left = org, MAX_CONDITIONS
+
+    def all_of(self, at: str, raw: object, depth: int) -> Predicate:
+        if depth > MAX_DEPTH:
+            raise InvalidInput(at, f"is nested deeper than {MAX_DEPTH} levels")
+        if not isinstance(raw, Mapping) or not raw:
+            raise InvalidInput(at, "must be a mapping with at least one field")
+        parts = [self._entry(at, name, value, depth) for name, value in raw.items()]
+        return lambda record: all(part(record) for part in parts)
+
+    def _entry(self, at: str, name: object, value: object, depth: int) -> Predicate:
+        if name == "$not":
+            inner = self.all_of(f"{at}.$not", value, depth + 1)
+            return lambda record: not inner(record)
+        if name in ("$and", "$or"):
+            members = enumerate(_members(f"{at}.{name}", value))
+            parts = [self.all_of(f"{at}.{name}[{n}]", each, depth + 1) for n, each in members]
+            joined = all if name == "$and" else any
+            return lambda record: joined(part(record) for part in parts)
+        if not isinstance(name, str) or not (name in FIELDS or _is_metadata(name)):
+            allowed = f"{', '.join(FIELDS)}, metadata.…, $and, $or or $not"
+            raise InvalidInput(at, f"no field {shown(name)}{nearest(name, FIELDS)}; use {allowed}")
+        return self._of_field(f"{at}.{name}", name, value, depth)
+
+    def _of_field(self, at: str, field: str, raw: object, depth: int) -> Predicate:
+        if depth > MAX_DEPTH:
+            raise InvalidInput(at, f"is nested deeper than {MAX_DEPTH} levels")
+        if not _has_operators(raw):
+            raw = {"$eq": raw}
+        parts = [self._operation(at, field, str(op), operand, depth) for op, operand in raw.items()]
+        return lambda record: all(part(record) for part in parts)
+
+    def _operation(self, at: str, field: str, op: str, operand: object, depth: int) -> Predicate:
+        at, sort = f"{at}.{op}", FIELDS.get(field, _JSON)
+        known = ["$eq", "$ne", "$in", "$nin", "$exists", "$not"]
+        known += [*_ORDERS] if sort in _ORDERED else []
+        known += ["$contains"] if sort in _CONTAINING else []
+        if op not in known:
+            raise InvalidInput(at, f"no such operator{nearest(op, known)}; use {', '.join(known)}")
+        if op == "$not":
+            if not _has_operators(operand):
+                raise InvalidInput(at, "must be a mapping of operators")
+            inner = self._of_field(at, field, operand, depth + 1)
+            return lambda record: not inner(record)
+        if op in ("$ne", "$nin"):
+            inner = self._operation(at, field, "$eq" if op == "$ne" else "$in", operand, depth)
+            return lambda record: not inner(record)
+        read = _reader(field, sort)
+        if op == "$exists":
+            if not isinstance(operand, bool):
+                raise InvalidInput(at, "must be True or False")
+            return lambda record: (read(record) is not _MISSING) is operand
+        if op == "$in":
+            wanted = [self._value(at, sort, each) for each in _members(at, operand)]
+            return lambda record: any(_equal(read(record), each) for each in wanted)
+        if sort == _TEXTS and op in ("$eq", "$contains"):
+            listed = [operand] if isinstance(operand, str) else _members(at, operand)
+            words = {self._value(at, sort, each) for each in listed}
+            return lambda record: words <= set(_present(read(record)))
+        value = self._value(at, sort, operand)
+        if op == "$eq":
+            return lambda record: _equal(read(record), value)
+        if op == "$contains":
+            return lambda record: _contains(read(record), value)
+        return _ordered(read, _ORDERS[op], value)
+
+    def _value(self, at: str, sort: str | type[StrEnum], raw: object) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise InvalidInput(at, f"a filter has at most {MAX_CONDITIONS} conditions and values")
+        if raw is None:
+            raise InvalidInput(at, 'None is no value; ask {"$exists": False} for what has none')
+        if isinstance(sort, type):
+            member = enum_member(sort, at, raw)
+            return _rank(member) if sort in _ORDERED else member
+        match sort:
+            case "time":
+                return to_datetime(parse_moment(at, raw) or 0)
+            case "number" if isinstance(raw, bool) or not isinstance(raw, (int, float)):
+                raise InvalidInput(at, f"must be a number, not {type(raw).__name__}")
+            case "flag" if not isinstance(raw, bool):
+                raise InvalidInput(at, f"must be True or False, not {type(raw).__name__}")
+            case "text" | "texts":
+                return text(at, raw)
+            case "scope":
+                return parse_scope(raw, org=self._org)
+        json_text(at, raw)
+        return raw
+
+
+def _reader(field: str, sort: str | type[StrEnum]) -> Callable[[Record], Any]:
+    if sort == _JSON:
+        path = field.removeprefix(METADATA).split(".")
+        return lambda record: _in_metadata(record.metadata, path)
+
+    def read(record: Record) -> Any:
+        value = getattr(record, field)
+        if value is None or (sort == _TEXTS and not value):
+            return _MISSING
+        return _rank(value) if sort in _ORDERED and isinstance(value, StrEnum) else value
+
+    return read
+
+
+def _in_metadata(value: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        if not isinstance(value, Mapping) or name not in value:
+            return _MISSING
+        value = value[name]
+    return _MISSING if value is None else value
+
+
+def _ordered(
+    read: Callable[[Record], Any], order: Callable[[Any, Any], bool], value: Any
+) -> Predicate:
+    def holds(record: Record) -> bool:
+        found = read(record)
+        # JSON values have an order among numbers and among texts only.
+        comparable = isinstance(found, str) == isinstance(value, str)
+        simple = isinstance(found, (int, float, str, datetime)) and not isinstance(found, bool)
+        return simple and comparable and order(found, value)
+
+    return holds
+
+
+def _equal(found: Any, value: Any) -> bool:
+    # True is no 1 in JSON.
+    same = isinstance(found, bool) == isinstance(value, bool)
+    return same and bool(found == (list(value) if isinstance(value, tuple) else value))
+
+
+def _contains(found: Any, value: Any) -> bool:
+    if isinstance(found, str):
+        return isinstance(value, str) and value.casefold() in found.casefold()
+    return isinstance(found, (list, tuple)) and any(_equal(each, value) for each in found)
+
+
+def _present(found: Any) -> Sequence[str]:
+    return () if found is _MISSING else found
+
+
+def _rank(member: StrEnum) -> int:
+    members = list(type(member))
+    # Trust is declared strongest first.
+    return -members.index(member) if isinstance(member, Trust) else members.index(member)
+
+
+def _is_metadata(name: str) -> bool:
+    return name.startswith(METADATA) and all(name.split("."))
+
+
+def _has_operators(raw: object) -> bool:
+    """Whether a mapping holds operators; otherwise it is a value to compare metadata with."""
+    return isinstance(raw, Mapping) and any(str(name).startswith("$") for name in raw)
+
+
+def _members(at: str, raw: object) -> list[object]:
+    if not isinstance(raw, (list, tuple, set, frozenset)):
+        raise InvalidInput(at, f"must be a list, not {type(raw).__name__}")
+    if not raw:
+        raise InvalidInput(at, "must name at least one")
+    return list(raw)

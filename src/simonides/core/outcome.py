@@ -1,0 +1,228 @@
+"""What became of a write, as a value: the outcome, its reasons in words, its audit events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from simonides.core.errors import Refused
+from simonides.core.record import Id, Record
+
+
+class EventType(StrEnum):
+    """What an audit event says was done."""
+
+    CREATED = "created"
+    REFRESHED = "refreshed"
+    BUMPED = "bumped"
+    SUPERSEDED = "superseded"
+    TOUCHED = "touched"
+    CONFIRMED = "confirmed"
+    CORRECTED = "corrected"
+    ADJUSTED = "adjusted"
+    EVICTED = "evicted"
+    BLOCKED = "blocked"
+    DROPPED = "dropped"
+    FORGOTTEN = "forgotten"
+    TOMBSTONED = "tombstoned"
+    TOMBSTONE_LIFTED = "tombstone_lifted"
+    GRANTED = "granted"
+    REVOKED = "revoked"
+    POLICY_CHANGED = "policy_changed"
+
+
+class Event(BaseModel):
+    """One entry of an owner's audit trail. It holds ids, reasons and digests, never content.
+
+    Attributes:
+        owner: Whose trail it is.
+        seq: Place in the trail, from 1, without gaps.
+        at: When it happened.
+        type: What was done.
+        actor: Who did it.
+        subject_table: Table of the changed row.
+        subject: Id of the changed row; empty where nothing was stored.
+        reason: Why, machine-readable.
+        data: Further ids and numbers.
+    """
+
+    model_config = ConfigDict(frozen=True, val_temporal_unit="milliseconds")
+
+    owner: str
+    seq: int
+    at: datetime
+    type: EventType
+    actor: str
+    subject_table: str
+    subject: str
+    reason: str = ""
+    data: Mapping[str, Any] = {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the event as JSON-ready data."""
+        return self.model_dump(mode="json")
+
+
+class OutcomeKind(StrEnum):
+    """The result of one write.
+
+    ``created``, ``superseded`` (it replaced an older version) and ``coexists`` (another value of a
+    slot with several) stored a version. ``refreshed`` and ``bumped`` found it known already;
+    ``bumped`` also confirmed or strengthened it. ``touched`` was weaker than what is known.
+    """
+
+    CREATED = "created"
+    REFRESHED = "refreshed"
+    BUMPED = "bumped"
+    TOUCHED = "touched"
+    SUPERSEDED = "superseded"
+    COEXISTS = "coexists"
+    HELD = "held"
+    REPEAT = "repeat"
+    DROPPED = "dropped"
+    REVIEW = "review"
+    BLOCKED = "blocked"
+    UNDONE = "undone"
+    FORGOTTEN = "forgotten"
+
+
+_DONE = frozenset(
+    {"created", "refreshed", "bumped", "superseded", "coexists", "undone", "forgotten"}
+)
+_PENDING = frozenset({"held", "repeat", "review"})
+
+_KINDS = {
+    "created": "Stored.",
+    "refreshed": "Known already; it was renewed.",
+    "bumped": "Known already; it was confirmed.",
+    "touched": "Not stored as current: what is remembered there is better supported.",
+    "superseded": "Stored; it replaces an earlier version.",
+    "coexists": "Stored beside what is remembered.",
+    "held": "Held back until its session ends or a person decides.",
+    "repeat": "Held back until it is said again.",
+    "dropped": "Not stored.",
+    "review": "Stored and marked: it contradicts another memory, and a person is asked.",
+    "blocked": "Refused.",
+    "undone": "Undone.",
+    "forgotten": "Forgotten.",
+}
+_REASONS = {
+    "secret": "policy forbids this content",
+    "category_not_in_policy": "the policy has no such category",
+    "category_not_admitted": "the policy does not store this category",
+    "source_not_in_category": "the category does not accept this source",
+    "kind_not_in_category": "the category does not accept this kind",
+    "key_denied_execution": "this key may not be written now",
+    "key_not_allowed_policy": "the policy does not allow this key",
+    "scope_not_allowed_policy": "the policy does not allow this scope",
+    "value_too_long": "the text is longer than the policy allows",
+    "invalid_key": "the key does not match the policy's pattern",
+    "external_directive": "external text cannot become a rule",
+    "below_confidence_floor": "it is too uncertain",
+    "no_news": "nothing in it is new",
+    "tombstoned": "it was forgotten on request",
+    "turn_already_stored": "this turn is stored already",
+    "quota": "a quota is exhausted",
+}
+
+
+class Outcome(BaseModel):
+    """The result of one write; true if the request took effect.
+
+    Attributes:
+        kind: What became of it.
+        record: The current record of the statement, or None.
+        reasons: Machine-readable, most important first.
+        events: The audit events written with it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: OutcomeKind
+    record: Record | None = None
+    reasons: tuple[str, ...] = ()
+    events: tuple[Event, ...] = ()
+
+    @property
+    def done(self) -> bool:
+        """Whether the request took effect."""
+        return self.kind in _DONE
+
+    @property
+    def pending(self) -> bool:
+        """Whether it waits for a session's end, a repetition, or a person's decision."""
+        return self.kind in _PENDING
+
+    @property
+    def refused(self) -> bool:
+        """Whether it did not take effect; `reasons` say why."""
+        return not self.done and not self.pending
+
+    @property
+    def explanation(self) -> str:
+        """What happened and why, in one sentence."""
+        said = _KINDS[self.kind]
+        if not self.reasons or self.kind not in (OutcomeKind.BLOCKED, OutcomeKind.DROPPED):
+            return said
+        return f"{said[:-1]}: {'; '.join(map(_reason, self.reasons))}."
+
+    def raise_for_refusal(self) -> Outcome:
+        """Return this outcome.
+
+        Raises:
+            Refused: If it is refused.
+        """
+        if self.refused:
+            raise Refused([self])
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outcome as JSON-ready data."""
+        return {
+            "kind": self.kind.value,
+            "record": self.record and self.record.to_dict(),
+            "reasons": list(self.reasons),
+            "explanation": self.explanation,
+            "events": [event.to_dict() for event in self.events],
+        }
+
+    def __bool__(self) -> bool:
+        return self.done
+
+    def __repr__(self) -> str:
+        about = "" if self.record is None else f" {self.record.id}"
+        why = f" ({', '.join(self.reasons)})" if self.reasons else ""
+        return f"<Outcome {self.kind}{about}{why}>"
+
+
+def _reason(reason: str) -> str:
+    name, _, rest = reason.partition(":")
+    said = _REASONS.get(name)
+    if said is None:
+        return f"`{reason}`"
+    return f"{said} ({reason})" if rest else said
+
+
+class Outcomes(tuple[Outcome, ...]):
+    """The outcomes of several writes, in the order of the request; a tuple."""
+
+    __slots__ = ()
+
+    def raise_for_refusal(self) -> Outcomes:
+        """Return these outcomes.
+
+        Raises:
+            Refused: If any is refused.
+        """
+        refused: Sequence[Outcome] = [each for each in self if each.refused]
+        if refused:
+            raise Refused(refused)
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outcomes as JSON-ready data."""
+        return {"items": [each.to_dict() for each in self]}

@@ -1,0 +1,273 @@
+"""The policy as data: every limit, list and number of the rules, each with its default.
+
+A policy file holds the sections that differ, see `simonides.core.policy_file`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cached_property
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from simonides.core.record import Kind, Source
+
+_KIB = 1024
+
+
+class Section(BaseModel):
+    """Base of all sections: immutable, and no unknown names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _pattern(text: str) -> str:
+    import re2
+
+    try:
+        re2.compile(text)
+    except re2.error as error:
+        raise ValueError(f"is no pattern in RE2 syntax: {error}") from error
+    return text
+
+
+Name = Annotated[str, Field(pattern=r"^\S{1,128}$")]
+Pattern = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)]
+Count = Annotated[int, Field(ge=1, le=1_000)]
+Chars = Annotated[int, Field(ge=1, le=100_000)]
+Bytes = Annotated[int, Field(ge=1, le=16 * 1024 * _KIB)]
+Days = Annotated[float, Field(gt=0, le=36_500, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Quota = Annotated[int, Field(ge=0, le=10**15)]
+
+
+class Durability(StrEnum):
+    """Class of a category: ``stable`` may commit at once, ``session_only`` is held."""
+
+    STABLE = "stable"
+    SESSION_ONLY = "session_only"
+
+
+class Action(StrEnum):
+    """What hygiene does with a finding."""
+
+    BLOCK = "block"
+    ALLOW = "allow"
+
+
+class Eviction(StrEnum):
+    """Order of eviction at a full quota.
+
+    ``value``: least retention value first. ``lru``: least recently used first. ``fifo``: first
+    recorded first. ``ttl``: earliest expiry first.
+    """
+
+    VALUE = "value"
+    LRU = "lru"
+    FIFO = "fifo"
+    TTL = "ttl"
+
+
+class Category(Section):
+    """One category of memories.
+
+    Attributes:
+        durability: Whether it may commit at once.
+        admit: Whether it is stored.
+        soft_ttl_days: Age at which it is due for review; None for never.
+        hard_ttl_days: Age from which it is never returned; None for never.
+        kinds: Allowed kinds; empty means any.
+        sources: Allowed sources; empty means any.
+        directive: Whether it instructs the agent; external text never may.
+    """
+
+    durability: Durability = Durability.STABLE
+    admit: bool = True
+    soft_ttl_days: Days | None = 30
+    hard_ttl_days: Days | None = 365
+    kinds: tuple[Kind, ...] = ()
+    sources: tuple[Source, ...] = ()
+    directive: bool = False
+
+
+def _lasting(soft: float | None, *kinds: Kind, directive: bool = False) -> Category:
+    return Category(soft_ttl_days=soft, hard_ttl_days=None, kinds=kinds, directive=directive)
+
+
+def _short(hard: float) -> Category:
+    return Category(soft_ttl_days=None, hard_ttl_days=hard)
+
+
+_NEVER = Category(admit=False)
+
+CATEGORIES: Mapping[str, Category] = {
+    # A preference holds until corrected and asks for review after 90 days. So do other
+    # instructions of the user: a constraint must never expire silently.
+    "preference": _lasting(90, directive=True),
+    "rule": _lasting(90, Kind.PROCEDURAL, directive=True),
+    "constraint": _lasting(90, directive=True),
+    "guard": Category(directive=True),
+    "entity_fact": _lasting(180),
+    "turn": Category(soft_ttl_days=None, hard_ttl_days=365, kinds=(Kind.EPISODIC,)),
+    "fact": Category(),
+    "event": Category(kinds=(Kind.EPISODIC,)),
+    "feedback": Category(),
+    "configuration": Category(),
+    "task_strategy": _short(90),
+    "task_learning": _short(30),
+    "tool_result": _short(7),
+    "session_summary": _lasting(30, Kind.EPISODIC),
+    "insight": Category(kinds=(Kind.SEMANTIC,), sources=(Source.AGENT_INFERRED,)),
+    "session_note": Category(durability=Durability.SESSION_ONLY),
+    # Never stored.
+    "reasoning": _NEVER,
+    "tool_error": _NEVER,
+    "speculation": _NEVER,
+    "transient": _NEVER,
+}
+
+CATEGORY_OF_KIND: Mapping[Kind, str] = {
+    Kind.SEMANTIC: "fact",
+    Kind.EPISODIC: "event",
+    Kind.PROCEDURAL: "rule",
+}
+
+# Predicates that may have several values at a time. Chosen: things that people have or do several
+# of, in the words of extractors.
+MULTI_VALUED = tuple(
+    """
+    likes dislikes loves hates enjoys prefers avoids wants needs has owns uses knows speaks plays
+    visited read watched bought eats attended worked_on works_on studied learns has_pet has_child
+    has_sibling has_friend has_hobby has_skill allergic_to interested_in member_of related_to
+    """.split()
+)
+
+
+class CallerLimits(Section):
+    """What callers may write.
+
+    Attributes:
+        max_content_bytes: Size of a memory's text in UTF-8.
+        max_metadata_bytes: Size of its metadata as canonical JSON.
+        key_pattern: RE2; every key must match it whole.
+    """
+
+    max_content_bytes: Bytes = 64 * _KIB
+    max_metadata_bytes: Bytes = 16 * _KIB
+    # Chosen: letters of any script, and the separators of names in configuration files.
+    key_pattern: Pattern = r"[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:/@-]{0,127}"
+
+
+class Gates(Section):
+    """Thresholds of the gates and of conflict resolution.
+
+    Attributes:
+        near_text: Least Jaccard index of two texts' words at which they may be one statement.
+        near_meaning: Cosine of two vectors above which their texts may be one statement.
+        no_news: Jaccard index above which an inferred text that adds nothing is dropped.
+        confidence_floor: Least confidence of an inferred memory.
+    """
+
+    near_text: Share = 0.85
+    near_meaning: Share = 0.95
+    no_news: Share = 0.5
+    confidence_floor: Share = 0.5
+
+
+class Quotas(Section):
+    """Limits of writes; None is no limit.
+
+    Attributes:
+        memories: Memories in force in one scope, without verbatim turns.
+        turns: Verbatim turns in force in one scope.
+        eviction: Order of eviction when one of these is full.
+        writes_per_minute: Memories that one owner may write in 60 seconds in one process.
+    """
+
+    memories: Quota | None = 10_000
+    turns: Quota | None = 100_000
+    eviction: Eviction = Eviction.VALUE
+    writes_per_minute: Quota | None = None
+
+
+class RecallRules(Section):
+    """Preferences in recall.
+
+    Attributes:
+        preference_bonus: Added to the score of a memory with a preference key.
+        preference_keys: These keys.
+    """
+
+    preference_bonus: Share = 0.4
+    preference_keys: tuple[Name, ...] = ("language", "response_style", "update_channel")
+
+
+class Hygiene(Section):
+    """What happens to texts that a detector finds something in.
+
+    Attributes:
+        secrets: For keys, tokens and passwords.
+    """
+
+    secrets: Action = Action.BLOCK
+
+
+class Policy(Section):
+    """All rules of a policy; the class of each section describes it.
+
+    Attributes:
+        version: Name given by the policy's author.
+        categories: The closed list of categories, by name.
+        category_of_kind: Category of a memory whose caller names none, by kind.
+        functional_predicates: Predicates with one value at a time for a subject.
+        multi_valued_predicates: Predicates with any number of values.
+        denied_keys: Keys that are not written, whoever asks.
+    """
+
+    version: Annotated[str, Field(min_length=1, max_length=100)] = "built-in 1"
+    callers: CallerLimits = CallerLimits()
+    categories: Mapping[Name, Category] = Field(default=CATEGORIES)
+    category_of_kind: Mapping[Kind, Name] = Field(default=CATEGORY_OF_KIND)
+    functional_predicates: tuple[Name, ...] = ()
+    multi_valued_predicates: tuple[Name, ...] = MULTI_VALUED
+    denied_keys: tuple[Name, ...] = ()
+    gates: Gates = Gates()
+    quotas: Quotas = Quotas()
+    recall: RecallRules = RecallRules()
+    hygiene: Hygiene = Hygiene()
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the rules, hexadecimal; equal policies have equal hashes."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+    def ttl_ms(self, category: str) -> tuple[int | None, int | None]:
+        """Return soft and hard lifetime of a category in milliseconds, None for no end."""
+        found = self.categories.get(category, _FALLBACK)
+        return _in_ms(found.soft_ttl_days), _in_ms(found.hard_ttl_days)
+
+
+_FALLBACK = Category()
+
+
+def _in_ms(days: float | None) -> int | None:
+    return None if days is None else round(days * 86_400_000)
+
+
+BUILT_IN = Policy()
+"""In force without a policy file."""
+
+
+def merged(base: Policy, sections: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of a policy: sections of a file over those of another policy.
+
+    Categories are added to; every other section's fields replace the base's one by one.
+    """
+    data: dict[str, Any] = base.model_dump(mode="json")
+    for name, section in sections.items():
+        both = isinstance(section, Mapping) and isinstance(data.get(name), dict)
+        data[name] = {**data[name], **section} if both else section
+    return data

@@ -1,0 +1,202 @@
+"""Reads policy files: YAML or JSON, checked against the schema, errors with their line.
+
+A file holds sections of `Policy` that differ from the built-in ones, and under ``orgs`` sections
+that differ further for one organisation:
+
+```yaml
+version: "2026-11"
+quotas: {memories: 5000}
+orgs:
+  acme: {denied_keys: [declared_tier]}
+```
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from simonides.core.clock import Clock
+from simonides.core.errors import PolicyInvalid, shown
+from simonides.core.policy import BUILT_IN, Policy, merged
+from simonides.core.validation import invalid, nearest
+
+MAX_BYTES = 64 * 1024
+"""Largest file; chosen: a policy with a thousand keys has about 30 KiB."""
+
+CHECK_EVERY_MS = 1_000
+"""How often the file is looked at for a change; chosen."""
+
+Lines = dict[tuple[str, ...], int]
+
+
+class Policies:
+    """The policies in force, by organisation; a changed file is read again within a second.
+
+    Thread-safe. A broken change of the file raises until it is mended; the rules never go back
+    silently.
+    """
+
+    def __init__(self, path: Path | None, clock: Clock) -> None:
+        """Read the file.
+
+        Args:
+            path: The file, or None for the built-in policy.
+            clock: Decides when the file is looked at again.
+
+        Raises:
+            PolicyInvalid: If it does not follow the schema, or cannot be read.
+        """
+        self._path, self._clock, self._lock = path, clock, threading.Lock()
+        self._stamp: tuple[int, int] | None = None
+        self._checked_at = -CHECK_EVERY_MS
+        self._policies: dict[str | None, Policy] = {None: BUILT_IN}
+        self.for_org(None)
+
+    def for_org(self, org: str | None) -> Policy:
+        """Return the policy of an organisation; None means the one of no organisation.
+
+        Raises:
+            PolicyInvalid: If the file was changed and does not follow the schema now.
+        """
+        if self._path is not None:
+            self._reload(self._path)
+        return self._policies.get(org, self._policies[None])
+
+    def _reload(self, path: Path) -> None:
+        now = self._clock.now_ms()
+        with self._lock:
+            if self._stamp is not None and 0 <= now - self._checked_at < CHECK_EVERY_MS:
+                return
+            try:
+                stat = path.stat()
+            except OSError as error:
+                raise PolicyInvalid(str(path), 0, f"cannot be read: {error.strerror}") from error
+            stamp = (stat.st_mtime_ns, stat.st_size)
+            if stamp != self._stamp:
+                self._policies = load(path)
+                self._stamp = stamp
+            self._checked_at = now
+
+
+def load(path: Path) -> dict[str | None, Policy]:
+    """Return the policies of a file, by organisation; None has the general one.
+
+    Raises:
+        PolicyInvalid: With the line, and the nearest right name of an unknown one.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise PolicyInvalid(str(path), 0, f"cannot be read: {error.strerror}") from error
+    return parse(str(path), raw)
+
+
+def parse(source: str, raw: bytes) -> dict[str | None, Policy]:
+    """Return the policies of a file's bytes, as `load` does."""
+    if len(raw) > MAX_BYTES:
+        raise PolicyInvalid(source, 0, f"has {len(raw):,} bytes; the limit is {MAX_BYTES:,}")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise PolicyInvalid(source, line, "is not UTF-8 text") from error
+    data, lines = _read(source, text)
+    orgs = data.pop("orgs", {})
+    if not isinstance(orgs, dict):
+        raise PolicyInvalid(source, lines[("orgs",)], "orgs: must map ids to sections")
+    general = _policy(source, BUILT_IN, data, lines, ())
+    found: dict[str | None, Policy] = {None: general}
+    for org, sections in orgs.items():
+        if not isinstance(sections, dict):
+            raise PolicyInvalid(source, lines[("orgs", org)], f"orgs.{org}: must hold sections")
+        found[org] = _policy(source, general, sections, lines, ("orgs", org))
+    return found
+
+
+def _policy(
+    source: str, base: Policy, data: Mapping[str, Any], lines: Lines, at: tuple[str, ...]
+) -> Policy:
+    for name in data:
+        if name not in Policy.model_fields:
+            problem = f"{shown(name)} is no section{nearest(name, Policy.model_fields)}"
+            raise PolicyInvalid(source, lines[(*at, name)], problem)
+    try:
+        policy = Policy.model_validate(merged(base, data))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        path = (*at, *map(str, first["loc"]))
+        section = Policy.model_fields[str(first["loc"][0])].annotation
+        known = getattr(section, "model_fields", None) or _category_fields(str(first["loc"][0]))
+        problem = str(invalid(error, tuple(known)))
+        raise PolicyInvalid(source, _line(lines, path), problem) from error
+    for kind, category in policy.category_of_kind.items():
+        if category not in policy.categories:
+            problem = f"{shown(category)} is no category{nearest(category, policy.categories)}"
+            path = (*at, "category_of_kind", kind.value)
+            raise PolicyInvalid(source, _line(lines, path), problem)
+    return policy
+
+
+def _category_fields(section: str) -> tuple[str, ...]:
+    from simonides.core.policy import Category
+
+    return tuple(Category.model_fields) if section == "categories" else ()
+
+
+def _line(lines: Lines, path: tuple[str, ...]) -> int:
+    """Return the line of a value, or of its nearest ancestor in the file."""
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path, 1)
+
+
+def _read(source: str, text: str) -> tuple[dict[str, Any], Lines]:
+    """Return the data of a YAML or JSON text, and the line of every value."""
+    import yaml
+
+    lines: Lines = {}
+    # JSON allows tabs as indentation, YAML does not.
+    text = text.replace("\t", " ") if source.endswith(".json") else text
+    try:
+        events = list(yaml.parse(text, yaml.SafeLoader))
+        for event in events:
+            if isinstance(event, yaml.AliasEvent):
+                raise PolicyInvalid(source, event.start_mark.line + 1, "aliases are not allowed")
+        node = yaml.compose(text, yaml.SafeLoader)
+        _note_lines(source, node, (), lines)
+        data = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = 1 if mark is None else mark.line + 1
+        raise PolicyInvalid(source, line, error.problem or "is no YAML") from error
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise PolicyInvalid(source, 1, "is no YAML that a policy may hold") from error
+    if data is None:
+        return {}, lines
+    if not isinstance(data, dict):
+        raise PolicyInvalid(source, 1, "must be a mapping of sections")
+    return data, lines
+
+
+def _note_lines(source: str, node: Any, path: tuple[str, ...], lines: Lines) -> None:
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            name = (*path, str(key.value))
+            if not isinstance(key, yaml.ScalarNode):
+                raise PolicyInvalid(source, key.start_mark.line + 1, "names must be text")
+            if name in lines:
+                problem = f"{shown(key.value)} is there twice"
+                raise PolicyInvalid(source, key.start_mark.line + 1, problem)
+            lines[name] = key.start_mark.line + 1
+            _note_lines(source, value, name, lines)
+    elif isinstance(node, yaml.SequenceNode):
+        for number, value in enumerate(node.value):
+            lines[(*path, str(number))] = value.start_mark.line + 1
+            _note_lines(source, value, (*path, str(number)), lines)

@@ -1,0 +1,459 @@
+"""The memory: a caller's draft of one, the stored record, and the labels that trust travels in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import wraps
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, ValidationError
+from pydantic.dataclasses import dataclass
+
+from simonides.core.scope import Scope, scope_of
+from simonides.core.validation import Flag, Moment, Name, Text, invalid
+
+NEEDS_VERIFICATION_BELOW = 0.7
+"""Confidence under which a memory counts as unverified until confirmed."""
+
+STALE_AFTER = timedelta(days=7)
+STALE_BELOW = 0.8
+"""Age from which, and confidence under which, a memory is shown as possibly stale."""
+
+TURN = "turn"
+"""Category of verbatim turns of a conversation."""
+
+
+class Kind(StrEnum):
+    """The cognitive layer of a memory: facts, what happened, how to do things."""
+
+    SEMANTIC = "semantic"
+    EPISODIC = "episodic"
+    PROCEDURAL = "procedural"
+
+
+class Status(StrEnum):
+    """Status of a version in its life cycle.
+
+    ``active``, ``review`` and ``stale`` are recalled. ``held`` waits for the end of its session.
+    ``superseded`` was replaced by a newer version, ``archived`` is a rule beyond the cap,
+    ``evicted`` gave way to a quota or to age, ``tombstoned`` was deleted by the user.
+    """
+
+    ACTIVE = "active"
+    HELD = "held"
+    REVIEW = "review"
+    SUPERSEDED = "superseded"
+    ARCHIVED = "archived"
+    STALE = "stale"
+    EVICTED = "evicted"
+    TOMBSTONED = "tombstoned"
+
+
+class Importance(StrEnum):
+    """How much a memory matters."""
+
+    NORMAL = "normal"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+    @property
+    def weight(self) -> float:
+        """0.5, 0.8 or 1.0."""
+        return {"normal": 0.5, "high": 0.8, "critical": 1.0}[self.value]
+
+
+class Sensitivity(StrEnum):
+    """How far a memory may appear in prompts, least strict first."""
+
+    PUBLIC = "public"
+    PRIVATE = "private"
+    SENSITIVE = "sensitive"
+
+
+class Trust(StrEnum):
+    """Authority behind a statement, strongest first."""
+
+    SYSTEM = "system"
+    USER = "user"
+    TOOL = "tool"
+    AGENT = "agent"
+    EXTERNAL = "external"
+
+    @property
+    def rank(self) -> int:
+        """4 for system down to 0 for external."""
+        return 4 - list(Trust).index(self)
+
+
+class Source(StrEnum):
+    """Where a memory comes from; it decides its trust and its default confidence."""
+
+    USER_STATED = "user_stated"
+    USER_CORRECTION = "user_correction"
+    IN_SESSION_CORRECTION = "in_session_correction"
+    TOOL_VERIFIED = "tool_verified"
+    CONFIG_CHANGE = "config_change"
+    TASK_LEARNING = "task_learning"
+    TASK_OUTCOME = "task_outcome"
+    AGENT_INFERRED = "agent_inferred"
+    RECALLED = "recalled"
+    PATTERN = "pattern"
+    EXTERNAL = "external"
+    UNKNOWN = "unknown"
+
+    @property
+    def trust(self) -> Trust:
+        """The label that this source starts with."""
+        return _OF_SOURCE[self][0]
+
+    @property
+    def default_confidence(self) -> float:
+        """Confidence of a memory whose proposer states none."""
+        return _OF_SOURCE[self][1]
+
+    @property
+    def is_correction(self) -> bool:
+        """Whether it is an explicit correction, which always wins."""
+        return self in (Source.USER_CORRECTION, Source.IN_SESSION_CORRECTION)
+
+
+_OF_SOURCE: Mapping[Source, tuple[Trust, float]] = {
+    Source.USER_STATED: (Trust.USER, 1.0),
+    Source.USER_CORRECTION: (Trust.USER, 1.0),
+    Source.IN_SESSION_CORRECTION: (Trust.USER, 1.0),
+    Source.TOOL_VERIFIED: (Trust.TOOL, 0.9),
+    Source.CONFIG_CHANGE: (Trust.SYSTEM, 0.9),
+    Source.TASK_LEARNING: (Trust.AGENT, 0.8),
+    Source.TASK_OUTCOME: (Trust.AGENT, 0.7),
+    Source.AGENT_INFERRED: (Trust.AGENT, 0.6),
+    Source.RECALLED: (Trust.AGENT, 0.5),
+    Source.PATTERN: (Trust.AGENT, 0.4),
+    Source.EXTERNAL: (Trust.EXTERNAL, 0.3),
+    Source.UNKNOWN: (Trust.EXTERNAL, 0.5),
+}
+
+Audience = tuple[str, ...] | None
+"""Agents that may see a memory, sorted; None means every reader of the scope, () no agent."""
+
+
+class Label(NamedTuple):
+    """What a memory passes to everything derived from it."""
+
+    trust: Trust
+    sensitivity: Sensitivity
+    audience: Audience
+
+
+def join(labels: Iterable[Label]) -> Label:
+    """Return the label of something derived from all of ``labels``.
+
+    It has the least trust, the strictest sensitivity and the agents in every audience. Order and
+    repetition do not matter.
+
+    Raises:
+        ValueError: If there is no label: without a parent there is no trust.
+    """
+    trusts, sensitivities, audiences = zip(*labels, strict=True)
+    order = list(Sensitivity)
+    restricted = [frozenset(each) for each in audiences if each is not None]
+    return Label(
+        min(trusts, key=lambda trust: trust.rank),
+        max(sensitivities, key=order.index),
+        tuple(sorted(frozenset.intersection(*restricted))) if restricted else None,
+    )
+
+
+class Triple(NamedTuple):
+    """A fact in three parts; subject and predicate name its slot."""
+
+    subject: str
+    predicate: str
+    object: str
+
+
+def _sorted(names: object) -> object:
+    if isinstance(names, (list, tuple, set, frozenset)):
+        return tuple(sorted(set(names))) if all(isinstance(n, str) for n in names) else names
+    return names
+
+
+Names = Annotated[tuple[Name, ...], BeforeValidator(_sorted)]
+Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
+Days = Annotated[float, Strict(), Field(gt=0, le=36_500, allow_inf_nan=False)]
+Moments = Annotated[datetime | None, Moment]
+Parts = Annotated[Name, Field(max_length=1_000)]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Draft:
+    """A caller's request to remember a text; every other field has a default.
+
+    Attributes:
+        content: The text, at most 64 KiB.
+        key: Name of the fact within the scope; a later statement under it replaces this one.
+        category: One of the policy's categories; None lets the policy choose by kind.
+        kind: ``semantic``, ``episodic`` or ``procedural``.
+        source: Where it comes from; a caller's default is ``user_stated``.
+        confidence: 0 to 1; None takes the source's default.
+        importance: ``normal``, ``high`` or ``critical``.
+        sensitivity: ``public``, ``private`` or ``sensitive``.
+        tags: Free words.
+        metadata: JSON-ready, at most 16 KiB.
+        scope: None for the principal's own scope; ``"org"``, ``"global"`` or a path otherwise.
+        at: When it was said or happened; the time of recording is always the clock's.
+        valid_from: Since when the fact is true in the world; None takes ``at``.
+        valid_to: Until when the fact is true in the world, exclusive.
+        ttl_days: Days until it is never returned again; None takes the category's.
+        pinned: A full quota evicts it after all unpinned memories.
+        timeless: It is never stale. The category's expiry still applies.
+        quote: Evidence, verbatim.
+        idempotency_key: Two writes with one key write once; the second returns the first outcome.
+        speaker: The name of the person who said it.
+        role: Whose turn it is, for example ``user`` or ``assistant``.
+        session: Conversation; None takes the principal's.
+        position: Place in the session, from 0. With ``session`` it makes a verbatim turn.
+        message_id: The caller's id of the message.
+        triple: Subject, predicate and object of the fact.
+        audience: Agents that may see it; None means every reader of the scope.
+        purpose: What it was given for; None takes the principal's.
+        parents: Ids of the memories that it was derived from.
+        depends_on: Files, commits, URLs or memories that it rests on.
+        origin: URL of a page, or name of a document or tool.
+
+    Raises:
+        InvalidInput: If a field is unknown or its value is not storable; it names the field.
+    """
+
+    content: Annotated[Text, Field(min_length=1)]
+    key: Name | None = Field(default=None, kw_only=True)
+    category: Name | None = Field(default=None, kw_only=True)
+    kind: Kind = Field(default=Kind.SEMANTIC, kw_only=True)
+    source: Source = Field(default=Source.USER_STATED, kw_only=True)
+    confidence: Share | None = Field(default=None, kw_only=True)
+    importance: Importance = Field(default=Importance.NORMAL, kw_only=True)
+    sensitivity: Sensitivity = Field(default=Sensitivity.PRIVATE, kw_only=True)
+    tags: Names = Field(default=(), kw_only=True)
+    metadata: Mapping[str, Any] | None = Field(default=None, kw_only=True)
+    scope: Name | None = Field(default=None, kw_only=True)
+    at: Moments = Field(default=None, kw_only=True)
+    valid_from: Moments = Field(default=None, kw_only=True)
+    valid_to: Moments = Field(default=None, kw_only=True)
+    ttl_days: Days | None = Field(default=None, kw_only=True)
+    pinned: Flag = Field(default=False, kw_only=True)
+    timeless: Flag = Field(default=False, kw_only=True)
+    quote: Text | None = Field(default=None, kw_only=True)
+    idempotency_key: Name | None = Field(default=None, kw_only=True)
+    speaker: Name | None = Field(default=None, kw_only=True)
+    role: Name | None = Field(default=None, kw_only=True)
+    session: Annotated[Name, Field(max_length=512)] | None = Field(default=None, kw_only=True)
+    position: Annotated[int, Strict(), Field(ge=0, lt=2**53)] | None = Field(
+        default=None, kw_only=True
+    )
+    message_id: Name | None = Field(default=None, kw_only=True)
+    triple: tuple[Parts, Parts, Parts] | None = Field(default=None, kw_only=True)
+    audience: Names | None = Field(default=None, kw_only=True)
+    purpose: Name | None = Field(default=None, kw_only=True)
+    parents: Names = Field(default=(), kw_only=True)
+    depends_on: Names = Field(default=(), kw_only=True)
+    origin: Annotated[Name, Field(max_length=2_048)] | None = Field(default=None, kw_only=True)
+
+
+DRAFT_FIELDS = tuple(Draft.__dataclass_fields__)
+
+
+def _with_own_errors() -> None:
+    """Let the constructor of `Draft` raise the project's error instead of pydantic's."""
+    validated = Draft.__init__
+
+    @wraps(validated)
+    def construct(self: Draft, *args: Any, **fields: Any) -> None:
+        try:
+            validated(self, *args, **fields)
+        except ValidationError as error:
+            raise invalid(error, DRAFT_FIELDS) from error
+
+    Draft.__init__ = construct  # type: ignore[method-assign]
+
+
+_with_own_errors()
+
+
+class Place(NamedTuple):
+    """The group in which memories of one owner are compared: those for other readers never mix.
+
+    Attributes:
+        task: The task that it belongs to, or None.
+        audience: Agents that may see it, or None for all.
+        purpose: What it was given for, or None.
+    """
+
+    task: str | None = None
+    audience: Audience = None
+    purpose: str | None = None
+
+
+def _id(raw: object) -> object:
+    if isinstance(raw, bytes):
+        digits = raw.hex()
+        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    return raw
+
+
+Id = Annotated[str, BeforeValidator(_id)]
+
+
+class Record(BaseModel):
+    """One stored version of a memory.
+
+    Attributes:
+        id: UUID (version 7) of this version.
+        root: Id of the first version; it names the memory.
+        version: Place in the chain of versions, from 1, without gaps.
+        owner: Name of the unit that it is stored under, for example ``/org/acme/user/ana``.
+        task: The task that it belongs to, or None.
+        kind: Cognitive layer.
+        category: One of the policy's categories.
+        key: Name of the fact within its scope, or None for free text.
+        content: The text.
+        hash: SHA-256 of the normalised text, hexadecimal.
+        triple: Subject, predicate, object, where known.
+        quote: Evidence, verbatim.
+        origin: URL of a page, name of a document or tool, or id of the promoted memory.
+        depends_on: Files, commits, URLs or memories that it rests on.
+        speaker: The name of the person who said it.
+        role: Whose turn it is.
+        session: Conversation that it comes from.
+        position: Place of a verbatim turn in its session.
+        message_id: The caller's id of the message.
+        source: Where it comes from.
+        trust: Label of the trust lattice.
+        audience: Agents that may see it; None means every reader of the scope.
+        confidence: 0 to 1.
+        importance: ``normal``, ``high`` or ``critical``.
+        sensitivity: ``public``, ``private`` or ``sensitive``.
+        purpose: What it was given for.
+        tags: Sorted, without repetition.
+        metadata: JSON-ready.
+        parents: Ids of the memories that it was derived from.
+        pinned: A full quota evicts it after all unpinned memories.
+        timeless: It is never stale.
+        status: Status in its life cycle.
+        created_at: When this version was recorded.
+        updated_at: When it was last said or confirmed.
+        verified_at: When it was last confirmed, or None.
+        valid_from: Since when the fact is true in the world.
+        valid_to: Until when, exclusive.
+        known_from: When this version came into force.
+        known_to: When it went out of force; None while it is in force.
+        superseded_by: Id of the version that replaced it.
+        soft_expires_at: From here on it counts half and is due for review.
+        hard_expires_at: From here on it is never returned.
+        embedder: Id of the embedder of its vector, or None.
+        last_accessed_at: When it was last recalled, to the last flush of the journal.
+        access_count: How often it was recalled so far.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", val_temporal_unit="milliseconds")
+
+    id: Id
+    root: Id
+    version: int
+    owner: str
+    task: str | None = None
+    kind: Kind
+    category: str
+    key: str | None = None
+    content: str
+    hash: str
+    triple: Triple | None = None
+    quote: str | None = None
+    origin: str | None = None
+    depends_on: tuple[str, ...] = ()
+    speaker: str | None = None
+    role: str | None = None
+    session: str | None = None
+    position: int | None = None
+    message_id: str | None = None
+    source: Source
+    trust: Trust
+    audience: Audience = None
+    confidence: float
+    importance: Importance
+    sensitivity: Sensitivity
+    purpose: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = Field(default_factory=dict)
+    parents: tuple[str, ...] = ()
+    pinned: bool = False
+    timeless: bool = False
+    status: Status = Status.ACTIVE
+    created_at: datetime
+    updated_at: datetime
+    verified_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    known_from: datetime
+    known_to: datetime | None = None
+    superseded_by: Id | None = None
+    soft_expires_at: datetime | None = None
+    hard_expires_at: datetime | None = None
+    embedder: str | None = None
+    last_accessed_at: datetime | None = None
+    access_count: int = 0
+
+    @property
+    def scope(self) -> Scope:
+        """Where it belongs."""
+        return scope_of(self.owner, self.task)
+
+    @property
+    def place(self) -> Place:
+        """The group of memories that it is compared with."""
+        return Place(self.task, self.audience, self.purpose)
+
+    @property
+    def label(self) -> Label:
+        """The label that its derivations inherit."""
+        return Label(self.trust, self.sensitivity, self.audience)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this version is in force."""
+        return self.known_to is None
+
+    @property
+    def needs_verification(self) -> bool:
+        """Whether it is unconfirmed and too uncertain to be taken as true."""
+        return self.confidence < NEEDS_VERIFICATION_BELOW and self.verified_at is None
+
+    def warnings(self, now: datetime) -> tuple[str, ...]:
+        """Return the warnings of ``unverified``, ``stale?`` and ``in review`` that apply."""
+        aged = now - (self.verified_at or self.created_at) > STALE_AFTER
+        soft = self.soft_expires_at is not None and now >= self.soft_expires_at
+        stale = self.status is Status.STALE or soft or (self.confidence < STALE_BELOW and aged)
+        found = {
+            "unverified": self.needs_verification,
+            "stale?": stale,
+            "in review": self.status is Status.REVIEW,
+        }
+        return tuple(name for name, holds in found.items() if holds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields and the scope's path as JSON-ready data."""
+        return {**self.model_dump(mode="json"), "scope": self.scope.path}
+
+    def __repr__(self) -> str:
+        named = "" if self.key is None else f"{self.key} = "
+        cut = f"{self.content[:60]}…" if len(self.content) > 60 else self.content
+        return f"<Record {self.id} {self.category} {named}{cut!r} {self.status.value}>"
+
+
+Which = str | Record
+"""What names a memory: an id, a key, a record. A hit is accepted, too."""
+
+
+def as_names(names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return a sequence of names as a tuple; None is empty."""
+    return () if names is None else tuple(names)

@@ -1,0 +1,210 @@
+"""What reads return: hits, pages, explanations, findings of the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Generic, TypeVar, overload
+
+from pydantic import BaseModel, ConfigDict
+
+from simonides.core.record import Record
+
+T = TypeVar("T")
+
+
+class Hit(BaseModel):
+    """One recalled memory.
+
+    Attributes:
+        record: The record.
+        score: 0 to 1; it orders the hits of one query.
+        relevance: 0 to 1: how likely the record bears on the query at all. ``min_relevance``
+            compares with it. Unlike the score it knows no age, doubt or preference.
+        why: Each named component with its contribution in log-odds, largest first.
+        terms: Terms of the query that the record holds.
+        at: Clock of the read.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    record: Record
+    score: float
+    relevance: float
+    why: Mapping[str, float]
+    terms: tuple[str, ...] = ()
+    at: datetime
+
+    @property
+    def id(self) -> str:
+        """Id of the record."""
+        return self.record.id
+
+    @property
+    def key(self) -> str | None:
+        """Key of the record, or None."""
+        return self.record.key
+
+    @property
+    def content(self) -> str:
+        """Text of the record."""
+        return self.record.content
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings such as ``stale?``; see `Record.warnings`."""
+        return self.record.warnings(self.at)
+
+    @property
+    def reason(self) -> str:
+        """Why it was found, in a few words."""
+        largest = [f"{name} {share:+.1f}" for name, share in self.why.items()][:3]
+        words = f"words: {', '.join(self.terms)}" if self.terms else "no word in common"
+        return "; ".join([words, *largest])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hit as JSON-ready data."""
+        return {
+            "record": self.record.to_dict(),
+            "score": self.score,
+            "relevance": self.relevance,
+            "why": dict(self.why),
+            "terms": list(self.terms),
+            "warnings": list(self.warnings),
+        }
+
+    def __repr__(self) -> str:
+        return f"<Hit {self.score:.3f} {self.id} {self.content[:60]!r}>"
+
+
+class _Items(Sequence[T], Generic[T]):
+    """An immutable sequence with attributes."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Sequence[T]) -> None:
+        self._items = tuple(items)
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, place: int | slice) -> T | tuple[T, ...]:
+        return self._items[place]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        return self._items == (other._items if isinstance(other, _Items) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self)}: {', '.join(map(repr, self._items[:3]))}>"
+
+
+class Recall(_Items[Hit]):
+    """The hits of one query, best first; a sequence.
+
+    Ties are in the order of the newest ``updated_at``, then of the id.
+    """
+
+    __slots__ = ("degraded",)
+
+    def __init__(self, hits: Sequence[Hit], degraded: Sequence[str] = ()) -> None:
+        """Keep the hits.
+
+        Args:
+            hits: Best first.
+            degraded: Names of sources that failed and were left out, for example ``vector``.
+        """
+        super().__init__(hits)
+        self.degraded = tuple(degraded)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hits as JSON-ready data."""
+        return {"items": [hit.to_dict() for hit in self], "degraded": list(self.degraded)}
+
+
+class Page(_Items[T]):
+    """One page of a list; a sequence.
+
+    Pass `next_cursor` as ``cursor=`` to get the next page; it is None on the last one.
+    """
+
+    __slots__ = ("next_cursor",)
+
+    def __init__(self, items: Sequence[T], next_cursor: str | None = None) -> None:
+        super().__init__(items)
+        self.next_cursor = next_cursor
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the page as JSON-ready data."""
+        items = [item.to_dict() if hasattr(item, "to_dict") else item for item in self]
+        return {"items": items, "next_cursor": self.next_cursor}
+
+
+class Explanation(BaseModel):
+    """Why one memory was or was not recalled for a query.
+
+    Attributes:
+        record: The explained memory.
+        recalled: Whether a recall without limit would return it.
+        rank: Its rank from 1, or None.
+        score: Its score, or None.
+        relevance: Its relevance, or None.
+        why: Components, as in `Hit`.
+        excluded: Why it is never returned, for example ``expired``; empty if it can be.
+        matched_terms: Terms of the query that it holds.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    record: Record
+    recalled: bool = False
+    rank: int | None = None
+    score: float | None = None
+    relevance: float | None = None
+    why: Mapping[str, float] = {}
+    excluded: tuple[str, ...] = ()
+    matched_terms: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as JSON-ready data."""
+        return {**self.model_dump(mode="json", exclude={"record"}), "record": self.record.to_dict()}
+
+
+class AuditReport(BaseModel):
+    """Result of checking an audit chain.
+
+    Attributes:
+        owners: Number of owners checked.
+        events: Number of events checked.
+        problems: What does not fit, in plain words, each with its owner; empty if all does.
+        heads: Length and last code of each owner's chain. Kept elsewhere, they also show that a
+            whole file was put back to an earlier state.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    owners: int
+    events: int
+    problems: tuple[str, ...]
+    heads: Mapping[str, tuple[int, str]]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything fits."""
+        return not self.problems
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON-ready data."""
+        return {**self.model_dump(mode="json"), "ok": self.ok}

@@ -1,0 +1,263 @@
+"""Scopes and principals: the tenancy tree, parsed once into values.
+
+The tree is global → org → user → task. A principal that is known only by its session has the scope
+``/global/org/{org}/session/{id}/``. Scopes are compared part by part, never by prefix:
+``/user/42`` does not match ``/user/421``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property, lru_cache
+
+from simonides.core.errors import InvalidScope, OwnerRequired, shown
+
+DEFAULT_ORG = "default"
+MAX_ID_CHARS = 128
+MAX_SESSION_BYTES = 512
+"""Longest name of a conversation, in bytes of UTF-8; chosen."""
+
+# These have a meaning in paths, or in wildcard and quoting syntaxes elsewhere.
+_FORBIDDEN = frozenset("/%*,;:{}\"'\\")
+# Invisible characters that Unicode counts as letters, marks or symbols: fillers of Hangul, Khmer
+# and Mongolian, the grapheme joiner, the empty Braille pattern, the variation selectors.
+_BLANK_LETTERS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+).union(
+    map(chr, range(0xFE00, 0xFE10)), map(chr, range(0xE0100, 0xE01F0))
+)
+_RESERVED = frozenset({".", "..", "global", "org", "user", "task", "session", "null", "none"})
+
+
+@lru_cache(maxsize=8192)
+def _problem_of_id(raw: str) -> str | None:
+    if not 1 <= len(raw) <= MAX_ID_CHARS:
+        return f"must have 1 to {MAX_ID_CHARS} characters, not {len(raw)}"
+    for char in raw:
+        if char in _FORBIDDEN or _is_invisible(char):
+            return f"character U+{ord(char):04X} is not allowed in an id"
+    if unicodedata.normalize("NFC", raw) != raw:
+        return "must be in Unicode normal form C"
+    return f"{raw!r} is a reserved name" if raw.casefold() in _RESERVED else None
+
+
+def _is_invisible(char: str) -> bool:
+    # Z* are separators, C* control, format (bidi, zero width), surrogate, private, unassigned.
+    return unicodedata.category(char)[0] in "ZC" or char in _BLANK_LETTERS
+
+
+def checked_id(field: str, raw: object) -> str:
+    r"""Return ``raw`` as a valid identity.
+
+    A text that is not in normal form C is refused, not silently changed: two spellings of one id
+    must not reach the same memories unnoticed.
+
+    Raises:
+        InvalidScope: If it is not text, empty, longer than 128 characters, not NFC, a reserved
+            name, or holds white space, control, bidirectional or zero-width characters or one of
+            ``/ % * , ; : { } " ' \``.
+    """
+    if not isinstance(raw, str):
+        raise InvalidScope(field, f"must be text, not {type(raw).__name__}")
+    raw = str.__str__(raw)  # a subclass could show itself as another's name
+    problem = _problem_of_id(raw)
+    if problem is not None:
+        raise InvalidScope(field, problem)
+    return raw
+
+
+def checked_session(raw: object) -> str:
+    """Return ``raw`` as the valid name of a conversation: visible text of at most 512 bytes.
+
+    Raises:
+        InvalidScope: If it is not text, empty, too long, not NFC, has space around it, or holds
+            invisible characters other than inner spaces.
+    """
+    if not isinstance(raw, str):
+        raise InvalidScope("session", f"must be text, not {type(raw).__name__}")
+    raw = str.__str__(raw)
+    if not 1 <= len(raw.encode("utf-8", "surrogatepass")) <= MAX_SESSION_BYTES:
+        raise InvalidScope("session", f"must have 1 to {MAX_SESSION_BYTES} bytes in UTF-8")
+    for char in raw.replace(" ", ""):
+        if _is_invisible(char):
+            raise InvalidScope("session", f"character U+{ord(char):04X} is not allowed in it")
+    if raw != raw.strip() or unicodedata.normalize("NFC", raw) != raw:
+        raise InvalidScope("session", "must be in Unicode normal form C, without spaces around it")
+    return raw
+
+
+@dataclass(frozen=True)
+class Scope:
+    """One node of the tree.
+
+    Attributes:
+        org: None for the global scope only.
+        user: None for global, org and session scopes.
+        task: Set for task scopes only.
+        session: Set for scopes of principals without a user only.
+    """
+
+    org: str | None = None
+    user: str | None = None
+    task: str | None = None
+    session: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a part that is malformed, or whose level above is missing.
+
+        Raises:
+            InvalidScope: It names the part.
+        """
+        parts = (("org", self.org), ("user", self.user), ("task", self.task))
+        for level, name in (*parts, ("session", self.session)):
+            if name is not None:
+                checked_id(level, name)
+        if self.org is None and (self.user is not None or self.session is not None):
+            raise InvalidScope("org", "a user or session belongs to an org; name the org too")
+        if (self.user is None and self.task) or (self.user and self.session):
+            raise InvalidScope("scope", "levels come as org, user, task or org, session")
+
+    @cached_property
+    def owner(self) -> str:
+        """Name of its unit of consistency in the database; a task lives with its user."""
+        parts = (("org", self.org), ("user", self.user), ("session", self.session))
+        return "".join(f"/{level}/{name}" for level, name in parts if name is not None) or "/"
+
+    @property
+    def path(self) -> str:
+        """Canonical path; `parse_scope` reads it back to an equal scope."""
+        own = "/global" + self.owner.removesuffix("/")
+        return f"{own}/" if self.task is None else f"{own}/task/{self.task}/"
+
+    @property
+    def ancestors(self) -> tuple[Scope, ...]:
+        """Itself and what is above it, nearest first; a task's user is above it."""
+        found = [self]
+        if self.task is not None:
+            found.append(Scope(self.org, self.user))
+        if self.user is not None or self.session is not None:
+            found.append(Scope(self.org))
+        if self.org is not None:
+            found.append(GLOBAL)
+        return tuple(found)
+
+    def __str__(self) -> str:
+        return self.path
+
+
+GLOBAL = Scope()
+
+
+@lru_cache(maxsize=4096)
+def scope_of(owner: str, task: str | None) -> Scope:
+    """Return the scope of an owner's name in the database and a task."""
+    parts = owner.removesuffix("/").split("/")[1:]
+    names = dict(zip(parts[::2], parts[1::2], strict=True))
+    return Scope(names.get("org"), names.get("user"), task, names.get("session"))
+
+
+def parse_scope(text: object, *, org: str = DEFAULT_ORG) -> Scope:
+    """Read a canonical path or a short form.
+
+    Accepted: ``/global/``, ``/global/org/acme/…``, ``/org/acme/…``, ``/user/42/…`` and
+    ``/session/s1/``. The last two mean the given org. The closing slash is optional.
+
+    Raises:
+        InvalidScope: If the text is anything else.
+    """
+    if not isinstance(text, str) or not text.startswith("/"):
+        raise InvalidScope("scope", f"{shown(text)} is no path such as /user/42/")
+    parts = text[1:].removesuffix("/").split("/")
+    if parts[0] == "global":
+        parts = parts[1:]
+        if not parts:
+            return GLOBAL
+        if parts[0] != "org":
+            raise InvalidScope("scope", "below /global/ comes org/{org}/")
+    levels = tuple(parts[::2])
+    if len(parts) % 2:
+        raise InvalidScope("scope", "every level needs an id: /org/{org}/user/{user}/")
+    named = ("org", *levels) if levels[0] != "org" else levels
+    if named not in {("org",), ("org", "user"), ("org", "user", "task"), ("org", "session")}:
+        raise InvalidScope("scope", "levels come as org, user, task or org, session")
+    names = {"org": org, **dict(zip(levels, parts[1::2], strict=True))}
+    return Scope(**names)
+
+
+class Right(StrEnum):
+    """A right that an administrator may grant to a user of an org.
+
+    ``org_write``: write the org's memories. ``admin``: administer the org. ``read_user``: read one
+    other user's memories.
+    """
+
+    ORG_WRITE = "org_write"
+    ADMIN = "admin"
+    READ_USER = "read_user"
+
+
+@dataclass(frozen=True)
+class Principal:
+    """The identity of a caller, with a home in the tree.
+
+    Attributes:
+        home: The only scope that it may write without a grant.
+        session: Conversation; switching it keeps the memories.
+        agent: The acting agent, or None.
+        purpose: Purpose of its reads and writes, or None.
+        actor: Person or program that acts for the owner, for the audit trail.
+        is_admin: Whether it administers the store.
+    """
+
+    home: Scope
+    session: str | None = None
+    agent: str | None = None
+    purpose: str | None = None
+    actor: str | None = None
+    is_admin: bool = False
+
+    @property
+    def owner(self) -> str:
+        """Name of its own unit of consistency in the database."""
+        return self.home.owner
+
+    @property
+    def name(self) -> str:
+        """Its name in the audit trail; a space, which no id contains, parts off the agent."""
+        name = self.actor or self.home.path
+        return name if self.agent is None else f"{name} {self.agent}"
+
+
+def principal_of(
+    *,
+    user: str | None = None,
+    org: str | None = None,
+    task: str | None = None,
+    session: str | None = None,
+    agent: str | None = None,
+    purpose: str | None = None,
+    actor: str | None = None,
+) -> Principal:
+    """Return the principal of the given ids.
+
+    With a user, a session names a conversation and may be any visible text. Without one it is an
+    identity.
+
+    Raises:
+        OwnerRequired: If neither a user nor a session is named.
+        InvalidScope: If an id is malformed, or a task is named without its user.
+    """
+    org = DEFAULT_ORG if org is None else checked_id("org", org)
+    for field, name in (("agent", agent), ("purpose", purpose), ("actor", actor)):
+        if name is not None:
+            checked_id(field, name)
+    if user is not None:
+        home = Scope(org, checked_id("user", user), task)
+        session = None if session is None else checked_session(session)
+    elif session is None:
+        raise OwnerRequired("name a user (user=…, --user) or a session (session=…, --session)")
+    else:
+        home = Scope(org, None, task, checked_id("session", session))
+    return Principal(home, session, agent, purpose, actor)

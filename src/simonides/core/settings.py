@@ -1,0 +1,102 @@
+"""Settings of a program: arguments first, then ``SIMONIDES_*`` variables of the environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from simonides.core.errors import ConfigurationError
+from simonides.core.validation import invalid, nearest
+
+PREFIX = "SIMONIDES_"
+
+COMMAND_LINE = ("user", "org", "session", "agent", "purpose", "actor", "json")
+"""Variables with our prefix that the command line reads."""
+
+
+class Settings(BaseModel):
+    """All settings; each has a default, and a variable ``SIMONIDES_`` and its name in capitals.
+
+    Attributes:
+        store: Path or URL of the store; None means a file in the user's data directory.
+        mode: ``local``, or ``incognito`` (alias ``guest``), which keeps everything in memory.
+        require_org: Whether every caller must name the organisation.
+        policy: Policy file; None means the built-in policy.
+        key: Encryption key of a SQLite file: 64 hexadecimal digits, or a passphrase.
+        audit_key: Key of the audit chain's codes; without it they only show accidents.
+        synchronous: SQLite: ``full`` survives a power cut; ``normal`` may lose the last commits.
+        busy_timeout_s: How long a call waits for another writer, in seconds.
+        pool_size: Most connections at once.
+        index_budget_mb: Memory for the indexes of owners, in MiB.
+        fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
+        hybrid_weight: For ``hybrid``: 0 is words only, 1 is vectors only.
+        rrf_k: For ``rrf``: the damping.
+        rerank_candidates: Hits that a reranker looks at.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    store: str | None = None
+    mode: Literal["local", "incognito", "guest"] = "local"
+    require_org: bool = False
+    policy: Path | None = None
+    key: SecretStr | None = None
+    audit_key: SecretStr | None = None
+    synchronous: Literal["full", "normal"] = "full"
+    busy_timeout_s: float = Field(default=30.0, gt=0, le=3_600)
+    pool_size: int = Field(default=10, ge=1, le=1_000)
+    index_budget_mb: int = Field(default=256, ge=1)
+    fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"
+    hybrid_weight: float = Field(default=0.5, ge=0, le=1)
+    rrf_k: int = Field(default=60, ge=1)
+    rerank_candidates: int = Field(default=30, ge=1, le=1_000)
+
+    def __init__(self, **given: Any) -> None:
+        """Take the given settings, and the others from the environment.
+
+        Raises:
+            ConfigurationError: With the name of the wrong setting or variable, and the nearest
+                right name of an unknown one.
+        """
+        try:
+            super().__init__(**{**_from_environment(os.environ), **given})
+        except ValidationError as error:
+            problem = invalid(error, tuple(type(self).model_fields))
+            raise ConfigurationError(f"setting {problem}") from error
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that variables name.
+
+    Raises:
+        ConfigurationError: If a variable with our prefix names no setting.
+    """
+    found = {}
+    for name, value in environment.items():
+        if not name.upper().startswith(PREFIX):
+            continue
+        setting = name[len(PREFIX) :].lower()
+        if setting in Settings.model_fields:
+            if value:
+                found[setting] = value
+        elif setting not in COMMAND_LINE:
+            known = [f"{PREFIX}{each.upper()}" for each in (*Settings.model_fields, *COMMAND_LINE)]
+            hint = nearest(name.upper(), known)
+            raise ConfigurationError(f"unknown environment variable {name}{hint}")
+    return found
+
+
+def default_store() -> Path:
+    """Return the default store: a file in the user's data directory."""
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    elif os.name == "nt":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return base / "simonides" / "memory.db"

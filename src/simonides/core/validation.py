@@ -1,0 +1,166 @@
+"""Turns pydantic's findings into the project's errors, and holds the checks that fields share."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BeforeValidator, Strict, StringConstraints, ValidationError
+
+from simonides.core.clock import parse_moment, to_datetime
+from simonides.core.errors import InvalidInput, shown
+
+MAX_JSON_DEPTH = 16
+"""Deepest nesting of metadata; chosen, far above use."""
+
+E = TypeVar("E", bound=StrEnum)
+
+
+def _checked_moment(raw: object) -> object:
+    ms = parse_moment("time", raw)
+    return None if ms is None else to_datetime(ms)
+
+
+# PostgreSQL cannot store NUL in text; one rule for both databases. pydantic refuses surrogates.
+Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=65_536)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00]*$")]
+Flag = Annotated[bool, Strict()]
+Moment = BeforeValidator(_checked_moment)
+"""A time of a caller: a datetime or an ISO 8601 text, never a bare number."""
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'?`` for the most similar known name, or an empty text."""
+    found = difflib.get_close_matches(str(name)[:200], list(known), n=1)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def enum_member(kind: type[E], field: str, raw: object) -> E:
+    """Return a member by its value.
+
+    Raises:
+        InvalidInput: If there is none; it lists the values and names the nearest.
+    """
+    try:
+        return kind(raw)
+    except ValueError as error:
+        known = [member.value for member in kind]
+        problem = f"{shown(raw)} is none of {', '.join(known)}{nearest(raw, known)}"
+        raise InvalidInput(field, problem) from error
+
+
+def invalid(error: ValidationError, known: Sequence[str] = (), at: str = "") -> InvalidInput:
+    """Return the error of the first finding.
+
+    Args:
+        error: What pydantic found.
+        known: Right names, of which the nearest is named where one is unknown.
+        at: Path of the validated value.
+    """
+    first = error.errors(include_url=False)[0]
+    inner = first.get("ctx", {}).get("error")
+    where = [str(part) for part in first["loc"] if not _is_internal(part)]
+    field = ".".join([*([at] if at else []), *where]) or "value"
+    if isinstance(inner, InvalidInput):
+        return InvalidInput(field, str(inner).split(": ", 1)[1])
+    if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        return InvalidInput(field, f"is no field{nearest(where[-1], known)}")
+    if first["type"] in ("enum", "literal_error"):
+        choices = str(first["ctx"]["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
+        problem = f"{shown(first['input'])} is none of {', '.join(choices)}"
+        return InvalidInput(field, problem + nearest(first["input"], choices))
+    return InvalidInput(field, _PROBLEMS.get(first["type"], first["msg"]))
+
+
+_PROBLEMS = {
+    "string_pattern_mismatch": "holds a NUL character",
+    "string_unicode": "holds a lone surrogate",
+    "string_too_short": "must not be empty",
+    "missing_argument": "is missing",
+}
+
+
+def _is_internal(part: object) -> bool:
+    # Names of validators inside a union are no part of the caller's value.
+    return isinstance(part, str) and ("[" in part or part in ("str", "datetime", "float", "int"))
+
+
+def json_text(field: str, value: object) -> str:
+    """Return a JSON-ready value as canonical JSON: sorted names, no blanks, finite numbers.
+
+    Raises:
+        InvalidInput: If it is not JSON-ready, nested too deep, or holds a lone surrogate.
+    """
+    _check_depth(field, value)
+    try:
+        text = json.dumps(
+            value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+        )
+        text.encode()
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(field, "must be plain JSON: finite numbers, text, lists") from error
+    if "\\u0000" in text:
+        raise InvalidInput(field, "holds a NUL character")
+    return text
+
+
+def _check_depth(field: str, value: object) -> None:
+    level: list[object] = [value]
+    for _ in range(MAX_JSON_DEPTH):
+        level = [inner for outer in level for inner in _inside(field, outer)]
+        if not level:
+            return
+    raise InvalidInput(field, f"is nested deeper than {MAX_JSON_DEPTH} levels")
+
+
+def _inside(field: str, value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        if not all(isinstance(name, str) for name in value):
+            raise InvalidInput(field, "names must be text")
+        return value.values()
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def between(field: str, value: object, least: int, most: int) -> int:
+    """Return a whole number of a caller.
+
+    Raises:
+        InvalidInput: If it is not a whole number from ``least`` to ``most``.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        problem = f"must be a whole number from {least:,} to {most:,}, not {shown(value)}"
+        raise InvalidInput(field, problem)
+    return value
+
+
+def share(field: str, value: object) -> float | None:
+    """Return a number from 0 to 1 of a caller; None stays None.
+
+    Raises:
+        InvalidInput: If it is anything else.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise InvalidInput(field, f"must be a number from 0 to 1, not {shown(value)}")
+    return float(value)
+
+
+def text(field: str, value: Any) -> str:
+    """Return a text of a caller.
+
+    Raises:
+        InvalidInput: If it is no text, or holds NUL or a lone surrogate.
+    """
+    if not isinstance(value, str):
+        raise InvalidInput(field, f"must be text, not {type(value).__name__}")
+    if "\0" in value:
+        raise InvalidInput(field, "holds a NUL character")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(field, "holds a lone surrogate") from error
+    return value

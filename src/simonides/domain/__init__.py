@@ -1,1 +1,0 @@
-"""Values and pure rules. Standard library only: no clock, no random numbers, no I/O."""

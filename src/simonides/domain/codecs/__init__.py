@@ -1,1 +1,0 @@
-"""Domain values to bytes and dictionaries, and back."""

@@ -1,1 +1,0 @@
-"""Turns, sessions, tasks and tools, as values."""

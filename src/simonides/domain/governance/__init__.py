@@ -1,1 +1,0 @@
-"""Consents, erasure, reviews, held candidates and safety records, as values."""

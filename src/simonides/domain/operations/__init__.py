@@ -1,1 +1,0 @@
-"""Reports and rules of maintenance: garbage collection, backup, sync, metrics."""

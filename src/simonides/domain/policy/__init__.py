@@ -1,1 +1,0 @@
-"""Limits that a policy file can set: budgets, ceilings, quotas, gates."""

@@ -1,1 +1,0 @@
-"""Queries, filters, hits, digests and receipts, as values."""

@@ -1,1 +1,0 @@
-"""Drafts, candidates, judgements, changes and outcomes, as values."""

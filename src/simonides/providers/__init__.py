@@ -1,1 +1,0 @@
-"""Language models, embedders, document sources and the machine itself, behind ports."""

@@ -1,1 +1,0 @@
-"""Embedders: the embedded static one, and larger ones as extras."""

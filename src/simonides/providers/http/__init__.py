@@ -1,1 +1,0 @@
-"""HTTP with retries, limits and a guard against requests to private addresses."""

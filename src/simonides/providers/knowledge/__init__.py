@@ -1,1 +1,0 @@
-"""Document sources: a folder, an HTTP search."""

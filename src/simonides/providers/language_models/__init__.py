@@ -1,1 +1,0 @@
-"""Language models: OpenAI-compatible endpoints, Anthropic, Gemini."""

@@ -1,1 +1,0 @@
-"""Databases behind the store port: SQLite, PostgreSQL, and what they share."""

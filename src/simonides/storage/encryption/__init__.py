@@ -1,1 +1,0 @@
-"""Encryption at rest under per-subject keys."""

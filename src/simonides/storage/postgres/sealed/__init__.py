@@ -1,1 +1,0 @@
-"""Encryption of the cells of PostgreSQL statements."""

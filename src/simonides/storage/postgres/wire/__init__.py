@@ -1,1 +1,0 @@
-"""Connections, pipelined statements and errors of PostgreSQL."""

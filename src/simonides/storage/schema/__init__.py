@@ -1,1 +1,0 @@
-"""What all databases share: columns, change rules, portable rows, SQL files."""

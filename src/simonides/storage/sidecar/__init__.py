@@ -1,1 +1,0 @@
-"""Files and tables beside the memories: safety records, key vault, anchor."""

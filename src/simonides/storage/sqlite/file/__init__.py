@@ -1,1 +1,0 @@
-"""One SQLite file: connections, write queue, write-ahead log."""

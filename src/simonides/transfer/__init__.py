@@ -1,1 +1,0 @@
-"""Copies of memories: export, restore, backup, sync, transcripts."""

@@ -1,1 +1,0 @@
-"""Backup of a whole store, and restoring it."""

@@ -1,1 +1,0 @@
-"""Export of one owner as JSONL, and import of such a file."""

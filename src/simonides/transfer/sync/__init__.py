@@ -1,1 +1,0 @@
-"""Exchange between a replica and its remote."""
