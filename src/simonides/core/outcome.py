@@ -226,3 +226,5 @@ class Outcomes(tuple[Outcome, ...]):
     def to_dict(self) -> dict[str, Any]:
         """Return the outcomes as JSON-ready data."""
         return {"items": [each.to_dict() for each in self]}
+
+    __str__ = __repr__

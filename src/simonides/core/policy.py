@@ -82,6 +82,7 @@ class Category(Section):
         kinds: Allowed kinds; empty means any.
         sources: Allowed sources; empty means any.
         directive: Whether it instructs the agent; external text never may.
+        user_stated_expires: Whether the hard lifetime holds for what the user stated, too.
     """
 
     durability: Durability = Durability.STABLE
@@ -91,6 +92,7 @@ class Category(Section):
     kinds: tuple[Kind, ...] = ()
     sources: tuple[Source, ...] = ()
     directive: bool = False
+    user_stated_expires: bool = False
 
 
 def _lasting(soft: float | None, *kinds: Kind, directive: bool = False) -> Category:
@@ -98,7 +100,7 @@ def _lasting(soft: float | None, *kinds: Kind, directive: bool = False) -> Categ
 
 
 def _short(hard: float) -> Category:
-    return Category(soft_ttl_days=None, hard_ttl_days=hard)
+    return Category(soft_ttl_days=None, hard_ttl_days=hard, user_stated_expires=True)
 
 
 _NEVER = Category(admit=False)
@@ -109,9 +111,9 @@ CATEGORIES: Mapping[str, Category] = {
     "preference": _lasting(90, directive=True),
     "rule": _lasting(90, Kind.PROCEDURAL, directive=True),
     "constraint": _lasting(90, directive=True),
-    "guard": Category(directive=True),
+    "guard": Category(directive=True, user_stated_expires=True),
     "entity_fact": _lasting(180),
-    "turn": Category(soft_ttl_days=None, hard_ttl_days=365, kinds=(Kind.EPISODIC,)),
+    "turn": _short(365).model_copy(update={"kinds": (Kind.EPISODIC,)}),
     "fact": Category(),
     "event": Category(kinds=(Kind.EPISODIC,)),
     "feedback": Category(),
@@ -152,13 +154,13 @@ class CallerLimits(Section):
     Attributes:
         max_content_bytes: Size of a memory's text in UTF-8.
         max_metadata_bytes: Size of its metadata as canonical JSON.
-        key_pattern: RE2; every key must match it whole.
+        key_pattern: RE2; every key must match it whole, and has at most 128 characters.
     """
 
     max_content_bytes: Bytes = 64 * _KIB
     max_metadata_bytes: Bytes = 16 * _KIB
     # Chosen: letters of any script, and the separators of names in configuration files.
-    key_pattern: Pattern = r"[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:/@-]{0,127}"
+    key_pattern: Pattern = r"[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:/@-]*"
 
 
 class Gates(Section):
@@ -184,13 +186,11 @@ class Quotas(Section):
         memories: Memories in force in one scope, without verbatim turns.
         turns: Verbatim turns in force in one scope.
         eviction: Order of eviction when one of these is full.
-        writes_per_minute: Memories that one owner may write in 60 seconds in one process.
     """
 
     memories: Quota | None = 10_000
     turns: Quota | None = 100_000
     eviction: Eviction = Eviction.VALUE
-    writes_per_minute: Quota | None = None
 
 
 class RecallRules(Section):
@@ -243,18 +243,6 @@ class Policy(Section):
     def hash(self) -> str:
         """SHA-256 of the rules, hexadecimal; equal policies have equal hashes."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
-
-    def ttl_ms(self, category: str) -> tuple[int | None, int | None]:
-        """Return soft and hard lifetime of a category in milliseconds, None for no end."""
-        found = self.categories.get(category, _FALLBACK)
-        return _in_ms(found.soft_ttl_days), _in_ms(found.hard_ttl_days)
-
-
-_FALLBACK = Category()
-
-
-def _in_ms(days: float | None) -> int | None:
-    return None if days is None else round(days * 86_400_000)
 
 
 BUILT_IN = Policy()

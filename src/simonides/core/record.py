@@ -21,6 +21,9 @@ STALE_AFTER = timedelta(days=7)
 STALE_BELOW = 0.8
 """Age from which, and confidence under which, a memory is shown as possibly stale."""
 
+DECAY_A_DAY = 0.05 / 30
+"""Confidence that an unconfirmed inference loses a day."""
+
 TURN = "turn"
 """Category of verbatim turns of a conversation."""
 
@@ -428,6 +431,13 @@ class Record(BaseModel):
         """Whether it is unconfirmed and too uncertain to be taken as true."""
         return self.confidence < NEEDS_VERIFICATION_BELOW and self.verified_at is None
 
+    def confidence_at(self, now: datetime) -> float:
+        """Return the confidence of an inference that nobody confirmed: it loses 0.05 in 30 days."""
+        if self.trust is not Trust.AGENT or self.verified_at is not None:
+            return self.confidence
+        days = max(now - self.created_at, timedelta()) / timedelta(days=1)
+        return max(self.confidence - DECAY_A_DAY * days, 0.0)
+
     def warnings(self, now: datetime) -> tuple[str, ...]:
         """Return the warnings of ``unverified``, ``stale?`` and ``in review`` that apply."""
         aged = now - (self.verified_at or self.created_at) > STALE_AFTER
@@ -457,3 +467,5 @@ Which = str | Record
 def as_names(names: Sequence[str] | None) -> tuple[str, ...]:
     """Return a sequence of names as a tuple; None is empty."""
     return () if names is None else tuple(names)
+
+    __str__ = __repr__

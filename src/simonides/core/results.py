@@ -208,3 +208,5 @@ class AuditReport(BaseModel):
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
         return {**self.model_dump(mode="json"), "ok": self.ok}
+
+    __str__ = __repr__

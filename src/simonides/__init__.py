@@ -1,0 +1,133 @@
+"""simonides: a memory system for LLM agents.
+
+```python
+import simonides
+
+with simonides.open("memory.db") as store:
+    memory = store.memory(user="ana")
+    memory.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
+    print(memory.recall("where do I deploy?")[0].content)
+```
+
+Importing it is cheap: each name is loaded at its first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from simonides._version import __version__
+
+if TYPE_CHECKING:
+    from simonides import testing, types
+    from simonides.api.admin import Admin
+    from simonides.api.memory import Memory
+    from simonides.api.store import Store, open
+    from simonides.core.errors import (
+        ConfigurationError,
+        IdempotencyMismatch,
+        InvalidInput,
+        InvalidScope,
+        KeyUnavailable,
+        MissingExtra,
+        NotFound,
+        OwnerRequired,
+        PolicyInvalid,
+        QuotaExceeded,
+        Refused,
+        ScopeDenied,
+        SimonidesError,
+        StoreCorrupt,
+        StoreError,
+        StoreFull,
+        StoreReadOnly,
+        StoreUnavailable,
+    )
+    from simonides.core.outcome import Outcome, OutcomeKind, Outcomes
+    from simonides.core.record import (
+        Draft,
+        Importance,
+        Kind,
+        Record,
+        Sensitivity,
+        Source,
+        Status,
+        Trust,
+    )
+    from simonides.core.results import Explanation, Hit, Page, Recall
+    from simonides.core.settings import Settings
+
+_HOMES = {
+    "api.admin": "Admin",
+    "api.memory": "Memory",
+    "api.store": "Store open",
+    "core.errors": "ConfigurationError IdempotencyMismatch InvalidInput InvalidScope KeyUnavailable "
+    "MissingExtra NotFound OwnerRequired PolicyInvalid QuotaExceeded Refused ScopeDenied "
+    "SimonidesError StoreCorrupt StoreError StoreFull StoreReadOnly StoreUnavailable",
+    "core.outcome": "Outcome OutcomeKind Outcomes",
+    "core.record": "Draft Importance Kind Record Sensitivity Source Status Trust",
+    "core.results": "Explanation Hit Page Recall",
+    "core.settings": "Settings",
+}
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+_MODULES = ("testing", "types")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"simonides.{name}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'simonides' has no attribute {name!r}")
+    value = getattr(import_module(f"simonides.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+__all__ = [
+    "Admin",
+    "ConfigurationError",
+    "Draft",
+    "Explanation",
+    "Hit",
+    "IdempotencyMismatch",
+    "Importance",
+    "InvalidInput",
+    "InvalidScope",
+    "KeyUnavailable",
+    "Kind",
+    "Memory",
+    "MissingExtra",
+    "NotFound",
+    "Outcome",
+    "OutcomeKind",
+    "Outcomes",
+    "OwnerRequired",
+    "Page",
+    "PolicyInvalid",
+    "QuotaExceeded",
+    "Recall",
+    "Record",
+    "Refused",
+    "ScopeDenied",
+    "Sensitivity",
+    "Settings",
+    "SimonidesError",
+    "Source",
+    "Status",
+    "Store",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreUnavailable",
+    "Trust",
+    "__version__",
+    "open",
+    "testing",
+    "types",
+]

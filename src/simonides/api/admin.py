@@ -1,0 +1,81 @@
+"""What an administrator may do: grants, writes to every scope, backups, checks of the whole store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from simonides.api.call import Bound
+from simonides.api.memory import Memory
+from simonides.core.outcome import Outcomes
+from simonides.core.record import Draft
+from simonides.core.results import AuditReport
+from simonides.core.scope import Principal, principal_of
+from simonides.govern import audit, rights
+from simonides.govern.rights import Grant
+from simonides.write.remember import remember
+
+
+class Admin(Bound):
+    """An administrator of the store; `Store.admin` makes it. Its name is in every audit event."""
+
+    def remember_many(self, drafts: Sequence[Draft], *, atomic: bool = True) -> Outcomes:
+        """Store statements in the scopes that the drafts name; without one, the global scope.
+
+        Raises:
+            InvalidInput: If a value is not storable; nothing was written.
+            QuotaExceeded: If a scope is full and nothing may give way.
+            StoreError: If the store could not.
+        """
+        return self._call(remember, drafts, atomic=atomic)
+
+    def grant(self, user: str, right: str, *, org: str) -> Grant:
+        """Give a right to a user of an organisation.
+
+        Args:
+            user: Who gets it.
+            right: ``org_write``, ``admin``, or ``read_user:{id}``.
+            org: The organisation.
+
+        Raises:
+            InvalidInput: If the right is unknown.
+        """
+        return self._call(rights.grant, user, right, org)
+
+    def revoke(self, user: str, right: str, *, org: str) -> bool:
+        """Take a right away; return whether the user had it.
+
+        Raises:
+            InvalidInput: If the right is unknown.
+        """
+        return self._call(rights.revoke, user, right, org)
+
+    def grants(self, *, org: str) -> list[Grant]:
+        """Return the grants of an organisation."""
+        return rights.grants(self._engine, org)
+
+    def memory(self, *, user: str | None = None, org: str | None = None) -> Memory:
+        """Return the memory of a subject, for an operator; its actions name this administrator.
+
+        Args:
+            user: The user; None means the organisation itself.
+            org: The organisation.
+        """
+        if user is None:
+            home = rights.named_scope(self._who, "global" if org is None else f"/org/{org}/")
+            return Memory(self._engine, Principal(home, actor=self._who.actor, is_admin=True))
+        return Memory(self._engine, principal_of(user=user, org=org, actor=self._who.actor))
+
+    def backup(self, path: str | Path) -> Path:
+        """Copy the whole store, as of one moment, to a new file; others go on reading and writing.
+
+        Raises:
+            StoreError: If it cannot be copied, or the file exists.
+        """
+        target = Path(path)
+        self._engine.db.backup(target)
+        return target
+
+    def verify_audit(self) -> AuditReport:
+        """Check all rows of all owners against their audit chains."""
+        return self._call(audit.verify_all)

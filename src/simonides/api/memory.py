@@ -1,0 +1,273 @@
+"""The memory of one principal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from simonides.api.call import Bound
+from simonides.api.groups import Audit
+from simonides.core.outcome import Outcome, Outcomes
+from simonides.core.record import Draft, Record
+from simonides.core.results import Explanation, Hit, Page, Recall
+from simonides.recall import lookup
+from simonides.recall.recall import explain, recall
+from simonides.write import change
+from simonides.write.remember import remember, remember_one
+
+
+class Memory(Bound):
+    """What one principal may remember and recall; `Store.memory` makes it without I/O."""
+
+    def remember(
+        self,
+        content: str | Draft,
+        *,
+        key: str | None = None,
+        category: str | None = None,
+        importance: str = "normal",
+        pinned: bool = False,
+        ttl_days: float | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        at: datetime | str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Outcome:
+        """Store one statement, or say why not.
+
+        Args:
+            content: The statement; or a `Draft` with every field, alone.
+            key: Name of the fact; a later statement under it replaces this one.
+            category: One of the policy's categories; None lets the policy choose.
+            importance: ``normal``, ``high`` or ``critical``.
+            pinned: Whether a full quota evicts it last.
+            ttl_days: Days until it is never returned again; None takes the category's.
+            tags: Free words.
+            metadata: JSON-ready, at most 16 KiB.
+            at: When it was said or happened.
+            idempotency_key: Two writes with one key write once.
+
+        Returns:
+            The outcome, which is true if the statement is remembered now.
+
+        Raises:
+            InvalidInput: If a value is not storable; nothing was written.
+            ScopeDenied: If the draft's scope is not this principal's to write.
+            QuotaExceeded: If the scope is full and nothing may give way.
+            StoreError: If the store could not; nothing was written.
+        """
+        return self._call(
+            remember_one,
+            content,
+            key=key,
+            category=category,
+            importance=importance,
+            pinned=pinned,
+            ttl_days=ttl_days,
+            tags=tags,
+            metadata=metadata,
+            at=at,
+            idempotency_key=idempotency_key,
+        )
+
+    def remember_many(self, drafts: Sequence[Draft], *, atomic: bool = True) -> Outcomes:
+        """Store statements; a refusal concerns its own item only.
+
+        Args:
+            drafts: Each with its own fields.
+            atomic: One transaction, at most 500 drafts of one owner. False takes any number, in
+                slices; on an error the slices before it are stored.
+
+        Raises:
+            InvalidInput: If a value is not storable; the field names the draft's place. Nothing
+                was written.
+            ScopeDenied: If a scope is not this principal's to write.
+            QuotaExceeded: If a scope is full and nothing may give way.
+            StoreError: If the store could not.
+        """
+        return self._call(remember, drafts, atomic=atomic)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        filter: Mapping[str, Any] | None = None,
+        kinds: Sequence[str] | None = None,
+        min_relevance: float | None = None,
+        known_at: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        scopes: Sequence[str] | None = None,
+        preference_bias: bool = False,
+    ) -> Recall:
+        """Return the memories that serve a query, best first, each with its reasons.
+
+        Args:
+            query: Text; an empty one, or one of stop words only, returns pinned memories and
+                biased preferences.
+            limit: Most hits, 1 to 1,000.
+            filter: What must hold, ``{"kind": "semantic", "confidence": {"$gte": 0.7}}``: a field
+                to the value that it must equal (of ``tags``, all that it must have) or to ``$eq
+                $ne $gt $gte $lt $lte $in $nin $exists $contains $not``, joined by ``$and``,
+                ``$or`` and ``$not``. Fields are those of `Record`, and ``metadata.a.b``.
+            kinds: Only these kinds; None means all.
+            min_relevance: Least relevance, 0 to 1; None for no threshold.
+            known_at: What was believed then (system time).
+            valid_at: What was true then (world time).
+            scopes: Only these, as names or paths; None means the own scope and all above.
+            preference_bias: Give preference keys the policy's bonus.
+
+        Raises:
+            InvalidInput: If an argument is out of range or unknown.
+            ScopeDenied: If a scope may not be read.
+            StoreError: If the store cannot be read.
+        """
+        return self._call(
+            recall,
+            query,
+            limit=limit,
+            filter=filter,
+            kinds=kinds,
+            min_relevance=min_relevance,
+            known_at=known_at,
+            valid_at=valid_at,
+            scopes=scopes,
+            preference_bias=preference_bias,
+        )
+
+    def get(
+        self, which: str | Record | Hit, *, scopes: Sequence[str] | None = None
+    ) -> Record | None:
+        """Return one memory, or None if there is none that this principal may read.
+
+        Args:
+            which: An id, which returns that very version; a short id, the last 8 characters of
+                one; a key, which means the nearest scope that has it; a record or a hit.
+            scopes: Only if it lies in one of these, as for `recall`.
+        """
+        return self._call(lookup.get, which, scopes)
+
+    def list(
+        self,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+        scopes: Sequence[str] | None = None,
+    ) -> Page[Record]:
+        """Return what this principal may read: its own first, newest first.
+
+        Args:
+            filter: As for `recall`.
+            limit: Most records, 1 to 1,000.
+            cursor: The ``next_cursor`` of the page before.
+            scopes: Only these, as for `recall`.
+
+        Raises:
+            InvalidInput: If an argument is out of range, or the cursor is none of this list.
+            ScopeDenied: If a scope may not be read.
+        """
+        return self._call(
+            lookup.list_memories, filter=filter, limit=limit, cursor=cursor, scopes=scopes
+        )
+
+    def history(
+        self, which: str | Record | Hit, *, scopes: Sequence[str] | None = None
+    ) -> tuple[Record, ...]:
+        """Return every version of a memory, oldest first.
+
+        Args:
+            which: As for `get`; any version's id means the memory.
+            scopes: As for `recall`.
+
+        Raises:
+            NotFound: If there is none that this principal may read; it names the nearest key.
+        """
+        return self._call(lookup.history, which, scopes)
+
+    def explain(
+        self, which: str | Record | Hit, query: str, *, scopes: Sequence[str] | None = None
+    ) -> Explanation:
+        """Say why a memory would or would not be recalled for a query.
+
+        Args:
+            which: As for `get`; any version's id means the memory.
+            query: As for `recall`.
+            scopes: As for `recall`.
+
+        Raises:
+            NotFound: If there is none that this principal may read; it names the nearest key.
+        """
+        return self._call(explain, which, query, scopes)
+
+    def status(self) -> dict[str, Any]:
+        """Return counts of this principal's memories, and what the store runs on."""
+        return self._call(lookup.status)
+
+    def correct(
+        self,
+        which: str | Record | Hit,
+        content: str | None = None,
+        *,
+        pinned: bool | None = None,
+        importance: str | None = None,
+        expires: datetime | str | None = None,
+        quote: str | None = None,
+    ) -> Outcome:
+        """Replace what is remembered, or change how it is kept; a correction always wins.
+
+        Args:
+            which: As for `get`, of the own scope; any version's id means the memory.
+            content: What is true instead; None leaves the text.
+            pinned: Whether a full quota evicts it last; None leaves it.
+            importance: ``normal``, ``high`` or ``critical``; None leaves it.
+            expires: Its hard expiry; ``never`` for no end; None leaves it.
+            quote: Evidence for the content, verbatim.
+
+        Raises:
+            NotFound: If there is no such memory in the own scope; it names the nearest key.
+            InvalidInput: If nothing is to be changed, or a value is not storable.
+            StoreError: If the store could not; nothing was written.
+        """
+        return self._call(
+            change.correct,
+            which,
+            content,
+            pinned=pinned,
+            importance=importance,
+            expires=expires,
+            quote=quote,
+        )
+
+    def confirm(self, which: str | Record | Hit) -> Outcome:
+        """Confirm a memory: it counts as verified now.
+
+        Args:
+            which: As for `correct`.
+
+        Raises:
+            NotFound: If there is no such memory in the own scope; it names the nearest key.
+            StoreError: If the store could not; nothing was written.
+        """
+        return self._call(change.confirm, which)
+
+    def forget(self, which: str | Record | Hit) -> Outcome:
+        """Delete a memory with all its versions and what was derived from it.
+
+        A tombstone without content stays: agents, tools and external text cannot teach it again,
+        only the user can.
+
+        Args:
+            which: As for `correct`.
+
+        Raises:
+            NotFound: If there is no such memory in the own scope; it names the nearest key.
+            StoreError: If the store could not; nothing was deleted.
+        """
+        return self._call(change.forget, which)
+
+    @property
+    def audit(self) -> Audit:
+        """The audit trail."""
+        return Audit(self._engine, self._who)

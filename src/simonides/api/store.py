@@ -1,0 +1,247 @@
+"""The store: opened once a process, it makes the memories of principals."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+from pydantic import SecretStr
+
+from simonides.api.admin import Admin
+from simonides.api.memory import Memory
+from simonides.core.clock import Clock, Ids, SystemClock
+from simonides.core.engine import Engine
+from simonides.core.errors import ConfigurationError, OwnerRequired, StoreCorrupt
+from simonides.core.policy_file import Policies
+from simonides.core.scope import GLOBAL, Principal, principal_of
+from simonides.core.settings import Settings, default_store
+from simonides.govern import audit
+from simonides.models.protocols import Embedder, Reranker
+from simonides.recall.cache import IndexCache
+from simonides.recall.journal import Journal
+from simonides.storage.database import Database
+from simonides.storage.transaction import blake
+
+
+class Store:
+    """A store of memories. Thread-safe; open one a process, and use it as a context manager."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def memory(
+        self,
+        user: str | None = None,
+        *,
+        org: str | None = None,
+        task: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        purpose: str | None = None,
+        actor: str | None = None,
+    ) -> Memory:
+        """Return the memory of a principal, without I/O: make one a request.
+
+        Args:
+            user: The user.
+            org: The user's organisation; the default one without it.
+            task: A task of the user, whose memories are its own.
+            session: The conversation; without a user, the identity.
+            agent: The acting agent; it also sees what is private to it.
+            purpose: What memories are read and written for.
+            actor: Person or program that acts for the user, for the audit trail.
+
+        Raises:
+            OwnerRequired: If neither a user nor a session is named, or the organisation is missing
+                and the setting ``require_org`` asks for it.
+            InvalidScope: If an id is malformed.
+        """
+        if self._engine.settings.require_org and org is None:
+            raise OwnerRequired("name the organisation too (org=…): require_org asks for it")
+        who = principal_of(
+            user=user, org=org, task=task, session=session, agent=agent, purpose=purpose, actor=actor
+        )
+        return Memory(self._engine, who)
+
+    def visitor(self, session: str, *, org: str | None = None) -> Memory:
+        """Return the memory of a visitor who is known only by a session.
+
+        Raises:
+            InvalidScope: If the id is malformed.
+        """
+        return self.memory(session=session, org=org)
+
+    def admin(self, actor: str) -> Admin:
+        """Return the store's administrator.
+
+        Args:
+            actor: Name of the person or program, for the audit trail.
+
+        Raises:
+            InvalidScope: If the name is malformed.
+        """
+        who = principal_of(user="admin", actor=actor)
+        return Admin(self._engine, Principal(GLOBAL, actor=who.actor, is_admin=True))
+
+    def flush(self) -> None:
+        """Write what waits in memory: counts of reads.
+
+        Raises:
+            StoreError: If it could not be written.
+        """
+        self._engine.journal.flush()
+
+    def close(self) -> None:
+        """Write what waits, and let go of files and connections; a second call does nothing."""
+        try:
+            self._engine.journal.close()
+        finally:
+            self._engine.db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Store {self._engine.db.location}>"
+
+
+def open(
+    target: str | os.PathLike[str] | None = None,
+    *,
+    mode: str | None = None,
+    settings: Settings | None = None,
+    embedder: Embedder | Literal["none"] | None = None,
+    reranker: Reranker | None = None,
+    key: str | None = None,
+    audit_key: str | None = None,
+    verify: bool = False,
+    clock: Clock | None = None,
+    create: bool = True,
+) -> Store:
+    """Open a store.
+
+    Args:
+        target: A path, ``sqlite:///path``, ``postgresql://user@host/database`` or ``:memory:``;
+            None means what the settings name, or a file in the user's data directory. The first
+            write makes a file that is not there, a read never does.
+        mode: ``local``; or ``incognito`` (``guest``), which keeps everything in memory: no file, no
+            socket. None means what the settings name.
+        settings: None reads the environment.
+        embedder: A model of your own instead of the embedded one; ``"none"`` for words only.
+        reranker: Looks at the best hits again.
+        key: Encrypts a SQLite file: 64 hexadecimal digits, or a passphrase.
+        audit_key: Keys the codes of the audit chain; keep it outside the store.
+        verify: Check the whole audit chain first.
+        clock: Time instead of the machine's.
+        create: False raises `StoreUnavailable` where no store is.
+
+    Raises:
+        ConfigurationError: If a setting, the mode or the URL is wrong, or an extra is missing.
+        PolicyInvalid: If the policy file is broken.
+        KeyUnavailable: If the key is wrong or missing.
+        StoreError: If the store cannot be opened, or ``verify`` finds a change.
+    """
+    settings = _settings(settings, mode, key, audit_key)
+    embedder = _embedder(embedder)
+    time = clock or SystemClock()
+    policies = Policies(settings.policy, time)
+    db = _database(target, settings, create=create)
+    dimensions, name = (1, None) if embedder is None else (embedder.dimensions, embedder.model_id)
+    secret = settings.audit_key.get_secret_value().encode() if settings.audit_key else b""
+    engine = Engine(
+        db=db,
+        indexes=IndexCache(dimensions, name, settings.index_budget_mb << 20),
+        policies=policies,
+        embedder=embedder,
+        reranker=reranker,
+        clock=time,
+        ids=Ids(),
+        journal=Journal(db, time, timed=clock is None),
+        settings=settings,
+        audit_key=blake(b"", secret) if secret else b"",
+    )
+    store = Store(engine)
+    if verify:
+        report = audit.verify_all(engine, Principal(GLOBAL, actor="open", is_admin=True))
+        if not report:
+            store.close()
+            problem = f"{len(report.problems)} changes outside simonides: {report.problems[0]}"
+            raise StoreCorrupt(db.location, problem)
+    return store
+
+
+def _settings(
+    settings: Settings | None, mode: str | None, key: str | None, audit_key: str | None
+) -> Settings:
+    if settings is None:
+        settings = Settings()
+    elif not isinstance(settings, Settings):
+        raise ConfigurationError(f"settings must be a Settings, not {type(settings).__name__}")
+    changes: dict[str, object] = {"mode": mode or settings.mode}
+    for name, value in (("key", key), ("audit_key", audit_key)):
+        if value is not None:
+            if not isinstance(value, str):
+                raise ConfigurationError(f"{name} must be text, not {type(value).__name__}")
+            changes[name] = SecretStr(value)
+    return Settings(**{**settings.model_dump(), **changes})
+
+
+def _embedder(given: Embedder | str | None) -> Embedder | None:
+    if given is None:
+        from simonides.models.static import StaticEmbedder
+
+        return StaticEmbedder()
+    if given == "none":
+        return None
+    if isinstance(given, str) or not isinstance(given, Embedder):
+        problem = "embedder must have model_id, dimensions and encode(texts), or be 'none'"
+        raise ConfigurationError(problem)
+    return given
+
+
+def _database(
+    target: str | os.PathLike[str] | None, settings: Settings, *, create: bool
+) -> Database:
+    if target is not None and not isinstance(target, (str, os.PathLike)):
+        raise ConfigurationError(f"a store is a path or URL, not {type(target).__name__}")
+    named = settings.store if target is None else os.fspath(target)
+    key = settings.key.get_secret_value() if settings.key else None
+    wait = settings.busy_timeout_s
+    if settings.mode != "local":
+        if target is not None and named != ":memory:":
+            raise ConfigurationError(f"mode {settings.mode!r} keeps nothing: name no store")
+        named, key = ":memory:", None
+    scheme = named.partition("://")[0].lower() if named and "://" in named else ""
+    if scheme in ("postgresql", "postgres"):
+        from simonides.storage.postgres import Postgres
+
+        if key is not None:
+            raise ConfigurationError("key encrypts SQLite files; encrypt a server's disks instead")
+        return Postgres(named or "", connections=settings.pool_size, wait_s=wait)
+    from simonides.storage.sqlite import Sqlite
+
+    if scheme == "sqlite":
+        named = (named or "").partition(":///")[2]
+    elif scheme:
+        raise ConfigurationError(f"{scheme}:// is no store; use a path, sqlite:/// or postgresql://")
+    if named == "":
+        raise ConfigurationError("the store's path is empty")
+    path = None if named == ":memory:" else Path(named or default_store()).absolute()
+    return Sqlite(
+        path,
+        key=key if path is not None else None,
+        create=create,
+        wait_s=wait,
+        readers=settings.pool_size,
+        synchronous=settings.synchronous,
+    )

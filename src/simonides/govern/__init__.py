@@ -1,0 +1,1 @@
+"""Who may do what: rights, grants, and the audit trail that proves what was done."""

@@ -1,0 +1,166 @@
+"""The audit trail: reading it, and proving that rows and events belong together.
+
+`verify` replays an owner's chain and compares the last digest of each row with the row. It finds an
+edited, removed, re-ordered, re-scoped or rolled-back row or event. It cannot tell an old state of
+the whole file from the present one: keep the heads of the report elsewhere for that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from simonides.core.clock import parse_moment, to_ms
+from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput, ScopeDenied
+from simonides.core.outcome import Event, EventType
+from simonides.core.results import AuditReport, Page
+from simonides.core.scope import GLOBAL, Principal, Right
+from simonides.core.validation import between, enum_member
+from simonides.storage import statements
+from simonides.storage.database import Connection, Row
+from simonides.storage.transaction import EMPTY, event_code, event_of, row_digest
+
+BATCH = 1_000
+"""Rows that a check reads at once."""
+
+
+def list_events(
+    engine: Engine,
+    who: Principal,
+    *,
+    type: str | None = None,
+    actor: str | None = None,
+    memory: str | None = None,
+    since: Any = None,
+    until: Any = None,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Page[Event]:
+    """Return the owner's audit events, newest first.
+
+    Args:
+        engine: The store.
+        who: Whose trail it is.
+        type: Only events of this type.
+        actor: Only events of this actor.
+        memory: Only events of the memory with this root id; it may be forgotten since.
+        since: Only events from this moment on.
+        until: Only events before this moment.
+        limit: Most events.
+        cursor: The ``next_cursor`` of the page before.
+
+    Raises:
+        InvalidInput: If an argument is out of range, or the cursor is none of this list.
+    """
+    most = between("limit", limit, 1, BATCH)
+    wanted = None if type is None else enum_member(EventType, "type", type)
+    first, last = parse_moment("since", since), parse_moment("until", until)
+    before = 2**62 if cursor is None else _parse_cursor(cursor)
+    root = None if memory is None else memory.replace("-", "")
+    found: list[Event] = []
+    with engine.db.read(who.owner) as connection:
+        while len(found) <= most:
+            params = {"owner": who.owner, "before": before, "limit": BATCH}
+            rows = connection.rows(statements.EVENTS_BACKWARDS, params)
+            for row in rows:
+                event = event_of(who.owner, row, json.loads(row[7]))
+                at = to_ms(event.at)
+                if (
+                    (wanted is None or event.type is wanted)
+                    and (actor is None or event.actor == actor)
+                    and (root is None or event.data.get("root") == root)
+                    and (first is None or at >= first)
+                    and (last is None or at < last)
+                ):
+                    found.append(event)
+            if len(rows) < BATCH:
+                break
+            before = rows[-1][0]
+    page = found[:most]
+    return Page(page, str(page[-1].seq) if len(found) > most else None)
+
+
+def _parse_cursor(cursor: object) -> int:
+    if not isinstance(cursor, str) or not cursor.isdecimal() or len(cursor) > 18:
+        raise InvalidInput("cursor", "is no next_cursor of this list")
+    return int(cursor)
+
+
+def verify(engine: Engine, who: Principal) -> AuditReport:
+    """Check the owner's rows against its chain."""
+    return _report(engine, [who.owner])
+
+
+def verify_all(engine: Engine, who: Principal) -> AuditReport:
+    """Check the rows of all owners against their chains.
+
+    Raises:
+        ScopeDenied: If the caller does not administer the store.
+    """
+    if not who.is_admin or who.home != GLOBAL:
+        raise ScopeDenied(GLOBAL.path, Right.ADMIN, "open store.admin(actor=…)")
+    return _report(engine, engine.db.owners())
+
+
+def _report(engine: Engine, owners: Sequence[str]) -> AuditReport:
+    problems: list[str] = []
+    heads: dict[str, tuple[int, str]] = {}
+    for owner in owners:
+        with engine.db.read(owner, snapshot=True) as connection:
+            length, head, found = _check(connection, owner, engine.audit_key)
+        heads[owner] = (length, head.hex())
+        problems += [f"{owner}: {problem}" for problem in found]
+    events = sum(length for length, _ in heads.values())
+    return AuditReport(owners=len(heads), events=events, problems=tuple(problems), heads=heads)
+
+
+def _check(connection: Connection, owner: str, key: bytes) -> tuple[int, bytes, list[str]]:
+    """Return length and head of an owner's chain, and what does not fit."""
+    problems: list[str] = []
+    length, head = 0, EMPTY
+    last: dict[tuple[str, bytes], bytes] = {}
+    for *event, digest, code in _pages(connection, statements.EVENTS, owner, 0):
+        seq, table, subject = event[0], event[4], event[5]
+        if seq != length + 1:
+            problems.append(f"event {length + 1} is missing")
+        elif code != event_code(key, head, owner, (*event, digest)):
+            problems.append(f"event {seq} was changed, or the audit key is another")
+        length, head = seq, code
+        if subject:
+            last[table, subject] = digest
+    state = connection.one(statements.STATE, {"owner": owner})
+    if (state[2:] if state else (0, EMPTY)) != (length, head):
+        problems.append("the chain does not end where the owner's row says")
+    for table in statements.TABLES:
+        problems += _check_rows(connection, owner, key, table, last)
+    missing = [name for name, digest in last.items() if digest != EMPTY]
+    problems += [f"row {subject.hex()} of {table} is missing" for table, subject in missing]
+    return length, head, problems
+
+
+def _check_rows(
+    connection: Connection,
+    owner: str,
+    key: bytes,
+    table: str,
+    last: dict[tuple[str, bytes], bytes],
+) -> Iterator[str]:
+    """Yield what does not fit of a table's rows; take those that are there out of ``last``."""
+    place = statements.TABLES[table].index("id")
+    for row in _pages(connection, statements.page(table), owner, b"", place):
+        expected = last.pop((table, row[place]), EMPTY)
+        if expected == EMPTY:
+            yield f"row {row[place].hex()} of {table} is in no event"
+        elif expected != row_digest(key, table, row):
+            yield f"row {row[place].hex()} of {table} was changed"
+
+
+def _pages(
+    connection: Connection, sql: str, owner: str, after: int | bytes, cursor: int = 0
+) -> Iterator[Row]:
+    params: Mapping[str, Any] = {"owner": owner, "limit": BATCH}
+    while rows := connection.rows(sql, {**params, "after": after}):
+        yield from rows
+        after = rows[-1][cursor]

@@ -1,0 +1,244 @@
+"""Rights: what a principal may read and write, and the grants of administrators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from simonides.core.clock import to_datetime
+from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput, ScopeDenied
+from simonides.core.outcome import EventType
+from simonides.core.record import Place
+from simonides.core.scope import GLOBAL, Principal, Right, Scope, checked_id, parse_scope
+from simonides.core.validation import enum_member, nearest
+from simonides.storage import statements
+from simonides.storage.transaction import Transaction
+
+LEVELS = ("task", "user", "session", "org", "workspace", "global")
+"""Names of scopes relative to the principal; ``workspace`` is the org."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What a principal may read of one owner.
+
+    Attributes:
+        owner: Name of the owner.
+        tasks: Tasks whose memories it may read, None for those of no task; all if this is None.
+    """
+
+    owner: str
+    tasks: frozenset[str | None] | None = None
+
+
+class Grant(BaseModel):
+    """A right given to one user of an organisation.
+
+    Attributes:
+        id: Its id.
+        org: The organisation.
+        grantee: User who has it.
+        right: The right.
+        subject: For ``read_user`` the user whose memories may be read; else None.
+        by: Name of the administrator.
+        at: When it was given.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    org: str
+    grantee: str
+    right: Right
+    subject: str | None
+    by: str
+    at: datetime
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the grant as JSON-ready data."""
+        return self.model_dump(mode="json")
+
+
+def named_scope(who: Principal, name: str) -> Scope:
+    """Return a scope by its name relative to a principal, or by its path.
+
+    Raises:
+        InvalidScope: If the text is neither.
+        InvalidInput: If the principal has no scope of this name.
+    """
+    home = who.home
+    if name.startswith("/"):
+        return parse_scope(name, org=home.org or "default")
+    match name:
+        case "global":
+            return GLOBAL
+        case "org" | "workspace" if home.org is not None:
+            return Scope(home.org)
+        case "user" if home.user is not None:
+            return Scope(home.org, home.user)
+        case "session" if home.session is not None:
+            return Scope(home.org, session=home.session)
+        case "task" if home.task is not None:
+            return home
+        case _ if name in LEVELS:
+            raise InvalidInput("scope", f"this principal has no {name} scope")
+    raise InvalidInput("scope", f"{name[:60]!r} is no scope{nearest(name, LEVELS)}")
+
+
+def readable(engine: Engine, who: Principal, scopes: Sequence[str] | None = None) -> list[Reach]:
+    """Return what a principal may read, nearest owner first.
+
+    Args:
+        engine: The store.
+        who: The reader.
+        scopes: Only these; None means its own scope and all above.
+
+    Raises:
+        ScopeDenied: If one of ``scopes`` may not be read.
+    """
+    own = who.home.ancestors
+    if scopes is None:
+        task = who.home.task
+        mine = Reach(who.owner, None if task is None else frozenset({task, None}))
+        return list(dict.fromkeys([mine, *(Reach(s.owner) for s in own if s.owner != who.owner)]))
+    if isinstance(scopes, str) or not isinstance(scopes, Sequence):
+        raise InvalidInput("scopes", "must be a list of names or paths")
+    wanted = [named_scope(who, name) for name in scopes]
+    for scope in wanted:
+        if scope not in own and not _may_read(engine, who, scope):
+            advice = "own scopes and those above can be read, others by a grant"
+            raise ScopeDenied(scope.path, f"{Right.READ_USER}:{scope.user or ''}", advice)
+    by_owner: dict[str, set[str | None]] = {}
+    for scope in wanted:
+        by_owner.setdefault(scope.owner, set()).add(scope.task)
+    return [Reach(owner, frozenset(tasks)) for owner, tasks in by_owner.items()]
+
+
+def _may_read(engine: Engine, who: Principal, scope: Scope) -> bool:
+    if who.is_admin:
+        return who.home.org is None or who.home.org == scope.org
+    if scope.owner == who.owner:
+        return True  # a user reads its own tasks
+    subject = scope.user
+    return scope.org == who.home.org and any(
+        grant.right is Right.READ_USER and grant.subject == subject
+        for grant in _held(engine, who)
+    )
+
+
+def check_writable(engine: Engine, who: Principal, scope: Scope) -> None:
+    """Check that a principal may write a scope: its home, or an org by a grant.
+
+    Raises:
+        ScopeDenied: If it may not.
+    """
+    if scope == who.home:
+        return
+    if who.is_admin:
+        if who.home.org is None or who.home.org == scope.org:
+            return
+    elif scope == Scope(who.home.org) and scope.org is not None:
+        if any(grant.right in (Right.ORG_WRITE, Right.ADMIN) for grant in _held(engine, who)):
+            return
+        advice = "an administrator can give it: store.admin(…).grant(user, 'org_write', org=…)"
+        raise ScopeDenied(scope.path, Right.ORG_WRITE, advice)
+    right = "admin" if scope == GLOBAL else "write"
+    raise ScopeDenied(scope.path, right, "write to your own scope, or promote a memory")
+
+
+def _held(engine: Engine, who: Principal) -> list[Grant]:
+    user = who.home.user
+    if user is None or who.home.org is None:
+        return []
+    return [grant for grant in grants(engine, who.home.org) if grant.grantee == user]
+
+
+def grants(engine: Engine, org: str) -> list[Grant]:
+    """Return the grants of an organisation, by grantee."""
+    owner = Scope(org).owner
+    with engine.db.read(owner) as connection:
+        rows = connection.rows(statements.GRANTS, {"owner": owner})
+    return [
+        Grant(
+            id=id.hex(), org=org, grantee=grantee, right=Right(right), subject=subject or None,
+            by=by, at=to_datetime(at),
+        )
+        for id, grantee, right, subject, by, at in rows
+    ]  # fmt: skip
+
+
+def _named(right: str, grantee: str) -> tuple[Right, str]:
+    name, _, subject = right.partition(":")
+    kind = enum_member(Right, "right", name)
+    if (kind is Right.READ_USER) != bool(subject):
+        raise InvalidInput("right", "read_user names one user, read_user:ana; others name none")
+    checked_id("user", grantee)
+    return kind, checked_id("right", subject) if subject else ""
+
+
+def grant(engine: Engine, who: Principal, grantee: str, right: str, org: str) -> Grant:
+    """Give a right to a user of an organisation; a right that the user has already stays.
+
+    Raises:
+        InvalidInput: If the right is unknown.
+        ScopeDenied: If the caller does not administer the organisation.
+    """
+    kind, subject = _named(right, grantee)
+    scope = Scope(checked_id("org", org))
+    _check_admin(who, scope)
+    with engine.db.write(scope.owner) as connection:
+        tx = Transaction(engine, connection, scope.owner, who.name)
+        rows = connection.rows(statements.GRANTS, {"owner": scope.owner})
+        if _find(rows, grantee, kind, subject) is None:
+            row = {
+                "owner": scope.owner, "id": tx.new_id(), "grantee": grantee,
+                "right_": kind.value, "subject": subject, "by_": who.name, "at": tx.now,
+            }  # fmt: skip
+            tx.add("grants", row, EventType.GRANTED, f"{right} to {grantee}")
+        tx.flush()
+    found = [each for each in grants(engine, org) if (each.grantee, each.right) == (grantee, kind)]
+    return next(each for each in found if (each.subject or "") == subject)
+
+
+def revoke(engine: Engine, who: Principal, grantee: str, right: str, org: str) -> bool:
+    """Take a right away; return whether the user had it.
+
+    Raises:
+        InvalidInput: If the right is unknown.
+        ScopeDenied: If the caller does not administer the organisation.
+    """
+    kind, subject = _named(right, grantee)
+    scope = Scope(checked_id("org", org))
+    _check_admin(who, scope)
+    with engine.db.write(scope.owner) as connection:
+        tx = Transaction(engine, connection, scope.owner, who.name)
+        rows = connection.rows(statements.GRANTS, {"owner": scope.owner})
+        found = _find(rows, grantee, kind, subject)
+        if found is not None:
+            tx.remove("grants", found, EventType.REVOKED, f"{right} from {grantee}")
+        tx.flush()
+    return found is not None
+
+
+def _find(rows: Sequence[Any], grantee: str, right: Right, subject: str) -> bytes | None:
+    wanted = (grantee, right.value, subject)
+    return next((row[0] for row in rows if tuple(row[1:4]) == wanted), None)
+
+
+def _check_admin(who: Principal, scope: Scope) -> None:
+    if not who.is_admin or who.home.org not in (None, scope.org):
+        raise ScopeDenied(scope.path, Right.ADMIN, "open store.admin(actor=…)")
+
+
+def may_see(who: Principal, reach: Reach, place: Place) -> bool:
+    """Whether a reader may see memories of a place: task, audience and purpose all fit."""
+    if reach.tasks is not None and place.task not in reach.tasks:
+        return False
+    if place.audience is not None and (who.agent is None or who.agent not in place.audience):
+        return False
+    return place.purpose is None or place.purpose == who.purpose

@@ -1,0 +1,89 @@
+"""Counts reads in memory and writes them in batches, so that recall writes nothing on its path."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+from simonides.core.clock import DAY_MS, Clock
+from simonides.storage import statements
+from simonides.storage.database import Database
+
+FLUSH_EVERY_S = 5.0
+"""Longest time that a read stays uncounted."""
+
+
+class Journal:
+    """Reads that wait to be counted, and the thread that counts them. Thread-safe.
+
+    The thread begins with the first read and ends with `close`. A crash loses the counts of the
+    last seconds, and nothing else.
+    """
+
+    def __init__(self, db: Database, clock: Clock, *, timed: bool) -> None:
+        """Begin empty.
+
+        Args:
+            db: Where counts are written.
+            clock: Decides the day of a read.
+            timed: Whether a thread flushes; without one, only `flush` does.
+        """
+        self._db, self._clock, self._timed = db, clock, timed
+        self._lock, self._stop = threading.Lock(), threading.Event()
+        self._waiting: dict[tuple[str, bytes, int], tuple[int, int]] = {}
+        self._thread: threading.Thread | None = None
+
+    def note(self, reads: Iterable[tuple[str, bytes]]) -> None:
+        """Note that memories, by owner and root, were read now."""
+        now = self._clock.now_ms()
+        with self._lock:
+            for owner, root in reads:
+                count, _ = self._waiting.get((owner, root, now // DAY_MS), (0, 0))
+                self._waiting[owner, root, now // DAY_MS] = (count + 1, now)
+            if self._timed and self._thread is None and self._waiting:
+                self._thread = threading.Thread(
+                    target=self._run, name="simonides-journal", daemon=True
+                )
+                self._thread.start()
+
+    def flush(self) -> None:
+        """Write what waits, one transaction an owner.
+
+        Raises:
+            StoreError: If it could not; what was not written waits on.
+        """
+        with self._lock:
+            waiting, self._waiting = self._waiting, {}
+        owners = sorted({owner for owner, _, _ in waiting})
+        for place, owner in enumerate(owners):
+            counts = [
+                {"owner": owner, "memory": root, "day": day, "count": count, "last": last}
+                for (each, root, day), (count, last) in waiting.items()
+                if each == owner
+            ]
+            try:
+                with self._db.write(owner) as connection:
+                    connection.run_many(statements.COUNT_READ, counts)
+            except BaseException:
+                with self._lock:
+                    for key, value in waiting.items():
+                        if key[0] in owners[place:]:
+                            self._waiting.setdefault(key, value)
+                raise
+
+    def close(self) -> None:
+        """End the thread and write what waits."""
+        self._stop.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout=30)
+        self.flush()
+
+    def _run(self) -> None:
+        import logging
+
+        while not self._stop.wait(FLUSH_EVERY_S):
+            try:
+                self.flush()
+            except Exception:
+                # The outermost loop of a worker: counts wait for the next round.
+                logging.getLogger("simonides.recall").warning("reads not counted", exc_info=True)

@@ -1,0 +1,256 @@
+"""Reads of named memories: get, list, history, and what an id or a key means."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simonides.core.clock import to_datetime, to_ms
+from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput, NotFound
+from simonides.core.filter import predicate_of
+from simonides.core.record import TURN, Record
+from simonides.core.results import Hit, Page
+from simonides.core.scope import Principal
+from simonides.core.validation import between, text
+from simonides.govern.rights import Reach, may_see, readable
+from simonides.storage import statements
+from simonides.storage.database import Connection
+from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
+
+MAX_LISTED = 1_000
+"""Most records of one page."""
+
+BATCH = 256
+"""Rows that a list reads at once."""
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+_SHORT_ID = re.compile(r"[0-9a-f]{8}")
+_LAST = b"\xff" * 16
+
+
+def looks_like_id(name: str) -> bool:
+    """Whether a name is an id or a short id; no key may look like one."""
+    return bool(_ID.fullmatch(name) or _SHORT_ID.fullmatch(name))
+
+
+def name_of(which: object) -> str:
+    """Return what a caller names a memory by: an id or a key.
+
+    Raises:
+        InvalidInput: If it is neither text, a record nor a hit.
+    """
+    if isinstance(which, (Record, Hit)):
+        return which.id
+    if not isinstance(which, str):
+        kind = type(which).__name__
+        raise InvalidInput("which", f"must be a key, an id, a record or a hit, not {kind}")
+    return text("which", which)
+
+
+def get(
+    engine: Engine, who: Principal, which: object, scopes: Sequence[str] | None = None
+) -> Record | None:
+    """Return one memory, or None if there is none that the reader may read.
+
+    An id returns that very version, with its status. A key returns the memory in force under it in
+    the nearest scope that has one.
+    """
+    name, reach = name_of(which), readable(engine, who, scopes)
+    with engine.db.read(*(each.owner for each in reach)) as connection:
+        record = _named(connection, engine, who, name, reach)
+        return None if record is None else _with_reads(connection, [record])[0]
+
+
+def find(engine: Engine, who: Principal, which: object, reach: Sequence[Reach]) -> Record:
+    """Return the memory that a name means, as it is now.
+
+    Raises:
+        NotFound: If there is none that the reader may read; it names the nearest key.
+    """
+    name = name_of(which)
+    with engine.db.read(*(each.owner for each in reach)) as connection:
+        record = _named(connection, engine, who, name, reach)
+        if record is None:
+            raise NotFound(name, _nearest_key(connection, name, reach))
+        return _latest(connection, record)
+
+
+def history(
+    engine: Engine, who: Principal, which: object, scopes: Sequence[str] | None = None
+) -> tuple[Record, ...]:
+    """Return every version of a memory, oldest first.
+
+    Raises:
+        NotFound: If there is none that the reader may read.
+    """
+    reach = readable(engine, who, scopes)
+    record = find(engine, who, which, reach)
+    with engine.db.read(record.owner) as connection:
+        rows = versions(connection, record)
+    return tuple(map(record_of, rows))
+
+
+def versions(connection: Connection, record: Record) -> list[MemoryRow]:
+    """Return the rows of all versions of a memory, oldest first."""
+    params = {"owner": record.owner, "root": id_bytes(record.root)}
+    return [memory_row(cells) for cells in connection.rows(statements.HISTORY, params)]
+
+
+def list_memories(
+    engine: Engine,
+    who: Principal,
+    *,
+    filter: Mapping[str, Any] | None = None,
+    limit: int = 100,
+    cursor: str | None = None,
+    scopes: Sequence[str] | None = None,
+) -> Page[Record]:
+    """Return what a reader may read, newest first, nearest owner first.
+
+    Raises:
+        InvalidInput: If an argument is out of range, or the cursor is none of this list.
+    """
+    most = between("limit", limit, 1, MAX_LISTED)
+    predicate = predicate_of(filter, org=who.home.org or "default")
+    reach, now = readable(engine, who, scopes), engine.clock.now_ms()
+    place, before = _parse_cursor(cursor, reach)
+    found: list[Record] = []
+    with engine.db.read(*(each.owner for each in reach)) as connection:
+        for each in reach[place:]:
+            while len(found) <= most:
+                params = {"owner": each.owner, "before": before, "limit": BATCH}
+                rows = [memory_row(cells) for cells in connection.rows(statements.LIST, params)]
+                records = [record_of(row) for row in rows]
+                shown = [r for r in records if not exclusions(who, r, [each], now)]
+                found += [r for r in shown if predicate is None or predicate(r)]
+                if len(rows) < BATCH:
+                    break
+                before = rows[-1]["id"]
+            before = _LAST
+        page = _with_reads(connection, found[:most])
+    if len(found) <= most:
+        return Page(page)
+    owners = [each.owner for each in reach]
+    return Page(page, f"{owners.index(page[-1].owner)}.{id_bytes(page[-1].id).hex()}")
+
+
+def _parse_cursor(cursor: str | None, reach: Sequence[Reach]) -> tuple[int, bytes]:
+    if cursor is None:
+        return 0, _LAST
+    parts = re.fullmatch(r"(\d{1,2})\.([0-9a-f]{32})", cursor) if isinstance(cursor, str) else None
+    if parts is None or int(parts[1]) >= len(reach):
+        raise InvalidInput("cursor", "is no next_cursor of this list")
+    return int(parts[1]), bytes.fromhex(parts[2])
+
+
+def exclusions(
+    who: Principal, record: Record, reach: Sequence[Reach], now: int
+) -> tuple[str, ...]:
+    """Return why a record is not shown to a reader; empty if it is."""
+    mine = next((each for each in reach if each.owner == record.owner), None)
+    expired = record.hard_expires_at is not None and to_ms(record.hard_expires_at) <= now
+    over = record.valid_to is not None and to_ms(record.valid_to) <= now
+    found = {
+        "out_of_scope": mine is None,
+        "other_reader": mine is not None and not may_see(who, mine, record.place),
+        record.status.value: not record.is_current,
+        "expired": expired,
+        "no_longer_valid": over,
+    }
+    return tuple(name for name, holds in found.items() if holds)
+
+
+def fetched(connection: Connection, owner: str, ids: Sequence[bytes]) -> list[MemoryRow]:
+    """Return the rows of ids that are there."""
+    if not ids:
+        return []
+    # One statement for each power of two, so that databases keep few of them prepared.
+    size = 1 << (len(ids) - 1).bit_length()
+    padded = [*ids, *[ids[-1]] * (size - len(ids))]
+    params = {f"id{number}": id for number, id in enumerate(padded)}
+    cells = connection.rows(statements.by_ids(size), {"owner": owner, **params})
+    return [memory_row(each) for each in cells]
+
+
+def _named(
+    connection: Connection, engine: Engine, who: Principal, name: str, reach: Sequence[Reach]
+) -> Record | None:
+    now = engine.clock.now_ms()
+    for each in reach:
+        if _ID.fullmatch(name):
+            params = {"owner": each.owner, "id": id_bytes(name)}
+            cells = connection.rows(statements.BY_ID, params)
+        elif _SHORT_ID.fullmatch(name):
+            params = {"owner": each.owner, "tail": bytes.fromhex(name)}
+            cells = connection.rows(statements.BY_SHORT_ID, params)
+        else:
+            cells = connection.rows(statements.BY_KEY, {"owner": each.owner, "key": name})
+        records = [record_of(memory_row(row)) for row in cells]
+        # The task's own comes before its user's.
+        records.sort(key=lambda record: record.task != who.home.task)
+        for record in records:
+            if set(exclusions(who, record, [each], now)) <= {record.status.value}:
+                return record
+    return None
+
+
+def _latest(connection: Connection, record: Record) -> Record:
+    if record.is_current:
+        return record
+    params = {"owner": record.owner, "root": id_bytes(record.root)}
+    cells = connection.one(statements.CURRENT_OF_ROOT, params)
+    return record if cells is None else record_of(memory_row(cells))
+
+
+def _nearest_key(connection: Connection, name: str, reach: Sequence[Reach]) -> str | None:
+    keys = [
+        str(row[0])
+        for each in reach
+        for row in connection.rows(statements.KEYS, {"owner": each.owner})
+    ]
+    found = difflib.get_close_matches(name, keys, n=1)
+    return found[0] if found else None
+
+
+def _with_reads(connection: Connection, records: Sequence[Record]) -> list[Record]:
+    """Return records with how often and when they were last recalled."""
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    for owner in {record.owner for record in records}:
+        roots = [id_bytes(record.root) for record in records if record.owner == owner]
+        params = {f"id{number}": id for number, id in enumerate(roots)}
+        sql = statements.reads_of(len(roots))
+        for root, count, last in connection.rows(sql, {"owner": owner, **params}):
+            found[owner, root.hex()] = (count, last)
+    done = []
+    for record in records:
+        count, last = found.get((record.owner, record.root.replace("-", "")), (0, 0))
+        reads = {"access_count": count, "last_accessed_at": to_datetime(last)}
+        done.append(record.model_copy(update=reads) if count else record)
+    return done
+
+
+def status(engine: Engine, who: Principal) -> dict[str, Any]:
+    """Return counts of the principal's own memories, and what the store runs on."""
+    with engine.db.read(who.owner) as connection:
+        rows = connection.rows(statements.COUNTS, {"owner": who.owner})
+        state = connection.one(statements.STATE, {"owner": who.owner})
+    kinds: dict[str, int] = {}
+    for kind, _, _, count in rows:
+        kinds[kind] = kinds.get(kind, 0) + count
+    turns = sum(count for _, category, _, count in rows if category == TURN)
+    return {
+        "scope": who.home.path,
+        "memories": sum(kinds.values()) - turns,
+        "turns": turns,
+        "kinds": kinds,
+        "events": 0 if state is None else state[2],
+        "mode": engine.settings.mode,
+        "backend": engine.db.backend,
+        "location": engine.db.location,
+        "embedder": engine.indexes.embedder,
+        "reranker": None if engine.reranker is None else type(engine.reranker).__name__,
+        "policy": engine.policies.for_org(who.home.org).version,
+    }

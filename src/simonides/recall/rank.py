@@ -1,0 +1,301 @@
+"""Weighs the evidence and returns rows, best first, each with its reasons and its relevance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import NamedTuple
+
+import numpy as np
+
+from simonides.core.settings import Settings
+from simonides.models.protocols import Embedder
+from simonides.recall.index import Bools, Floats, Ints
+from simonides.recall.question import Form, Question, read_question
+from simonides.recall.relevance import Scale, scale_of
+from simonides.recall.signals import Signals, among, bm25, gather
+from simonides.recall.view import View
+from simonides.text.analyse import is_latin, query_terms
+
+WEIGHTS: Mapping[Form, Mapping[str, float]] = {
+    Form.QUESTION: {
+        "bm25": 0.2, "cover": 1.8, "dense": 0.55, "neighbours": 0.4, "answers": 0.2,
+        "session": 0.75, "speaker": 1.8, "own_words": 1.5, "time": 2.1, "date": 3.1, "length": 1.2,
+    },
+    Form.MESSAGE: {
+        "bm25": 0.15, "neighbours": 0.3, "session": 0.5, "session_meaning": 0.7,
+        "opening": 2.1, "speaker": 0.5, "recency": 1.4,
+    },
+    Form.REMARK: {"session_meaning": 1.0},
+}  # fmt: skip
+"""Log-odds per unit of evidence: a softmax regression on the development questions of six sets, by
+form of query, rounded, some chosen by hand on the same questions. A message continues the subject
+of a session, and a remark shares its meaning with what it refers to, but hardly a word."""
+
+DOUBT = 1.0
+"""Log-odds that a memory loses by the confidence that it lacks; chosen."""
+
+STALE_FACTOR = 0.5
+"""Factor on the score of stale and softly expired memories."""
+
+WEIGHTED = {"vector": 0.4, "keyword": 0.3, "recency": 0.2, "importance": 0.1}
+"""Weights of the composite; its recency halves every 30 days."""
+
+HALF_LIFE_MS = 30 * 86_400_000
+
+COMPARED = 5
+"""Best rows among which a newer version may overtake an older one: what is found stays found."""
+
+LIKENESS = 0.7
+"""Least cosine of two versions of one statement."""
+
+MAX_LIFT = 3.0
+"""Largest lead, in log-odds, that a newer version overtakes."""
+
+
+class Query(NamedTuple):
+    """A query as ranking sees it.
+
+    Attributes:
+        terms: Its distinct terms.
+        vector: Its unit vector; zeros where there is none.
+        question: What it asks for.
+    """
+
+    terms: Sequence[str]
+    vector: Floats
+    question: Question
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing can be searched for: no text, or stop words only."""
+        return not self.terms
+
+
+class Ranked(NamedTuple):
+    """One row found.
+
+    Attributes:
+        owner: Its owner.
+        id: Its id.
+        score: 0 to 1; orders the rows of one query.
+        relevance: 0 to 1: the probability that the row bears on the query.
+        why: What each signal added, in log-odds, largest first.
+        terms: Terms of the query that it holds.
+    """
+
+    owner: str
+    id: bytes
+    score: float
+    relevance: float
+    why: Mapping[str, float]
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """The bonus for preferences: rows of these keys, or none."""
+
+    keys: frozenset[str] = frozenset()
+    bonus: float = 0.0
+
+
+def read_query(text: str, today: date, embedder: Embedder | None, dimensions: int) -> Query:
+    """Analyse, embed and parse the text of a query."""
+    vector = np.zeros(dimensions, np.float32)
+    if embedder is not None:
+        vector = embedder.encode([text if is_latin(text) else ""])[0]
+    return Query(query_terms(text), vector, read_question(text, today))
+
+
+class Ranking:
+    """All visible rows of a view in order, computed as far as they are asked for."""
+
+    def __init__(
+        self,
+        view: View,
+        query: Query,
+        visible: Bools,
+        *,
+        now: int,
+        settings: Settings,
+        preferences: Preferences,
+        floor: float = 0.0,
+    ) -> None:
+        """Rank.
+
+        Args:
+            view: The rows; its locks are held.
+            query: From `read_query`.
+            visible: Which rows may be returned.
+            now: Time of the read in milliseconds.
+            settings: Name the mode of fusion.
+            preferences: The bonus for preferences.
+            floor: Least relevance; pinned rows and those with the bonus are exempt.
+        """
+        self.view, self._query = view, query
+        preferred = _with_keys(view, preferences.keys)
+        if query.is_empty:
+            visible = visible & (view.column("pinned") | preferred)
+        self._visible = visible
+        self._signals = gather(view, query.terms, query.vector, query.question)
+        self._parts = self._weighed(settings, now)
+        raw = np.where(visible, sum(self._parts.values()), -np.inf)
+        if query.question.wants_latest and settings.fusion == "conversational":
+            self._parts["newest"] = newest_first(view, raw)
+            raw = raw + self._parts["newest"]
+        self._raw = raw
+        first = best_first(view, raw, raw, 3)
+        asked = (query.terms, query.question, self._signals)
+        self._scale = scale_of(view, *asked, raw, first) if len(first) else Scale(0.0, 0.0)
+        stale = (view.column("stale") | (view.column("soft") <= now)) & visible
+        self._bonus = preferences.bonus * preferred
+        self._factor = np.where(stale, STALE_FACTOR, 1.0)
+        # Without either, the order by score is the order by evidence.
+        weighted = bool(stale.any() or (preferred & visible).any())
+        self._order_by = self._score(np.arange(view.size)) if weighted else raw
+        self._eligible = raw > -np.inf
+        if floor > 0.0:
+            exempt = (self._bonus > 0.0) | view.column("pinned")
+            self._eligible &= (self._scale.relevance(raw) >= floor) | exempt
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self._eligible))
+
+    def best(self, first: int, last: int) -> list[Ranked]:
+        """Return the rows from rank ``first`` (from 0) up to ``last``, exclusive."""
+        return self._ranked(self._order(last)[first:])
+
+    def _order(self, limit: int) -> Ints:
+        return best_first(self.view, self._order_by, self._raw, limit, self._eligible)
+
+    def rank_of(self, row: int) -> int | None:
+        """Return the rank of a row, from 1; None if it is not visible."""
+        if not self._eligible[row]:
+            return None
+        return int(np.flatnonzero(self._order(self.view.size) == row)[0]) + 1
+
+    def describe(self, row: int) -> Ranked:
+        """Return one row with its score and reasons, visible or not."""
+        return self._ranked(np.array([row]))[0]
+
+    def _ranked(self, rows: Ints) -> list[Ranked]:
+        if not len(rows):
+            return []
+        table = np.stack([values[rows] for values in self._parts.values()], axis=1).tolist()
+        held = [among(match.rows, rows) for match in self._signals.matches]
+        sure, scores = self._scale.relevance(self._raw[rows]).tolist(), self._score(rows).tolist()
+        found = []
+        for at, (row, values) in enumerate(zip(rows.tolist(), table, strict=True)):
+            parts = zip(self._parts, values, strict=True)
+            why = dict(sorted(((n, v) for n, v in parts if v), key=lambda part: -part[1]))
+            terms = zip(self._query.terms, held, strict=True)
+            matched = tuple(term for term, holds in terms if holds[at])
+            owner, id = self.view.owner_and_id(row)
+            found.append(Ranked(owner, id, scores[at], sure[at], why, matched))
+        return found
+
+    def _score(self, rows: Ints) -> Floats:
+        sure = self._scale.relevance(self._raw[rows])
+        return np.minimum(sure * self._factor[rows] + self._bonus[rows], 1.0)
+
+    def _weighed(self, settings: Settings, now: int) -> dict[str, Floats]:
+        """Return what each signal adds to the score, by the mode of fusion."""
+        view, signals = self.view, self._signals
+        doubt = DOUBT * (view.column("confidence") - np.float32(1.0))
+        if settings.fusion == "conversational":
+            return {**weigh(signals, self._query.question.form), "confidence": doubt}
+        words = bm25(view, signals.matches)
+        keyword, vector = words / (words.max(initial=0.0) or 1.0), np.maximum(signals.cosine, 0.0)
+        if settings.fusion == "rrf":
+            ranks = {"keyword": _reciprocal(view, keyword, self._visible, settings.rrf_k)}
+            ranks["vector"] = _reciprocal(view, vector, self._visible, settings.rrf_k)
+            return {**ranks, "confidence": 0.1 * doubt}
+        if settings.fusion == "hybrid":
+            share = settings.hybrid_weight
+            return {
+                "vector": share * vector,
+                "keyword": (1.0 - share) * keyword,
+                "confidence": 0.1 * doubt,
+            }
+        age = np.maximum(now - view.column("updated"), 0) / HALF_LIFE_MS
+        evidence = {
+            "vector": vector,
+            "keyword": keyword,
+            "recency": np.exp2(-age),
+            "importance": view.column("importance"),
+        }
+        weighted = {name: WEIGHTED[name] * values for name, values in evidence.items()}
+        return {**weighted, "confidence": 0.1 * doubt}
+
+
+def weigh(signals: Signals, form: Form) -> dict[str, Floats]:
+    """Return each piece of evidence times its weight."""
+    weights = WEIGHTS[form]
+    return {
+        name: weights[name] * values for name, values in signals.evidence.items() if name in weights
+    }
+
+
+def best_first(
+    view: View, order_by: Floats, then_by: Floats, limit: int, among: Bools | None = None
+) -> Ints:
+    """Return the rows of the greatest values, ties by the newest ``updated_at``, then by id.
+
+    Args:
+        view: The rows.
+        order_by: The values.
+        then_by: Parts equal values first.
+        limit: Most rows.
+        among: The only rows that count; None means those whose value is finite.
+    """
+    chosen = order_by > -np.inf if among is None else among
+    rows = np.flatnonzero(chosen)
+    if limit < len(rows):
+        least = np.partition(order_by[rows], len(rows) - limit)[len(rows) - limit]
+        rows = rows[order_by[rows] >= least]
+    ids = (view.column("id_low")[rows], view.column("id_high")[rows])
+    newest = -view.column("updated")[rows]
+    return rows[np.lexsort((*ids, newest, -then_by[rows], -order_by[rows]))][:limit]
+
+
+def newest_first(view: View, score: Floats) -> Floats:
+    """Return the lift of newer versions of a statement just above the older ones.
+
+    Among verbatim turns an old statement and its update share most of their words. Where a question
+    asks for the present state, the newer one answers.
+    """
+    lift = np.zeros(len(score), np.float32)
+    best = best_first(view, score, score, COMPARED)
+    if not len(best):
+        return lift
+    vectors = view.vectors(best.tolist())
+    speaker, time = view.column("speaker")[best], view.column("time")[best]
+    lead = score[best] - score[best][:, None]
+    overtakes = (vectors @ vectors.T >= LIKENESS) & (speaker == speaker[:, None])
+    overtakes &= (time[:, None] > time) & (lead >= 0.0) & (lead <= MAX_LIFT)
+    # Of three versions the newest overtakes both others, hence a little for each.
+    lift[best] = np.where(overtakes, lead, 0.0).max(axis=1) + 0.001 * overtakes.sum(axis=1)
+    return lift
+
+
+def _reciprocal(view: View, values: Floats, visible: Bools, k: int) -> Floats:
+    """Return half the reciprocal rank of each row, 0.5 for the best; 0 for rows without evidence.
+
+    Source: Cormack, Clarke, Buettcher 2009; k = 60 as in the paper.
+    """
+    chosen = visible & (values > 0.0)
+    order = best_first(view, values, values, view.size, chosen)
+    found = np.zeros(view.size)
+    found[order] = 0.5 * (k + 1) / (k + 1 + np.arange(len(order)))
+    return found
+
+
+def _with_keys(view: View, keys: frozenset[str]) -> Bools:
+    found = np.zeros(view.size, np.bool_)
+    for part, offset in zip(view.parts, view.offsets, strict=True):
+        for key in keys & part.by_key.keys():
+            found[[row + offset for row in part.by_key[key]]] = True
+    return found
+

@@ -1,0 +1,368 @@
+"""The verb `recall`, and `explain`: rank in memory, fetch and check in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simonides.core.clock import FOREVER, parse_moment, to_datetime
+from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput
+from simonides.core.filter import Predicate, predicate_of
+from simonides.core.record import Kind, Record
+from simonides.core.results import Explanation, Hit, Recall
+from simonides.core.scope import Principal
+from simonides.core.validation import between, enum_member, share, text
+from simonides.govern.rights import Reach, may_see, readable
+from simonides.models.embedding import EmbedderFailed, embed
+from simonides.recall.index import KINDS, Bools, OwnerIndex, entry_of
+from simonides.recall.lookup import exclusions, fetched, find
+from simonides.recall.question import read_question
+from simonides.recall.rank import Preferences, Query, Ranked, Ranking
+from simonides.recall.view import View
+from simonides.storage import statements
+from simonides.storage.database import Connection
+from simonides.storage.rows import MemoryRow, as_then, id_bytes, memory_row, record_of
+from simonides.text.analyse import is_latin, query_terms
+
+MAX_LIMIT = 1_000
+"""Most hits of one recall."""
+
+MAX_QUERY_CHARS = 65_536
+
+ATTEMPTS = 20
+"""Rankings of one recall that meets changes. Measured: of 70,000 recalls beside a writer that
+overwrites one key without pause, none needed more than 4."""
+
+FIRST_BATCH = 64
+"""Rows that a filter looks at first; each further batch is four times as large."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What a recall asks for, checked.
+
+    Attributes:
+        query: The text.
+        limit: Most hits.
+        reach: What the reader may read, nearest owner first.
+        predicate: What must hold of a record, or None.
+        kinds: Only these kinds; empty for all.
+        floor: Least relevance.
+        known_at: What was believed then, in milliseconds; None means now.
+        valid_at: What was true then, in milliseconds; None means what has not ended.
+        bias: Whether preference keys get the policy's bonus.
+    """
+
+    query: str
+    limit: int
+    reach: Sequence[Reach]
+    predicate: Predicate | None
+    kinds: frozenset[Kind]
+    floor: float
+    known_at: int | None
+    valid_at: int | None
+    bias: bool
+
+    @property
+    def is_past(self) -> bool:
+        """Whether it asks for another time than now."""
+        return self.known_at is not None or self.valid_at is not None
+
+
+def ask_of(
+    engine: Engine,
+    who: Principal,
+    query: str,
+    *,
+    limit: int = 5,
+    filter: Mapping[str, Any] | None = None,
+    kinds: Sequence[str] | None = None,
+    min_relevance: float | None = None,
+    known_at: Any = None,
+    valid_at: Any = None,
+    scopes: Sequence[str] | None = None,
+    preference_bias: bool = False,
+) -> Ask:
+    """Return a caller's request, checked.
+
+    Raises:
+        InvalidInput: If an argument is out of range or unknown.
+        ScopeDenied: If a scope may not be read.
+    """
+    query = text("query", query)
+    if len(query) > MAX_QUERY_CHARS:
+        raise InvalidInput("query", f"has more than {MAX_QUERY_CHARS:,} characters")
+    if kinds is not None and (isinstance(kinds, str) or not isinstance(kinds, Sequence)):
+        raise InvalidInput("kinds", "must be a list such as ['semantic']")
+    return Ask(
+        query=query,
+        limit=between("limit", limit, 1, MAX_LIMIT),
+        reach=readable(engine, who, scopes),
+        predicate=predicate_of(filter, org=who.home.org or "default"),
+        kinds=frozenset(enum_member(Kind, "kinds", kind) for kind in kinds or ()),
+        floor=share("min_relevance", min_relevance) or 0.0,
+        known_at=parse_moment("known_at", known_at),
+        valid_at=parse_moment("valid_at", valid_at),
+        bias=bool(preference_bias),
+    )
+
+
+def recall(engine: Engine, who: Principal, query: str, **options: Any) -> Recall:
+    """Return the memories that serve a query, best first, each with its reasons.
+
+    Args:
+        engine: The store.
+        who: The reader.
+        query: The text.
+        options: As for `ask_of`.
+
+    Raises:
+        InvalidInput: If an argument is out of range or unknown.
+        ScopeDenied: If a scope may not be read.
+        StoreError: If the store cannot be read.
+    """
+    return answer(engine, who, ask_of(engine, who, query, **options))
+
+
+def answer(engine: Engine, who: Principal, ask: Ask) -> Recall:
+    """Return the memories that serve a checked request, best first."""
+    now = engine.clock.now_ms()
+    query, degraded = _read(engine, ask.query, now)
+    hits: list[Hit] | None = None
+    waiting = attempt = 0
+    with engine.db.read(*(reach.owner for reach in ask.reach)) as connection:
+        # Where a row was replaced since it was ranked, its successor must not be missed: again.
+        while hits is None:
+            attempt += 1
+            with _ranking(engine, who, ask, query, connection, now) as ranking:
+                waiting = sum(part.without_vector for part in ranking.view.parts)
+                hits = _take(connection, ask, ranking, now, is_last=attempt == ATTEMPTS)
+    if engine.embedder is not None and waiting:
+        degraded = [*degraded, "vector_partly"]
+    if engine.reranker is not None and not ask.is_past:
+        hits, failed = _reranked(engine, ask.query, hits)
+        degraded = [*degraded, *failed]
+    if not ask.is_past:
+        engine.journal.note((hit.record.owner, id_bytes(hit.record.root)) for hit in hits)
+    return Recall(hits, degraded)
+
+
+def explain(
+    engine: Engine,
+    who: Principal,
+    which: object,
+    query: str,
+    scopes: Sequence[str] | None = None,
+) -> Explanation:
+    """Say why a memory would or would not be recalled for a query.
+
+    Raises:
+        NotFound: If there is no such memory that the reader may read.
+    """
+    now, ask = engine.clock.now_ms(), ask_of(engine, who, query, scopes=scopes)
+    record = find(engine, who, which, ask.reach)
+    read, _ = _read(engine, ask.query, now)
+    excluded = exclusions(who, record, ask.reach, now)
+    with (
+        engine.db.read(*(reach.owner for reach in ask.reach)) as connection,
+        _ranking(engine, who, ask, read, connection, now) as ranking,
+    ):
+        row = ranking.view.row_of(record.owner, id_bytes(record.id))
+        if row is None:
+            return Explanation(record=record, excluded=excluded or ("not_in_force",))
+        rank, found = ranking.rank_of(row), ranking.describe(row)
+    if rank is None and not excluded:
+        excluded = ("nearer_scope_has_key",)
+    return Explanation(
+        record=record,
+        recalled=rank is not None,
+        rank=rank,
+        score=None if rank is None else found.score,
+        relevance=None if rank is None else found.relevance,
+        why=found.why,
+        excluded=() if rank is not None else excluded,
+        matched_terms=found.terms,
+    )
+
+
+def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
+    """Analyse, embed and parse a query; say which sources failed."""
+    vector, degraded = np.zeros(engine.indexes.dimensions, np.float32), []
+    if engine.embedder is None:
+        degraded.append("vector")
+    else:
+        try:
+            [vector] = embed(engine.embedder, [text if is_latin(text) else ""])
+        except EmbedderFailed:
+            degraded.append("vector")
+    question = read_question(text, to_datetime(now).date())
+    return Query(query_terms(text), vector, question), degraded
+
+
+@contextmanager
+def _ranking(
+    engine: Engine, who: Principal, ask: Ask, query: Query, connection: Connection, now: int
+) -> Iterator[Ranking]:
+    """Rank what a reader may see; the indexes are locked within the block."""
+    owners = [reach.owner for reach in ask.reach]
+    while True:
+        if ask.is_past:
+            view = _view_of_the_past(engine, connection, owners, ask)
+        else:
+            view = engine.indexes.view(connection, owners)
+        with view.locked():
+            if not view.is_current:
+                continue  # a writer came between
+            yield _ranked(engine, who, ask, query, view, now)
+            return
+
+
+def _ranked(
+    engine: Engine, who: Principal, ask: Ask, query: Query, view: View, now: int
+) -> Ranking:
+    rules = engine.policies.for_org(who.home.org).recall
+    bias = Preferences(frozenset(rules.preference_keys), rules.preference_bonus)
+    return Ranking(
+        view,
+        query,
+        _visible(view, who, ask, now),
+        now=now,
+        settings=engine.settings,
+        preferences=bias if ask.bias else Preferences(),
+        floor=ask.floor,
+    )
+
+
+def _visible(view: View, who: Principal, ask: Ask, now: int) -> Bools:
+    """Return which rows a reader may be shown: one mask of scope, purpose, time and kind."""
+    reach = {each.owner: each for each in ask.reach}
+    visible = view.column("live") & view.where(
+        lambda owner, place: may_see(who, reach[owner], place)
+    )
+    if not ask.is_past:
+        visible &= view.column("until") > now
+    if ask.kinds:
+        codes = [code for code, kind in enumerate(KINDS) if kind in ask.kinds]
+        visible &= np.isin(view.column("kind"), codes)
+    _hide_farther_keys(view, visible)
+    return visible
+
+
+def _hide_farther_keys(view: View, visible: Bools) -> None:
+    """Hide a row whose key a nearer owner has, too: the nearest scope wins."""
+    for place, part in enumerate(view.parts):
+        for nearer, offset in zip(view.parts[:place], view.offsets, strict=False):
+            for key in part.by_key.keys() & nearer.by_key.keys():
+                if any(visible[row + offset] for row in nearer.by_key[key]):
+                    visible[[row + view.offsets[place] for row in part.by_key[key]]] = False
+
+
+def _take(
+    connection: Connection, ask: Ask, ranking: Ranking, now: int, *, is_last: bool
+) -> list[Hit] | None:
+    """Return the best hits; None if a row went out of force since it was ranked."""
+    hits: list[Hit] = []
+    first, size = 0, ask.limit if ask.predicate is None else max(ask.limit, FIRST_BATCH)
+    while len(hits) < ask.limit and first < len(ranking):
+        batch = ranking.best(first, first + size)
+        records = _fetched(connection, batch)
+        for found in batch:
+            record = records.get(found.id)
+            if record is None:
+                continue  # deleted since, or not committed yet
+            if not record.is_current and not ask.is_past:
+                if not is_last:
+                    return None
+                continue
+            record = as_then(record) if ask.is_past else record
+            if ask.predicate is None or ask.predicate(record):
+                hits.append(_hit(record, found, now))
+        first, size = first + size, 4 * size
+    return hits[: ask.limit]
+
+
+def _fetched(connection: Connection, batch: Sequence[Ranked]) -> dict[bytes, Record]:
+    by_owner: dict[str, list[bytes]] = {}
+    for found in batch:
+        by_owner.setdefault(found.owner, []).append(found.id)
+    rows: list[MemoryRow] = []
+    for owner, ids in by_owner.items():
+        rows += fetched(connection, owner, ids)
+    return {row["id"]: record_of(row) for row in rows}
+
+
+def _hit(record: Record, found: Ranked, now: int) -> Hit:
+    return Hit.model_construct(
+        record=record,
+        score=found.score,
+        relevance=found.relevance,
+        why=found.why,
+        terms=found.terms,
+        at=to_datetime(now),
+    )
+
+
+def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], list[str]]:
+    """Put the first hits into the reranker's order; their scores keep their places."""
+    most = engine.settings.rerank_candidates
+    head, tail = hits[:most], hits[most:]
+    try:
+        given = list(engine.reranker.rerank(query, [hit.content for hit in head]))  # type: ignore[union-attr]
+        order = sorted(range(len(head)), key=lambda place: -float(given[place]))
+    except Exception:  # noqa: BLE001  a reranker of the caller may raise anything
+        return hits, ["reranker"]
+    return [*(head[place] for place in order), *tail], []
+
+
+# -- other times -----------------------------------------------------------------------------------
+
+
+def _view_of_the_past(
+    engine: Engine, connection: Connection, owners: Sequence[str], ask: Ask
+) -> View:
+    """Return a view of what was known at one moment and true at another; built for this call."""
+    parts = []
+    for owner in dict.fromkeys(owners):
+        index = OwnerIndex(engine.indexes.dimensions)
+        rows = past_rows(connection, owner, ask.known_at, ask.valid_at)
+        index.add(entry_of(row, engine.indexes.embedder) for row in rows)
+        if len(index):
+            parts.append((owner, index))
+    return View([owner for owner, _ in parts], [part for _, part in parts])
+
+
+def past_rows(
+    connection: Connection, owner: str, known_at: int | None, valid_at: int | None
+) -> list[MemoryRow]:
+    """Return one version a memory: known at a moment, and true at another.
+
+    Without ``valid_at`` it is the version in force at ``known_at``. With it, of the versions that
+    were known by then, the last one that had begun to be true. The first version of a memory is
+    true from ever on unless it says otherwise; a later one from when it was recorded.
+    """
+    moment = FOREVER if known_at is None else known_at
+    rows = map(memory_row, connection.rows(statements.AS_OF, {"owner": owner, "known_at": moment}))
+    chosen: dict[bytes, MemoryRow] = {}
+    for row in rows:  # by memory, then by version
+        in_force = row["known_to"] is None or row["known_to"] > moment
+        if valid_at is None:
+            if in_force and not _ended_by(row["hard_expires_at"], moment):
+                chosen[row["root"]] = row
+            continue
+        begins = row["valid_from"]
+        if begins is None:
+            begins = -FOREVER if row["version"] == 1 else row["known_from"]
+        if begins <= valid_at:
+            chosen[row["root"]] = row
+    if valid_at is None:
+        return list(chosen.values())
+    return [row for row in chosen.values() if not _ended_by(row["valid_to"], valid_at)]
+
+
+def _ended_by(end: int | None, moment: int) -> bool:
+    return end is not None and end <= moment

@@ -1,0 +1,78 @@
+"""The interface to a database: reads and writes of named owners, and three chores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+Row = tuple[Any, ...]
+"""Cells of None, int, float, str or bytes; the schema says which, strictly."""
+
+Params = Mapping[str, Any]
+
+
+class Connection(Protocol):
+    """A database in a transaction. Its statements are those of `simonides.storage.statements`."""
+
+    def rows(self, sql: str, params: Params) -> list[Row]:
+        """Return all rows."""
+
+    def one(self, sql: str, params: Params) -> Row | None:
+        """Return the first row, if any."""
+
+    def run(self, sql: str, params: Params) -> None:
+        """Execute one change."""
+
+    def run_many(self, sql: str, many: Sequence[Params]) -> None:
+        """Execute the same change with each of several parameters."""
+
+
+class Database(Protocol):
+    """Where memories lie. Thread-safe.
+
+    Attributes:
+        backend: ``sqlite`` or ``postgresql``.
+        location: Path or address, without credentials.
+    """
+
+    backend: str
+    location: str
+
+    def read(self, *owners: str, snapshot: bool = False) -> AbstractContextManager[Connection]:
+        """Open a read of some owners: each statement fresh, or all of one moment.
+
+        Raises:
+            StoreError: If the database cannot be read.
+        """
+
+    def write(self, owner: str) -> AbstractContextManager[Connection]:
+        """Open a change of one owner; it is durable when the block has ended.
+
+        One change of an owner runs at a time, and waiting calls run in order of arrival. An
+        exception inside the block undoes the change.
+
+        Raises:
+            StoreError: If the database cannot be written; nothing of the change remains.
+        """
+
+    def owners(self) -> list[str]:
+        """Return the names of all owners, for operators.
+
+        Raises:
+            StoreError: If the database cannot be read.
+        """
+
+    def backup(self, path: Path) -> None:
+        """Copy everything, as of one moment, to a new file.
+
+        Raises:
+            StoreError: If it cannot be copied, or this database has backups of its own.
+        """
+
+    def checkpoint(self) -> None:
+        """Remove deleted content from logs beside the data, where there are any."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""

@@ -1,0 +1,273 @@
+"""PostgreSQL: the same statements, with row-level security bound to the owners of a transaction.
+
+The application's role owns nothing and bypasses nothing. A statement that forgets its owner, or
+injected SQL, reaches the rows of the transaction's owners and no others.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from simonides.core.errors import (
+    ConfigurationError,
+    MissingExtra,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+)
+from simonides.storage import statements
+from simonides.storage.database import Params, Row
+from simonides.storage.migrate import migrate, migrations
+
+try:
+    import psycopg
+    from psycopg import sql
+    from psycopg_pool import ConnectionPool, PoolTimeout
+except ImportError as error:
+    raise MissingExtra("postgres", "PostgreSQL") from error
+
+TYPES = {
+    "int": "BIGINT", "real": "DOUBLE PRECISION", "text": 'TEXT COLLATE "C"', "blob": "BYTEA",
+    "strict": "", "clustered": "",
+}  # fmt: skip
+
+SCHEMA = "simonides"
+SHARED = ("meta", "leases", "policies", "due")
+"""Tables without rows of one owner; they hold no content."""
+
+_READABLE = "owner = ANY (NULLIF(current_setting('simonides.read', true), '')::text[])"
+_WRITABLE = "owner = current_setting('simonides.write', true)"
+
+GUARD = f"""
+ALTER TABLE {{table}} ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {{table}} FORCE ROW LEVEL SECURITY;
+CREATE POLICY read_own ON {{table}} FOR SELECT USING ({_READABLE});
+CREATE POLICY insert_own ON {{table}} FOR INSERT WITH CHECK ({_WRITABLE});
+CREATE POLICY update_own ON {{table}} FOR UPDATE USING ({_WRITABLE}) WITH CHECK ({_WRITABLE});
+CREATE POLICY delete_own ON {{table}} FOR DELETE USING ({_WRITABLE})"""
+
+# Names of owners are listed for operators through a function of the tables' owner.
+OWNERS_FUNCTION = f"""
+CREATE POLICY list_all ON {SCHEMA}.owners FOR SELECT TO CURRENT_USER USING (true);
+CREATE FUNCTION {SCHEMA}.owner_names() RETURNS SETOF TEXT LANGUAGE sql STABLE SECURITY DEFINER
+  SET search_path = {SCHEMA} AS $$ SELECT owner FROM {SCHEMA}.owners ORDER BY owner $$;
+REVOKE ALL ON FUNCTION {SCHEMA}.owner_names() FROM PUBLIC"""
+
+
+def init(url: str, role: str) -> None:
+    """Make the schema as the owner of its tables, and let a role use it.
+
+    Args:
+        url: Address of the database, as the role that is to own the tables.
+        role: The application's role; it must exist, be no superuser and bypass no row security.
+
+    Raises:
+        StoreError: If the database cannot be prepared.
+    """
+    location = _without_password(url)
+    with _translated(location), psycopg.connect(url) as connection:
+        connection.execute("SELECT pg_advisory_xact_lock(hashtext('simonides'))")
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+        connection.execute(f"SET search_path = {SCHEMA}")
+        has_meta = connection.execute("SELECT to_regclass('meta')").fetchone()
+        applied: list[Any] = []
+        if has_meta is not None and has_meta[0] is not None:
+            applied = connection.execute(statements.MIGRATIONS).fetchall()
+        set_meta = _translation(statements.SET_META)
+
+        def note(name: str, value: str) -> None:
+            connection.execute(set_meta, {"name": name, "value": value})
+
+        migrate(location, applied, TYPES, connection.execute, note)
+        note("secret", os.urandom(32).hex())
+        if not applied:
+            for table in _owned_tables(connection):
+                connection.execute(GUARD.format(table=table))
+            connection.execute(OWNERS_FUNCTION)
+        grant = sql.Identifier(role)
+        for rights in (
+            f"USAGE ON SCHEMA {SCHEMA}",
+            f"SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {SCHEMA}",
+            f"EXECUTE ON FUNCTION {SCHEMA}.owner_names()",
+        ):
+            connection.execute(sql.SQL("GRANT {} TO {}").format(sql.SQL(rights), grant))
+        connection.execute(sql.SQL("REVOKE INSERT, UPDATE, DELETE ON meta FROM {}").format(grant))
+
+
+def _owned_tables(connection: psycopg.Connection[Any]) -> list[str]:
+    found = connection.execute(
+        "SELECT tablename FROM pg_tables WHERE schemaname = %s", (SCHEMA,)
+    ).fetchall()
+    return [name for (name,) in found if name not in SHARED]
+
+
+@lru_cache
+def _translation(statement: str) -> str:
+    """Return a statement with psycopg's placeholders."""
+    return re.sub(r"(?<!:):([a-z]\w*)", r"%(\1)s", statement.replace("%", "%%"))
+
+
+class _Connection:
+    """One psycopg connection as a `Connection`."""
+
+    def __init__(self, raw: psycopg.Connection[Any]) -> None:
+        self.raw = raw
+
+    def rows(self, sql: str, params: Params) -> list[Row]:
+        return self.raw.execute(_translation(sql), params, binary=True).fetchall()
+
+    def one(self, sql: str, params: Params) -> Row | None:
+        return self.raw.execute(_translation(sql), params, binary=True).fetchone()
+
+    def run(self, sql: str, params: Params) -> None:
+        self.raw.execute(_translation(sql), params)
+
+    def run_many(self, sql: str, many: Sequence[Params]) -> None:
+        with self.raw.cursor() as cursor:
+            cursor.executemany(_translation(sql), many)
+
+
+class Postgres:
+    """A database on a server; a `Database`."""
+
+    backend = "postgresql"
+
+    def __init__(self, url: str, *, connections: int = 10, wait_s: float = 30.0) -> None:
+        """Connect, and check that the role cannot see past row-level security.
+
+        Args:
+            url: Address of the database, as the application's role.
+            connections: Most connections at once.
+            wait_s: How long to wait for a connection or another writer, in seconds.
+
+        Raises:
+            StoreError: If the server is not reachable, or the schema is missing or newer.
+            ConfigurationError: If the role owns the tables or bypasses row-level security.
+        """
+        self.location = _without_password(url)
+        self._url, self._wait_s, self._connections = url, wait_s, connections
+        self._pid = os.getpid()
+        self._pool = self._open_pool()
+        try:
+            self._check()
+        except BaseException:
+            self._pool.close()
+            raise
+
+    def _open_pool(self) -> ConnectionPool[psycopg.Connection[Any]]:
+        options = (
+            f"-c lock_timeout={int(self._wait_s * 1000)} -c search_path={SCHEMA} "
+            "-c default_transaction_isolation=read\\ committed"
+        )
+        with _translated(self.location):
+            psycopg.connect(self._url, connect_timeout=max(2, int(self._wait_s))).close()
+            return ConnectionPool(
+                self._url,
+                kwargs={"options": options},
+                min_size=1,
+                max_size=self._connections,
+                timeout=self._wait_s,
+                open=True,
+            )
+
+    def _check(self) -> None:
+        with _translated(self.location), self._pool.connection() as raw:
+            role = raw.execute(
+                "SELECT rolsuper OR rolbypassrls, EXISTS (SELECT FROM pg_tables "
+                "WHERE schemaname = %s AND tableowner = current_user) "
+                "FROM pg_roles WHERE rolname = current_user",
+                (SCHEMA,),
+            ).fetchone()
+            found = raw.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.meta",)).fetchone()
+            if found is None or found[0] is None:
+                problem = "has no simonides schema; run: simonides db init OWNER_URL --role ROLE"
+                raise StoreError(self.location, problem)
+            if role is None or any(role):
+                raise ConfigurationError(
+                    f"{self.location}: this role owns the tables or bypasses row-level security; "
+                    "connect as the role that `simonides db init` was given"
+                )
+            have = dict(raw.execute(statements.MIGRATIONS.replace("%", "%%"), ()).fetchall())
+        wanted = {f"migration {each.number:04}": each.checksum for each in migrations()}
+        if have != wanted:
+            problem = "has the schema of another version; run `simonides db init` of this one"
+            raise StoreCorrupt(self.location, problem)
+
+    @contextmanager
+    def _transaction(self, read: Sequence[str], write: str, first: str) -> Iterator[_Connection]:
+        if os.getpid() != self._pid:  # the parent's connections belong to the parent
+            self._pid, self._abandoned, self._pool = os.getpid(), self._pool, self._open_pool()
+        with _translated(self.location), self._pool.connection() as raw:
+            if first:
+                raw.execute(first)
+            raw.execute(
+                "SELECT set_config('simonides.read', %s, true), "
+                "set_config('simonides.write', %s, true)",
+                (_array(read), write),
+            )
+            yield _Connection(raw)
+
+    @contextmanager
+    def read(self, *owners: str, snapshot: bool = False) -> Iterator[_Connection]:
+        """Open a read of some owners."""
+        first = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY" if snapshot else ""
+        with self._transaction(owners, "", first) as connection:
+            yield connection
+
+    @contextmanager
+    def write(self, owner: str) -> Iterator[_Connection]:
+        """Open a change; `statements.TAKE_TURN` waits for the owner's row."""
+        with self._transaction((owner,), owner, "") as connection:
+            yield connection
+
+    def owners(self) -> list[str]:
+        """Return the names of all owners."""
+        with self._transaction((), "", "") as connection:
+            return [str(name) for (name,) in connection.rows("SELECT owner_names()", {})]
+
+    def backup(self, path: Path) -> None:
+        """Refuse: a server has backups of its own.
+
+        Raises:
+            StoreError: Always.
+        """
+        del path
+        raise StoreError(self.location, "back up a PostgreSQL server with pg_dump or pg_basebackup")
+
+    def checkpoint(self) -> None:
+        """Do nothing: deleted rows are the server's to vacuum."""
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._pool.close()
+
+
+@contextmanager
+def _translated(location: str) -> Iterator[None]:
+    """Turn the driver's errors into ours."""
+    try:
+        yield
+    except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory) as error:
+        raise StoreFull(location, "the server has no space left") from error
+    except (PoolTimeout, psycopg.errors.LockNotAvailable, psycopg.OperationalError) as error:
+        first = str(error).strip().splitlines()[:1]
+        raise StoreUnavailable(location, first[0] if first else "not reachable") from error
+    except psycopg.Error as error:
+        first = str(error).strip().splitlines()[:1]
+        raise StoreError(location, first[0] if first else type(error).__name__) from error
+
+
+def _array(owners: Sequence[str]) -> str:
+    """Return an array literal; the grammar of ids has neither quotes nor backslashes."""
+    return "{" + ",".join(f'"{owner}"' for owner in owners) + "}"
+
+
+def _without_password(url: str) -> str:
+    return re.sub(r"(?<=://)([^:/@]*):[^@]*@", r"\1@", url)

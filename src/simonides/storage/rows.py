@@ -1,0 +1,55 @@
+"""How a memory lies in a row: columns of five plain types, JSON for lists, no column for defaults."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from simonides.core.record import Record
+from simonides.storage.database import Row
+from simonides.storage.statements import MEMORY
+
+MemoryRow = dict[str, Any]
+"""The cells of a memory by column."""
+
+_JSON = ("depends_on", "audience", "tags", "metadata", "parents")
+# Not part of a record: what only the index and the audit chain read.
+_INTERNAL = (
+    "subject predicate object quote_start quote_end ended ended_by terms marks vector scale salt"
+).split()
+
+
+def memory_row(cells: Row) -> MemoryRow:
+    """Return the cells of a row that was selected with all columns, by name."""
+    return dict(zip(MEMORY, cells, strict=True))
+
+
+def record_of(row: Mapping[str, Any]) -> Record:
+    """Return the record of a row, validated: the file may have been edited by others."""
+    values = {name: value for name, value in row.items() if value is not None}
+    for name in _JSON:
+        if name in values:
+            values[name] = json.loads(values[name])
+    if "subject" in values:
+        values["triple"] = (values["subject"], values.get("predicate"), values.get("object"))
+    if "ended" in values:
+        values["status"] = values["ended"]
+    if "ended_by" in values:
+        values["superseded_by"] = values["ended_by"]
+    for name in _INTERNAL:
+        values.pop(name, None)
+    return Record.model_validate(values)
+
+
+def as_then(record: Record) -> Record:
+    """Return a record as it was known while its version was in force."""
+    if record.known_to is None:
+        return record
+    back = {"known_to": None, "superseded_by": None, "status": "active"}
+    return record.model_copy(update=back)
+
+
+def id_bytes(id: str) -> bytes:
+    """Return the 16 bytes of an id."""
+    return bytes.fromhex(id.replace("-", ""))

@@ -1,0 +1,227 @@
+"""Every SQL statement, one text for SQLite and PostgreSQL.
+
+All statements name their owner by equality, except those in `ACROSS_OWNERS`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+MEMORY = tuple(
+    """
+    owner id root version task kind category key content hash subject predicate object quote
+    quote_start quote_end origin depends_on speaker role session position message_id source trust
+    audience confidence importance sensitivity purpose tags metadata parents pinned timeless status
+    created_at updated_at verified_at valid_from valid_to known_from known_to ended ended_by
+    soft_expires_at hard_expires_at terms marks embedder vector scale salt
+    """.split()
+)
+"""Columns of a memory, in the order in which its digest reads them."""
+
+TABLES = {
+    "memories": MEMORY,
+    "tombstones": ("owner", "id", "digest", "at"),
+    "grants": ("owner", "id", "grantee", "right_", "subject", "by_", "at"),
+}
+"""Tables whose rows have a digest in the audit chain, with their columns."""
+
+# -- owners ----------------------------------------------------------------------------------------
+
+# Takes the owner's turn (in PostgreSQL: its row's lock) and returns its state.
+TAKE_TURN = """
+INSERT INTO owners (owner, epoch, clock, events, head) VALUES (:owner, 0, 0, 0, :empty)
+ON CONFLICT (owner) DO UPDATE SET epoch = owners.epoch
+RETURNING epoch, clock, events, head"""
+
+END_TURN = """
+UPDATE owners SET epoch = :epoch, clock = :clock, events = :events, head = :head
+WHERE owner = :owner"""
+
+STATE = "SELECT epoch, clock, events, head FROM owners WHERE owner = :owner"
+
+OWNERS = "SELECT owner FROM owners ORDER BY owner"
+META = "SELECT name, value FROM meta WHERE name = :name"
+MIGRATIONS = "SELECT name, value FROM meta WHERE name LIKE 'migration %'"
+SET_META = """
+INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING"""
+
+ACROSS_OWNERS = (OWNERS, META, MIGRATIONS, SET_META)
+"""Statements of the database as a whole; none reads content."""
+
+
+@lru_cache
+def heads(count: int) -> str:
+    """Return the statement for the state of this many owners."""
+    names = " OR ".join(f"owner = :owner{number}" for number in range(count))
+    return f"SELECT owner, epoch, events FROM owners WHERE {names}"  # noqa: S608
+
+
+# -- rows of every table in the chain --------------------------------------------------------------
+
+
+@lru_cache
+def insert(table: str) -> str:
+    """Return the statement that inserts a row."""
+    columns = TABLES[table]
+    values = ", ".join(f":{name}" for name in columns)
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"  # noqa: S608
+
+
+@lru_cache
+def delete(table: str) -> str:
+    """Return the statement that deletes a row."""
+    return f"DELETE FROM {table} WHERE owner = :owner AND id = :id"  # noqa: S608
+
+
+@lru_cache
+def page(table: str) -> str:
+    """Return the statement for all columns of rows by id, after an id."""
+    return (
+        f"SELECT {', '.join(TABLES[table])} FROM {table} "  # noqa: S608
+        "WHERE owner = :owner AND id > :after ORDER BY id LIMIT :limit"
+    )
+
+
+# -- memories --------------------------------------------------------------------------------------
+
+_ALL = ", ".join(MEMORY)
+
+CHANGE = """
+UPDATE memories SET updated_at = :updated_at, verified_at = :verified_at,
+  soft_expires_at = :soft_expires_at, hard_expires_at = :hard_expires_at,
+  known_to = :known_to, ended = :ended, ended_by = :ended_by
+WHERE owner = :owner AND id = :id"""
+"""The columns in which a row may change after its insertion."""
+
+BY_ID = f"SELECT {_ALL} FROM memories WHERE owner = :owner AND id = :id"  # noqa: S608
+
+HISTORY = f"""
+SELECT {_ALL} FROM memories WHERE owner = :owner AND root = :root ORDER BY version"""  # noqa: S608
+
+BY_KEY = f"""
+SELECT {_ALL} FROM memories WHERE owner = :owner AND key = :key AND known_to IS NULL"""  # noqa: S608
+
+# An id ends in random digits, so its last four bytes name a memory in practice.
+BY_SHORT_ID = f"""
+SELECT {_ALL} FROM memories WHERE owner = :owner AND substr(id, 13) = :tail
+ORDER BY version DESC LIMIT 2"""  # noqa: S608
+
+CURRENT_OF_ROOT = f"""
+SELECT {_ALL} FROM memories
+WHERE owner = :owner AND root = :root ORDER BY version DESC LIMIT 1"""  # noqa: S608
+
+TURN_AT = """
+SELECT id FROM memories
+WHERE owner = :owner AND session = :session AND position = :position AND known_to IS NULL"""
+
+SLOT = f"""
+SELECT {_ALL} FROM memories
+WHERE owner = :owner AND subject = :subject AND predicate = :predicate AND known_to IS NULL
+ORDER BY id"""  # noqa: S608
+
+LAST_VERSION = "SELECT MAX(version) FROM memories WHERE owner = :owner AND root = :root"
+
+KEYS = """
+SELECT DISTINCT key FROM memories
+WHERE owner = :owner AND known_to IS NULL AND key IS NOT NULL LIMIT 10000"""
+
+LIST = f"""
+SELECT {_ALL} FROM memories
+WHERE owner = :owner AND known_to IS NULL AND id < :before ORDER BY id DESC LIMIT :limit"""  # noqa: S608
+
+# What was known at a moment, and what was said to be true at another, by versions.
+AS_OF = f"""
+SELECT {_ALL} FROM memories
+WHERE owner = :owner AND known_from <= :known_at AND (known_to IS NULL OR known_to > known_from)
+  AND (ended IS NULL OR known_to > :known_at OR ended = 'superseded')
+ORDER BY root, version"""  # noqa: S608
+
+COUNTS = """
+SELECT kind, category, status, COUNT(*) FROM memories
+WHERE owner = :owner AND known_to IS NULL GROUP BY kind, category, status"""
+
+EVICTION = """
+SELECT m.id, m.importance, m.confidence, m.updated_at, m.created_at, m.hard_expires_at,
+  m.soft_expires_at, m.pinned, m.category,
+  (SELECT COALESCE(MAX(r.last), 0) FROM reads r WHERE r.owner = :owner AND r.memory = m.root)
+FROM memories m WHERE m.owner = :owner AND m.known_to IS NULL
+  AND COALESCE(m.task, '') = :task"""
+
+
+@lru_cache
+def by_ids(count: int) -> str:
+    """Return the statement for this many memories by id."""
+    names = ", ".join(f":id{number}" for number in range(count))
+    return f"SELECT {_ALL} FROM memories WHERE owner = :owner AND id IN ({names})"  # noqa: S608
+
+
+# -- what the index keeps --------------------------------------------------------------------------
+
+INDEXED = tuple(
+    """
+    id root kind category key hash task audience purpose terms marks vector scale embedder speaker
+    role session position importance confidence status pinned created_at updated_at valid_from
+    valid_to soft_expires_at hard_expires_at known_to
+    """.split()
+)
+_INDEXED = f"SELECT {', '.join(INDEXED)} FROM memories WHERE owner = :owner"  # noqa: S608
+
+# The first load wants what is in force, in the order of its making; a later one what changed.
+LOAD = f"{_INDEXED} AND known_to IS NULL ORDER BY id"
+LOAD_SINCE = f"""{_INDEXED} AND id IN (
+  SELECT subject FROM events WHERE owner = :owner AND seq > :seen AND subject_table = 'memories'
+) ORDER BY id"""
+
+# -- the audit chain -------------------------------------------------------------------------------
+
+_EVENT = "seq, at, type, actor, subject_table, subject, reason, data, digest, code"
+
+APPEND = """
+INSERT INTO events
+  (owner, seq, at, type, actor, subject_table, subject, reason, data, digest, code)
+VALUES
+  (:owner, :seq, :at, :type, :actor, :subject_table, :subject, :reason, :data, :digest, :code)"""
+
+EVENTS = f"""
+SELECT {_EVENT} FROM events WHERE owner = :owner AND seq > :after ORDER BY seq LIMIT :limit"""  # noqa: S608
+
+EVENTS_BACKWARDS = f"""
+SELECT {_EVENT} FROM events WHERE owner = :owner AND seq < :before
+ORDER BY seq DESC LIMIT :limit"""  # noqa: S608
+
+# -- what goes with memories -----------------------------------------------------------------------
+
+COUNT_READ = """
+INSERT INTO reads (owner, memory, day, count, last) VALUES (:owner, :memory, :day, :count, :last)
+ON CONFLICT (owner, memory, day) DO UPDATE SET count = reads.count + :count,
+  last = CASE WHEN reads.last > :last THEN reads.last ELSE :last END"""
+
+FORGET_READS = "DELETE FROM reads WHERE owner = :owner AND memory = :memory"
+
+
+@lru_cache
+def reads_of(count: int) -> str:
+    """Return the statement for count and last read of this many memories."""
+    names = ", ".join(f":id{number}" for number in range(count))
+    return f"""
+SELECT memory, CAST(SUM(count) AS BIGINT), MAX(last) FROM reads
+WHERE owner = :owner AND memory IN ({names}) GROUP BY memory"""  # noqa: S608
+
+
+DERIVED = "SELECT child FROM derived WHERE owner = :owner AND parent = :parent"
+DERIVE = """
+INSERT INTO derived (owner, parent_owner, parent, child)
+VALUES (:owner, :parent_owner, :parent, :child) ON CONFLICT DO NOTHING"""
+FORGET_DERIVED = "DELETE FROM derived WHERE owner = :owner AND (parent = :id OR child = :id)"
+
+TOMBSTONES = "SELECT id, digest FROM tombstones WHERE owner = :owner AND digest = :digest"
+ANY_TOMBSTONE = "SELECT 1 FROM tombstones WHERE owner = :owner LIMIT 1"
+
+GRANTS = """
+SELECT id, grantee, right_, subject, by_, at FROM grants WHERE owner = :owner
+ORDER BY grantee, right_, subject"""
+
+IDEMPOTENT = "SELECT hash, kind, memory FROM idempotency WHERE owner = :owner AND key = :key"
+KEEP_IDEMPOTENT = """
+INSERT INTO idempotency (owner, key, hash, kind, memory, at)
+VALUES (:owner, :key, :hash, :kind, :memory, :at)"""

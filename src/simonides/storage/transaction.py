@@ -1,0 +1,255 @@
+"""One owner's turn to write: its clock, its audit chain, and what is staged until the end.
+
+Every change goes through here, and each writes its audit event in the same transaction. An event
+holds a digest of the row that it left and the code of the event before it, so that an edited,
+removed, re-ordered or re-scoped row or event is found. With a key, nobody without it can make a
+code that fits (keyed BLAKE2b).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simonides.core.engine import Engine
+from simonides.core.outcome import Event, EventType
+from simonides.core.record import Record
+from simonides.core.validation import json_text
+from simonides.storage import statements
+from simonides.storage.database import Connection
+from simonides.storage.rows import MemoryRow, id_bytes, memory_row
+
+EMPTY = bytes(32)
+"""Code before the first event, and digest of a row that is gone."""
+
+MAX_KEY_BYTES = 64
+"""Longest key that BLAKE2b takes."""
+
+
+def blake(key: bytes, content: bytes) -> bytes:
+    """Return a code of 32 bytes. Keyed BLAKE2b is a message code in itself, faster than HMAC."""
+    return hashlib.blake2b(content, digest_size=32, key=key).digest()
+
+
+def packed(values: Sequence[Any]) -> bytes:
+    """Return values as their lengths (-1 for none), then their texts: no two rows are alike."""
+    parts = [
+        None if each is None else each if type(each) is bytes else str(each).encode()
+        for each in values
+    ]
+    lengths = [-1 if part is None else len(part) for part in parts]
+    return struct.pack(f">{len(parts)}i", *lengths) + b"".join(part for part in parts if part)
+
+
+def row_digest(key: bytes, table: str, values: Sequence[Any]) -> bytes:
+    """Return the digest of a row, whose values are in the order of the table's columns."""
+    return blake(key, table.encode() + b"\0" + packed(values))
+
+
+def event_code(key: bytes, head: bytes, owner: str, event: Sequence[Any]) -> bytes:
+    """Return the code of an event: its columns from ``seq`` to ``digest``, after the code before."""
+    return blake(key, head + packed((owner, *event)))
+
+
+class Transaction:
+    """A change of one owner. Stage with its methods, then `flush`.
+
+    Attributes:
+        now: Time of the change in milliseconds; never before the owner's last change.
+        ended: Ids of memories that went out of force or were deleted, for the index.
+        revision: Length of the chain when the turn began.
+        epoch: The owner's epoch; raised by deletion.
+    """
+
+    def __init__(self, engine: Engine, connection: Connection, owner: str, actor: str) -> None:
+        """Take the owner's turn; in PostgreSQL this waits for other writers of the owner."""
+        self.connection, self.owner, self.actor = connection, owner, actor
+        state = connection.one(statements.TAKE_TURN, {"owner": owner, "empty": EMPTY})
+        assert state is not None  # the statement returns a row
+        self.epoch, then, self.revision, self._head = state
+        self._epoch_before = self.epoch
+        self.now = max(engine.clock.now_ms(), then)
+        self._ids, self._key = engine.ids, engine.audit_key
+        self.length: int = self.revision
+        self._inserted: dict[bytes, MemoryRow] = {}
+        self._changed: dict[bytes, MemoryRow] = {}
+        self._turns: dict[tuple[str | None, int | None], bytes] = {}
+        self._events: list[dict[str, Any]] = []
+        self.ended: list[bytes] = []
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def memory(self, id: bytes) -> MemoryRow | None:
+        """Return a memory's row as this turn has left it, or None."""
+        row = self._inserted.get(id) or self._changed.get(id)
+        if row is None:
+            cells = self.connection.one(statements.BY_ID, {"owner": self.owner, "id": id})
+            row = None if cells is None else memory_row(cells)
+        return row
+
+    def inserted_in_slot(self, subject: str, predicate: str) -> list[MemoryRow]:
+        """Return the rows of a slot that this turn inserts."""
+        slot = (subject, predicate)
+        rows = self._inserted.values()
+        return [row for row in rows if (row["subject"], row["predicate"]) == slot]
+
+    def inserted_turn(self, session: str | None, position: int | None) -> bytes | None:
+        """Return the id of the verbatim turn that this turn inserts at a place, or None."""
+        return self._turns.get((session, position))
+
+    def last_version(self, root: bytes) -> int:
+        """Return the number of the last version of a memory."""
+        staged = [row["version"] for row in self._inserted.values() if row["root"] == root]
+        found = self.connection.one(
+            statements.LAST_VERSION, {"owner": self.owner, "root": root}
+        )
+        stored = found[0] if found is not None and found[0] is not None else 0
+        return max([stored, *staged])
+
+    def secret(self) -> bytes:
+        """Return the store's secret, which keys digests of what was forgotten."""
+        found = self.connection.one(statements.META, {"name": "secret"})
+        assert found is not None  # made with the schema
+        return bytes.fromhex(found[1])
+
+    def new_id(self) -> bytes:
+        """Return a new id."""
+        return self._ids.new(self.now)
+
+    def salt(self) -> bytes:
+        """Return a new salt."""
+        return self._ids.salt()
+
+    # -- memories ----------------------------------------------------------------------------------
+
+    def insert(self, row: MemoryRow, type: EventType, reason: str = "") -> Event:
+        """Stage a new version."""
+        self._inserted[row["id"]] = row
+        if row["position"] is not None:
+            self._turns[row["session"], row["position"]] = row["id"]
+        return self._note_memory(row, type, reason)
+
+    def touch(self, row: MemoryRow, type: EventType, reason: str = "", **cells: Any) -> Event:
+        """Stage that a version was said again or confirmed.
+
+        Args:
+            row: The version as it is.
+            type: What was done.
+            reason: Why.
+            cells: Changed columns, of those in `statements.CHANGE`.
+        """
+        row = {**row, "updated_at": self.now, **cells}
+        self._keep(row)
+        return self._note_memory(row, type, reason)
+
+    def end(
+        self, row: MemoryRow, ended: str, type: EventType, reason: str = "", by: bytes | None = None
+    ) -> Event:
+        """Stage that a version goes out of force.
+
+        Args:
+            row: The version as it is.
+            ended: The status that it gets, for example ``superseded``.
+            type: What was done.
+            reason: Why.
+            by: Id of the version that replaces it.
+        """
+        row = {**row, "known_to": self.now, "ended": ended, "ended_by": by}
+        self._keep(row)
+        self.ended.append(row["id"])
+        return self._note_memory(row, type, reason)
+
+    def delete(self, record: Record, reason: str = "") -> Event:
+        """Delete one version with its vector; its events stay, with digests nobody can read."""
+        id = id_bytes(record.id)
+        self._inserted.pop(id, None)
+        self._changed.pop(id, None)
+        self.ended.append(id)
+        self.connection.run(
+            statements.FORGET_READS, {"owner": self.owner, "memory": id_bytes(record.root)}
+        )
+        return self.remove("memories", id, EventType.FORGOTTEN, reason)
+
+    def _keep(self, row: MemoryRow) -> None:
+        staged = self._inserted if row["id"] in self._inserted else self._changed
+        staged[row["id"]] = row
+
+    def _note_memory(self, row: MemoryRow, type: EventType, reason: str) -> Event:
+        values = [row[name] for name in statements.MEMORY]
+        digest = row_digest(self._key, "memories", values)
+        data = {"root": row["root"].hex(), "version": row["version"]}
+        return self.note(type, "memories", row["id"], digest, reason, data)
+
+    # -- other rows --------------------------------------------------------------------------------
+
+    def add(self, table: str, row: Mapping[str, Any], type: EventType, reason: str = "") -> Event:
+        """Insert a row of another table in the chain, at once."""
+        self.connection.run(statements.insert(table), row)
+        values = [row[name] for name in statements.TABLES[table]]
+        return self.note(type, table, row["id"], row_digest(self._key, table, values), reason)
+
+    def remove(self, table: str, id: bytes, type: EventType, reason: str = "") -> Event:
+        """Delete a row of a table in the chain, at once, and raise the epoch."""
+        self.connection.run(statements.delete(table), {"owner": self.owner, "id": id})
+        self.epoch = self._epoch_before + 1
+        return self.note(type, table, id, EMPTY, reason)
+
+    def note(
+        self,
+        type: EventType,
+        table: str,
+        subject: bytes,
+        digest: bytes = EMPTY,
+        reason: str = "",
+        data: Mapping[str, Any] | None = None,
+    ) -> Event:
+        """Append an event to the chain.
+
+        Args:
+            type: What was done.
+            table: Table of the changed row.
+            subject: Its id; empty where nothing was stored.
+            digest: Of the row as this event left it; `EMPTY` where there is none.
+            reason: Machine-readable, without content.
+            data: Further ids and numbers, without content.
+        """
+        self.length += 1
+        text = json_text("data", data or {})
+        event = (self.length, self.now, type.value, self.actor, table, subject, reason, text, digest)
+        self._head = event_code(self._key, self._head, self.owner, event)
+        names = ("seq", "at", "type", "actor", "subject_table", "subject", "reason", "data", "digest")
+        cells = dict(zip(names, event, strict=True))
+        self._events.append({**cells, "owner": self.owner, "code": self._head})
+        return event_of(self.owner, (*event, self._head), data or {})
+
+    def flush(self) -> None:
+        """Write what is staged. Ends come first: the database keeps one version of a key."""
+        if not self._events:
+            return
+        if self._changed:
+            self.connection.run_many(statements.CHANGE, list(self._changed.values()))
+        if self._inserted:
+            self.connection.run_many(statements.insert("memories"), list(self._inserted.values()))
+        self.connection.run_many(statements.APPEND, self._events)
+        state = {"owner": self.owner, "epoch": self.epoch, "clock": self.now}
+        self.connection.run(
+            statements.END_TURN, {**state, "events": self.length, "head": self._head}
+        )
+
+
+def event_of(owner: str, cells: Sequence[Any], data: Mapping[str, Any]) -> Event:
+    """Return the event of its cells, from ``seq`` to ``code``."""
+    seq, at, type, actor, table, subject, reason, *_ = cells
+    return Event.model_validate(
+        {
+            "owner": owner, "seq": seq, "at": at, "type": type, "actor": actor,
+            "subject_table": table, "subject": _shown(subject), "reason": reason, "data": data,
+        }
+    )  # fmt: skip
+
+
+def _shown(subject: bytes) -> str:
+    h = subject.hex()
+    return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}" if h else ""

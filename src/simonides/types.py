@@ -1,0 +1,28 @@
+"""Types of results and arguments that a program seldom names; for annotations and checks."""
+
+from __future__ import annotations
+
+from simonides.core.clock import Clock
+from simonides.core.outcome import Event, EventType
+from simonides.core.policy import Policy
+from simonides.core.record import Place, Triple
+from simonides.core.results import AuditReport
+from simonides.core.scope import Principal, Right, Scope
+from simonides.govern.rights import Grant
+from simonides.models.protocols import Embedder, Reranker
+
+__all__ = [
+    "AuditReport",
+    "Clock",
+    "Embedder",
+    "Event",
+    "EventType",
+    "Grant",
+    "Place",
+    "Policy",
+    "Principal",
+    "Reranker",
+    "Right",
+    "Scope",
+    "Triple",
+]

@@ -1,0 +1,255 @@
+"""From a caller's draft to a candidate: resolved, bounded and analysed, nothing decided yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from simonides.core.clock import to_ms
+from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput, shown
+from simonides.core.policy import Category, Policy
+from simonides.core.record import (
+    TURN,
+    Draft,
+    Importance,
+    Kind,
+    Label,
+    Place,
+    Record,
+    Source,
+    Triple,
+    join,
+)
+from simonides.core.scope import Principal, Scope
+from simonides.core.validation import json_text, nearest
+from simonides.govern.rights import check_writable, named_scope, readable
+from simonides.recall.index import Analysed, analysed
+from simonides.recall.lookup import find, looks_like_id
+from simonides.text.statement import content_hash
+
+MAX_KEY_CHARS = 128
+"""Longest key; chosen."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A proposed memory.
+
+    Attributes:
+        scope: Where it is to be stored.
+        place: The group of memories that it is compared with.
+        category: Name of its category.
+        rules: The policy's rules for the category.
+        label: Its trust, sensitivity and audience; not above those of its parents.
+        metadata: Canonical JSON, or None.
+        valid_from: Since when it is true, in milliseconds, or None.
+        valid_to: Until when, exclusive, or None.
+        ttl_ms: The caller's lifetime in milliseconds, or None for the category's.
+        hash: SHA-256 of the normalised content.
+        analysed: Terms and marks for the index.
+        parents: The memories that it was derived from.
+        Further fields are as in `Draft`.
+    """
+
+    scope: Scope
+    place: Place
+    content: str
+    kind: Kind
+    category: str
+    rules: Category
+    key: str | None
+    source: Source
+    label: Label
+    confidence: float
+    importance: Importance
+    tags: tuple[str, ...]
+    metadata: str | None
+    triple: Triple | None
+    quote: str | None
+    origin: str | None
+    depends_on: tuple[str, ...]
+    speaker: str | None
+    role: str | None
+    session: str | None
+    position: int | None
+    message_id: str | None
+    valid_from: int | None
+    valid_to: int | None
+    ttl_ms: int | None
+    pinned: bool
+    timeless: bool
+    idempotency_key: str | None
+    hash: str
+    analysed: Analysed
+    parents: tuple[Record, ...] = ()
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether it is a verbatim turn, identified by session and position."""
+        return self.category == TURN and self.position is not None
+
+    def texts(self) -> tuple[str, ...]:
+        """Return every text of the caller's in it."""
+        named = (
+            self.content, self.key, self.metadata, self.quote, self.origin, self.speaker,
+            self.role, self.session, self.message_id, *(self.triple or ()),
+        )  # fmt: skip
+        found = (*named, *self.tags, *self.depends_on)
+        return tuple(text for text in found if text)
+
+    def with_content(self, content: str) -> Candidate:
+        """Return the candidate with another text."""
+        return replace(
+            self,
+            content=content,
+            hash=content_hash(content),
+            analysed=_analysed(content, self.speaker, self.key, self.tags, self.category),
+        )
+
+
+def candidate_of(engine: Engine, who: Principal, draft: Draft, policy: Policy) -> Candidate:
+    """Return the candidate of a draft.
+
+    Raises:
+        InvalidInput: If the category is unknown, the key impossible, or something too large.
+        ScopeDenied: If the scope is not the principal's to write.
+        NotFound: If a parent is not there.
+    """
+    scope = who.home if draft.scope is None else named_scope(who, draft.scope)
+    check_writable(engine, who, scope)
+    category = draft.category or policy.category_of_kind[draft.kind]
+    if category not in policy.categories:
+        hint = nearest(category, policy.categories)
+        raise InvalidInput("category", f"{shown(category)} is no category of the policy{hint}")
+    _check_size("content", draft.content, policy.callers.max_content_bytes)
+    if not draft.content.strip():
+        raise InvalidInput("content", "must not be blank")
+    metadata = json_text("metadata", draft.metadata) if draft.metadata else None
+    _check_size("metadata", metadata or "", policy.callers.max_metadata_bytes)
+    if draft.key is not None:
+        _check_key(draft.key, policy)
+    parents = _parents(engine, who, draft.parents)
+    source = draft.source
+    own = Label(source.trust, draft.sensitivity, draft.audience)
+    label = join([own, *(parent.label for parent in parents)])
+    purpose = draft.purpose if draft.purpose is not None else who.purpose
+    session = draft.session if draft.session is not None else who.session
+    at = draft.valid_from or draft.at
+    if draft.valid_to is not None and at is not None and draft.valid_to <= at:
+        raise InvalidInput("valid_to", "must be later than valid_from")
+    return Candidate(
+        scope=scope,
+        place=Place(scope.task, label.audience, purpose),
+        content=draft.content,
+        kind=draft.kind,
+        category=category,
+        rules=policy.categories[category],
+        key=draft.key,
+        source=source,
+        label=label,
+        confidence=source.default_confidence if draft.confidence is None else draft.confidence,
+        importance=draft.importance,
+        tags=draft.tags,
+        metadata=metadata,
+        triple=None if draft.triple is None else Triple(*draft.triple),
+        quote=draft.quote,
+        origin=draft.origin,
+        depends_on=draft.depends_on,
+        speaker=draft.speaker,
+        role=draft.role,
+        session=session,
+        position=draft.position if session is not None else None,
+        message_id=draft.message_id,
+        valid_from=None if at is None else to_ms(at),
+        valid_to=None if draft.valid_to is None else to_ms(draft.valid_to),
+        ttl_ms=None if draft.ttl_days is None else round(draft.ttl_days * 86_400_000),
+        pinned=draft.pinned,
+        timeless=draft.timeless,
+        idempotency_key=draft.idempotency_key,
+        hash=content_hash(draft.content),
+        analysed=_analysed(draft.content, draft.speaker, draft.key, draft.tags, category),
+        parents=parents,
+    )
+
+
+def candidate_of_record(
+    record: Record, policy: Policy, content: str, quote: str | None, importance: Importance
+) -> Candidate:
+    """Return the candidate of a user's correction of a record.
+
+    Args:
+        record: The version to be replaced.
+        policy: The rules in force.
+        content: The new text.
+        quote: Evidence of the new text.
+        importance: As it is to be.
+    """
+    source = Source.USER_CORRECTION
+    label = Label(source.trust, record.sensitivity, record.audience)
+    return Candidate(
+        scope=record.scope,
+        place=record.place,
+        content=content,
+        kind=record.kind,
+        category=record.category,
+        rules=policy.categories.get(record.category, Category()),
+        key=record.key,
+        source=source,
+        label=label,
+        confidence=source.default_confidence,
+        importance=importance,
+        tags=record.tags,
+        metadata=json_text("metadata", record.metadata) if record.metadata else None,
+        triple=None,
+        quote=quote,
+        origin=record.origin,
+        depends_on=record.depends_on,
+        speaker=record.speaker,
+        role=record.role,
+        session=record.session,
+        position=record.position,
+        message_id=record.message_id,
+        valid_from=None,
+        valid_to=None,
+        ttl_ms=None,
+        pinned=record.pinned,
+        timeless=record.timeless,
+        idempotency_key=None,
+        hash=content_hash(content),
+        analysed=_analysed(content, record.speaker, record.key, record.tags, record.category),
+    )
+
+
+def _analysed(
+    content: str, speaker: str | None, key: str | None, tags: Sequence[str], category: str
+) -> Analysed:
+    names = [*([key.replace("_", " ")] if key else []), *tags]
+    return analysed(content, speaker=speaker, names=names, is_turn=category == TURN)
+
+
+def _check_size(field: str, text: str, most: int) -> None:
+    size = len(text.encode())
+    if size > most:
+        raise InvalidInput(field, f"has {size:,} bytes; the policy allows {most:,}")
+
+
+def _check_key(key: str, policy: Policy) -> None:
+    import re2
+
+    if len(key) > MAX_KEY_CHARS:
+        raise InvalidInput("key", f"has {len(key)} characters; {MAX_KEY_CHARS} are allowed")
+    if not re2.fullmatch(policy.callers.key_pattern, key):
+        problem = f"{shown(key)} is no key: letters, digits and _ . : / @ - are allowed"
+        raise InvalidInput("key", problem)
+    if looks_like_id(key):
+        raise InvalidInput("key", f"{shown(key)} looks like an id; use a word")
+
+
+def _parents(engine: Engine, who: Principal, ids: Sequence[str]) -> tuple[Record, ...]:
+    if not ids:
+        return ()
+    reach = readable(engine, who)
+    return tuple(find(engine, who, id, reach) for id in ids)
+
+

@@ -1,0 +1,306 @@
+"""Compares a candidate with what is there, in order of cost, and stages what becomes of it.
+
+1. The key within the place, or the slot of the triple.
+2. The hash of the normalised text.
+3. Nearly the same words (Jaccard index).
+4. Nearly the same meaning (cosine).
+
+Gates compare within one place. Texts that differ in a number, date, name or negation are never the
+same. Verbatim turns are identified by session and position instead, and pass no gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simonides.core.clock import FOREVER, to_datetime
+from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
+from simonides.core.policy import Policy
+from simonides.core.record import Trust
+from simonides.recall.index import OwnerIndex
+from simonides.storage import statements
+from simonides.storage.rows import MemoryRow, memory_row, record_of
+from simonides.storage.transaction import Transaction
+from simonides.text.statement import adds_nothing, are_the_same, mean_the_same, overlap, read
+from simonides.write.judge import Commit
+from simonides.write.quota import make_room
+from simonides.write.versions import (
+    audience_text,
+    expiry,
+    index_row,
+    link_parents,
+    new_version,
+)
+
+MOST_COMPARED = 8
+"""Nearest statements whose texts are read and compared; chosen."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What storing a candidate needs: the turn, the index, the rules and the vector.
+
+    Attributes:
+        tx: The owner's transaction.
+        index: The owner's index.
+        policy: The rules in force.
+        embedder: Id of the vectors' embedder.
+    """
+
+    tx: Transaction
+    index: OwnerIndex
+    policy: Policy
+    embedder: str | None
+
+
+def store(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> Outcome:
+    """Stage what becomes of a judged candidate, and return its outcome.
+
+    Raises:
+        QuotaExceeded: If the scope is full and nothing may give way.
+    """
+    candidate = commit.candidate
+    if candidate.is_turn:
+        return _store_turn(turn, commit, vector)
+    old = _under_key(turn, commit)
+    if old is not None:
+        same = old["hash"] == candidate.hash
+        return (_repeat if same else _conflict)(turn, commit, vector, old)
+    slot = _in_slot(turn, commit)
+    multi_valued = bool(slot) and _is_multi_valued(turn, commit)
+    for row in slot:
+        if row["object"] == candidate.triple[2]:  # type: ignore[index]  # a slot has a triple
+            return _repeat(turn, commit, vector, row)
+    if slot and not multi_valued:
+        return _conflict(turn, commit, vector, slot[0])
+    old = None if multi_valued else _same_text(turn, commit, vector)
+    if old is not None:
+        return _repeat(turn, commit, vector, old)
+    if candidate.label.trust is Trust.AGENT and _is_no_news(turn, commit):
+        reasons = ("no_news",)
+        event = turn.tx.note(EventType.DROPPED, "memories", b"", reason="no_news")
+        return Outcome(kind=OutcomeKind.DROPPED, reasons=reasons, events=(event,))
+    kind = OutcomeKind.COEXISTS if multi_valued else OutcomeKind.CREATED
+    return _insert(turn, commit, vector, None, kind)
+
+
+def store_correction(
+    turn: Turn,
+    commit: Commit,
+    vector: NDArray[np.float32] | None,
+    old: MemoryRow,
+    cells: Mapping[str, Any],
+) -> Outcome:
+    """Stage the next version of a memory, whatever it said before.
+
+    Args:
+        turn: The owner's turn.
+        commit: The judged correction.
+        vector: Of its text.
+        old: The version in force.
+        cells: Further columns to change, for example ``pinned``.
+    """
+    return _insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED, cells)
+
+
+# -- what is there ---------------------------------------------------------------------------------
+
+
+def _current(turn: Turn, row: int) -> MemoryRow | None:
+    """Return the row of an index row, if it is in force as this turn has left it."""
+    found = turn.tx.memory(turn.index.ids[row])
+    return None if found is None or found["known_to"] is not None else found
+
+
+def _under_key(turn: Turn, commit: Commit) -> MemoryRow | None:
+    candidate, index = commit.candidate, turn.index
+    code = index.places.get(candidate.place)
+    for row in index.by_key.get(candidate.key, ()) if candidate.key is not None else ():
+        if index.column("place")[row] == code:
+            found = _current(turn, row)
+            if found is not None:
+                return found
+    return None
+
+
+def _in_slot(turn: Turn, commit: Commit) -> list[MemoryRow]:
+    """Return what is in force in the slot of a triple: same subject and predicate."""
+    candidate, tx = commit.candidate, turn.tx
+    if candidate.triple is None or candidate.key is not None:
+        return []
+    subject, predicate, _ = candidate.triple
+    params = {"owner": tx.owner, "subject": subject, "predicate": predicate}
+    stored = [memory_row(cells) for cells in tx.connection.rows(statements.SLOT, params)]
+    rows = [tx.memory(row["id"]) for row in stored] + tx.inserted_in_slot(subject, predicate)
+    mine = (candidate.place.task, candidate.place.purpose, audience_text(candidate))
+    return [
+        row
+        for row in rows
+        if row is not None
+        and row["known_to"] is None
+        and (row["task"], row["purpose"], row["audience"]) == mine
+    ]
+
+
+def _is_multi_valued(turn: Turn, commit: Commit) -> bool:
+    assert commit.candidate.triple is not None  # called where there is a slot
+    predicate, policy = commit.candidate.triple.predicate, turn.policy
+    if predicate in policy.functional_predicates:
+        return False
+    return predicate in policy.multi_valued_predicates
+
+
+def _same_text(
+    turn: Turn, commit: Commit, vector: NDArray[np.float32] | None
+) -> MemoryRow | None:
+    """Return a memory that says the same, by hash, words or meaning."""
+    candidate, index = commit.candidate, turn.index
+    row = index.by_hash.get((index.places.get(candidate.place, -1), candidate.hash))
+    if row is not None:
+        found = _current(turn, row)
+        if found is not None and _may_be_one(candidate.key, found):
+            return found
+    gates, mine = turn.policy.gates, read(candidate.content)
+    alike, close = index.near(candidate.place, candidate.analysed.terms, vector)
+    near = np.flatnonzero((alike >= gates.near_text) | (close > gates.near_meaning))
+    for row in near[np.argsort(-(alike + close)[near], kind="stable")][:MOST_COMPARED].tolist():
+        found = _current(turn, row)
+        if found is None or not _may_be_one(candidate.key, found):
+            continue
+        theirs = read(found["content"])
+        if are_the_same(mine, theirs):
+            return found
+        if close[row] > gates.near_meaning and mean_the_same(mine, theirs):
+            return found
+    return None
+
+
+def _may_be_one(key: str | None, found: MemoryRow) -> bool:
+    # Two names are two facts.
+    return key is None or found["key"] is None or found["key"] == key
+
+
+def _is_no_news(turn: Turn, commit: Commit) -> bool:
+    """Whether an inference adds nothing to a statement that is there."""
+    candidate, least = commit.candidate, turn.policy.gates.no_news
+    alike, _ = turn.index.near(candidate.place, candidate.analysed.terms, None)
+    mine = read(candidate.content)
+    # The index counts stems of all names, so it is only a first look.
+    for row in np.argsort(-alike, kind="stable")[:MOST_COMPARED].tolist():
+        found = _current(turn, row) if alike[row] > least / 2 else None
+        if found is not None:
+            theirs = read(found["content"])
+            if overlap(mine, theirs) > least and adds_nothing(mine, theirs):
+                return True
+    return False
+
+
+# -- what becomes of it ----------------------------------------------------------------------------
+
+
+def _store_turn(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> Outcome:
+    candidate, tx = commit.candidate, turn.tx
+    place = {"owner": tx.owner, "session": candidate.session, "position": candidate.position}
+    found = tx.connection.one(statements.TURN_AT, place)
+    id = tx.inserted_turn(candidate.session, candidate.position) if found is None else found[0]
+    old = None if id is None else tx.memory(id)
+    if old is None:
+        return _insert(turn, commit, vector, None, OutcomeKind.CREATED)
+    if old["hash"] == candidate.hash:
+        return _outcome(OutcomeKind.REFRESHED, old, commit, [])
+    event = tx.note(EventType.DROPPED, "memories", old["id"], reason="turn_already_stored")
+    reasons = ("turn_already_stored", *commit.reasons)
+    return Outcome(
+        kind=OutcomeKind.DROPPED, record=record_of(old), reasons=reasons, events=(event,)
+    )
+
+
+def _repeat(
+    turn: Turn, commit: Commit, vector: NDArray[np.float32] | None, old: MemoryRow
+) -> Outcome:
+    """Renew what is said again; strengthen it by a better source, confirm it by another one."""
+    candidate, tx = commit.candidate, turn.tx
+    standing = record_of(old)
+    believed = standing.confidence_at(to_datetime(tx.now))
+    trust = candidate.label.trust.rank
+    names_it = candidate.key is not None and old["key"] is None
+    more_trusted = trust > standing.trust.rank and candidate.confidence >= believed
+    surer = trust >= standing.trust.rank and candidate.confidence > standing.confidence
+    if candidate.source.is_correction or names_it or more_trusted or surer:
+        return _insert(turn, commit, vector, old, OutcomeKind.BUMPED)
+    soft, hard = expiry(candidate, tx.now)
+    if trust < standing.trust.rank or old["hard_expires_at"] is None:
+        hard = old["hard_expires_at"]
+    cells = {"soft_expires_at": soft, "hard_expires_at": hard}
+    independent = candidate.source is not standing.source and trust >= Trust.TOOL.rank
+    if independent:
+        cells["verified_at"] = tx.now
+    kind = OutcomeKind.BUMPED if independent else OutcomeKind.REFRESHED
+    event = tx.touch(old, EventType(kind.value), **cells)
+    row = tx.memory(old["id"])
+    assert row is not None  # it was just touched
+    ends = [each for each in (hard, row["valid_to"]) if each is not None]
+    with turn.index.lock:
+        turn.index.touch(row["id"], tx.now, soft, min(ends, default=FOREVER))
+    return _outcome(kind, row, commit, [event])
+
+
+def _conflict(
+    turn: Turn, commit: Commit, vector: NDArray[np.float32] | None, old: MemoryRow
+) -> Outcome:
+    """Let the newcomer replace the old value, unless the old one is better supported."""
+    candidate, tx = commit.candidate, turn.tx
+    standing = record_of(old)
+    trusted = candidate.label.trust.rank >= min(standing.trust.rank, Trust.TOOL.rank)
+    sure = candidate.confidence >= standing.confidence_at(to_datetime(tx.now))
+    if candidate.source.is_correction or (trusted and sure):
+        return _insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED)
+    # It is kept in history, where it was never in force, and the old value stands.
+    weaker = new_version(tx, candidate, vector, turn.embedder, before=old)
+    weaker |= {"known_to": tx.now, "ended": "superseded", "ended_by": old["id"]}
+    events = [
+        tx.insert(weaker, EventType.TOUCHED, "better_supported"),
+        tx.touch(old, EventType.TOUCHED, "weaker_value_refused"),
+    ]
+    row = tx.memory(old["id"])
+    assert row is not None  # it was just touched
+    return _outcome(OutcomeKind.TOUCHED, row, commit, events)
+
+
+def _insert(
+    turn: Turn,
+    commit: Commit,
+    vector: NDArray[np.float32] | None,
+    before: MemoryRow | None,
+    kind: OutcomeKind,
+    cells: Mapping[str, Any] = MappingProxyType({}),
+) -> Outcome:
+    tx, candidate = turn.tx, commit.candidate
+    made: list[Event] = []
+    if before is None:
+        made += make_room(turn.tx, turn.index, turn.policy.quotas, candidate)
+    row = new_version(tx, candidate, vector, turn.embedder, before) | cells
+    type = EventType.CREATED
+    if before is not None:
+        type = EventType.BUMPED if kind is OutcomeKind.BUMPED else EventType.SUPERSEDED
+        made.append(tx.end(before, "superseded", type, by=row["id"]))
+        type = EventType.CORRECTED if candidate.source.is_correction else EventType.CREATED
+    made.append(tx.insert(row, type))
+    link_parents(tx, row, candidate)
+    index_row(turn.index, row, turn.embedder)
+    return _outcome(kind, row, commit, made)
+
+
+def _outcome(
+    kind: OutcomeKind, row: MemoryRow, commit: Commit, events: Sequence[Event]
+) -> Outcome:
+    return Outcome(
+        kind=kind, record=record_of(row), reasons=commit.reasons, events=tuple(events)
+    )
+

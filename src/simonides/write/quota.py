@@ -1,0 +1,79 @@
+"""Quotas of a scope: what gives way where it is full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+from simonides.core.clock import DAY_MS, FOREVER
+from simonides.core.errors import QuotaExceeded
+from simonides.core.outcome import Event, EventType
+from simonides.core.policy import Eviction, Quotas
+from simonides.core.record import TURN, Importance
+from simonides.recall.index import OwnerIndex
+from simonides.storage import statements
+from simonides.storage.transaction import Transaction
+from simonides.write.candidate import Candidate
+
+SPARED = ("constraint", "guard")
+"""Categories that give way only when nothing else does, like what is pinned."""
+
+Row = tuple[Any, ...]
+
+
+def make_room(
+    tx: Transaction, index: OwnerIndex, quotas: Quotas, candidate: Candidate
+) -> list[Event]:
+    """Evict what is least useful where a candidate's scope is full.
+
+    Returns:
+        The audit events; none where there is room.
+
+    Raises:
+        QuotaExceeded: If everything there is pinned or a constraint, or the quota is 0.
+    """
+    turns = candidate.is_turn
+    limit = quotas.turns if turns else quotas.memories
+    task = candidate.scope.task
+    if limit is None or index.count(task, turns=turns) - len(tx.ended) < limit:
+        return []
+    name = "turns" if turns else "memories"
+    params = {"owner": tx.owner, "task": task or ""}
+    rows = [r for r in tx.connection.rows(statements.EVICTION, params) if (r[8] == TURN) == turns]
+    standing = [row for row in rows if row[0] not in tx.ended]
+    may_go = [row for row in standing if not row[7] and row[8] not in SPARED]
+    spare = max(len(standing) - limit + 1, 1)
+    if limit == 0 or len(may_go) < spare:
+        raise QuotaExceeded(name, limit)
+    events = []
+    for row in sorted(may_go, key=_order(quotas.eviction, tx.now))[:spare]:
+        memory = tx.memory(row[0])
+        assert memory is not None  # the statement returned its id
+        events.append(tx.end(memory, "evicted", EventType.EVICTED, f"quota:{name}"))
+    return events
+
+
+def _order(eviction: Eviction, now: int) -> Callable[[Row], Any]:
+    """Return the key by which the first to go comes first."""
+    match eviction:
+        case Eviction.FIFO:
+            return itemgetter(4)
+        case Eviction.LRU:
+            return lambda row: max(row[9], row[3])
+        case Eviction.TTL:
+            return lambda row: min(_end(row[5]), _end(row[6]))
+        case Eviction.VALUE:
+            return lambda row: _retention_value(row, now)
+
+
+def _end(moment: int | None) -> int:
+    return FOREVER if moment is None else moment
+
+
+def _retention_value(row: Row, now: int) -> float:
+    """Return how useful a memory is, 0 to 1: importance, confidence, freshness and use alike."""
+    _, importance, confidence, updated_at, _, _, _, _, _, read_at = row
+    freshness = 0.5 ** ((now - updated_at) / (90 * DAY_MS))
+    use = 0.5 ** ((now - read_at) / (30 * DAY_MS)) if read_at else 0.0
+    return (Importance(importance).weight + float(confidence) + freshness + use) / 4

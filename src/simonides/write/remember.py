@@ -1,0 +1,200 @@
+"""The verb `remember`: candidates, judgement, vectors, then one transaction an owner and slice."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simonides.core.engine import Engine
+from simonides.core.errors import IdempotencyMismatch, InvalidInput
+from simonides.core.outcome import EventType, Outcome, OutcomeKind, Outcomes
+from simonides.core.record import Draft, Trust
+from simonides.core.scope import Principal
+from simonides.models.embedding import EmbedderFailed, embed
+from simonides.storage import statements
+from simonides.storage.rows import id_bytes, memory_row, record_of
+from simonides.storage.transaction import EMPTY, blake, packed
+from simonides.text.analyse import is_latin
+from simonides.write.candidate import Candidate, candidate_of
+from simonides.write.gates import Turn, store
+from simonides.write.judge import Commit, Drop, Judgement, judge
+from simonides.write.tombstones import lift
+from simonides.write.turn import owner_turn
+
+MAX_ATOMIC = 500
+"""Most drafts of one transaction: others wait for it up to .3 s."""
+
+SLICE = 64
+"""Drafts of one transaction where the call is not atomic; of 32 to 250, the largest with which
+another user's write waits at most 50 ms."""
+
+_log = logging.getLogger("simonides.write")
+
+
+def remember(
+    engine: Engine, who: Principal, drafts: Sequence[Draft], *, atomic: bool = True
+) -> Outcomes:
+    """Store statements, or say why not. A refusal concerns its own draft only.
+
+    Args:
+        engine: The store.
+        who: The writer.
+        drafts: What is to be remembered.
+        atomic: One transaction, at most 500 drafts of one owner. False takes any number, in slices;
+            on an error the slices before it are stored.
+
+    Raises:
+        InvalidInput: If a value is not storable; nothing was written.
+        ScopeDenied: If a scope is not the writer's to write; nothing was written.
+        QuotaExceeded: If a scope is full and nothing may give way.
+        StoreError: If the store could not.
+    """
+    policy = engine.policies.for_org(who.home.org)
+    candidates = [_numbered(engine, who, draft, n, len(drafts)) for n, draft in enumerate(drafts)]
+    judged = [judge(candidate, policy) for candidate in candidates]
+    owners = [each.candidate.scope.owner for each in judged]
+    if atomic and len(drafts) > MAX_ATOMIC:
+        problem = f"at most {MAX_ATOMIC} in one transaction; pass atomic=False for more"
+        raise InvalidInput("drafts", problem)
+    if atomic and len(set(owners)) > 1:
+        raise InvalidInput("drafts", "one transaction is of one owner; pass atomic=False")
+    outcomes: list[Outcome] = []
+    for owner, group in groupby(judged, key=lambda each: each.candidate.scope.owner):
+        rest = list(group)
+        size = len(rest) if atomic else SLICE
+        for first in range(0, len(rest), size):
+            outcomes += _write(engine, who, owner, rest[first : first + size])
+    for outcome in outcomes:
+        if outcome.refused:
+            reasons = ", ".join(outcome.reasons)
+            _log.warning("write %s: %s", outcome.kind.value, reasons or "no reason")
+    return Outcomes(outcomes)
+
+
+def _numbered(engine: Engine, who: Principal, draft: Draft, n: int, count: int) -> Candidate:
+    if not isinstance(draft, Draft):
+        raise InvalidInput(f"drafts[{n}]", f"must be a Draft, not {type(draft).__name__}")
+    try:
+        return candidate_of(engine, who, draft, engine.policies.for_org(who.home.org))
+    except InvalidInput as error:
+        if count == 1:
+            raise
+        problem = str(error).removeprefix(f"{error.field}: ")
+        raise type(error)(f"drafts[{n}].{error.field}", problem) from error
+
+
+def _write(
+    engine: Engine, who: Principal, owner: str, judged: Sequence[Judgement]
+) -> list[Outcome]:
+    vectors = vectors_of(engine, [each.candidate for each in judged if isinstance(each, Commit)])
+    waiting = iter(vectors)
+    embedder = None if engine.embedder is None else engine.embedder.model_id
+    policy = engine.policies.for_org(who.home.org)
+    outcomes = []
+    with owner_turn(engine, owner, who.name) as (tx, index):
+        turn = Turn(tx, index, policy, embedder)
+        for each in judged:
+            vector = next(waiting) if isinstance(each, Commit) else None
+            outcomes.append(_once(turn, each, vector))
+    return outcomes
+
+
+def vectors_of(
+    engine: Engine, candidates: Sequence[Candidate]
+) -> list[NDArray[np.float32] | None]:
+    """Return the vector of each candidate; None where there is no embedder, or it failed."""
+    if engine.embedder is None or not candidates:
+        return [None] * len(candidates)
+    texts = [each.analysed.text for each in candidates]
+    try:
+        found = embed(engine.embedder, [text if is_latin(text) else "" for text in texts])
+    except EmbedderFailed as error:
+        # Words find it until it is embedded again; recall says so.
+        _log.warning("stored without vectors: %s", error)
+        return [None] * len(candidates)
+    return list(found)
+
+
+def _once(turn: Turn, judged: Judgement, vector: NDArray[np.float32] | None) -> Outcome:
+    """Store one candidate, or return the first outcome of its idempotency key."""
+    key, tx = judged.candidate.idempotency_key, turn.tx
+    if key is None:
+        return _decided(turn, judged, vector)
+    request = blake(tx.secret(), packed(judged.candidate.texts()))
+    known = tx.connection.one(statements.IDEMPOTENT, {"owner": tx.owner, "key": key})
+    if known is not None:
+        return _again(turn, request, known)
+    outcome = _decided(turn, judged, vector)
+    tx.connection.run(
+        statements.KEEP_IDEMPOTENT,
+        {
+            "owner": tx.owner, "key": key, "hash": request, "kind": outcome.kind.value,
+            "memory": b"" if outcome.record is None else id_bytes(outcome.record.root),
+            "at": tx.now,
+        },
+    )  # fmt: skip
+    return outcome
+
+
+def _again(turn: Turn, request: bytes, known: tuple[bytes, str, bytes]) -> Outcome:
+    then, kind, memory = known
+    if then != request:
+        raise IdempotencyMismatch("idempotency_key", "was used for a write with other content")
+    if not memory:
+        return Outcome(kind=OutcomeKind(kind))
+    params = {"owner": turn.tx.owner, "root": memory}
+    cells = turn.tx.connection.one(statements.CURRENT_OF_ROOT, params)
+    if cells is None:
+        return Outcome(kind=OutcomeKind.FORGOTTEN, reasons=("forgotten_since", f"was:{kind}"))
+    return Outcome(kind=OutcomeKind(kind), record=record_of(memory_row(cells)))
+
+
+def _decided(turn: Turn, judged: Judgement, vector: NDArray[np.float32] | None) -> Outcome:
+    """Store a commit; note in the audit trail what is dropped."""
+    match judged:
+        case Commit(candidate):
+            trusted = candidate.label.trust in (Trust.USER, Trust.SYSTEM)
+            if lift(turn.tx, candidate, allowed=trusted):
+                return store(turn, judged, vector)
+            return refused(turn, Drop(candidate, ("tombstoned",)))
+        case Drop():
+            return refused(turn, judged)
+
+
+def refused(turn: Turn, drop: Drop) -> Outcome:
+    """Note in the audit trail that a candidate was refused, and return the outcome."""
+    kind = OutcomeKind.BLOCKED if drop.blocked else OutcomeKind.DROPPED
+    type = EventType.BLOCKED if drop.blocked else EventType.DROPPED
+    reason = ",".join(drop.reasons)
+    event = turn.tx.note(type, "memories", b"", EMPTY, reason)
+    return Outcome(kind=kind, reasons=drop.reasons, events=(event,))
+
+
+def remember_one(
+    engine: Engine, who: Principal, content: str | Draft, **fields: Any
+) -> Outcome:
+    """Store one statement, or say why not; see `remember`.
+
+    Args:
+        engine: The store.
+        who: The writer.
+        content: The statement, or a `Draft` with every field.
+        fields: Further fields of a `Draft`; ignored at their defaults where one is given.
+    """
+    if isinstance(content, Draft):
+        given = [name for name, value in fields.items() if value != getattr(_DEFAULTS, name)]
+        if given:
+            raise InvalidInput(given[0], "belongs into the Draft")
+        draft = content
+    else:
+        draft = Draft(content, **fields)
+    [outcome] = remember(engine, who, [draft])
+    return outcome
+
+
+_DEFAULTS = Draft("default")

@@ -1,0 +1,158 @@
+"""Rows of new versions: what a candidate becomes in the database."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simonides.core.record import Source, Status
+from simonides.recall.index import entry_of, quantise
+from simonides.recall.index import OwnerIndex
+from simonides.storage import statements
+from simonides.storage.rows import MemoryRow, id_bytes
+from simonides.storage.transaction import Transaction
+from simonides.write.candidate import Candidate
+
+
+def new_version(
+    tx: Transaction,
+    candidate: Candidate,
+    vector: NDArray[np.float32] | None,
+    embedder: str | None,
+    before: MemoryRow | None = None,
+) -> MemoryRow:
+    """Return the row of a new memory, or of the next version of one.
+
+    Args:
+        tx: The turn; it gives id, salt and time.
+        candidate: What is stored.
+        vector: Of its indexed text, or None.
+        embedder: Id of the vector's embedder.
+        before: The version that it follows, or None.
+    """
+    id = tx.new_id()
+    soft, hard = expiry(candidate, tx.now)
+    cells, scale = None, None
+    if vector is not None:
+        quantised, steps = quantise(vector[None])
+        cells, scale = quantised[0].tobytes(), float(steps[0])
+    triple = candidate.triple or (None, None, None)
+    return {
+        "owner": tx.owner,
+        "id": id,
+        "root": id if before is None else before["root"],
+        "version": 1 if before is None else _next_version(tx, before),
+        "task": candidate.scope.task,
+        "kind": candidate.kind.value,
+        "category": candidate.category,
+        "key": candidate.key,
+        "content": candidate.content,
+        "hash": candidate.hash,
+        "subject": triple[0],
+        "predicate": triple[1],
+        "object": triple[2],
+        "quote": candidate.quote,
+        "quote_start": None,
+        "quote_end": None,
+        "origin": candidate.origin,
+        "depends_on": _list(candidate.depends_on),
+        "speaker": candidate.speaker,
+        "role": candidate.role,
+        "session": candidate.session,
+        "position": candidate.position,
+        "message_id": candidate.message_id,
+        "source": candidate.source.value,
+        "trust": candidate.label.trust.value,
+        "audience": audience_text(candidate),
+        "confidence": candidate.confidence,
+        "importance": candidate.importance.value,
+        "sensitivity": candidate.label.sensitivity.value,
+        "purpose": candidate.place.purpose,
+        "tags": _list(candidate.tags),
+        "metadata": candidate.metadata,
+        "parents": _list([parent.id for parent in candidate.parents]),
+        "pinned": int(candidate.pinned),
+        "timeless": int(candidate.timeless),
+        "status": Status.ACTIVE.value,
+        "created_at": tx.now,
+        "updated_at": tx.now,
+        "verified_at": tx.now if candidate.source is Source.USER_CORRECTION else None,
+        "valid_from": candidate.valid_from,
+        "valid_to": candidate.valid_to,
+        "known_from": tx.now,
+        "known_to": None,
+        "ended": None,
+        "ended_by": None,
+        "soft_expires_at": soft,
+        "hard_expires_at": hard,
+        "terms": " ".join(candidate.analysed.terms),
+        "marks": candidate.analysed.marks,
+        "embedder": embedder if cells is not None else None,
+        "vector": cells,
+        "scale": scale,
+        "salt": tx.salt(),
+    }
+
+
+def changed_version(tx: Transaction, before: MemoryRow, **cells: Any) -> MemoryRow:
+    """Return the row of the next version of a memory, with some columns changed."""
+    fresh = {"id": tx.new_id(), "version": _next_version(tx, before), "salt": tx.salt()}
+    times = {"updated_at": tx.now, "known_from": tx.now, "known_to": None}
+    ends = {"ended": None, "ended_by": None}
+    return {**before, **fresh, **times, **ends, **cells}
+
+
+def expiry(candidate: Candidate, now: int) -> tuple[int | None, int | None]:
+    """Return soft and hard expiry in milliseconds, counted from the time of record."""
+    rules = candidate.rules
+    soft = _later(now, rules.soft_ttl_days)
+    hard = _later(now, rules.hard_ttl_days)
+    stated = candidate.source in (Source.USER_STATED, Source.USER_CORRECTION)
+    if stated and not rules.user_stated_expires:
+        hard = None
+    if candidate.ttl_ms is not None:
+        hard = now + candidate.ttl_ms
+    if soft is not None and hard is not None and soft >= hard:
+        soft = None
+    return soft, hard
+
+
+def index_row(index: OwnerIndex, row: MemoryRow, embedder: str | None) -> None:
+    """Add a new version to the owner's index."""
+    with index.lock:
+        index.add([entry_of(row, embedder)])
+
+
+def audience_text(candidate: Candidate) -> str | None:
+    """Return the audience as it lies in a row."""
+    audience = candidate.label.audience
+    return None if audience is None else json.dumps(audience)
+
+
+def link_parents(tx: Transaction, row: MemoryRow, candidate: Candidate) -> None:
+    """Note what a version was derived from, so that it goes when a parent goes."""
+    for parent in candidate.parents:
+        tx.connection.run(
+            statements.DERIVE,
+            {
+                "owner": tx.owner,
+                "parent_owner": parent.owner,
+                "parent": id_bytes(parent.root),
+                "child": row["root"],
+            },
+        )
+
+
+def _next_version(tx: Transaction, before: MemoryRow) -> int:
+    return tx.last_version(before["root"]) + 1
+
+
+def _later(now: int, days: float | None) -> int | None:
+    return None if days is None else now + round(days * 86_400_000)
+
+
+def _list(values: Any) -> str | None:
+    return json.dumps(list(values), ensure_ascii=False) if values else None
