@@ -1,1 +1,1 @@
-"""Detectors for content that a memory must not hold, each in its own module."""
+"""Detectors of risky content in texts; import each module by its name."""

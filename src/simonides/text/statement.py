@@ -139,11 +139,9 @@ def normal_form(text: str) -> str:
     """
     if text.isascii():
         return " ".join(text.lower().split())
-    # Folding can undo the normal form, and composing can restore capitals (U+03D4). The result is
-    # stable after the second round, as in Unicode's toNFKC_Casefold.
-    for _ in range(2):
-        text = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(unicodedata.normalize("NFKC", text).split())
+    # Case folding can undo the normal form, so the text is normalised again after it.
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 
 def content_hash(text: str) -> str:
