@@ -1,0 +1,1 @@
+"""Detectors of risky content in texts; import each module by its name."""

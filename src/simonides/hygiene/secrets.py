@@ -1,0 +1,277 @@
+"""Finds secrets in a text: keys, tokens, passwords and card numbers.
+
+The rules are in ``secrets.toml``. A match must have the entropy of a secret of its kind. If only
+the words around a value mark it as a secret, the value must not look like a path, a placeholder or
+a word. No value and no error holds the text of a secret.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from itertools import islice
+from types import MappingProxyType
+from typing import Any
+
+from simonides.hygiene.invisible import without_invisible
+from simonides.text.patterns import PatternSet, escaped, spans
+
+MAX_MATCHES = 750
+"""Most matches that are checked in one text; chosen: more than an honest text has. A hostile text
+of 64 KiB may have 8,000. A text with more matches is one secret as a whole."""
+
+_MIN_TURNS = 4
+"""Least changes between letters and digits in a random text; chosen. Random text has one change in
+three characters; the name ``report_v2_2024`` has 3 in 14."""
+
+# Chosen: words that stand for a password in examples, and states of a password.
+_PLACEHOLDERS = frozenset(
+    "password passwd pass pwd user username token secret key test example none null true false"
+    " string str yourpassword mypassword your_password my_password placeholder redacted hidden"
+    " required optional unknown empty masked blank undefined".split()
+)
+_TEMPLATE_MARKS = ("${", "{{", "<", "%(", "$(", "#{", "...", "***", "•••")
+_DATE_SHAPES = ([1, 1, 4], [1, 2, 4], [2, 2, 4], [2, 2, 2], [2, 2], [1, 2])
+# Endings of words that describe a password ("expired", "missing").
+_DESCRIPTIVE_ENDINGS = tuple("ed ing ly tion able ous ful ent ant ive ert bar lich".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """The place of a secret in a text.
+
+    Attributes:
+        name: The kind of secret, such as ``github-token``; a rule in ``secrets.toml``.
+        start: Position of the first character.
+        end: Position after the last character.
+    """
+
+    name: str
+    start: int
+    end: int
+
+
+def find_secrets(text: str) -> tuple[Secret, ...]:
+    """Return the secrets of a text by position, without overlap, in time linear in the text.
+
+    Invisible characters do not hide a secret; its span includes them.
+    """
+    found = _found(text)
+    for reading, places in without_invisible(text):
+        for each in _found(reading):
+            found.append(Secret(each.name, places[each.start], places[each.end - 1] + 1))
+    return _merged(found)
+
+
+def _found(text: str) -> list[Secret]:
+    """Return the secrets of one reading; of two overlapping matches the earlier rule counts."""
+    found: list[Secret] = []
+    covered = bytearray(len(text))
+    left = MAX_MATCHES
+    for number in _hints().in_text(text):
+        rule = _rules()[number]
+        places = list(islice(spans(rule.pattern, text, group=rule.group), left + 1))
+        if len(places) > left:
+            return [Secret(rule.name, 0, len(text))]
+        left -= len(places)
+        for start, end in places:
+            if covered.find(1, start, end) < 0 and rule.accepts(text, start, end):
+                covered[start:end] = b"\1" * (end - start)
+                found.append(Secret(rule.name, start, end))
+    return found
+
+
+def _merged(found: Iterable[Secret]) -> tuple[Secret, ...]:
+    """Return secrets by position; overlapping ones become one with the name of the first."""
+    merged: list[Secret] = []
+    for each in sorted(found, key=lambda each: (each.start, -each.end)):
+        if merged and each.start < merged[-1].end:
+            merged[-1] = replace(merged[-1], end=max(merged[-1].end, each.end))
+        else:
+            merged.append(each)
+    return tuple(merged)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A row of ``secrets.toml``; ``group`` is the number of the group that holds the secret."""
+
+    name: str
+    hint: str
+    pattern: str
+    group: int
+    entropy: float
+    check: Callable[[str], bool]
+    standalone: bool
+
+    def accepts(self, text: str, start: int, end: int) -> bool:
+        value = text[start:end]
+        if self.standalone and not _is_standalone(text, start, end):
+            return False
+        return bool(value) and _entropy(value) >= self.entropy and self.check(value)
+
+
+@cache
+def _rules() -> tuple[_Rule, ...]:
+    table = tomllib.loads((files("simonides.hygiene") / "secrets.toml").read_text("utf-8"))
+    return tuple(map(_rule, table["rule"]))
+
+
+@cache
+def _hints() -> PatternSet:
+    return PatternSet([rule.hint for rule in _rules()])
+
+
+def _rule(row: Mapping[str, Any]) -> _Rule:
+    return _Rule(
+        name=row["name"],
+        hint=row.get("hint") or "|".join(map(escaped, row["keywords"])),
+        pattern=row["pattern"],
+        group=int("(?P<it>" in row["pattern"]),
+        entropy=row["entropy"],
+        check=_CHECKS[row.get("check")],
+        standalone=row.get("standalone", False),
+    )
+
+
+def _is_standalone(text: str, start: int, end: int) -> bool:
+    """Whether a span is not part of a longer word, number, path or identifier."""
+    before, after = text[max(0, start - 1) : start], text[end : end + 1]
+    if _is_word(before) or _is_word(after) or (before and before in "_/@#&%.+-~\\$€£"):
+        return False
+    continues = bool(after) and after in "-/.:" and text[end + 1 : end + 2].isdigit()
+    return not continues and after not in ("_", "@", "%")
+
+
+def _is_word(char: str) -> bool:
+    # Scripts without case put no space between a number and the next word.
+    return char.isalnum() and (char.isascii() or char.lower() != char.upper())
+
+
+def _entropy(text: str) -> float:
+    """Return the Shannon entropy in bits per character."""
+    size = len(text)
+    # For short texts, str.count per character takes half the time of a Counter.
+    counts = [text.count(char) for char in set(text)] if size < 64 else Counter(text).values()
+    return math.log2(size) - sum(n * math.log2(n) for n in counts if n > 1) / size
+
+
+def _is_random(text: str) -> bool:
+    """Whether letters and digits, or cases, change as often as in a random text."""
+    if _is_placeholder(text) or "://" in text or text.startswith(("/", "./", "~/")):
+        return False
+    turns = cases = digits = 0
+    before = ""
+    for char in "" if text.isdigit() else text[:200]:
+        if char.isdigit():
+            digits += 1
+            turns += before.isalpha()
+        elif char.isalpha():
+            turns += before.isdigit()
+            cases += before.isalpha() and char.isupper() != before.isupper()
+        before = char
+        if digits and turns >= 2 and ((digits > 1 and turns >= _MIN_TURNS) or cases >= 6):
+            return True
+    return False
+
+
+def _is_placeholder(text: str) -> bool:
+    """Whether a text is a template, a run of one character, or a word for a value."""
+    low = text.lower().strip("\"'`<>[]{}()")
+    if not low or low in _PLACEHOLDERS or text.startswith(("$", "%", "{", "[")):
+        return True
+    if any(mark in text for mark in _TEMPLATE_MARKS):
+        return True
+    return "xxxx" in low or "example" in low or len(set(low)) < 3
+
+
+def _is_password(text: str) -> bool:
+    """Whether a value assigned to a password is not a type, call, path or plain word."""
+    if _is_placeholder(text) or len(text) < 4 or "://" in text:
+        return False
+    if text[0] in "/.(" or "(" in text[1:] or text.endswith("[") or text.isdigit():
+        return False
+    if text.replace("_", "").replace(".", "").isalpha():
+        # Settings, variables and types have plain names; a password changes case inside.
+        return "_" not in text and "." not in text and _changes_case(text)
+    return True
+
+
+def _is_spoken_password(text: str) -> bool:
+    """Whether the word after "my password is" is the password, not a description ("expired").
+
+    A short everyday word without a digit, sign or inner capital counts as a description.
+    """
+    said = text.strip(".,;:!?)(")
+    if text.rstrip(".,;:!?").endswith("()") or _is_date(said):
+        return False  # a function call, or the date of the last change
+    if len(said) < 4 or _is_placeholder(said) or said[0] in "/(" or said[-1] in "[{=":
+        return False
+    if not said.isalpha():
+        # "90-day", "two-factor", "e.g."
+        has_sign = any(not char.isalnum() and char not in "-'’./" for char in said)
+        return (_has_digit(said) or has_sign) and not said.endswith(("-day", "-digit"))
+    if _changes_case(said):
+        return True
+    return len(said) >= 12 and not said.lower().endswith(_DESCRIPTIVE_ENDINGS)
+
+
+def _is_date(text: str) -> bool:
+    parts = next((text.split(sign) for sign in "-/." if sign in text), [])
+    return all(map(str.isdigit, parts)) and sorted(map(len, parts)) in _DATE_SHAPES
+
+
+def _is_header_value(text: str) -> bool:
+    """Whether a header's value is a credential, not a word or a template."""
+    has_mark = _has_digit(text) or text.endswith("=") or _changes_case(text)
+    return has_mark and not _is_placeholder(text)
+
+
+def _is_jwt(text: str) -> bool:
+    """Whether a text is a JSON Web Token by its header (RFC 7519, 5), or looks random if cut."""
+    head, _, body = text.partition(".")
+    if not body:
+        return _is_random(text)
+    try:
+        header = json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
+    except (ValueError, RecursionError):
+        return all(_has_digit(part) and _changes_case(part) for part in (head, body))
+    return isinstance(header, dict) and bool({"alg", "typ", "kid", "enc"} & header.keys())
+
+
+def _passes_luhn(text: str) -> bool:
+    """Whether the last digit is the right check digit (ISO/IEC 7812-1, annex B)."""
+    from stdnum import luhn  # imported on first use: it takes 30 ms and few texts need it
+
+    return bool(luhn.is_valid("".join(filter(str.isdigit, text))))
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))
+
+
+def _changes_case(text: str) -> bool:
+    return any(map(str.isupper, text[1:])) and any(map(str.islower, text[1:]))
+
+
+_CHECKS: Mapping[str | None, Callable[[str], bool]] = MappingProxyType(
+    {
+        None: lambda text: True,
+        "jwt": _is_jwt,
+        "luhn": _passes_luhn,
+        "no_example": lambda text: "EXAMPLE" not in text,
+        "has_digit": _has_digit,
+        "random": _is_random,
+        "not_placeholder": lambda text: not _is_placeholder(text),
+        "password": _is_password,
+        "spoken": _is_spoken_password,
+        "value": _is_header_value,
+    }
+)

@@ -1,0 +1,109 @@
+r"""Patterns whose matching time is linear in the text, for any text.
+
+Code that searches untrusted text uses these patterns. They are in RE2 syntax: without look-around
+and back-references, and with ASCII ``\w`` and ``\b``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import re2
+
+_KEPT_PATTERNS = 1024
+"""Chosen: more than the project has. A compiled pattern takes a few kB."""
+
+_SET_MEMORY = 64 << 20
+"""Memory limit of a set's automaton in bytes; chosen. At the engine's default of 8 MB, a hostile
+text of 64 KiB makes the engine rebuild the automaton repeatedly."""
+
+
+def spans(pattern: str, text: str, *, group: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each match, from left to right, in characters.
+
+    Args:
+        pattern: RE2 syntax; compiled on first use and cached.
+        text: The text to search.
+        group: The group to locate. If it is not part of a match, the whole match counts.
+
+    Raises:
+        ValueError: If the engine does not support the pattern.
+    """
+    encoded = _encoded(text)
+    is_ascii = len(encoded) == len(text)
+    chars = at = 0
+    for match in _compiled(pattern).finditer(encoded):
+        start, end = match.span(group)
+        if start < 0:
+            start, end = match.span()
+        if is_ascii:
+            yield start, end
+            continue
+        chars += len(encoded[at:start].decode())
+        at = start
+        yield chars, chars + len(encoded[start:end].decode())
+
+
+def escaped(literal: str) -> str:
+    """Return the pattern that matches a literal."""
+    import re2
+
+    return str(re2.escape(literal))
+
+
+class PatternSet:
+    """Searches for many patterns in one pass: which patterns a text holds, not where.
+
+    Matching ignores case. Thread-safe. A pass takes some 3 µs for a sentence, whatever the number
+    of patterns (measured with 150).
+    """
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        """Compile the patterns.
+
+        Raises:
+            ValueError: If the engine does not support one of them.
+        """
+        import re2
+
+        options = _options()
+        options.case_sensitive = False
+        options.max_mem = _SET_MEMORY
+        self._set = re2.Set.SearchSet(options)
+        for pattern in patterns:
+            try:
+                self._set.Add(pattern)
+            except re2.error as error:
+                raise ValueError(f"pattern {pattern!r} is not supported: {error}") from error
+        self._set.Compile()
+
+    def in_text(self, text: str) -> list[int]:
+        """Return the rising positions, in the given sequence, of the patterns that a text holds."""
+        return sorted(self._set.Match(_encoded(text)) or ())
+
+
+@lru_cache(maxsize=_KEPT_PATTERNS)
+def _compiled(pattern: str) -> Any:
+    import re2
+
+    try:
+        return re2.compile(pattern, _options())
+    except re2.error as error:
+        raise ValueError(f"pattern {pattern!r} is not supported: {error}") from error
+
+
+def _options() -> re2.Options:
+    # Imported on first use: most processes that import the package search no text.
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    return options
+
+
+def _encoded(text: str) -> bytes:
+    # A lone surrogate becomes "?", which keeps the number of characters.
+    return text.encode("utf-8", "replace")
