@@ -198,6 +198,8 @@ class Outcome(BaseModel):
         why = f" ({', '.join(self.reasons)})" if self.reasons else ""
         return f"<Outcome {self.kind}{about}{why}>"
 
+    __str__ = __repr__
+
 
 def _reason(reason: str) -> str:
     name, _, rest = reason.partition(":")
@@ -226,5 +228,3 @@ class Outcomes(tuple[Outcome, ...]):
     def to_dict(self) -> dict[str, Any]:
         """Return the outcomes as JSON-ready data."""
         return {"items": [each.to_dict() for each in self]}
-
-    __str__ = __repr__

@@ -459,6 +459,8 @@ class Record(BaseModel):
         cut = f"{self.content[:60]}…" if len(self.content) > 60 else self.content
         return f"<Record {self.id} {self.category} {named}{cut!r} {self.status.value}>"
 
+    __str__ = __repr__
+
 
 Which = str | Record
 """What names a memory: an id, a key, a record. A hit is accepted, too."""
@@ -467,5 +469,3 @@ Which = str | Record
 def as_names(names: Sequence[str] | None) -> tuple[str, ...]:
     """Return a sequence of names as a tuple; None is empty."""
     return () if names is None else tuple(names)
-
-    __str__ = __repr__

@@ -76,6 +76,8 @@ class Hit(BaseModel):
     def __repr__(self) -> str:
         return f"<Hit {self.score:.3f} {self.id} {self.content[:60]!r}>"
 
+    __str__ = __repr__
+
 
 class _Items(Sequence[T], Generic[T]):
     """An immutable sequence with attributes."""
@@ -208,5 +210,3 @@ class AuditReport(BaseModel):
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
         return {**self.model_dump(mode="json"), "ok": self.ok}
-
-    __str__ = __repr__

@@ -90,7 +90,7 @@ class Scale(NamedTuple):
     def relevance(self, score: Floats) -> Floats:
         """Return the relevance of rows by their scores."""
         behind = (self.top - score) / max(self.top, 1.0)
-        found: Floats = 1.0 / (1.0 + np.exp(np.minimum(BEHIND * behind**4 - self.best, 700.0)))
+        found: Floats = 1.0 / (1.0 + np.exp(np.minimum(BEHIND * behind**4 - self.best, 80.0)))
         return found
 
 
