@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from simonides import testing, types
     from simonides.api.admin import Admin
     from simonides.api.memory import Memory
-    from simonides.api.store import Store, open
+    from simonides.api.store import Store, open  # noqa: A004  the public name
     from simonides.core.errors import (
         ConfigurationError,
         IdempotencyMismatch,
@@ -62,8 +62,8 @@ _HOMES = {
     "api.admin": "Admin",
     "api.memory": "Memory",
     "api.store": "Store open",
-    "core.errors": "ConfigurationError IdempotencyMismatch InvalidInput InvalidScope KeyUnavailable "
-    "MissingExtra NotFound OwnerRequired PolicyInvalid QuotaExceeded Refused ScopeDenied "
+    "core.errors": "ConfigurationError IdempotencyMismatch InvalidInput InvalidScope "
+    "KeyUnavailable MissingExtra NotFound OwnerRequired PolicyInvalid QuotaExceeded Refused ScopeDenied "
     "SimonidesError StoreCorrupt StoreError StoreFull StoreReadOnly StoreUnavailable",
     "core.outcome": "Outcome OutcomeKind Outcomes",
     "core.record": "Draft Importance Kind Record Sensitivity Source Status Trust",

@@ -1,4 +1,4 @@
-"""What an administrator may do: grants, writes to every scope, backups, checks of the whole store."""
+"""What an administrator may do: grants, writes to every scope, backups, checks of the store."""
 
 from __future__ import annotations
 

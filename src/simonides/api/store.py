@@ -61,7 +61,13 @@ class Store:
         if self._engine.settings.require_org and org is None:
             raise OwnerRequired("name the organisation too (org=…): require_org asks for it")
         who = principal_of(
-            user=user, org=org, task=task, session=session, agent=agent, purpose=purpose, actor=actor
+            user=user,
+            org=org,
+            task=task,
+            session=session,
+            agent=agent,
+            purpose=purpose,
+            actor=actor,
         )
         return Memory(self._engine, who)
 
@@ -233,7 +239,9 @@ def _database(
     if scheme == "sqlite":
         named = (named or "").partition(":///")[2]
     elif scheme:
-        raise ConfigurationError(f"{scheme}:// is no store; use a path, sqlite:/// or postgresql://")
+        raise ConfigurationError(
+            f"{scheme}:// is no store; use a path, sqlite:/// or postgresql://"
+        )
     if named == "":
         raise ConfigurationError("the store's path is empty")
     path = None if named == ":memory:" else Path(named or default_store()).absolute()

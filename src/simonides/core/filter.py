@@ -29,7 +29,9 @@ _MISSING = object()
 
 Predicate = Callable[[Record], bool]
 
-_TEXT, _TEXTS, _NUMBER, _FLAG, _TIME, _SCOPE, _JSON = "text texts number flag time scope json".split()
+_TEXT, _TEXTS, _NUMBER, _FLAG, _TIME, _SCOPE, _JSON = (
+    "text texts number flag time scope json".split()
+)
 FIELDS: Mapping[str, str | type[StrEnum]] = {
     **dict.fromkeys(
         "id root key category content speaker role session message_id origin purpose task "
@@ -100,9 +102,8 @@ class _Parser:
     def _of_field(self, at: str, field: str, raw: object, depth: int) -> Predicate:
         if depth > MAX_DEPTH:
             raise InvalidInput(at, f"is nested deeper than {MAX_DEPTH} levels")
-        if not _has_operators(raw):
-            raw = {"$eq": raw}
-        parts = [self._operation(at, field, str(op), operand, depth) for op, operand in raw.items()]
+        found = raw if isinstance(raw, Mapping) and _has_operators(raw) else {"$eq": raw}
+        parts = [self._operation(at, field, str(op), each, depth) for op, each in found.items()]
         return lambda record: all(part(record) for part in parts)
 
     def _operation(self, at: str, field: str, op: str, operand: object, depth: int) -> Predicate:
@@ -120,6 +121,10 @@ class _Parser:
         if op in ("$ne", "$nin"):
             inner = self._operation(at, field, "$eq" if op == "$ne" else "$in", operand, depth)
             return lambda record: not inner(record)
+        return self._comparison(at, field, op, operand)
+
+    def _comparison(self, at: str, field: str, op: str, operand: object) -> Predicate:
+        sort = FIELDS.get(field, _JSON)
         read = _reader(field, sort)
         if op == "$exists":
             if not isinstance(operand, bool):
@@ -159,6 +164,8 @@ class _Parser:
                 return text(at, raw)
             case "scope":
                 return parse_scope(raw, org=self._org)
+            case _:
+                pass
         json_text(at, raw)
         return raw
 

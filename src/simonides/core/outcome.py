@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from simonides.core.errors import Refused
-from simonides.core.record import Id, Record
+from simonides.core.record import Record
 
 
 class EventType(StrEnum):

@@ -166,7 +166,8 @@ def _read(source: str, text: str) -> tuple[dict[str, Any], Lines]:
         events = list(yaml.parse(text, yaml.SafeLoader))
         for event in events:
             if isinstance(event, yaml.AliasEvent):
-                raise PolicyInvalid(source, event.start_mark.line + 1, "aliases are not allowed")
+                line = event.start_mark.line + 1 if event.start_mark else 1
+                raise PolicyInvalid(source, line, "aliases are not allowed")
         node = yaml.compose(text, yaml.SafeLoader)
         _note_lines(source, node, (), lines)
         data = yaml.safe_load(text)

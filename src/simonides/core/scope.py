@@ -25,9 +25,7 @@ _FORBIDDEN = frozenset("/%*,;:{}\"'\\")
 # and Mongolian, the grapheme joiner, the empty Braille pattern, the variation selectors.
 _BLANK_LETTERS = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
-).union(
-    map(chr, range(0xFE00, 0xFE10)), map(chr, range(0xE0100, 0xE01F0))
-)
+).union(map(chr, range(0xFE00, 0xFE10)), map(chr, range(0xE0100, 0xE01F0)))
 _RESERVED = frozenset({".", "..", "global", "org", "user", "task", "session", "null", "none"})
 
 

@@ -45,7 +45,7 @@ def enum_member(kind: type[E], field: str, raw: object) -> E:
         InvalidInput: If there is none; it lists the values and names the nearest.
     """
     try:
-        return kind(raw)
+        return kind(raw)  # type: ignore[arg-type]  # any value may be asked for
     except ValueError as error:
         known = [member.value for member in kind]
         problem = f"{shown(raw)} is none of {', '.join(known)}{nearest(raw, known)}"

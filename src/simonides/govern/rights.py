@@ -87,6 +87,8 @@ def named_scope(who: Principal, name: str) -> Scope:
             return home
         case _ if name in LEVELS:
             raise InvalidInput("scope", f"this principal has no {name} scope")
+        case _:
+            pass
     raise InvalidInput("scope", f"{name[:60]!r} is no scope{nearest(name, LEVELS)}")
 
 
@@ -126,8 +128,7 @@ def _may_read(engine: Engine, who: Principal, scope: Scope) -> bool:
         return True  # a user reads its own tasks
     subject = scope.user
     return scope.org == who.home.org and any(
-        grant.right is Right.READ_USER and grant.subject == subject
-        for grant in _held(engine, who)
+        grant.right is Right.READ_USER and grant.subject == subject for grant in _held(engine, who)
     )
 
 

@@ -26,7 +26,7 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
     """
     try:
         found = np.asarray(embedder.encode(texts), np.float32)
-    except Exception as error:  # noqa: BLE001  an embedder of the caller may raise anything
+    except Exception as error:
         raise EmbedderFailed(f"{embedder.model_id}: {type(error).__name__}") from error
     if found.shape != (len(texts), embedder.dimensions) or not np.isfinite(found).all():
         wanted = f"finite vectors of shape ({len(texts)}, {embedder.dimensions})"

@@ -31,5 +31,3 @@ class Reranker(Protocol):
 
     def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """Return a score for each text; a higher one bears more on the query."""
-
-

@@ -150,9 +150,7 @@ class Analysed(NamedTuple):
     marks: int
 
 
-def analysed(
-    content: str, *, speaker: str | None, names: Sequence[str], is_turn: bool
-) -> Analysed:
+def analysed(content: str, *, speaker: str | None, names: Sequence[str], is_turn: bool) -> Analysed:
     """Analyse a memory.
 
     Args:
@@ -256,7 +254,6 @@ class OwnerIndex:
         # walk over 8,000 of them stops an event loop for 90 ms.
         self.ids: list[bytes] = []
         self.keys: list[str | None] = []
-        self._roots: list[bytes] = []
         self._hashes: list[str] = []
         self.terms: dict[str, Postings] = {}
         self.places: dict[Place, int] = {}
@@ -349,7 +346,6 @@ class OwnerIndex:
         self.without_vector += not entry.vector
         self.ids.append(entry.id)
         self.keys.append(entry.key)
-        self._roots.append(entry.root)
         self._hashes.append(entry.hash)
         self.row_of[entry.id] = row
         if not entry.is_turn:
@@ -420,8 +416,10 @@ class OwnerIndex:
                 self.terms[term] = Postings(kept, array("H", counts.tobytes()))
             else:
                 del self.terms[term]
-        for values in (self.ids, self.keys, self._roots, self._hashes):
-            values[:] = [each for each, stays in zip(values, live, strict=True) if stays]
+        kept_rows = np.flatnonzero(live).tolist()
+        self.ids = [self.ids[row] for row in kept_rows]
+        self.keys = [self.keys[row] for row in kept_rows]
+        self._hashes = [self._hashes[row] for row in kept_rows]
         self.row_of = {id: row for row, id in enumerate(self.ids)}
         self._turns = {turn: int(number[row]) for turn, row in self._turns.items()}
         self.by_hash = {name: int(number[row]) for name, row in self.by_hash.items()}

@@ -137,7 +137,7 @@ def list_memories(
     return Page(page, f"{owners.index(page[-1].owner)}.{id_bytes(page[-1].id).hex()}")
 
 
-def _parse_cursor(cursor: str | None, reach: Sequence[Reach]) -> tuple[int, bytes]:
+def _parse_cursor(cursor: object, reach: Sequence[Reach]) -> tuple[int, bytes]:
     if cursor is None:
         return 0, _LAST
     parts = re.fullmatch(r"(\d{1,2})\.([0-9a-f]{32})", cursor) if isinstance(cursor, str) else None
@@ -146,9 +146,7 @@ def _parse_cursor(cursor: str | None, reach: Sequence[Reach]) -> tuple[int, byte
     return int(parts[1]), bytes.fromhex(parts[2])
 
 
-def exclusions(
-    who: Principal, record: Record, reach: Sequence[Reach], now: int
-) -> tuple[str, ...]:
+def exclusions(who: Principal, record: Record, reach: Sequence[Reach], now: int) -> tuple[str, ...]:
     """Return why a record is not shown to a reader; empty if it is."""
     mine = next((each for each in reach if each.owner == record.owner), None)
     expired = record.hard_expires_at is not None and to_ms(record.hard_expires_at) <= now

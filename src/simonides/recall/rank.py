@@ -298,4 +298,3 @@ def _with_keys(view: View, keys: frozenset[str]) -> Bools:
         for key in keys & part.by_key.keys():
             found[[row + offset for row in part.by_key[key]]] = True
     return found
-

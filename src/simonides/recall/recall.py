@@ -112,7 +112,7 @@ def ask_of(
     )
 
 
-def recall(engine: Engine, who: Principal, query: str, **options: Any) -> Recall:
+def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Recall:
     """Return the memories that serve a query, best first, each with its reasons.
 
     Args:

@@ -129,7 +129,8 @@ def among(rows: Ints, places: Ints) -> Bools:
     """Return which places are among some rising rows."""
     if not len(rows):
         return np.zeros(len(places), np.bool_)
-    return rows.take(rows.searchsorted(places), mode="clip") == places
+    found: Bools = rows.take(rows.searchsorted(places), mode="clip") == places
+    return found
 
 
 def idf(size: int, holding: int) -> float:
@@ -200,13 +201,15 @@ def neighbours(view: View, topic: Floats) -> Floats:
 
 def opening(view: View) -> Floats:
     """Return 1 for the first turn of each session, which says what the session is about."""
-    return (view.column("before") == NONE).astype(np.float32)
+    first: Floats = (view.column("before") == NONE).astype(np.float32)
+    return first
 
 
 def answers(view: View, topic: Floats) -> Floats:
     """Return, for each turn after one that asks something, the topic of the asking turn."""
     asked = np.append(topic * marked(view, Mark.ASKS), 0.0)
-    return asked[view.column("before")]
+    topic_before: Floats = asked[view.column("before")]
+    return topic_before
 
 
 def sessions(view: View, matches: Iterable[Match]) -> Floats:
@@ -218,7 +221,8 @@ def sessions(view: View, matches: Iterable[Match]) -> Floats:
         holds = np.zeros(len(norms), np.bool_)
         holds[of_row[rows]] = True
         score[holds] += idf(count, int(holds.sum())) / (1.0 + norms[holds])
-    return score[of_row]
+    found: Floats = score[of_row]
+    return found
 
 
 def session_meaning(view: View, centred: Floats) -> Floats:
@@ -265,13 +269,15 @@ def name_terms(view: View) -> dict[str, set[int]]:
 
 def marked(view: View, mark: Mark) -> Floats:
     """Return 1 for rows that have a mark."""
-    return ((view.column("marks") & mark) != 0).astype(np.float32)
+    found: Floats = ((view.column("marks") & mark) != 0).astype(np.float32)
+    return found
 
 
 def log_length(view: View) -> Floats:
     """Return the logarithm of each row's length, 0 from ENOUGH_TERMS on: a few words say little."""
     length = np.clip(view.column("length"), 1.0, ENOUGH_TERMS)
-    return np.log(length / ENOUGH_TERMS).astype(np.float32)
+    found: Floats = np.log(length / ENOUGH_TERMS).astype(np.float32)
+    return found
 
 
 def recency(view: View) -> Floats:

@@ -58,7 +58,7 @@ OWNERS_FUNCTION = f"""
 CREATE POLICY list_all ON {SCHEMA}.owners FOR SELECT TO CURRENT_USER USING (true);
 CREATE FUNCTION {SCHEMA}.owner_names() RETURNS SETOF TEXT LANGUAGE sql STABLE SECURITY DEFINER
   SET search_path = {SCHEMA} AS $$ SELECT owner FROM {SCHEMA}.owners ORDER BY owner $$;
-REVOKE ALL ON FUNCTION {SCHEMA}.owner_names() FROM PUBLIC"""
+REVOKE ALL ON FUNCTION {SCHEMA}.owner_names() FROM PUBLIC"""  # noqa: S608
 
 
 def init(url: str, role: str) -> None:

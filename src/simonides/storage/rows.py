@@ -1,4 +1,4 @@
-"""How a memory lies in a row: columns of five plain types, JSON for lists, no column for defaults."""
+"""How a memory lies in a row: columns of five plain types, JSON text for lists."""
 
 from __future__ import annotations
 

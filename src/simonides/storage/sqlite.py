@@ -162,15 +162,15 @@ class Sqlite:
 
     # -- opening -----------------------------------------------------------------------------------
 
-    def _start(self) -> None:
+    def _start(self) -> _Connection:
         """Open the writer and prepare the schema; once, by the first call that needs the file."""
         with self._opening:
             if self._writer is not None:
-                return
+                return self._writer
             with self._translated():
                 if self._path is None:
                     self._writer = self._prepared(self._connect())
-                    return
+                    return self._writer
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 turn_path = f"{self._path}-turn"
                 self._turn_file = os.open(turn_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -181,6 +181,7 @@ class Sqlite:
                     self._unlock_file()
                 stat = self._path.stat()
                 self._inode = (stat.st_dev, stat.st_ino)
+                return self._writer
 
     def _connect(self) -> _Connection:
         if self._path is not None and self._path.is_dir():
@@ -196,9 +197,10 @@ class Sqlite:
     def _prepared(self, connection: _Connection) -> _Connection:
         raw = connection.raw
         with raw:
-            mark, tables = raw.pragma("application_id"), raw.execute(
-                "SELECT COUNT(*) FROM sqlite_schema"
-            ).fetchall()
+            mark, tables = (
+                raw.pragma("application_id"),
+                raw.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall(),
+            )
             if mark != APPLICATION_ID and (mark or tables[0][0]):
                 raise StoreCorrupt(self.location, "is the database of another program")
             applied = connection.rows(statements.MIGRATIONS, {}) if mark else []
@@ -206,7 +208,7 @@ class Sqlite:
             def note(name: str, checksum: str) -> None:
                 connection.run(statements.SET_META, {"name": name, "value": checksum})
 
-            migrate(self.location, applied, TYPES, raw.execute, note)  # type: ignore[arg-type]
+            migrate(self.location, applied, TYPES, raw.execute, note)
             secret = {"name": "secret", "value": os.urandom(32).hex()}
             connection.run(statements.SET_META, secret)
             if not mark:
@@ -262,10 +264,7 @@ class Sqlite:
                 return self._connect()
 
     def _ready(self) -> _Connection:
-        if self._writer is None:
-            self._start()
-        assert self._writer is not None  # `_start` opened it or raised
-        return self._writer
+        return self._writer or self._start()
 
     # -- writing -----------------------------------------------------------------------------------
 

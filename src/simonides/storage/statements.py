@@ -53,7 +53,7 @@ ACROSS_OWNERS = (OWNERS, META, MIGRATIONS, SET_META)
 def heads(count: int) -> str:
     """Return the statement for the state of this many owners."""
     names = " OR ".join(f"owner = :owner{number}" for number in range(count))
-    return f"SELECT owner, epoch, events FROM owners WHERE {names}"  # noqa: S608
+    return f"SELECT owner, epoch, events FROM owners WHERE {names}"
 
 
 # -- rows of every table in the chain --------------------------------------------------------------
@@ -64,20 +64,20 @@ def insert(table: str) -> str:
     """Return the statement that inserts a row."""
     columns = TABLES[table]
     values = ", ".join(f":{name}" for name in columns)
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"  # noqa: S608
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"
 
 
 @lru_cache
 def delete(table: str) -> str:
     """Return the statement that deletes a row."""
-    return f"DELETE FROM {table} WHERE owner = :owner AND id = :id"  # noqa: S608
+    return f"DELETE FROM {table} WHERE owner = :owner AND id = :id"
 
 
 @lru_cache
 def page(table: str) -> str:
     """Return the statement for all columns of rows by id, after an id."""
     return (
-        f"SELECT {', '.join(TABLES[table])} FROM {table} "  # noqa: S608
+        f"SELECT {', '.join(TABLES[table])} FROM {table} "
         "WHERE owner = :owner AND id > :after ORDER BY id LIMIT :limit"
     )
 
@@ -93,22 +93,22 @@ UPDATE memories SET updated_at = :updated_at, verified_at = :verified_at,
 WHERE owner = :owner AND id = :id"""
 """The columns in which a row may change after its insertion."""
 
-BY_ID = f"SELECT {_ALL} FROM memories WHERE owner = :owner AND id = :id"  # noqa: S608
+BY_ID = f"SELECT {_ALL} FROM memories WHERE owner = :owner AND id = :id"
 
 HISTORY = f"""
-SELECT {_ALL} FROM memories WHERE owner = :owner AND root = :root ORDER BY version"""  # noqa: S608
+SELECT {_ALL} FROM memories WHERE owner = :owner AND root = :root ORDER BY version"""
 
 BY_KEY = f"""
-SELECT {_ALL} FROM memories WHERE owner = :owner AND key = :key AND known_to IS NULL"""  # noqa: S608
+SELECT {_ALL} FROM memories WHERE owner = :owner AND key = :key AND known_to IS NULL"""
 
 # An id ends in random digits, so its last four bytes name a memory in practice.
 BY_SHORT_ID = f"""
 SELECT {_ALL} FROM memories WHERE owner = :owner AND substr(id, 13) = :tail
-ORDER BY version DESC LIMIT 2"""  # noqa: S608
+ORDER BY version DESC LIMIT 2"""
 
 CURRENT_OF_ROOT = f"""
 SELECT {_ALL} FROM memories
-WHERE owner = :owner AND root = :root ORDER BY version DESC LIMIT 1"""  # noqa: S608
+WHERE owner = :owner AND root = :root ORDER BY version DESC LIMIT 1"""
 
 TURN_AT = """
 SELECT id FROM memories
@@ -117,7 +117,7 @@ WHERE owner = :owner AND session = :session AND position = :position AND known_t
 SLOT = f"""
 SELECT {_ALL} FROM memories
 WHERE owner = :owner AND subject = :subject AND predicate = :predicate AND known_to IS NULL
-ORDER BY id"""  # noqa: S608
+ORDER BY id"""
 
 LAST_VERSION = "SELECT MAX(version) FROM memories WHERE owner = :owner AND root = :root"
 
@@ -127,14 +127,14 @@ WHERE owner = :owner AND known_to IS NULL AND key IS NOT NULL LIMIT 10000"""
 
 LIST = f"""
 SELECT {_ALL} FROM memories
-WHERE owner = :owner AND known_to IS NULL AND id < :before ORDER BY id DESC LIMIT :limit"""  # noqa: S608
+WHERE owner = :owner AND known_to IS NULL AND id < :before ORDER BY id DESC LIMIT :limit"""
 
 # What was known at a moment, and what was said to be true at another, by versions.
 AS_OF = f"""
 SELECT {_ALL} FROM memories
 WHERE owner = :owner AND known_from <= :known_at AND (known_to IS NULL OR known_to > known_from)
   AND (ended IS NULL OR known_to > :known_at OR ended = 'superseded')
-ORDER BY root, version"""  # noqa: S608
+ORDER BY root, version"""
 
 COUNTS = """
 SELECT kind, category, status, COUNT(*) FROM memories
@@ -152,7 +152,7 @@ FROM memories m WHERE m.owner = :owner AND m.known_to IS NULL
 def by_ids(count: int) -> str:
     """Return the statement for this many memories by id."""
     names = ", ".join(f":id{number}" for number in range(count))
-    return f"SELECT {_ALL} FROM memories WHERE owner = :owner AND id IN ({names})"  # noqa: S608
+    return f"SELECT {_ALL} FROM memories WHERE owner = :owner AND id IN ({names})"
 
 
 # -- what the index keeps --------------------------------------------------------------------------
@@ -164,7 +164,7 @@ INDEXED = tuple(
     valid_to soft_expires_at hard_expires_at known_to
     """.split()
 )
-_INDEXED = f"SELECT {', '.join(INDEXED)} FROM memories WHERE owner = :owner"  # noqa: S608
+_INDEXED = f"SELECT {', '.join(INDEXED)} FROM memories WHERE owner = :owner"
 
 # The first load wants what is in force, in the order of its making; a later one what changed.
 LOAD = f"{_INDEXED} AND known_to IS NULL ORDER BY id"
@@ -183,11 +183,11 @@ VALUES
   (:owner, :seq, :at, :type, :actor, :subject_table, :subject, :reason, :data, :digest, :code)"""
 
 EVENTS = f"""
-SELECT {_EVENT} FROM events WHERE owner = :owner AND seq > :after ORDER BY seq LIMIT :limit"""  # noqa: S608
+SELECT {_EVENT} FROM events WHERE owner = :owner AND seq > :after ORDER BY seq LIMIT :limit"""
 
 EVENTS_BACKWARDS = f"""
 SELECT {_EVENT} FROM events WHERE owner = :owner AND seq < :before
-ORDER BY seq DESC LIMIT :limit"""  # noqa: S608
+ORDER BY seq DESC LIMIT :limit"""
 
 # -- what goes with memories -----------------------------------------------------------------------
 
@@ -205,7 +205,7 @@ def reads_of(count: int) -> str:
     names = ", ".join(f":id{number}" for number in range(count))
     return f"""
 SELECT memory, CAST(SUM(count) AS BIGINT), MAX(last) FROM reads
-WHERE owner = :owner AND memory IN ({names}) GROUP BY memory"""  # noqa: S608
+WHERE owner = :owner AND memory IN ({names}) GROUP BY memory"""
 
 
 DERIVED = "SELECT child FROM derived WHERE owner = :owner AND parent = :parent"

@@ -49,7 +49,7 @@ def row_digest(key: bytes, table: str, values: Sequence[Any]) -> bytes:
 
 
 def event_code(key: bytes, head: bytes, owner: str, event: Sequence[Any]) -> bytes:
-    """Return the code of an event: its columns from ``seq`` to ``digest``, after the code before."""
+    """Return the code of an event: of its columns from ``seq`` to ``digest``, and of ``head``."""
     return blake(key, head + packed((owner, *event)))
 
 
@@ -66,8 +66,7 @@ class Transaction:
     def __init__(self, engine: Engine, connection: Connection, owner: str, actor: str) -> None:
         """Take the owner's turn; in PostgreSQL this waits for other writers of the owner."""
         self.connection, self.owner, self.actor = connection, owner, actor
-        state = connection.one(statements.TAKE_TURN, {"owner": owner, "empty": EMPTY})
-        assert state is not None  # the statement returns a row
+        [state] = connection.rows(statements.TAKE_TURN, {"owner": owner, "empty": EMPTY})
         self.epoch, then, self.revision, self._head = state
         self._epoch_before = self.epoch
         self.now = max(engine.clock.now_ms(), then)
@@ -101,17 +100,25 @@ class Transaction:
 
     def last_version(self, root: bytes) -> int:
         """Return the number of the last version of a memory."""
-        staged = [row["version"] for row in self._inserted.values() if row["root"] == root]
-        found = self.connection.one(
-            statements.LAST_VERSION, {"owner": self.owner, "root": root}
-        )
-        stored = found[0] if found is not None and found[0] is not None else 0
-        return max([stored, *staged])
+        staged = [int(row["version"]) for row in self._inserted.values() if row["root"] == root]
+        found = self.connection.one(statements.LAST_VERSION, {"owner": self.owner, "root": root})
+        stored: int = found[0] if found is not None and found[0] is not None else 0
+        return max(stored, *staged, 0)
+
+    def known(self, id: bytes) -> MemoryRow:
+        """Return the row of a memory whose id was read in this turn.
+
+        Raises:
+            KeyError: If it is not there, which is a fault of the engine.
+        """
+        row = self.memory(id)
+        if row is None:
+            raise KeyError(id.hex())
+        return row
 
     def secret(self) -> bytes:
         """Return the store's secret, which keys digests of what was forgotten."""
-        found = self.connection.one(statements.META, {"name": "secret"})
-        assert found is not None  # made with the schema
+        [found] = self.connection.rows(statements.META, {"name": "secret"})
         return bytes.fromhex(found[1])
 
     def new_id(self) -> bytes:
@@ -217,9 +224,29 @@ class Transaction:
         """
         self.length += 1
         text = json_text("data", data or {})
-        event = (self.length, self.now, type.value, self.actor, table, subject, reason, text, digest)
+        event = (
+            self.length,
+            self.now,
+            type.value,
+            self.actor,
+            table,
+            subject,
+            reason,
+            text,
+            digest,
+        )
         self._head = event_code(self._key, self._head, self.owner, event)
-        names = ("seq", "at", "type", "actor", "subject_table", "subject", "reason", "data", "digest")
+        names = (
+            "seq",
+            "at",
+            "type",
+            "actor",
+            "subject_table",
+            "subject",
+            "reason",
+            "data",
+            "digest",
+        )
         cells = dict(zip(names, event, strict=True))
         self._events.append({**cells, "owner": self.owner, "code": self._head})
         return event_of(self.owner, (*event, self._head), data or {})

@@ -29,4 +29,6 @@ def open(
     """
     from simonides.api.store import open as open_store
 
-    return open_store(":memory:", clock=clock or ManualClock(), settings=settings, embedder=embedder)
+    return open_store(
+        ":memory:", clock=clock or ManualClock(), settings=settings, embedder=embedder
+    )

@@ -1,1 +1,1 @@
-"""Writing: a draft becomes a candidate, policy judges it, gates compare it, a transaction stores it."""
+"""Writing: a draft becomes a candidate, is judged, compared and stored in one transaction."""

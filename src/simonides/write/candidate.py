@@ -251,5 +251,3 @@ def _parents(engine: Engine, who: Principal, ids: Sequence[str]) -> tuple[Record
         return ()
     reach = readable(engine, who)
     return tuple(find(engine, who, id, reach) for id in ids)
-
-

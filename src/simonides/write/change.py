@@ -53,7 +53,9 @@ def correct(
     if expires is not None:
         cells["hard_expires_at"] = None if expires == "never" else parse_moment("expires", expires)
     if content is None and not cells:
-        raise InvalidInput("content", "name what is to change: content, pinned, importance, expires")
+        raise InvalidInput(
+            "content", "name what is to change: content, pinned, importance, expires"
+        )
     if content is not None and not text("content", content).strip():
         raise InvalidInput("content", "must not be blank")
     standing = _own(engine, who, which)
@@ -91,8 +93,7 @@ def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
         lifetime = (row["soft_expires_at"] or 0) - row["updated_at"]
         soft = None if row["soft_expires_at"] is None else tx.now + max(lifetime, 0)
         event = tx.touch(row, EventType.CONFIRMED, verified_at=tx.now, soft_expires_at=soft)
-        confirmed = tx.memory(row["id"])
-        assert confirmed is not None  # it was just touched
+        confirmed = tx.known(row["id"])
         index_row(index, confirmed, engine.indexes.embedder)
     return Outcome(kind=OutcomeKind.BUMPED, record=record_of(confirmed), events=(event,))
 

@@ -73,9 +73,9 @@ def store(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> Out
         same = old["hash"] == candidate.hash
         return (_repeat if same else _conflict)(turn, commit, vector, old)
     slot = _in_slot(turn, commit)
-    multi_valued = bool(slot) and _is_multi_valued(turn, commit)
+    multi_valued = bool(slot) and _is_multi_valued(turn.policy, slot[0]["predicate"])
     for row in slot:
-        if row["object"] == candidate.triple[2]:  # type: ignore[index]  # a slot has a triple
+        if candidate.triple is not None and row["object"] == candidate.triple.object:
             return _repeat(turn, commit, vector, row)
     if slot and not multi_valued:
         return _conflict(turn, commit, vector, slot[0])
@@ -148,17 +148,12 @@ def _in_slot(turn: Turn, commit: Commit) -> list[MemoryRow]:
     ]
 
 
-def _is_multi_valued(turn: Turn, commit: Commit) -> bool:
-    assert commit.candidate.triple is not None  # called where there is a slot
-    predicate, policy = commit.candidate.triple.predicate, turn.policy
-    if predicate in policy.functional_predicates:
-        return False
-    return predicate in policy.multi_valued_predicates
+def _is_multi_valued(policy: Policy, predicate: str) -> bool:
+    declared = predicate in policy.functional_predicates
+    return not declared and predicate in policy.multi_valued_predicates
 
 
-def _same_text(
-    turn: Turn, commit: Commit, vector: NDArray[np.float32] | None
-) -> MemoryRow | None:
+def _same_text(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> MemoryRow | None:
     """Return a memory that says the same, by hash, words or meaning."""
     candidate, index = commit.candidate, turn.index
     row = index.by_hash.get((index.places.get(candidate.place, -1), candidate.hash))
@@ -237,14 +232,13 @@ def _repeat(
     soft, hard = expiry(candidate, tx.now)
     if trust < standing.trust.rank or old["hard_expires_at"] is None:
         hard = old["hard_expires_at"]
-    cells = {"soft_expires_at": soft, "hard_expires_at": hard}
+    cells: dict[str, Any] = {"soft_expires_at": soft, "hard_expires_at": hard}
     independent = candidate.source is not standing.source and trust >= Trust.TOOL.rank
     if independent:
         cells["verified_at"] = tx.now
     kind = OutcomeKind.BUMPED if independent else OutcomeKind.REFRESHED
     event = tx.touch(old, EventType(kind.value), **cells)
-    row = tx.memory(old["id"])
-    assert row is not None  # it was just touched
+    row = tx.known(old["id"])
     ends = [each for each in (hard, row["valid_to"]) if each is not None]
     with turn.index.lock:
         turn.index.touch(row["id"], tx.now, soft, min(ends, default=FOREVER))
@@ -268,9 +262,7 @@ def _conflict(
         tx.insert(weaker, EventType.TOUCHED, "better_supported"),
         tx.touch(old, EventType.TOUCHED, "weaker_value_refused"),
     ]
-    row = tx.memory(old["id"])
-    assert row is not None  # it was just touched
-    return _outcome(OutcomeKind.TOUCHED, row, commit, events)
+    return _outcome(OutcomeKind.TOUCHED, tx.known(old["id"]), commit, events)
 
 
 def _insert(
@@ -285,7 +277,7 @@ def _insert(
     made: list[Event] = []
     if before is None:
         made += make_room(turn.tx, turn.index, turn.policy.quotas, candidate)
-    row = new_version(tx, candidate, vector, turn.embedder, before) | cells
+    row = new_version(tx, candidate, vector, turn.embedder, before) | dict(cells)
     type = EventType.CREATED
     if before is not None:
         type = EventType.BUMPED if kind is OutcomeKind.BUMPED else EventType.SUPERSEDED
@@ -297,10 +289,5 @@ def _insert(
     return _outcome(kind, row, commit, made)
 
 
-def _outcome(
-    kind: OutcomeKind, row: MemoryRow, commit: Commit, events: Sequence[Event]
-) -> Outcome:
-    return Outcome(
-        kind=kind, record=record_of(row), reasons=commit.reasons, events=tuple(events)
-    )
-
+def _outcome(kind: OutcomeKind, row: MemoryRow, commit: Commit, events: Sequence[Event]) -> Outcome:
+    return Outcome(kind=kind, record=record_of(row), reasons=commit.reasons, events=tuple(events))

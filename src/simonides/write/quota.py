@@ -48,9 +48,7 @@ def make_room(
         raise QuotaExceeded(name, limit)
     events = []
     for row in sorted(may_go, key=_order(quotas.eviction, tx.now))[:spare]:
-        memory = tx.memory(row[0])
-        assert memory is not None  # the statement returned its id
-        events.append(tx.end(memory, "evicted", EventType.EVICTED, f"quota:{name}"))
+        events.append(tx.end(tx.known(row[0]), "evicted", EventType.EVICTED, f"quota:{name}"))
     return events
 
 
@@ -74,6 +72,6 @@ def _end(moment: int | None) -> int:
 def _retention_value(row: Row, now: int) -> float:
     """Return how useful a memory is, 0 to 1: importance, confidence, freshness and use alike."""
     _, importance, confidence, updated_at, _, _, _, _, _, read_at = row
-    freshness = 0.5 ** ((now - updated_at) / (90 * DAY_MS))
-    use = 0.5 ** ((now - read_at) / (30 * DAY_MS)) if read_at else 0.0
+    freshness: float = 0.5 ** ((now - updated_at) / (90 * DAY_MS))
+    use: float = 0.5 ** ((now - read_at) / (30 * DAY_MS)) if read_at else 0.0
     return (Importance(importance).weight + float(confidence) + freshness + use) / 4

@@ -104,9 +104,7 @@ def _write(
     return outcomes
 
 
-def vectors_of(
-    engine: Engine, candidates: Sequence[Candidate]
-) -> list[NDArray[np.float32] | None]:
+def vectors_of(engine: Engine, candidates: Sequence[Candidate]) -> list[NDArray[np.float32] | None]:
     """Return the vector of each candidate; None where there is no embedder, or it failed."""
     if engine.embedder is None or not candidates:
         return [None] * len(candidates)
@@ -175,9 +173,7 @@ def refused(turn: Turn, drop: Drop) -> Outcome:
     return Outcome(kind=kind, reasons=drop.reasons, events=(event,))
 
 
-def remember_one(
-    engine: Engine, who: Principal, content: str | Draft, **fields: Any
-) -> Outcome:
+def remember_one(engine: Engine, who: Principal, /, content: str | Draft, **fields: Any) -> Outcome:
     """Store one statement, or say why not; see `remember`.
 
     Args:

@@ -17,9 +17,7 @@ def bury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
         digest for row in rows for digest in _digests(tx, row["hash"], row["key"])
     )
     for digest in digests:
-        found = tx.connection.one(
-            statements.TOMBSTONES, {"owner": tx.owner, "digest": digest}
-        )
+        found = tx.connection.one(statements.TOMBSTONES, {"owner": tx.owner, "digest": digest})
         if found is None:
             row = {"owner": tx.owner, "id": tx.new_id(), "digest": digest, "at": tx.now}
             tx.add("tombstones", row, EventType.TOMBSTONED)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides.core.record import Source, Status
-from simonides.recall.index import entry_of, quantise
-from simonides.recall.index import OwnerIndex
+from simonides.recall.index import OwnerIndex, entry_of, quantise
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes
 from simonides.storage.transaction import Transaction
