@@ -22,6 +22,7 @@ from simonides._version import __version__
 if TYPE_CHECKING:
     from simonides import testing, types
     from simonides.api.admin import Admin
+    from simonides.api.aio import AsyncAdmin, AsyncMemory, AsyncStore, aopen
     from simonides.api.memory import Memory
     from simonides.api.store import Store, open  # noqa: A004  the public name
     from simonides.core.errors import (
@@ -60,11 +61,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api.admin": "Admin",
+    "api.aio": "AsyncAdmin AsyncMemory AsyncStore aopen",
     "api.memory": "Memory",
     "api.store": "Store open",
-    "core.errors": "ConfigurationError IdempotencyMismatch InvalidInput InvalidScope "
-    "KeyUnavailable MissingExtra NotFound OwnerRequired PolicyInvalid QuotaExceeded Refused ScopeDenied "
-    "SimonidesError StoreCorrupt StoreError StoreFull StoreReadOnly StoreUnavailable",
+    "core.errors": """
+        ConfigurationError IdempotencyMismatch InvalidInput InvalidScope KeyUnavailable MissingExtra
+        NotFound OwnerRequired PolicyInvalid QuotaExceeded Refused ScopeDenied SimonidesError
+        StoreCorrupt StoreError StoreFull StoreReadOnly StoreUnavailable
+    """,
     "core.outcome": "Outcome OutcomeKind Outcomes",
     "core.record": "Draft Importance Kind Record Sensitivity Source Status Trust",
     "core.results": "Explanation Hit Page Recall",
@@ -90,6 +94,9 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Admin",
+    "AsyncAdmin",
+    "AsyncMemory",
+    "AsyncStore",
     "ConfigurationError",
     "Draft",
     "Explanation",
@@ -127,6 +134,7 @@ __all__ = [
     "StoreUnavailable",
     "Trust",
     "__version__",
+    "aopen",
     "open",
     "testing",
     "types",
