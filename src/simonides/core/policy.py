@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
 
 from simonides.core.record import Kind, Source
 
@@ -36,12 +36,10 @@ def _pattern(text: str) -> str:
 
 Name = Annotated[str, Field(pattern=r"^\S{1,128}$")]
 Pattern = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)]
-Count = Annotated[int, Field(ge=1, le=1_000)]
-Chars = Annotated[int, Field(ge=1, le=100_000)]
-Bytes = Annotated[int, Field(ge=1, le=16 * 1024 * _KIB)]
-Days = Annotated[float, Field(gt=0, le=36_500, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Quota = Annotated[int, Field(ge=0, le=10**15)]
+Bytes = Annotated[int, Strict(), Field(ge=1, le=16 * 1024 * _KIB)]
+Days = Annotated[float, Strict(), Field(gt=0, le=36_500, allow_inf_nan=False)]
+Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
+Quota = Annotated[int, Strict(), Field(ge=0, le=10**15)]
 
 
 class Durability(StrEnum):

@@ -171,6 +171,8 @@ def _read(source: str, text: str) -> tuple[dict[str, Any], Lines]:
         node = yaml.compose(text, yaml.SafeLoader)
         _note_lines(source, node, (), lines)
         data = yaml.safe_load(text)
+    except PolicyInvalid:
+        raise
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = 1 if mark is None else mark.line + 1

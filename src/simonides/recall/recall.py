@@ -331,7 +331,7 @@ def _view_of_the_past(
         index = OwnerIndex(engine.indexes.dimensions)
         rows = past_rows(connection, owner, ask.known_at, ask.valid_at)
         index.add(entry_of(row, engine.indexes.embedder) for row in rows)
-        if len(index):
+        if len(index) or not parts:
             parts.append((owner, index))
     return View([owner for owner, _ in parts], [part for _, part in parts])
 

@@ -1,0 +1,95 @@
+"""The index gives the same answers however it came about: appended, refreshed, compacted, split."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simonides.core.record import Place
+from simonides.recall.index import Entry, OwnerIndex, analysed, quantise
+from simonides.recall.question import read_question
+from simonides.recall.signals import gather
+from simonides.recall.view import View
+from simonides.testing import ManualClock
+from simonides.text.analyse import query_terms
+
+WORDS = "red blue green tea coffee garden music train seat hotel".split()
+
+
+def entry(number: int, words: list[str], session: str = "", position: int = 0) -> Entry:
+    text = " ".join(words)
+    found = analysed(text, speaker=None, names=(), is_turn=bool(session))
+    rng = np.random.default_rng(number)
+    vector = rng.normal(size=8).astype(np.float32)
+    cells, scale = quantise((vector / np.linalg.norm(vector))[None])
+    return Entry(
+        id=number.to_bytes(16, "big"), root=number.to_bytes(16, "big"), kind="semantic",
+        is_turn=bool(session), key=None, hash=text, place=Place(), terms=found.terms,
+        marks=found.marks, vector=cells[0].tobytes(), scale=float(scale[0]), speaker="",
+        session=session, position=position, time=number * 1000, updated_at=number * 1000,
+        until=2**62, soft_expires_at=2**62, importance=0.5, confidence=1.0, is_stale=False,
+        pinned=False,
+    )  # fmt: skip
+
+
+def evidence(indexes: list[OwnerIndex], text: str) -> dict[bytes, dict[str, float]]:
+    """Return all evidence of a query by id, rounded."""
+    view = View([f"/{n}" for n in range(len(indexes))], indexes)
+    vector = np.ones(8, np.float32) / np.float32(8**0.5)
+    question = read_question(text, ManualClock().now.date())
+    signals = gather(view, query_terms(text), vector, question)
+    live = np.flatnonzero(view.column("live")).tolist()
+    return {
+        view.owner_and_id(row)[1]: {
+            name: round(float(values[row]), 4) for name, values in signals.evidence.items()
+        }
+        for row in live
+    }
+
+
+texts = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_size=1, max_size=30)
+
+
+@given(texts, st.data())
+def test_an_index_after_removals_equals_one_built_anew(sentences, data):
+    entries = [entry(n, words, "s", n) for n, words in enumerate(sentences, 1)]
+    gone = data.draw(st.sets(st.sampled_from([e.id for e in entries]), max_size=len(entries) - 1))
+    worn = OwnerIndex(8)
+    worn.add(entries)
+    worn.remove(gone)
+    if data.draw(st.booleans()):
+        worn.compact_if_sparse()
+    fresh = OwnerIndex(8)
+    fresh.add([each for each in entries if each.id not in gone])
+    for question in ("where is the red garden?", "I like tea and music"):
+        assert evidence([worn], question) == evidence([fresh], question)
+
+
+@given(texts, st.data())
+def test_splitting_rows_over_three_indexes_changes_no_evidence(sentences, data):
+    entries = [entry(n, words) for n, words in enumerate(sentences, 1)]
+    whole = OwnerIndex(8)
+    whole.add(entries)
+    parts = [OwnerIndex(8) for _ in range(3)]
+    for each in entries:
+        parts[data.draw(st.integers(0, 2))].add([each])
+    split = [part for part in parts if len(part)]
+    for question in ("where is the red garden?", "I like tea and music"):
+        assert evidence(split, question) == evidence([whole], question)
+
+
+def test_a_row_of_the_same_id_is_replaced():
+    index = OwnerIndex(8)
+    index.add([entry(1, ["red"]), entry(1, ["blue"])])
+    assert (len(index), index.size) == (1, 2)
+    assert len(index.postings("red")[0]) == 0
+    assert index.postings("blue")[0].tolist() == [1]
+
+
+@pytest.mark.parametrize("count", [0, 1, 100, 3_000])
+def test_dot_products_are_those_of_the_vectors(count):
+    index = OwnerIndex(8)
+    index.add([entry(n, ["red"]) for n in range(1, count + 1)])
+    found = index.dots(np.eye(8, dtype=np.float32)[:, :2])
+    expected = index.vectors[:, :2] * index.column("scale")[:, None]
+    assert np.allclose(found, expected)
