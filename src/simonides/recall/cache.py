@@ -69,6 +69,8 @@ class IndexCache:
         found = [owner for owner in owners if owner in states]
         parts = [self.fresh(connection, each, states[each][1], states[each][0]) for each in found]
         kept = [(owner, part) for owner, part in zip(found, parts, strict=True) if len(part)]
+        if not kept:
+            kept = [("", OwnerIndex(self.dimensions))]
         chosen = tuple(owner for owner, _ in kept)
         with self._lock:
             view = self._views.get(chosen)

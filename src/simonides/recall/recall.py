@@ -333,6 +333,8 @@ def _view_of_the_past(
         index.add(entry_of(row, engine.indexes.embedder) for row in rows)
         if len(index):
             parts.append((owner, index))
+    if not parts:
+        parts = [("", OwnerIndex(engine.indexes.dimensions))]
     return View([owner for owner, _ in parts], [part for _, part in parts])
 
 
