@@ -106,9 +106,11 @@ BY_SHORT_ID = f"""
 SELECT {_ALL} FROM memories WHERE owner = :owner AND substr(id, 13) = :tail
 ORDER BY version DESC LIMIT 2"""  # noqa: S608
 
+# The version in force; else the last one. A weaker value that never was in force may be later.
 CURRENT_OF_ROOT = f"""
 SELECT {_ALL} FROM memories
-WHERE owner = :owner AND root = :root ORDER BY version DESC LIMIT 1"""  # noqa: S608
+WHERE owner = :owner AND root = :root
+ORDER BY CASE WHEN known_to IS NULL THEN 0 ELSE 1 END, version DESC LIMIT 1"""  # noqa: S608
 
 TURN_AT = """
 SELECT id FROM memories
