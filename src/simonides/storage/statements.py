@@ -124,7 +124,7 @@ ORDER BY id"""  # noqa: S608
 LAST_VERSION = "SELECT MAX(version) FROM memories WHERE owner = :owner AND root = :root"
 
 KEYS = """
-SELECT DISTINCT key FROM memories
+SELECT key, task, audience, purpose, hard_expires_at FROM memories
 WHERE owner = :owner AND known_to IS NULL AND key IS NOT NULL LIMIT 10000"""
 
 LIST = f"""
