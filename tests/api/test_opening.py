@@ -135,9 +135,9 @@ def test_a_closed_store_says_so(tmp_path):
 
 def test_an_organisation_can_be_required(tmp_path):
     with simonides.open(tmp_path / "m.db", settings=Settings(require_org=True)) as store:
+        assert store.memory(user="ana", org="acme").remember("tea")
         with pytest.raises(simonides.OwnerRequired, match="organisation"):
             store.memory(user="ana")
-        assert store.memory(user="ana", org="acme").remember("tea")
 
 
 def test_opening_with_verify_finds_an_edit(tmp_path):

@@ -25,7 +25,8 @@ def test_paths_and_short_forms_are_read(text, scope):
 @pytest.mark.parametrize(
     "text",
     [
-        "", "/", "user/42", "/user", "/user//", "/user/*", "/task/t", "/org/a/task/t", "/user/a/b/c",
+        "", "/", "user/42", "/user", "/user//", "/user/*", "/task/t", "/org/a/task/t",
+        "/user/a/b/c",
         "/global/user/1", "/user/1/session/s", "/org/a/org/b", "/user/%2e%2e/", "/user/../org/x",
         None, 42, "/user/" + "a" * 129,
     ],
@@ -39,8 +40,8 @@ def test_anything_else_is_an_error_and_never_the_global_scope(text):
     "id",
     [
         "", " ", "a b", "a/b", "a%b", "*", "a,b", "a;b", "a:b", "{a}", 'a"b', "a'b", "a\\b", ".",
-        "..", "global", "ORG", "null", "a\u200bb", "a\u202eb", "a\x00b", "e\u0301", "\u3164", 7, None,
-        "a\ud800", "\ufe0f", b"ana", ["ana"],
+        "..", "global", "ORG", "null", "a\u200bb", "a\u202eb", "a\x00b", "e\u0301", "\u3164", 7,
+        None, "a\ud800", "\ufe0f", b"ana", ["ana"],
     ],
 )  # fmt: skip
 def test_malformed_ids_are_refused(id):

@@ -17,7 +17,7 @@ from simonides.core.errors import InvalidInput, ScopeDenied
 from simonides.core.outcome import Event, EventType
 from simonides.core.results import AuditReport, Page
 from simonides.core.scope import GLOBAL, Principal, Right
-from simonides.core.validation import between, enum_member
+from simonides.core.validation import between, enum_member, text
 from simonides.storage import statements
 from simonides.storage.database import Connection, Row
 from simonides.storage.transaction import EMPTY, event_code, event_of, row_digest
@@ -58,7 +58,7 @@ def list_events(
     wanted = None if type is None else enum_member(EventType, "type", type)
     first, last = parse_moment("since", since), parse_moment("until", until)
     before = 2**62 if cursor is None else _parse_cursor(cursor)
-    root = None if memory is None else memory.replace("-", "")
+    root = None if memory is None else text("memory", memory).replace("-", "")
     found: list[Event] = []
     with engine.db.read(who.owner) as connection:
         while len(found) <= most:

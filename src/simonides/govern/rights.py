@@ -110,6 +110,8 @@ def readable(engine: Engine, who: Principal, scopes: Sequence[str] | None = None
         return list(dict.fromkeys([mine, *(Reach(s.owner) for s in own if s.owner != who.owner)]))
     if isinstance(scopes, str) or not isinstance(scopes, Sequence):
         raise InvalidInput("scopes", "must be a list of names or paths")
+    if not scopes or not all(isinstance(name, str) for name in scopes):
+        raise InvalidInput("scopes", "must name at least one scope, as text")
     wanted = [named_scope(who, name) for name in scopes]
     for scope in wanted:
         if scope not in own and not _may_read(engine, who, scope):

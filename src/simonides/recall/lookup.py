@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from simonides.core.clock import to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.filter import predicate_of
-from simonides.core.record import TURN, Record
+from simonides.core.record import TURN, Place, Record
 from simonides.core.results import Hit, Page
 from simonides.core.scope import Principal
 from simonides.core.validation import between, text
@@ -74,7 +75,7 @@ def find(engine: Engine, who: Principal, which: object, reach: Sequence[Reach]) 
     with engine.db.read(*(each.owner for each in reach)) as connection:
         record = _named(connection, engine, who, name, reach)
         if record is None:
-            raise NotFound(name, _nearest_key(connection, name, reach))
+            raise NotFound(name, _nearest_key(connection, engine, who, name, reach))
         return _latest(connection, record)
 
 
@@ -203,12 +204,18 @@ def _latest(connection: Connection, record: Record) -> Record:
     return record if cells is None else record_of(memory_row(cells))
 
 
-def _nearest_key(connection: Connection, name: str, reach: Sequence[Reach]) -> str | None:
-    keys = [
-        str(row[0])
-        for each in reach
-        for row in connection.rows(statements.KEYS, {"owner": each.owner})
-    ]
+def _nearest_key(
+    connection: Connection, engine: Engine, who: Principal, name: str, reach: Sequence[Reach]
+) -> str | None:
+    """Return the most similar key that the reader may see."""
+    now = engine.clock.now_ms()
+    keys: dict[str, None] = {}
+    for each in reach:
+        rows = connection.rows(statements.KEYS, {"owner": each.owner})
+        for key, task, audience, purpose, ends in rows:
+            agents = None if audience is None else tuple(json.loads(audience))
+            if (ends is None or ends > now) and may_see(who, each, Place(task, agents, purpose)):
+                keys[key] = None
     found = difflib.get_close_matches(name, keys, n=1)
     return found[0] if found else None
 

@@ -212,7 +212,7 @@ def _ranking(
     owners = [reach.owner for reach in ask.reach]
     while True:
         if ask.is_past:
-            view = _view_of_the_past(engine, connection, owners, ask)
+            view = _view_of_the_past(engine, connection, owners, ask, now)
         else:
             view = engine.indexes.view(connection, owners)
         with view.locked():
@@ -323,16 +323,20 @@ def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], l
 
 
 def _view_of_the_past(
-    engine: Engine, connection: Connection, owners: Sequence[str], ask: Ask
+    engine: Engine, connection: Connection, owners: Sequence[str], ask: Ask, now: int
 ) -> View:
     """Return a view of what was known at one moment and true at another; built for this call."""
     parts = []
     for owner in dict.fromkeys(owners):
         index = OwnerIndex(engine.indexes.dimensions)
-        rows = past_rows(connection, owner, ask.known_at, ask.valid_at)
+        found = past_rows(connection, owner, ask.known_at, ask.valid_at)
+        # What has expired by now is never returned, also not from the past.
+        rows = [row for row in found if not _ended_by(row["hard_expires_at"], now)]
         index.add(entry_of(row, engine.indexes.embedder) for row in rows)
         if len(index) or not parts:
             parts.append((owner, index))
+    if not parts:
+        parts = [("", OwnerIndex(engine.indexes.dimensions))]
     return View([owner for owner, _ in parts], [part for _, part in parts])
 
 

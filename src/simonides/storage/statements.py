@@ -106,9 +106,15 @@ BY_SHORT_ID = f"""
 SELECT {_ALL} FROM memories WHERE owner = :owner AND substr(id, 13) = :tail
 ORDER BY version DESC LIMIT 2"""
 
+# The version in force; else the last one. A weaker value that never was in force may be later.
 CURRENT_OF_ROOT = f"""
 SELECT {_ALL} FROM memories
+<<<<<<< HEAD
 WHERE owner = :owner AND root = :root ORDER BY version DESC LIMIT 1"""
+=======
+WHERE owner = :owner AND root = :root
+ORDER BY CASE WHEN known_to IS NULL THEN 0 ELSE 1 END, version DESC LIMIT 1"""  # noqa: S608
+>>>>>>> stories
 
 TURN_AT = """
 SELECT id FROM memories
@@ -122,7 +128,7 @@ ORDER BY id"""
 LAST_VERSION = "SELECT MAX(version) FROM memories WHERE owner = :owner AND root = :root"
 
 KEYS = """
-SELECT DISTINCT key FROM memories
+SELECT key, task, audience, purpose, hard_expires_at FROM memories
 WHERE owner = :owner AND known_to IS NULL AND key IS NOT NULL LIMIT 10000"""
 
 LIST = f"""

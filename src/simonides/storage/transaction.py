@@ -94,6 +94,15 @@ class Transaction:
         rows = self._inserted.values()
         return [row for row in rows if (row["subject"], row["predicate"]) == slot]
 
+    def latest(self, root: bytes) -> MemoryRow | None:
+        """Return the version in force of a memory as this turn has left it, else its last one."""
+        params = {"owner": self.owner, "root": root}
+        cells = self.connection.one(statements.CURRENT_OF_ROOT, params)
+        stored = None if cells is None else self.memory(memory_row(cells)["id"])
+        rows = [row for row in self._inserted.values() if row["root"] == root]
+        rows += [] if stored is None else [stored]
+        return max(rows, key=lambda row: (row["known_to"] is None, row["version"]), default=None)
+
     def inserted_turn(self, session: str | None, position: int | None) -> bytes | None:
         """Return the id of the verbatim turn that this turn inserts at a place, or None."""
         return self._turns.get((session, position))

@@ -118,7 +118,12 @@ def candidate_of(engine: Engine, who: Principal, draft: Draft, policy: Policy) -
     """
     scope = who.home if draft.scope is None else named_scope(who, draft.scope)
     check_writable(engine, who, scope)
-    category = draft.category or policy.category_of_kind[draft.kind]
+    session = draft.session if draft.session is not None else who.session
+    makes_turn = session is not None and draft.position is not None
+    if makes_turn and draft.category not in (None, TURN):
+        raise InvalidInput("position", "makes a verbatim turn; leave out the category")
+    kind = Kind.EPISODIC if makes_turn else draft.kind
+    category = TURN if makes_turn else draft.category or policy.category_of_kind[kind]
     if category not in policy.categories:
         hint = nearest(category, policy.categories)
         raise InvalidInput("category", f"{shown(category)} is no category of the policy{hint}")
@@ -134,7 +139,6 @@ def candidate_of(engine: Engine, who: Principal, draft: Draft, policy: Policy) -
     own = Label(source.trust, draft.sensitivity, draft.audience)
     label = join([own, *(parent.label for parent in parents)])
     purpose = draft.purpose if draft.purpose is not None else who.purpose
-    session = draft.session if draft.session is not None else who.session
     at = draft.valid_from or draft.at
     if draft.valid_to is not None and at is not None and draft.valid_to <= at:
         raise InvalidInput("valid_to", "must be later than valid_from")
@@ -142,7 +146,7 @@ def candidate_of(engine: Engine, who: Principal, draft: Draft, policy: Policy) -
         scope=scope,
         place=Place(scope.task, label.audience, purpose),
         content=draft.content,
-        kind=draft.kind,
+        kind=kind,
         category=category,
         rules=policy.categories[category],
         key=draft.key,
@@ -159,7 +163,7 @@ def candidate_of(engine: Engine, who: Principal, draft: Draft, policy: Policy) -
         speaker=draft.speaker,
         role=draft.role,
         session=session,
-        position=draft.position if session is not None else None,
+        position=draft.position if makes_turn else None,
         message_id=draft.message_id,
         valid_from=None if at is None else to_ms(at),
         valid_to=None if draft.valid_to is None else to_ms(draft.valid_to),

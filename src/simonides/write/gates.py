@@ -69,6 +69,8 @@ def store(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> Out
     if candidate.is_turn:
         return _store_turn(turn, commit, vector)
     old = _under_key(turn, commit)
+    if old is not None and _has_expired(turn, old):
+        return _insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED)
     if old is not None:
         same = old["hash"] == candidate.hash
         return (_repeat if same else _conflict)(turn, commit, vector, old)
@@ -112,10 +114,21 @@ def store_correction(
 # -- what is there ---------------------------------------------------------------------------------
 
 
-def _current(turn: Turn, row: int) -> MemoryRow | None:
+def _in_force(turn: Turn, row: int) -> MemoryRow | None:
     """Return the row of an index row, if it is in force as this turn has left it."""
     found = turn.tx.memory(turn.index.ids[row])
     return None if found is None or found["known_to"] is not None else found
+
+
+def _current(turn: Turn, row: int) -> MemoryRow | None:
+    """Return the row of an index row, if it is in force and has not expired."""
+    found = _in_force(turn, row)
+    return None if found is None or _has_expired(turn, found) else found
+
+
+def _has_expired(turn: Turn, row: MemoryRow) -> bool:
+    # The user does not see an expired memory, so it neither is repeated nor stands against another.
+    return row["hard_expires_at"] is not None and row["hard_expires_at"] <= turn.tx.now
 
 
 def _under_key(turn: Turn, commit: Commit) -> MemoryRow | None:
@@ -123,7 +136,7 @@ def _under_key(turn: Turn, commit: Commit) -> MemoryRow | None:
     code = index.places.get(candidate.place)
     for row in index.by_key.get(candidate.key, ()) if candidate.key is not None else ():
         if index.column("place")[row] == code:
-            found = _current(turn, row)
+            found = _in_force(turn, row)
             if found is not None:
                 return found
     return None
@@ -144,6 +157,7 @@ def _in_slot(turn: Turn, commit: Commit) -> list[MemoryRow]:
         for row in rows
         if row is not None
         and row["known_to"] is None
+        and not _has_expired(turn, row)
         and (row["task"], row["purpose"], row["audience"]) == mine
     ]
 

@@ -42,13 +42,22 @@ def make_room(
     params = {"owner": tx.owner, "task": task or ""}
     rows = [r for r in tx.connection.rows(statements.EVICTION, params) if (r[8] == TURN) == turns]
     standing = [row for row in rows if row[0] not in tx.ended]
-    may_go = [row for row in standing if not row[7] and row[8] not in SPARED]
+    may_go = [r for r in standing if _expired(r, tx.now) or not (r[7] or r[8] in SPARED)]
     spare = max(len(standing) - limit + 1, 1)
     if limit == 0 or len(may_go) < spare:
         raise QuotaExceeded(name, limit)
     events = []
+<<<<<<< HEAD
     for row in sorted(may_go, key=_order(quotas.eviction, tx.now))[:spare]:
         events.append(tx.end(tx.known(row[0]), "evicted", EventType.EVICTED, f"quota:{name}"))
+=======
+    may_go.sort(key=_order(quotas.eviction, tx.now))
+    may_go.sort(key=lambda row: not _expired(row, tx.now))
+    for row in may_go[:spare]:
+        memory = tx.memory(row[0])
+        assert memory is not None  # the statement returned its id
+        events.append(tx.end(memory, "evicted", EventType.EVICTED, f"quota:{name}"))
+>>>>>>> stories
     return events
 
 
@@ -63,6 +72,10 @@ def _order(eviction: Eviction, now: int) -> Callable[[Row], Any]:
             return lambda row: min(_end(row[5]), _end(row[6]))
         case Eviction.VALUE:
             return lambda row: _retention_value(row, now)
+
+
+def _expired(row: Row, now: int) -> bool:
+    return row[5] is not None and int(row[5]) <= now
 
 
 def _end(moment: int | None) -> int:

