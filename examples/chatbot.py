@@ -10,9 +10,9 @@ The model is a small local server with scripted rules. For a real one, write `op
 """
 
 import openai
-from simonides.testing.model_server import ModelServer, Received, Reply, saying
 
 import simonides
+from simonides.testing.model_server import ModelServer, Received, Reply, saying
 
 MODEL = "gpt-5-mini"
 STATED = "I prefer aisle seats when I fly."

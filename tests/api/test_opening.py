@@ -144,9 +144,9 @@ def test_opening_with_verify_finds_an_edit(tmp_path):
     path = tmp_path / "m.db"
     with simonides.open(path, audit_key="secret") as store:
         store.memory(user="ana").remember("tea", key="drink")
-    with simonides.open(path, audit_key="secret", verify=True) as store:
-        with store._engine.db.write("/org/default/user/ana") as connection:
-            connection.run("UPDATE memories SET content = 'evil'", {})
+    store = simonides.open(path, audit_key="secret", verify=True)
+    with store, store._engine.db.write("/org/default/user/ana") as connection:
+        connection.run("UPDATE memories SET content = 'evil'", {})
     with pytest.raises(simonides.StoreCorrupt, match="was changed"):
         simonides.open(path, audit_key="secret", verify=True)
 

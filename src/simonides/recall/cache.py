@@ -70,11 +70,7 @@ class IndexCache:
         parts = [self.fresh(connection, each, states[each][1], states[each][0]) for each in found]
         kept = [(owner, part) for owner, part in zip(found, parts, strict=True) if len(part)]
         if not kept:
-<<<<<<< HEAD
             return View(owners[:1], [OwnerIndex(self.dimensions)])
-=======
-            kept = [("", OwnerIndex(self.dimensions))]
->>>>>>> stories
         chosen = tuple(owner for owner, _ in kept)
         with self._lock:
             view = self._views.get(chosen)

@@ -109,12 +109,8 @@ ORDER BY version DESC LIMIT 2"""
 # The version in force; else the last one. A weaker value that never was in force may be later.
 CURRENT_OF_ROOT = f"""
 SELECT {_ALL} FROM memories
-<<<<<<< HEAD
-WHERE owner = :owner AND root = :root ORDER BY version DESC LIMIT 1"""
-=======
 WHERE owner = :owner AND root = :root
-ORDER BY CASE WHEN known_to IS NULL THEN 0 ELSE 1 END, version DESC LIMIT 1"""  # noqa: S608
->>>>>>> stories
+ORDER BY CASE WHEN known_to IS NULL THEN 0 ELSE 1 END, version DESC LIMIT 1"""
 
 TURN_AT = """
 SELECT id FROM memories

@@ -47,17 +47,10 @@ def make_room(
     if limit == 0 or len(may_go) < spare:
         raise QuotaExceeded(name, limit)
     events = []
-<<<<<<< HEAD
-    for row in sorted(may_go, key=_order(quotas.eviction, tx.now))[:spare]:
-        events.append(tx.end(tx.known(row[0]), "evicted", EventType.EVICTED, f"quota:{name}"))
-=======
     may_go.sort(key=_order(quotas.eviction, tx.now))
     may_go.sort(key=lambda row: not _expired(row, tx.now))
     for row in may_go[:spare]:
-        memory = tx.memory(row[0])
-        assert memory is not None  # the statement returned its id
-        events.append(tx.end(memory, "evicted", EventType.EVICTED, f"quota:{name}"))
->>>>>>> stories
+        events.append(tx.end(tx.known(row[0]), "evicted", EventType.EVICTED, f"quota:{name}"))
     return events
 
 
