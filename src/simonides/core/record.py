@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import wraps
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+)
 from pydantic.dataclasses import dataclass
 
 from simonides.core.scope import Scope, scope_of
-from simonides.core.validation import Flag, Moment, Name, Text, invalid
+from simonides.core.validation import Flag, Moment, Name, Text, enum_member, invalid
 
 NEEDS_VERIFICATION_BELOW = 0.7
 """Confidence under which a memory counts as unverified until confirmed."""
@@ -182,6 +190,14 @@ def _sorted(names: object) -> object:
     return names
 
 
+def _member_of(kind: type[StrEnum]) -> AfterValidator:
+    return AfterValidator(lambda raw: enum_member(kind, "value", raw))
+
+
+KindName = Annotated[str, _member_of(Kind)]
+SourceName = Annotated[str, _member_of(Source)]
+ImportanceName = Annotated[str, _member_of(Importance)]
+SensitivityName = Annotated[str, _member_of(Sensitivity)]
 Names = Annotated[tuple[Name, ...], BeforeValidator(_sorted)]
 Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Days = Annotated[float, Strict(), Field(gt=0, le=36_500, allow_inf_nan=False)]
@@ -232,11 +248,11 @@ class Draft:
     content: Annotated[Text, Field(min_length=1)]
     key: Name | None = Field(default=None, kw_only=True)
     category: Name | None = Field(default=None, kw_only=True)
-    kind: Kind = Field(default=Kind.SEMANTIC, kw_only=True)
-    source: Source = Field(default=Source.USER_STATED, kw_only=True)
+    kind: KindName = Field(default=Kind.SEMANTIC, kw_only=True)
+    source: SourceName = Field(default=Source.USER_STATED, kw_only=True)
     confidence: Share | None = Field(default=None, kw_only=True)
-    importance: Importance = Field(default=Importance.NORMAL, kw_only=True)
-    sensitivity: Sensitivity = Field(default=Sensitivity.PRIVATE, kw_only=True)
+    importance: ImportanceName = Field(default=Importance.NORMAL, kw_only=True)
+    sensitivity: SensitivityName = Field(default=Sensitivity.PRIVATE, kw_only=True)
     tags: Names = Field(default=(), kw_only=True)
     metadata: Mapping[str, Any] | None = Field(default=None, kw_only=True)
     scope: Name | None = Field(default=None, kw_only=True)
@@ -272,6 +288,8 @@ def _with_own_errors() -> None:
 
     @wraps(validated)
     def construct(self: Draft, *args: Any, **fields: Any) -> None:
+        if len(args) == 1:
+            args, fields = (), {"content": args[0], **fields}
         try:
             validated(self, *args, **fields)
         except ValidationError as error:
@@ -460,12 +478,3 @@ class Record(BaseModel):
         return f"<Record {self.id} {self.category} {named}{cut!r} {self.status.value}>"
 
     __str__ = __repr__
-
-
-Which = str | Record
-"""What names a memory: an id, a key, a record. A hit is accepted, too."""
-
-
-def as_names(names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return a sequence of names as a tuple; None is empty."""
-    return () if names is None else tuple(names)

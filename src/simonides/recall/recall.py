@@ -326,7 +326,7 @@ def _view_of_the_past(
     engine: Engine, connection: Connection, owners: Sequence[str], ask: Ask, now: int
 ) -> View:
     """Return a view of what was known at one moment and true at another; built for this call."""
-    parts = []
+    parts: list[tuple[str, OwnerIndex]] = []
     for owner in dict.fromkeys(owners):
         index = OwnerIndex(engine.indexes.dimensions)
         found = past_rows(connection, owner, ask.known_at, ask.valid_at)

@@ -17,6 +17,7 @@ from simonides.core.record import (
     Label,
     Place,
     Record,
+    Sensitivity,
     Source,
     Triple,
     join,
@@ -135,8 +136,7 @@ def candidate_of(engine: Engine, who: Principal, draft: Draft, policy: Policy) -
     if draft.key is not None:
         _check_key(draft.key, policy)
     parents = _parents(engine, who, draft.parents)
-    source = draft.source
-    own = Label(source.trust, draft.sensitivity, draft.audience)
+    own = Label(source.trust, Sensitivity(draft.sensitivity), draft.audience)
     label = join([own, *(parent.label for parent in parents)])
     purpose = draft.purpose if draft.purpose is not None else who.purpose
     at = draft.valid_from or draft.at
@@ -153,7 +153,7 @@ def candidate_of(engine: Engine, who: Principal, draft: Draft, policy: Policy) -
         source=source,
         label=label,
         confidence=source.default_confidence if draft.confidence is None else draft.confidence,
-        importance=draft.importance,
+        importance=Importance(draft.importance),
         tags=draft.tags,
         metadata=metadata,
         triple=None if draft.triple is None else Triple(*draft.triple),
