@@ -71,7 +71,8 @@ def test_commands_of_the_documents_run(tmp_path):
 
 def test_targets_that_the_documents_name_are_in_the_makefile():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = {t for page in PAGES for t in re.findall(r"\bmake ([a-z]+)\b", page.read_text("utf-8"))}
+    texts = [page.read_text("utf-8") for page in PAGES]
+    named = {t for text in texts for t in re.findall(r"(?:`|\$ )make ([a-z]+)\b", text)}
     assert {"demo", "test", "check"} <= named <= targets
 
 

@@ -287,11 +287,10 @@ def _with_own_errors() -> None:
     validated = Draft.__init__
 
     @wraps(validated)
-    def construct(self: Draft, *args: Any, **fields: Any) -> None:
-        if len(args) == 1:
-            args, fields = (), {"content": args[0], **fields}
+    def construct(self: Any, *content: Any, **fields: Any) -> None:
+        named = dict(zip(("content",), content, strict=False))
         try:
-            validated(self, *args, **fields)
+            validated(self, *content[1:], **{**named, **fields})
         except ValidationError as error:
             raise invalid(error, DRAFT_FIELDS) from error
 

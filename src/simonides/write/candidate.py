@@ -123,7 +123,8 @@ def candidate_of(engine: Engine, who: Principal, draft: Draft, policy: Policy) -
     makes_turn = session is not None and draft.position is not None
     if makes_turn and draft.category not in (None, TURN):
         raise InvalidInput("position", "makes a verbatim turn; leave out the category")
-    kind = Kind.EPISODIC if makes_turn else draft.kind
+    kind = Kind.EPISODIC if makes_turn else Kind(draft.kind)
+    source = Source(draft.source)
     category = TURN if makes_turn else draft.category or policy.category_of_kind[kind]
     if category not in policy.categories:
         hint = nearest(category, policy.categories)
