@@ -1,5 +1,6 @@
 """What becomes of a statement: stored, renewed, confirmed, replaced, or refused."""
 
+import itertools
 from datetime import timedelta
 
 import pytest
@@ -213,7 +214,7 @@ def test_history_has_every_version_without_gaps(ana, clock):
     versions = ana.history("home")
     assert [each.version for each in versions] == [1, 2, 3, 4]
     assert len({each.root for each in versions}) == 1
-    for before, after in zip(versions[:2], versions[1:3], strict=True):
+    for before, after in itertools.pairwise(versions[:3]):
         assert (before.known_to, before.superseded_by) == (after.known_from, after.id)
     assert [each.is_current for each in versions] == [False, False, True, False]
     for version in versions:
