@@ -177,7 +177,7 @@ def explain(
             return Explanation(record=record, excluded=excluded or ("not_in_force",))
         rank, found = ranking.rank_of(row), ranking.describe(row)
     if rank is None and not excluded:
-        excluded = ("nearer_scope_has_key",)
+        excluded = ("query_without_words" if read.is_empty else "nearer_scope_has_key",)
     return Explanation(
         record=record,
         recalled=rank is not None,
