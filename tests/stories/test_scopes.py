@@ -222,8 +222,11 @@ def test_a_conversation_of_a_user_keeps_the_memories(store, ana):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{}, {"user": ""}, {"user": "a/b"}, {"user": "a b"}, {"user": "org"}, {"user": 5}, {"org": "x"},
-     {"user": "a", "org": "*"}, {"user": "a", "task": ".."}, {"session": "a b"}, {"user": "e\u0301"}],
+    [
+        {}, {"user": ""}, {"user": "a/b"}, {"user": "a b"}, {"user": "org"}, {"user": 5},
+        {"org": "x"}, {"user": "a", "org": "*"}, {"user": "a", "task": ".."}, {"session": "a b"},
+        {"user": "e\u0301"},
+    ],
 )  # fmt: skip
 def test_a_malformed_identity_is_refused(store, wrong):
     with pytest.raises((InvalidScope, OwnerRequired)):
