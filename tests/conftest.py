@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -51,6 +52,7 @@ class Server:
             shutil.chown(self.directory, "nobody")
         self.programs = package / "pginstall" / "bin"
         self.numbers = itertools.count(1)
+        self.spare = []
 
     def run(self, program, *arguments):
         # Into a file: the server would keep a pipe open for as long as it runs.
@@ -78,19 +80,26 @@ class Server:
         return f"postgresql://{role}@/{database}?host={self.directory}"
 
     def execute(self, statement):
-        import psycopg
-
         with psycopg.connect(self.url("postgres", "postgres"), autocommit=True) as connection:
             connection.execute(statement)
 
     def new_database(self):
-        """Return the name of a copy of the prepared database."""
+        """Return the name of an empty prepared database: a used one, or a copy of the template."""
+        if self.spare:
+            return self.spare.pop()
         name = f"db{next(self.numbers)}"
         self.execute(f"CREATE DATABASE {name} TEMPLATE template STRATEGY file_copy")
         return name
 
-    def drop(self, name):
-        self.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    def give_back(self, name):
+        """Empty a database for the next test."""
+        tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'simonides'"
+        with psycopg.connect(self.url("postgres", name)) as connection:
+            names = {table for (table,) in connection.execute(tables)} - {"meta"}
+            # Faster than TRUNCATE for a few rows. Row security does not bind the superuser.
+            for table in names:
+                connection.execute(f"DELETE FROM simonides.{table}")
+        self.spare.append(name)
 
     def stop(self):
         self.run("pg_ctl", "-m", "immediate", "stop")
@@ -137,7 +146,7 @@ def postgres_place(server):
     place = Place("postgres", server.url("app_role", name))
     yield place
     place.close()
-    server.drop(name)
+    server.give_back(name)
 
 
 @pytest.fixture(params=["memory", "file", "encrypted", "postgres"])

@@ -90,14 +90,9 @@ def everywhere(memory, record, start):
         "get": [each.id for each in [memory.get(record.id)] if each],
         "key": [each.id for each in [memory.get("code")] if each],
     }
-    for name, verb in (
-        ("history", memory.history),
-        ("explain", lambda r: [memory.explain(r, query)]),
-    ):
-        try:
-            readings[name] = [getattr(each, "record", each).id for each in verb(record)]
-        except NotFound:
-            readings[name] = []
+    listed = [each for each in memory.list() if each.id == record.id]
+    readings["history"] = [each.id for found in listed for each in memory.history(found)]
+    readings["explain"] = [memory.explain(each, query).record.id for each in listed]
     return {name for name, ids in readings.items() if record.id in ids}
 
 
@@ -111,9 +106,14 @@ def test_an_expired_memory_is_in_no_reading_from_the_instant_it_expires(ana, clo
     clock.set(record.hard_expires_at)
     for memory in (ana, other):
         assert everywhere(memory, record, start) == set()
-        for verb in (memory.correct, memory.confirm, memory.forget):
-            with pytest.raises(NotFound):
-                verb("code", *["new"] * (verb == memory.correct))
+        for verb, arguments in (
+            ("history", ()), ("explain", ("code",)), ("correct", ("new",)), ("confirm", ()),
+            ("forget", ()),
+        ):  # fmt: skip
+            for which in ("code", record.id):
+                with pytest.raises(NotFound) as caught:
+                    getattr(memory, verb)(which, *arguments)
+                assert caught.value.nearest is None
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What becomes of a statement: stored, renewed, confirmed, replaced, or refused."""
 
+import itertools
 from datetime import timedelta
-from itertools import pairwise
 
 import pytest
 
@@ -214,7 +214,7 @@ def test_history_has_every_version_without_gaps(ana, clock):
     versions = ana.history("home")
     assert [each.version for each in versions] == [1, 2, 3, 4]
     assert len({each.root for each in versions}) == 1
-    for before, after in pairwise(versions[:3]):
+    for before, after in itertools.pairwise(versions[:3]):
         assert (before.known_to, before.superseded_by) == (after.known_from, after.id)
     assert [each.is_current for each in versions] == [False, False, True, False]
     for version in versions:

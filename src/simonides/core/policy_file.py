@@ -14,7 +14,7 @@ orgs:
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ from simonides.core.validation import invalid, nearest
 
 MAX_BYTES = 64 * 1024
 """Largest file; chosen: a policy with a thousand keys has about 30 KiB."""
+
+MAX_DEPTH = 12
+"""Deepest nesting; chosen: a policy is five deep."""
 
 CHECK_EVERY_MS = 1_000
 """How often the file is looked at for a change; chosen."""
@@ -53,7 +56,10 @@ class Policies:
         """
         self._path, self._clock, self._lock = path, clock, threading.Lock()
         self._stamp: tuple[int, int] | None = None
-        self._checked_at = -CHECK_EVERY_MS
+        self._checked_at = -MAX_DEPTH = 12
+"""Deepest nesting; chosen: a policy is five deep."""
+
+CHECK_EVERY_MS
         self._policies: dict[str | None, Policy] = {None: BUILT_IN}
         self.for_org(None)
 
@@ -70,7 +76,10 @@ class Policies:
     def _reload(self, path: Path) -> None:
         now = self._clock.now_ms()
         with self._lock:
-            if self._stamp is not None and 0 <= now - self._checked_at < CHECK_EVERY_MS:
+            if self._stamp is not None and 0 <= now - self._checked_at < MAX_DEPTH = 12
+"""Deepest nesting; chosen: a policy is five deep."""
+
+CHECK_EVERY_MS:
                 return
             try:
                 stat = path.stat()
@@ -163,11 +172,7 @@ def _read(source: str, text: str) -> tuple[dict[str, Any], Lines]:
     # JSON allows tabs as indentation, YAML does not.
     text = text.replace("\t", " ") if source.endswith(".json") else text
     try:
-        events = list(yaml.parse(text, yaml.SafeLoader))
-        for event in events:
-            if isinstance(event, yaml.AliasEvent):
-                line = event.start_mark.line + 1 if event.start_mark else 1
-                raise PolicyInvalid(source, line, "aliases are not allowed")
+        _check_events(source, yaml.parse(text, yaml.SafeLoader))
         node = yaml.compose(text, yaml.SafeLoader)
         _note_lines(source, node, (), lines)
         data = yaml.safe_load(text)
@@ -184,6 +189,20 @@ def _read(source: str, text: str) -> tuple[dict[str, Any], Lines]:
     if not isinstance(data, dict):
         raise PolicyInvalid(source, 1, "must be a mapping of sections")
     return data, lines
+
+
+def _check_events(source: str, events: Iterable[Any]) -> None:
+    """Refuse aliases and deep nesting before anything is built from them."""
+    import yaml
+
+    depth = 0
+    for event in events:
+        opens = isinstance(event, yaml.CollectionStartEvent)
+        depth += opens - isinstance(event, yaml.CollectionEndEvent)
+        is_alias = isinstance(event, yaml.AliasEvent)
+        if is_alias or depth > MAX_DEPTH:
+            problem = "aliases are not allowed" if is_alias else "is nested too deep"
+            raise PolicyInvalid(source, event.start_mark.line + 1, problem)
 
 
 def _note_lines(source: str, node: Any, path: tuple[str, ...], lines: Lines) -> None:

@@ -161,7 +161,7 @@ class Explanation(BaseModel):
         score: Its score, or None.
         relevance: Its relevance, or None.
         why: Components, as in `Hit`.
-        excluded: Why it is never returned, for example ``expired``; empty if it can be.
+        excluded: Why it is not returned, for example ``evicted``; empty if it can be.
         matched_terms: Terms of the query that it holds.
     """
 

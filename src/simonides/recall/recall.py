@@ -177,7 +177,7 @@ def explain(
             return Explanation(record=record, excluded=excluded or ("not_in_force",))
         rank, found = ranking.rank_of(row), ranking.describe(row)
     if rank is None and not excluded:
-        excluded = ("nearer_scope_has_key",)
+        excluded = ("query_without_words" if read.is_empty else "nearer_scope_has_key",)
     return Explanation(
         record=record,
         recalled=rank is not None,
@@ -249,8 +249,22 @@ def _visible(view: View, who: Principal, ask: Ask, now: int) -> Bools:
     if ask.kinds:
         codes = [code for code, kind in enumerate(KINDS) if kind in ask.kinds]
         visible &= np.isin(view.column("kind"), codes)
+    if who.home.task is not None:
+        _hide_keys_of_the_user(view, visible, who)
     _hide_farther_keys(view, visible)
     return visible
+
+
+def _hide_keys_of_the_user(view: View, visible: Bools, who: Principal) -> None:
+    """Hide a row of no task whose key the reader's task has, too."""
+    for owner, part, offset in zip(view.owners, view.parts, view.offsets, strict=True):
+        if owner != who.owner:
+            continue
+        own = {code for place, code in part.places.items() if place.task == who.home.task}
+        codes = part.column("place")
+        for rows in part.by_key.values():
+            if any(codes[row] in own and visible[row + offset] for row in rows):
+                visible[[row + offset for row in rows if codes[row] not in own]] = False
 
 
 def _hide_farther_keys(view: View, visible: Bools) -> None:
