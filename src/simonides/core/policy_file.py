@@ -56,10 +56,7 @@ class Policies:
         """
         self._path, self._clock, self._lock = path, clock, threading.Lock()
         self._stamp: tuple[int, int] | None = None
-        self._checked_at = -MAX_DEPTH = 12
-"""Deepest nesting; chosen: a policy is five deep."""
-
-CHECK_EVERY_MS
+        self._checked_at = -CHECK_EVERY_MS
         self._policies: dict[str | None, Policy] = {None: BUILT_IN}
         self.for_org(None)
 
@@ -76,10 +73,7 @@ CHECK_EVERY_MS
     def _reload(self, path: Path) -> None:
         now = self._clock.now_ms()
         with self._lock:
-            if self._stamp is not None and 0 <= now - self._checked_at < MAX_DEPTH = 12
-"""Deepest nesting; chosen: a policy is five deep."""
-
-CHECK_EVERY_MS:
+            if self._stamp is not None and 0 <= now - self._checked_at < CHECK_EVERY_MS:
                 return
             try:
                 stat = path.stat()
