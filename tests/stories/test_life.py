@@ -75,6 +75,7 @@ class Life(RuleBasedStateMachine):
     @rule(key=KEYS, value=VALUES)
     def infer(self, key, value):
         text = self.text(key, value)
+        was_inferred = key in self.current() and self.inferred(key)
         outcome = self.memory.remember(Draft(text, key=key, source="agent_inferred"))
         if {key, text} & self.buried:
             assert outcome.reasons == ("tombstoned",)
@@ -84,12 +85,12 @@ class Life(RuleBasedStateMachine):
         elif self.current()[key] != text:
             weaker = outcome.kind == "touched"
             old, count, ends = self.model[key]
-            assert weaker or self.inferred(key)
+            assert weaker is not was_inferred
             if weaker:
                 self.model[key] = (old, count + 1, ends)
             else:
                 self.keep(key, text, self.clock.now_ms() + 365 * 86_400_000)
-        elif self.inferred(key):
+        elif was_inferred:
             self.keep(key, text, self.clock.now_ms() + 365 * 86_400_000)
 
     def inferred(self, key):
