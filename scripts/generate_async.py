@@ -43,7 +43,7 @@ from simonides.core.record import Draft, Record
 from simonides.core.results import AuditReport, Explanation, Hit, Page, Recall
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
-from simonides.models.protocols import Embedder, Reranker
+from simonides.models.embedder import Embedder, Reranker
 '''
 
 CLASS = '''

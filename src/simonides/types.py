@@ -9,7 +9,7 @@ from simonides.core.record import Place, Triple
 from simonides.core.results import AuditReport
 from simonides.core.scope import Principal, Right, Scope
 from simonides.govern.rights import Grant
-from simonides.models.protocols import Embedder, Reranker
+from simonides.models.embedder import Embedder, Reranker
 
 __all__ = [
     "AuditReport",

@@ -18,9 +18,9 @@ from simonides.core.policy_file import Policies
 from simonides.core.scope import GLOBAL, Principal, principal_of
 from simonides.core.settings import Settings, default_store
 from simonides.govern import audit
-from simonides.models.protocols import Embedder, Reranker
-from simonides.recall.cache import IndexCache
+from simonides.models.embedder import Embedder, Reranker
 from simonides.recall.journal import Journal
+from simonides.recall.view import IndexCache
 from simonides.storage.database import Database
 from simonides.storage.transaction import blake
 

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from simonides.core.clock import Clock, Ids
     from simonides.core.policy_file import Policies
     from simonides.core.settings import Settings
-    from simonides.models.protocols import Embedder, Reranker
-    from simonides.recall.cache import IndexCache
+    from simonides.models.embedder import Embedder, Reranker
     from simonides.recall.journal import Journal
+    from simonides.recall.view import IndexCache
     from simonides.storage.database import Database
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -477,3 +478,12 @@ class Record(BaseModel):
         return f"<Record {self.id} {self.category} {named}{cut!r} {self.status.value}>"
 
     __str__ = __repr__
+
+
+FULL_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+SHORT_ID = re.compile(r"[0-9a-f]{8}")
+
+
+def looks_like_id(name: str) -> bool:
+    """Whether a name is an id or a short id; no key may look like one."""
+    return bool(FULL_ID.fullmatch(name) or SHORT_ID.fullmatch(name))

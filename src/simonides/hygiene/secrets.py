@@ -64,7 +64,7 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     Invisible characters do not hide a secret; its span includes them.
     """
     found = _found(text)
-    for reading, places in without_invisible(text):
+    for reading, places in () if text.isascii() else without_invisible(text):
         for each in _found(reading):
             found.append(Secret(each.name, places[each.start], places[each.end - 1] + 1))
     return _merged(found)

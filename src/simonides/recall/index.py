@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from simonides.core.clock import FOREVER
 from simonides.core.record import TURN, Importance, Kind, Place, Status
-from simonides.recall.question import Mark, marks_of
 from simonides.storage.database import Row
 from simonides.storage.statements import INDEXED
-from simonides.text.analyse import analyse
+from simonides.text.analyse import Mark, analyse, marks_of
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]

@@ -12,7 +12,7 @@ from simonides.core.clock import to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.filter import predicate_of
-from simonides.core.record import TURN, Place, Record
+from simonides.core.record import FULL_ID, SHORT_ID, TURN, Place, Record
 from simonides.core.results import Hit, Page
 from simonides.core.scope import Principal
 from simonides.core.validation import between, text
@@ -27,14 +27,7 @@ MAX_LISTED = 1_000
 BATCH = 256
 """Rows that a list reads at once."""
 
-_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
-_SHORT_ID = re.compile(r"[0-9a-f]{8}")
 _LAST = b"\xff" * 16
-
-
-def looks_like_id(name: str) -> bool:
-    """Whether a name is an id or a short id; no key may look like one."""
-    return bool(_ID.fullmatch(name) or _SHORT_ID.fullmatch(name))
 
 
 def name_of(which: object) -> str:
@@ -162,27 +155,15 @@ def exclusions(who: Principal, record: Record, reach: Sequence[Reach], now: int)
     return tuple(name for name, holds in found.items() if holds)
 
 
-def fetched(connection: Connection, owner: str, ids: Sequence[bytes]) -> list[MemoryRow]:
-    """Return the rows of ids that are there."""
-    if not ids:
-        return []
-    # One statement for each power of two, so that databases keep few of them prepared.
-    size = 1 << (len(ids) - 1).bit_length()
-    padded = [*ids, *[ids[-1]] * (size - len(ids))]
-    params = {f"id{number}": id for number, id in enumerate(padded)}
-    cells = connection.rows(statements.by_ids(size), {"owner": owner, **params})
-    return [memory_row(each) for each in cells]
-
-
 def _named(
     connection: Connection, engine: Engine, who: Principal, name: str, reach: Sequence[Reach]
 ) -> Record | None:
     now = engine.clock.now_ms()
     for each in reach:
-        if _ID.fullmatch(name):
+        if FULL_ID.fullmatch(name):
             params = {"owner": each.owner, "id": id_bytes(name)}
             cells = connection.rows(statements.BY_ID, params)
-        elif _SHORT_ID.fullmatch(name):
+        elif SHORT_ID.fullmatch(name):
             params = {"owner": each.owner, "tail": bytes.fromhex(name)}
             cells = connection.rows(statements.BY_SHORT_ID, params)
         else:

@@ -8,22 +8,14 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
-from enum import Enum, IntFlag
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simonides.core.clock import DAY_MS
-from simonides.text.analyse import fold
-
-
-class Mark(IntFlag):
-    """What a row contains: a question, the first person, a word for a time."""
-
-    ASKS = 1
-    SELF = 2
-    TIME = 4
+from simonides.text.analyse import ASKS, MONTHS, SELF, any_of, fold
 
 
 class Form(Enum):
@@ -69,36 +61,20 @@ class Question(NamedTuple):
     named_words: str = ""
 
 
-def _any_of(words: str) -> str:
-    return rf"\b(?:{'|'.join(words.split())})\b"
-
-
-MONTHS = (
-    "january february march april may june july august september october november december".split()
-)
-_ASKS = re.compile(r"[?？]")
-_SELF = re.compile(_any_of("i me my mine we our im ive"))
-_YOU = re.compile(_any_of("you your lets please"))
-_TIME = re.compile(
-    _any_of(
-        "yesterday today tomorrow tonight morning evening ago last next recently? just soon since"
-        " weeks? weekends? months? years? (?:mon|tues|wednes|thurs|fri|satur|sun)days? "
-        + " ".join(MONTHS)
-    )
-)
+_YOU = re.compile(any_of("you your lets please"))
 _WANTS_TIME = re.compile(r"^(?:when|how long|(?:what|which) (?:date|day|year|month|time))\b")
-_NOW = re.compile(_any_of("current currently now latest still these\\sdays"))
+_NOW = re.compile(any_of("current currently now latest still these\\sdays"))
 _STATE = re.compile(r"\b(?:when|what|which|where|who)(?:'s| is| are| am)\b")
 _VALUE = re.compile(r"\b(?:how (?:many|much|old|often|long)|what (?:time|day))\b")
-_PRESENT = re.compile(_any_of("is are am do does has have should can"))
+_PRESENT = re.compile(any_of("is are am do does has have should can"))
 _PAST = re.compile(
-    _any_of(
+    any_of(
         "did was were had ago first last previous previously original originally initial initially"
         " before between after ever"
     )
 )
 _RECENT = re.compile(
-    _any_of(
+    any_of(
         "previous previously earlier next now back again finally updates? updated progress still"
         " continue today yesterday recent recently lately latest just discussed talked mentioned"
         " agreed ready finished done last\\s(?:time|session) so\\sfar left\\soff picking\\sup"
@@ -106,7 +82,7 @@ _RECENT = re.compile(
 )
 _OPENING = re.compile(
     "^"
-    + _any_of(
+    + any_of(
         "hello hi hey ok okay yes yeah yep no nah alright right great perfect thanks excellent"
         " cheers good understood confirmed"
     )
@@ -115,13 +91,6 @@ _NAMED = re.compile(r"(?<=[a-z,'’] )[A-Z][\w’']+")
 _SENTENCE_END = re.compile(r"[!?]+\s|(?<!\b[A-Z])(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})\.\s")
 _MOST_OPENING_WORDS = 3
 """Longest first sentence that counts as a reply to the assistant: "Copy that."; chosen."""
-
-
-def marks_of(text: str) -> int:
-    """Return the marks of a row's text."""
-    folded = fold(text)
-    patterns = ((Mark.ASKS, _ASKS), (Mark.SELF, _SELF), (Mark.TIME, _TIME))
-    return sum(mark for mark, pattern in patterns if pattern.search(folded))
 
 
 def read_question(text: str, today: date) -> Question:
@@ -138,7 +107,7 @@ def read_question(text: str, today: date) -> Question:
     is_about_now = is_about_now or (_PRESENT.search(folded) and _VALUE.search(folded))
     return Question(
         form=_form(text, folded),
-        of_self=bool(_SELF.search(folded)),
+        of_self=bool(SELF.search(folded)),
         wants_time=bool(_WANTS_TIME.search(folded)),
         wants_latest=bool(is_about_now) and not _PAST.search(folded),
         wants_recent=bool(_RECENT.search(folded)),
@@ -151,12 +120,12 @@ def read_question(text: str, today: date) -> Question:
 def _form(text: str, folded: str) -> Form:
     end = _SENTENCE_END.search(text)
     opening = len(text[: end.start()].split()) if end else 0
-    asks = bool(_ASKS.search(text))
+    asks = bool(ASKS.search(text))
     if asks and not opening:
         return Form.QUESTION
     if asks or 0 < opening <= _MOST_OPENING_WORDS or _OPENING.search(folded) or _YOU.search(folded):
         return Form.MESSAGE
-    if _SELF.search(folded):
+    if SELF.search(folded):
         return Form.REMARK
     return Form.MESSAGE if opening else Form.QUESTION
 

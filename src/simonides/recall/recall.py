@@ -18,15 +18,15 @@ from simonides.core.results import Explanation, Hit, Recall
 from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, share, text
 from simonides.govern.rights import Reach, may_see, readable
-from simonides.models.embedding import EmbedderFailed, embed
+from simonides.models.embedder import EmbedderFailed, embed
 from simonides.recall.index import KINDS, Bools, OwnerIndex, entry_of
-from simonides.recall.lookup import exclusions, fetched, find
+from simonides.recall.lookup import exclusions, find
 from simonides.recall.question import read_question
 from simonides.recall.rank import Preferences, Query, Ranked, Ranking
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, as_then, id_bytes, memory_row, record_of
+from simonides.storage.rows import MemoryRow, as_then, fetched, id_bytes, memory_row, record_of
 from simonides.text.analyse import is_latin, query_terms
 
 MAX_LIMIT = 1_000
@@ -103,7 +103,7 @@ def ask_of(
         query=query,
         limit=between("limit", limit, 1, MAX_LIMIT),
         reach=readable(engine, who, scopes),
-        predicate=predicate_of(filter, org=who.home.org or "default"),
+        predicate=None if filter is None else predicate_of(filter, org=who.home.org or "default"),
         kinds=frozenset(enum_member(Kind, "kinds", kind) for kind in kinds or ()),
         floor=share("min_relevance", min_relevance) or 0.0,
         known_at=parse_moment("known_at", known_at),
@@ -225,15 +225,17 @@ def _ranking(
 def _ranked(
     engine: Engine, who: Principal, ask: Ask, query: Query, view: View, now: int
 ) -> Ranking:
-    rules = engine.policies.for_org(who.home.org).recall
-    bias = Preferences(frozenset(rules.preference_keys), rules.preference_bonus)
+    preferences = Preferences()
+    if ask.bias:
+        rules = engine.policies.for_org(who.home.org).recall
+        preferences = Preferences(frozenset(rules.preference_keys), rules.preference_bonus)
     return Ranking(
         view,
         query,
         _visible(view, who, ask, now),
         now=now,
         settings=engine.settings,
-        preferences=bias if ask.bias else Preferences(),
+        preferences=preferences,
         floor=ask.floor,
     )
 

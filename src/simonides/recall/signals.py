@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from simonides.recall.index import NONE, Bools, Floats, Ints
-from simonides.recall.question import Form, Mark, Question, within
+from simonides.recall.question import Form, Question, within
 from simonides.recall.view import View
-from simonides.text.analyse import analyse
+from simonides.text.analyse import Mark, analyse
 
 BM25_K1 = 1.2
 BM25_B = 0.75

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simonides.core.record import Record
-from simonides.storage.database import Row
+from simonides.storage import statements
+from simonides.storage.database import Connection, Row
 from simonides.storage.statements import MEMORY
 
 MemoryRow = dict[str, Any]
@@ -53,3 +54,15 @@ def as_then(record: Record) -> Record:
 def id_bytes(id: str) -> bytes:
     """Return the 16 bytes of an id."""
     return bytes.fromhex(id.replace("-", ""))
+
+
+def fetched(connection: Connection, owner: str, ids: Sequence[bytes]) -> list[MemoryRow]:
+    """Return the rows of ids that are there."""
+    if not ids:
+        return []
+    # One statement for each power of two, so that databases keep few of them prepared.
+    size = 1 << (len(ids) - 1).bit_length()
+    padded = [*ids, *[ids[-1]] * (size - len(ids))]
+    params = {f"id{number}": id for number, id in enumerate(padded)}
+    cells = connection.rows(statements.by_ids(size), {"owner": owner, **params})
+    return [memory_row(each) for each in cells]

@@ -9,7 +9,7 @@ from simonides.testing.clock import ManualClock
 if TYPE_CHECKING:
     from simonides.api.store import Store
     from simonides.core.settings import Settings
-    from simonides.models.protocols import Embedder
+    from simonides.models.embedder import Embedder
 
 __all__ = ["ManualClock", "open"]
 

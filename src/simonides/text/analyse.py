@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from enum import IntFlag
 from functools import lru_cache
 from itertools import pairwise
 
@@ -152,3 +153,40 @@ class _Stemmers(threading.local):
 
 
 _stemmers = _Stemmers()
+
+
+# -- marks -----------------------------------------------------------------------------------------
+
+
+class Mark(IntFlag):
+    """What a row contains: a question, the first person, a word for a time."""
+
+    ASKS = 1
+    SELF = 2
+    TIME = 4
+
+
+def any_of(words: str) -> str:
+    """Return the pattern of any of some words, which are separated by blanks."""
+    return rf"\b(?:{'|'.join(words.split())})\b"
+
+
+MONTHS = (
+    "january february march april may june july august september october november december".split()
+)
+ASKS = re.compile(r"[?？]")
+SELF = re.compile(any_of("i me my mine we our im ive"))
+_TIME = re.compile(
+    any_of(
+        "yesterday today tomorrow tonight morning evening ago last next recently? just soon since"
+        " weeks? weekends? months? years? (?:mon|tues|wednes|thurs|fri|satur|sun)days? "
+        + " ".join(MONTHS)
+    )
+)
+
+
+def marks_of(text: str) -> int:
+    """Return the marks of a row's text."""
+    folded = fold(text)
+    patterns = ((Mark.ASKS, ASKS), (Mark.SELF, SELF), (Mark.TIME, _TIME))
+    return sum(mark for mark, pattern in patterns if pattern.search(folded))

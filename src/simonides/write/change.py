@@ -20,8 +20,7 @@ from simonides.write.candidate import candidate_of_record
 from simonides.write.gates import Turn, store_correction
 from simonides.write.judge import Drop, judge
 from simonides.write.remember import refused, vectors_of
-from simonides.write.tombstones import bury
-from simonides.write.turn import owner_turn
+from simonides.write.turn import bury, owner_turn
 from simonides.write.versions import changed_version, index_row
 
 

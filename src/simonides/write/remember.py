@@ -15,7 +15,7 @@ from simonides.core.errors import IdempotencyMismatch, InvalidInput
 from simonides.core.outcome import EventType, Outcome, OutcomeKind, Outcomes
 from simonides.core.record import Draft, Trust
 from simonides.core.scope import Principal
-from simonides.models.embedding import EmbedderFailed, embed
+from simonides.models.embedder import EmbedderFailed, embed
 from simonides.storage import statements
 from simonides.storage.rows import id_bytes, record_of
 from simonides.storage.transaction import EMPTY, blake, packed
@@ -23,8 +23,7 @@ from simonides.text.analyse import is_latin
 from simonides.write.candidate import Candidate, candidate_of
 from simonides.write.gates import Turn, store
 from simonides.write.judge import Commit, Drop, Judgement, judge
-from simonides.write.tombstones import lift
-from simonides.write.turn import owner_turn
+from simonides.write.turn import lift, owner_turn
 
 MAX_ATOMIC = 500
 """Most drafts of one transaction: others wait for it up to .3 s."""

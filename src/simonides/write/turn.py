@@ -1,13 +1,21 @@
-"""An owner's turn to write: its transaction, and its index as the transaction sees it."""
+"""An owner's turn to write: its transaction, its index, and what was forgotten there.
+
+A tombstone is a digest without content. What was forgotten is not learned again, except by the
+user's own words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from simonides.core.engine import Engine
+from simonides.core.outcome import EventType
 from simonides.recall.index import OwnerIndex
-from simonides.storage.transaction import Transaction
+from simonides.storage import statements
+from simonides.storage.rows import MemoryRow
+from simonides.storage.transaction import Transaction, blake
+from simonides.write.candidate import Candidate
 
 
 @contextmanager
@@ -31,3 +39,35 @@ def owner_turn(engine: Engine, owner: str, actor: str) -> Iterator[tuple[Transac
         index.seen = max(index.seen, tx.length)
         index.epoch = max(index.epoch, tx.epoch)
         index.compact_if_sparse()
+
+
+def bury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
+    """Leave a tombstone for the texts and the key of forgotten versions: digests, no content."""
+    digests = dict.fromkeys(
+        digest for row in rows for digest in _digests(tx, row["hash"], row["key"])
+    )
+    for digest in digests:
+        found = tx.connection.one(statements.TOMBSTONES, {"owner": tx.owner, "digest": digest})
+        if found is None:
+            row = {"owner": tx.owner, "id": tx.new_id(), "digest": digest, "at": tx.now}
+            tx.add("tombstones", row, EventType.TOMBSTONED)
+
+
+def lift(tx: Transaction, candidate: Candidate, *, allowed: bool) -> bool:
+    """Return whether a candidate may be stored; where ``allowed``, lift what is in its way."""
+    if tx.connection.one(statements.ANY_TOMBSTONE, {"owner": tx.owner}) is None:
+        return True
+    for digest in _digests(tx, candidate.hash, candidate.key):
+        params = {"owner": tx.owner, "digest": digest}
+        found = tx.connection.one(statements.TOMBSTONES, params)
+        if found is not None:
+            if not allowed:
+                return False
+            tx.remove("tombstones", found[0], EventType.TOMBSTONE_LIFTED)
+    return True
+
+
+def _digests(tx: Transaction, hash: str, key: str | None) -> list[bytes]:
+    """Return the digests of a text and a key, keyed by the store's secret: nothing to guess."""
+    names = [f"text {hash}", *([f"key {key}"] if key is not None else [])]
+    return [blake(tx.secret(), f"{tx.owner} {name}".encode()) for name in names]
