@@ -106,9 +106,8 @@ def test_a_row_given_to_another_owner_is_found(filled):
     assert {problem.split(":")[0] for problem in problems} == {OWNER, "/org/acme/user/ben"}
 
 
+@pytest.mark.parametrize("open_store", ["file", "encrypted", "postgres"], indirect=True)
 def test_with_another_key_everything_is_reported(filled, open_store):
-    if open_store.backend == "memory":
-        pytest.skip("a store in memory is not opened again")
     other = open_store(audit_key="another")
     assert len(other.memory(user="ana", org="acme").audit.verify().problems) >= 5
     with pytest.raises(simonides.StoreCorrupt, match="outside simonides"):

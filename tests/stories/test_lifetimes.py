@@ -150,7 +150,7 @@ def test_soft_expiry_halves_the_score_and_keeps_the_memory(ana, clock):
 # -- quotas ----------------------------------------------------------------------------------------
 
 
-def stored(open_store, rules, order="value", limit=3, **fields):
+def stored(open_store, rules, order="value", limit=3):
     store = open_store(settings=rules(f"quotas: {{memories: {limit}, eviction: {order}}}"))
     return store.memory(user="ana")
 
@@ -208,7 +208,6 @@ def test_pinned_memories_and_constraints_stay(open_store, rules):
     assert (caught.value.what, caught.value.limit, caught.value.retryable) == ("memories", 3, False)
     assert len(contents(memory)) == 3
     memory.remember("pinned fact")
-    assert memory.audit.verify()
 
 
 def test_a_batch_counts_its_own_items(open_store, rules):

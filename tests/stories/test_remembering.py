@@ -354,7 +354,6 @@ def test_turns_are_stored_as_said_and_resending_changes_nothing(ana):
     assert again.record.content == "hello there"
 
 
-SECRET = "sk-ant-api03-" + "Zx9Qw8Er7Ty6Ui5Op4As3Df2Gh1Jk0" * 3 + "AA"
 TOKEN = "ghp_" + "q8Wk2Zr5Tn7Yb3Vx9Lm4Hc6Jd1Fs0Pg2RtUe"
 
 
