@@ -1,4 +1,4 @@
-"""The command line."""
+"""The command line: the verbs of the Python API under the same names, and a demonstration."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import logging
 import sys
 from collections.abc import Sequence
 
+# Outcomes are printed. Without a handler, Python would print the log's warnings, too.
+logging.getLogger("simonides").addHandler(logging.NullHandler())
+
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    logging.getLogger("simonides").addHandler(logging.NullHandler())
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments[:1] == ["demo"]:
-        from simonides.cli.demo import demo
+    """Run one command and return its exit code.
 
-        return demo(arguments[1:])
-    print("usage: simonides demo", file=sys.stderr)
-    return 2
+    Args:
+        argv: The arguments without the program's name; None takes those of the process.
+
+    Returns:
+        0 done; 1 refused, nothing found, or a check failed; 2 wrong usage, input or settings; 3 any
+        other error of the store.
+    """
+    from simonides.cli.app import run
+
+    return run(sys.argv[1:] if argv is None else argv)

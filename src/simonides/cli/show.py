@@ -1,0 +1,141 @@
+"""Prints results and errors: short lines for people, or one JSON document."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from typer import TyperException
+
+from simonides.core.errors import SimonidesError
+from simonides.core.outcome import Event, Outcome
+from simonides.core.record import Record
+from simonides.core.results import AuditReport, Explanation, Hit, Page, Recall
+from simonides.govern.rights import Grant
+
+SHOWN_CHARS = 100
+"""Most characters of a memory in a line of a list; chosen for a terminal."""
+
+
+def show(result: object, *, as_json: bool) -> int:
+    """Print what a verb returned, and return its exit code.
+
+    Returns:
+        0, or 1 if the write was refused, nothing was found or the check failed.
+    """
+    print(json.dumps(_data(result), ensure_ascii=False) if as_json else "\n".join(_lines(result)))
+    sys.stdout.flush()
+    return int(_failed(result))
+
+
+def show_error(error: TyperException | SimonidesError, *, as_json: bool) -> None:
+    """Print an error to stderr: a line for the message and one for the hint, or JSON."""
+    if isinstance(error, SimonidesError):
+        code, message, hint, retryable = error.code, str(error), error.hint, error.retryable
+    else:
+        path = getattr(getattr(error, "ctx", None), "command_path", "simonides")
+        code, message, retryable = "usage", error.format_message(), False
+        hint = f"run: {path} --help"
+    told = {"code": code, "message": message, "hint": hint, "retryable": retryable}
+    lines = f"error: {_visible(message)}\nhint: {hint}"
+    print(json.dumps({"error": told}, ensure_ascii=False) if as_json else lines, file=sys.stderr)
+
+
+def _data(result: Any) -> Any:
+    if hasattr(result, "to_dict"):
+        return result.to_dict()
+    if isinstance(result, (list, tuple)):
+        return {"items": [each.to_dict() for each in result]}
+    return result
+
+
+def _failed(result: Any) -> bool:
+    match result:
+        case Outcome():
+            return result.refused
+        case AuditReport():
+            return not result.ok
+        case Mapping():
+            return result.get("revoked") is False
+        case _:
+            return not result
+
+
+def _lines(result: Any) -> Iterable[str]:
+    match result:
+        case Outcome(record=record):
+            yield result.explanation
+            if record is not None:
+                yield _record(record)
+        case Record():
+            yield _record(result, most=None)
+        case Explanation():
+            yield from _explanation(result)
+        case AuditReport():
+            yield from result.problems
+            verdict = "the chain holds" if result.ok else "the chain is broken"
+            yield f"{verdict} (owners: {result.owners}, events: {result.events})"
+        case Mapping():
+            yield from _fields(result)
+        case Sequence() if result:
+            yield from map(_item, result)
+        case _:
+            yield "nothing found"
+    if isinstance(result, Recall) and result.degraded:
+        yield f"without: {', '.join(result.degraded)}"
+    if isinstance(result, Page) and result.next_cursor is not None:
+        yield f"more: --cursor {result.next_cursor}"
+
+
+def _item(item: Record | Hit | Event | Grant) -> str:
+    match item:
+        case Record():
+            past = "" if item.is_current else f"  {item.status.value}"
+            return f"{_record(item)}  v{item.version}{past}"
+        case Hit():
+            careful = f"\n    careful: {', '.join(item.warnings)}" if item.warnings else ""
+            scores = f"score {item.score:.2f}, relevance {item.relevance:.2f}"
+            return f"{_record(item.record)}\n    {scores}; {item.reason}{careful}"
+        case Event():
+            what = f"{item.type.value:<12} {item.subject[-8:]:<8} {_visible(item.actor)}"
+            return f"{item.seq:>5}  {item.at:%Y-%m-%d %H:%M:%S}  {what}  {item.reason}".rstrip()
+        case Grant():
+            right = item.right.value + ("" if item.subject is None else f":{item.subject}")
+            return f"{item.grantee}  {right}  [by {item.by}, {item.at:%Y-%m-%d}]"
+
+
+def _record(record: Record, most: int | None = SHOWN_CHARS) -> str:
+    content = _visible(record.content)
+    if most is not None and len(content) > most:
+        content = f"{content[: most - 1]}…"
+    key = "" if record.key is None else f"{record.key} = "
+    made = f"{record.source.value}, {record.created_at:%Y-%m-%d}"
+    return f"{record.id[-8:]}  {key}{content}  [{made}]"
+
+
+def _explanation(result: Explanation) -> Iterable[str]:
+    yield _record(result.record)
+    if result.recalled:
+        yield f"rank {result.rank}, score {result.score:.2f}, relevance {result.relevance:.2f}"
+    else:
+        yield f"not recalled: {', '.join(result.excluded)}"
+    parts = [f"words: {', '.join(result.matched_terms) or '-'}"]
+    yield "; ".join(parts + [f"{name} {part:+.1f}" for name, part in result.why.items()])
+
+
+def _fields(result: Mapping[str, Any]) -> Iterable[str]:
+    for name, value in result.items():
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            yield from ("  ".join(map(_visible, row.values())) for row in value)
+            continue
+        if isinstance(value, Mapping):
+            value = [f"{inner} {number}" for inner, number in value.items()]
+        text = ", ".join(value) if isinstance(value, list) else value
+        yield f"{name:<12} {'-' if text in (None, '') else _visible(str(text))}"
+
+
+def _visible(text: str) -> str:
+    """Return a text as one line that a terminal prints and does not obey."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

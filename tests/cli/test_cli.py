@@ -1,0 +1,250 @@
+"""The command line, run in the process of the tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from simonides import __version__
+from simonides.cli import main
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("SIMONIDES_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line as it is, without a store or a user."""
+
+    def call(*args: object) -> Result:
+        code = main([str(arg) for arg in args])
+        return Result(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def ana(run: Run, tmp_path: Path) -> Run:
+    """Run a command as the user ana on a store of her own."""
+    return lambda *args: run("--store", tmp_path / "m.db", "--user", "ana", *args)
+
+
+def test_a_memory_is_stored_recalled_corrected_and_forgotten(ana: Run) -> None:
+    told = ana("remember", "I prefer aisle seats", "--key", "seat", "--category", "preference")
+    assert told.code == 0
+    assert "seat = I prefer aisle seats  [user_stated, 20" in told.out
+    recalled = ana("recall", "which seat should I book?", "--min-relevance", "0.5")
+    assert recalled.code == 0
+    assert "relevance" in recalled.out
+    assert "words: seat" in recalled.out
+    assert "rank 1" in ana("explain", "seat", "which seat?").out
+    assert ana("correct", "seat", "I prefer window seats", "--quote", "window, please").code == 0
+    assert ana("correct", "seat", "--pinned", "--importance", "high").code == 0
+    assert ana("confirm", "seat").code == 0
+    assert "I prefer window seats" in ana("get", "seat").out
+    assert "aisle seats  [user_stated" in ana("history", "seat").out.splitlines()[0]
+    assert "memories     1" in ana("status").out
+    assert ana("forget", "seat").out == "Forgotten.\n"
+    assert ana("get", "seat") == Result(1, "nothing found\n", "")
+    assert ana("recall", "which seat?").code == 1
+
+
+def test_every_option_of_remember_reaches_the_record(ana: Run) -> None:
+    options = ["--key", "tea", "--category", "task_learning", "--importance", "high", "--pinned"]
+    options += ["--ttl-days", "3", "--tag", "drink", "--tag", "hot", "--metadata", '{"a": 1}']
+    options += ["--at", "2026-01-02", "--source", "tool_verified", "--kind", "procedural"]
+    record = ana("remember", "Brew it long", *options, "--json").json["record"]
+    assert record["tags"] == ["drink", "hot"]
+    assert record["metadata"] == {"a": 1}
+    assert (record["importance"], record["pinned"], record["kind"]) == ("high", True, "procedural")
+    assert (record["source"], record["category"]) == ("tool_verified", "task_learning")
+
+
+def test_an_idempotency_key_writes_once(ana: Run) -> None:
+    first = ana("remember", "I own a boat", "--idempotency-key", "n1", "--json").json
+    again = ana("remember", "I own a boat", "--idempotency-key", "n1", "--json").json
+    assert again["record"]["id"] == first["record"]["id"]
+    assert len(ana("list", "--json").json["items"]) == 1
+
+
+def test_lists_go_on_at_their_cursor(ana: Run) -> None:
+    for text in ("I own a boat", "I live in Rome", "I speak Greek"):
+        ana("remember", text)
+    page = ana("list", "--limit", 2, "--json").json
+    rest = ana("list", "--cursor", page["next_cursor"], "--json").json
+    assert [each["content"] for each in rest["items"]] == ["I own a boat"]
+    assert f"more: --cursor {page['next_cursor']}" in ana("list", "--limit", 2).out
+    found = ana("list", "--filter", '{"content": {"$contains": "Rome"}}', "--json").json
+    assert [each["content"] for each in found["items"]] == ["I live in Rome"]
+
+
+def test_the_audit_trail_is_listed_and_verified(ana: Run, run: Run, tmp_path: Path) -> None:
+    ana("remember", "I own a boat", "--key", "boat", "--actor", "crm")
+    ana("correct", "boat", "I sold my boat")
+    assert "crm" in ana("audit", "list", "--type", "created").out
+    events = ana("audit", "list", "--actor", "crm", "--json").json["items"]
+    assert [event["type"] for event in events] == ["created"]
+    assert ana("audit", "verify").out.startswith("the chain holds (owners: 1")
+    every = run("audit", "verify", "--all", "--store", tmp_path / "m.db", "--json")
+    assert (every.code, every.json["ok"]) == (0, True)
+
+
+def test_a_changed_row_fails_the_audit(ana: Run, tmp_path: Path) -> None:
+    import apsw
+
+    ana("remember", "I own a boat")
+    connection = apsw.Connection(str(tmp_path / "m.db"))
+    connection.execute("UPDATE memories SET content = 'I own a yacht'")
+    connection.close()
+    assert ana("audit", "verify").code == 1
+    assert "the chain is broken" in ana("audit", "verify").out
+
+
+def test_an_administrator_grants_writes_globally_and_backs_up(ana: Run, tmp_path: Path) -> None:
+    assert ana("admin", "grant", "ana", "org_write", "--org", "acme").code == 0
+    assert "ana  org_write" in ana("admin", "grants", "--org", "acme").out
+    assert ana("admin", "revoke", "ana", "org_write", "--org", "acme").code == 0
+    assert ana("admin", "revoke", "ana", "org_write", "--org", "acme").code == 1
+    assert ana("admin", "grants").code == 2
+    ana("admin", "remember", "Be polite", "--scope", "global", "--key", "manners")
+    assert "Be polite" in ana("get", "manners").out
+    assert ana("admin", "backup", tmp_path / "copy.db").code == 0
+    assert ana("admin", "backup", tmp_path / "copy.db").code == 3
+    assert "Be polite" in ana("get", "manners", "--store", tmp_path / "copy.db").out
+
+
+def test_a_policy_file_is_checked_and_tried(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("version: mine\norgs: {acme: {denied_keys: [x]}}\n")
+    tried = run("policy", "check", file, "I like tea", "My password is hunter2hunter2", "--json")
+    assert tried.code == 0
+    refusal = "Refused: policy forbids this content (secret:password)."
+    assert [each["explanation"] for each in tried.json["tried"]] == ["Stored.", refusal]
+    assert tried.json["orgs"] == ["acme"]
+    file.write_text("version: mine\nquota: {}\n")
+    broken = run("policy", "check", file)
+    assert broken.code == 2
+    assert "did you mean 'quotas'?" in broken.err
+
+
+def test_globals_stand_on_both_sides_and_in_the_environment(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "m.db"
+    run("--store", store, "remember", "I own a boat", "--user=ana", "--key", "boat")
+    monkeypatch.setenv("SIMONIDES_STORE", str(store))
+    monkeypatch.setenv("SIMONIDES_USER", "ana")
+    monkeypatch.setenv("SIMONIDES_JSON", "1")
+    assert run("get", "boat").json["content"] == "I own a boat"
+    assert run("get", "boat", "--user", "bob") == Result(1, "null\n", "")
+
+
+def test_words_after_two_dashes_are_text(ana: Run) -> None:
+    assert "--user is an option" in ana("remember", "--", "--user is an option").out
+
+
+def test_a_refused_write_exits_with_1_and_its_reason(ana: Run) -> None:
+    refused = ana("remember", "My password is hunter2hunter2")
+    assert refused == Result(1, "Refused: policy forbids this content (secret:password).\n", "")
+
+
+def test_control_characters_do_not_reach_the_terminal(ana: Run) -> None:
+    assert "\x1b" not in ana("remember", "I like \x1b[31mred\nand blue").out
+
+
+WRONG: list[tuple[int, str, list[str]]] = [
+    (2, "No such option: --limt", ["recall", "x", "--limt", "3"]),
+    (2, "No such command 'recal'. Did you mean 'recall'?", ["recal", "x"]),
+    (2, "Missing argument 'query'", ["recall"]),
+    (2, "Missing command", ["audit"]),
+    (2, "Option '--user' requires an argument", ["list", "--user"]),
+    (2, "filter: is no JSON", ["recall", "x", "--filter", "{broken"]),
+    (2, "limit: must be a whole number", ["list", "--limit", "0"]),
+    (2, "importance: 'hihg' is none of normal, high", ["remember", "x", "--importance", "hihg"]),
+    (2, "denied", ["list", "--scope", "/user/bob/"]),
+    (1, "did you mean 'seat'?", ["history", "seatt"]),
+    (3, "connection failed", ["db", "init", "postgresql://a@127.0.0.1:1/x", "--role", "app"]),
+]
+
+
+@pytest.mark.parametrize(("code", "message", "args"), WRONG)
+def test_an_error_is_one_line_and_a_hint(
+    ana: Run, code: int, message: str, args: list[str]
+) -> None:
+    ana("remember", "I prefer aisle seats", "--key", "seat")
+    told = ana(*args)
+    error, hint = told.err.splitlines()
+    assert (told.code, told.out) == (code, "")
+    assert error.startswith("error: ")
+    assert message in error
+    assert hint.startswith("hint: ")
+    as_json = json.loads(ana("--json", *args).err)["error"]
+    assert message in as_json["message"]
+    assert set(as_json) == {"code", "message", "hint", "retryable"}
+
+
+def test_a_user_or_session_is_required(run: Run, tmp_path: Path) -> None:
+    told = run("list", "--store", tmp_path / "m.db")
+    assert told.code == 2
+    assert "name a user" in told.err
+    assert run("status", "--store", tmp_path / "m.db", "--session", "s1").code == 0
+
+
+def test_an_unknown_variable_names_the_nearest(ana: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIMONIDES_SOTRE", "m.db")
+    told = ana("list")
+    assert told.code == 2
+    assert "did you mean 'SIMONIDES_STORE'?" in told.err
+
+
+def test_a_folder_or_foreign_file_is_no_store(ana: Run, tmp_path: Path) -> None:
+    foreign = tmp_path / "notes.txt"
+    foreign.write_text("not a database " * 100)
+    for path in (tmp_path, foreign):
+        told = ana("list", "--store", path)
+        assert told.code == 3
+        assert told.err.startswith(f"error: {path}: is ")
+
+
+def test_help_and_version_do_not_load_the_engine(run: Run) -> None:
+    assert run("--version") == Result(0, f"{__version__}\n", "")
+    assert "forget" in run().out
+    program = (
+        "import sys, simonides.cli as c; c.main(['recall', '--help']);"
+        "sys.exit(any(name in sys.modules for name in ('numpy', 'apsw', 'rich')))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True).returncode == 0
+
+
+def test_the_demonstration_shows_what_it_promises() -> None:
+    command = [sys.executable, "-m", "simonides", "demo"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "this key may not be written now" in done.stdout
+    assert "policy forbids this content (secret:password)" in done.stdout
+    assert "external text cannot become a rule" in done.stdout
+    assert "(in English, concise, by text message)" in done.stdout
+    assert "the chain holds" in done.stdout
