@@ -3,6 +3,8 @@
 import contextlib
 import io
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,26 @@ def test_files_that_are_named_in_code_style_exist(page):
     roots = [ROOT, ROOT / "src" / "simonides", page.parent, *(ROOT / "src/simonides").iterdir()]
     missing = [name for name in named if not any((root / name).exists() for root in roots)]
     assert not missing
+
+
+def test_commands_of_the_documents_run(tmp_path):
+    (tmp_path / "policy.yaml").write_text("version: mine\n")
+    commands = [
+        line[2:]
+        for page in PAGES
+        for block in blocks(page, "console")
+        for line in block.splitlines()
+        if line.startswith("$ simonides") and "postgresql" not in line
+    ]
+    assert len(commands) >= 5
+    for command in commands:
+        arguments = re.findall(r'"[^"]*"|\S+', command)[1:]
+        arguments = [argument.strip('"') for argument in arguments]
+        done = subprocess.run(
+            [sys.executable, "-m", "simonides", *arguments],
+            cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, (command, done.stderr)
 
 
 def test_targets_that_the_documents_name_are_in_the_makefile():
