@@ -25,7 +25,9 @@ def show(result: object, *, as_json: bool) -> int:
     Returns:
         0, or 1 if the write was refused, nothing was found or the check failed.
     """
-    print(json.dumps(_data(result), ensure_ascii=False) if as_json else "\n".join(_lines(result)))
+    text = json.dumps(_data(result)) if as_json else "\n".join(_lines(result))
+    encoding = sys.stdout.encoding or "utf-8"  # a terminal may not know every character
+    print(text.encode(encoding, "backslashreplace").decode(encoding))
     sys.stdout.flush()
     return int(_failed(result))
 
@@ -40,7 +42,7 @@ def show_error(error: TyperException | SimonidesError, *, as_json: bool) -> None
         hint = f"run: {path} --help"
     told = {"code": code, "message": message, "hint": hint, "retryable": retryable}
     lines = f"error: {_visible(message)}\nhint: {hint}"
-    print(json.dumps({"error": told}, ensure_ascii=False) if as_json else lines, file=sys.stderr)
+    print(json.dumps({"error": told}) if as_json else lines, file=sys.stderr)
 
 
 def _data(result: Any) -> Any:

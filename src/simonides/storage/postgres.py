@@ -257,10 +257,10 @@ def _translated(location: str) -> Iterator[None]:
     except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory) as error:
         raise StoreFull(location, "the server has no space left") from error
     except (PoolTimeout, psycopg.errors.LockNotAvailable, psycopg.OperationalError) as error:
-        first = str(error).strip().splitlines()[:1]
+        first = _without_password(str(error)).strip().splitlines()[:1]
         raise StoreUnavailable(location, first[0] if first else "not reachable") from error
     except psycopg.Error as error:
-        first = str(error).strip().splitlines()[:1]
+        first = _without_password(str(error)).strip().splitlines()[:1]
         raise StoreError(location, first[0] if first else type(error).__name__) from error
 
 
