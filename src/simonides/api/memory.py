@@ -12,7 +12,7 @@ from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record
 from simonides.core.results import Explanation, Hit, Page, Recall
 from simonides.recall import lookup
-from simonides.recall.recall import explain, recall
+from simonides.recall.recall import explain, recall, status
 from simonides.write import change
 from simonides.write.remember import remember, remember_one
 
@@ -203,7 +203,7 @@ class Memory(Bound):
 
     def status(self) -> dict[str, Any]:
         """Return counts of this principal's memories, and what the store runs on."""
-        return self._call(lookup.status)
+        return self._call(status)
 
     def correct(
         self,

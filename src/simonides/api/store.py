@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +24,9 @@ from simonides.recall.journal import Journal
 from simonides.recall.view import IndexCache
 from simonides.storage.database import Database
 from simonides.storage.transaction import blake
+
+# A program that configures no logging gets no lines of ours on its standard error.
+logging.getLogger("simonides").addHandler(logging.NullHandler())
 
 
 class Store:

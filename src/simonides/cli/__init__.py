@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Sequence
-
-# Outcomes are printed. Without a handler, Python would print the log's warnings, too.
-logging.getLogger("simonides").addHandler(logging.NullHandler())
 
 
 def main(argv: Sequence[str] | None = None) -> int:

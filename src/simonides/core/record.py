@@ -361,7 +361,7 @@ class Record(BaseModel):
         pinned: A full quota evicts it after all unpinned memories.
         timeless: It is never stale.
         status: Status in its life cycle.
-        created_at: When this version was recorded.
+        created_at: When its content was recorded.
         updated_at: When it was last said or confirmed.
         verified_at: When it was last confirmed, or None.
         valid_from: Since when the fact is true in the world.

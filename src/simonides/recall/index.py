@@ -470,8 +470,16 @@ class OwnerIndex:
         close = np.zeros(self.size) if vector is None else self.dots(vector[:, None])[:, 0]
         return here * (shared / united), here * close
 
-    def count(self, task: str | None, *, turns: bool) -> int:
-        """Return how many memories in force a scope has: turns, or everything else."""
+    def count(self, task: str | None, *, turns: bool, without: Iterable[bytes] = ()) -> int:
+        """Return how many memories in force a scope has: turns, or everything else.
+
+        Args:
+            task: The scope's task, or None.
+            turns: Whether turns are counted.
+            without: Ids that do not count any more.
+        """
         codes = [code for place, code in self.places.items() if place.task == task]
-        of_scope = np.isin(self.column("place"), codes) & self.column("live")
-        return int(np.count_nonzero(of_scope & (self.column("turn") == turns)))
+        counted = np.isin(self.column("place"), codes) & self.column("live")
+        counted &= self.column("turn") == turns
+        gone = [self.row_of[id] for id in set(without) if id in self.row_of]
+        return int(np.count_nonzero(counted)) - int(np.count_nonzero(counted[gone]))

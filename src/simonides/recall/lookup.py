@@ -12,7 +12,7 @@ from simonides.core.clock import to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.filter import predicate_of
-from simonides.core.record import FULL_ID, SHORT_ID, TURN, Place, Record
+from simonides.core.record import FULL_ID, SHORT_ID, Place, Record
 from simonides.core.results import Hit, Page
 from simonides.core.scope import Principal
 from simonides.core.validation import between, text
@@ -82,9 +82,10 @@ def history(
     """
     reach = readable(engine, who, scopes)
     record = find(engine, who, which, reach)
+    now = engine.clock.now_ms()
     with engine.db.read(record.owner) as connection:
-        rows = versions(connection, record)
-    return tuple(map(record_of, rows))
+        found = [record_of(row) for row in versions(connection, record)]
+    return tuple(each for each in found if "expired" not in exclusions(who, each, reach, now))
 
 
 def versions(connection: Connection, record: Record) -> list[MemoryRow]:
@@ -216,27 +217,3 @@ def _with_reads(connection: Connection, records: Sequence[Record]) -> list[Recor
         reads = {"access_count": count, "last_accessed_at": to_datetime(last)}
         done.append(record.model_copy(update=reads) if count else record)
     return done
-
-
-def status(engine: Engine, who: Principal) -> dict[str, Any]:
-    """Return counts of the principal's own memories, and what the store runs on."""
-    with engine.db.read(who.owner) as connection:
-        rows = connection.rows(statements.COUNTS, {"owner": who.owner})
-        state = connection.one(statements.STATE, {"owner": who.owner})
-    kinds: dict[str, int] = {}
-    for kind, _, _, count in rows:
-        kinds[kind] = kinds.get(kind, 0) + count
-    turns = sum(count for _, category, _, count in rows if category == TURN)
-    return {
-        "scope": who.home.path,
-        "memories": sum(kinds.values()) - turns,
-        "turns": turns,
-        "kinds": kinds,
-        "events": 0 if state is None else state[2],
-        "mode": engine.settings.mode,
-        "backend": engine.db.backend,
-        "location": engine.db.location,
-        "embedder": engine.indexes.embedder,
-        "reranker": None if engine.reranker is None else type(engine.reranker).__name__,
-        "policy": engine.policies.for_org(who.home.org).version,
-    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -386,3 +386,32 @@ def past_rows(
 
 def _ended_by(end: int | None, moment: int) -> bool:
     return end is not None and end <= moment
+
+
+# -- status ----------------------------------------------------------------------------------------
+
+
+def status(engine: Engine, who: Principal) -> dict[str, Any]:
+    """Return counts of what the principal can recall of its own, and what the store runs on."""
+    now, ask = engine.clock.now_ms(), ask_of(engine, who, "")
+    own = replace(ask, reach=[reach for reach in ask.reach if reach.owner == who.owner])
+    with engine.db.read(who.owner) as connection:
+        view = engine.indexes.view(connection, [who.owner])
+        state = connection.one(statements.STATE, {"owner": who.owner})
+        with view.locked():
+            shown = _visible(view, who, own, now)
+            turns = view.column("turn") & shown
+            codes = np.bincount(view.column("kind")[shown], minlength=len(KINDS)).tolist()
+    return {
+        "scope": who.home.path,
+        "memories": int(np.count_nonzero(shown)) - int(np.count_nonzero(turns)),
+        "turns": int(np.count_nonzero(turns)),
+        "kinds": {kind.value: n for kind, n in zip(KINDS, codes, strict=True) if n},
+        "events": 0 if state is None else state[2],
+        "mode": engine.settings.mode,
+        "backend": engine.db.backend,
+        "location": engine.db.location,
+        "embedder": engine.indexes.embedder,
+        "reranker": None if engine.reranker is None else type(engine.reranker).__name__,
+        "policy": engine.policies.for_org(who.home.org).version,
+    }

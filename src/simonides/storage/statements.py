@@ -138,10 +138,6 @@ WHERE owner = :owner AND known_from <= :known_at AND (known_to IS NULL OR known_
   AND (ended IS NULL OR known_to > :known_at OR ended = 'superseded')
 ORDER BY root, version"""
 
-COUNTS = """
-SELECT kind, category, status, COUNT(*) FROM memories
-WHERE owner = :owner AND known_to IS NULL GROUP BY kind, category, status"""
-
 EVICTION = """
 SELECT m.id, m.importance, m.confidence, m.updated_at, m.created_at, m.hard_expires_at,
   m.soft_expires_at, m.pinned, m.category,

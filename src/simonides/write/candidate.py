@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from simonides.core.clock import to_ms
 from simonides.core.engine import Engine
@@ -42,6 +43,7 @@ class Candidate:
         scope: Where it is to be stored.
         place: The group of memories that it is compared with.
         category: Name of its category.
+        names_category: Whether the caller named it; else it is the default of the kind.
         rules: The policy's rules for the category.
         label: Its trust, sensitivity and audience; not above those of its parents.
         metadata: Canonical JSON, or None.
@@ -59,6 +61,7 @@ class Candidate:
     content: str
     kind: Kind
     category: str
+    names_category: bool
     rules: Category
     key: str | None
     source: Source
@@ -151,6 +154,7 @@ def candidate_of(engine: Engine, who: Principal, draft: Draft, policy: Policy) -
         content=draft.content,
         kind=kind,
         category=category,
+        names_category=draft.category is not None or makes_turn,
         rules=policy.categories[category],
         key=draft.key,
         source=source,
@@ -200,6 +204,7 @@ def candidate_of_record(
         content=content,
         kind=record.kind,
         category=record.category,
+        names_category=True,
         rules=policy.categories.get(record.category, Category()),
         key=record.key,
         source=source,
@@ -208,7 +213,7 @@ def candidate_of_record(
         importance=importance,
         tags=record.tags,
         metadata=json_text("metadata", record.metadata) if record.metadata else None,
-        triple=None,
+        triple=_with_object(record.triple, content),
         quote=quote,
         origin=record.origin,
         depends_on=record.depends_on,
@@ -226,6 +231,38 @@ def candidate_of_record(
         hash=content_hash(content),
         analysed=_analysed(content, record.speaker, record.key, record.tags, record.category),
     )
+
+
+def succeeding(candidate: Candidate, before: Record, policy: Policy) -> Candidate:
+    """Return a candidate as the next version of a memory: what it does not say stays as it was.
+
+    Args:
+        candidate: The newcomer.
+        before: The version that it replaces.
+        policy: The rules in force.
+    """
+    kept: dict[str, Any] = {}
+    if not candidate.names_category and before.category in policy.categories:
+        rules = policy.categories[before.category]
+        kept |= {"category": before.category, "rules": rules, "kind": before.kind}
+    weights = [candidate.importance, before.importance]
+    found = replace(
+        candidate,
+        **kept,
+        key=candidate.key or before.key,
+        tags=candidate.tags or before.tags,
+        metadata=candidate.metadata or (before.metadata and json_text("", before.metadata)) or None,
+        importance=max(weights, key=lambda importance: importance.weight),
+        pinned=candidate.pinned or before.pinned,
+        timeless=candidate.timeless or before.timeless,
+        triple=candidate.triple or _with_object(before.triple, candidate.content),
+    )
+    changed = (found.key, found.tags) != (candidate.key, candidate.tags)
+    return found.with_content(candidate.content) if changed else found
+
+
+def _with_object(triple: Triple | None, content: str) -> Triple | None:
+    return None if triple is None else Triple(triple.subject, triple.predicate, content)
 
 
 def _analysed(

@@ -8,6 +8,7 @@ from simonides.core.clock import parse_moment
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
+from simonides.core.policy import Category
 from simonides.core.record import Importance, Record
 from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
@@ -16,12 +17,12 @@ from simonides.recall.lookup import find, name_of
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
 from simonides.storage.transaction import Transaction
-from simonides.write.candidate import candidate_of_record
+from simonides.write.candidate import Candidate, candidate_of_record
 from simonides.write.gates import Turn, store_correction
 from simonides.write.judge import Drop, judge
 from simonides.write.remember import refused, vectors_of
 from simonides.write.turn import bury, owner_turn
-from simonides.write.versions import changed_version, index_row
+from simonides.write.versions import changed_version, has_own_expiry, index_row, renewed
 
 
 def correct(
@@ -69,15 +70,22 @@ def correct(
             ]
             index_row(index, changed, engine.indexes.embedder)
         return Outcome(kind=OutcomeKind.SUPERSEDED, record=record_of(changed), events=tuple(made))
-    kept = enum_member(Importance, "importance", importance or standing.importance)
-    judged = judge(candidate_of_record(standing, policy, content, quote, kept), policy)
+    weight = enum_member(Importance, "importance", importance or standing.importance)
+    judged = judge(candidate_of_record(standing, policy, content, quote, weight), policy)
     [vector] = vectors_of(engine, [judged.candidate])
     with owner_turn(engine, standing.owner, who.name) as (tx, index):
         turn = Turn(tx, index, policy, engine.indexes.embedder)
         if isinstance(judged, Drop):
             return refused(turn, judged)
         row = _in_force(tx, standing, which)
-        return store_correction(turn, judged, vector, row, cells)
+        kept = {"parents": row["parents"], **_own_expiry(row, judged.candidate)}
+        return store_correction(turn, judged, vector, row, {**kept, **cells})
+
+
+def _own_expiry(row: MemoryRow, candidate: Candidate) -> dict[str, int]:
+    """Return the hard expiry that a caller gave to a memory, which a correction keeps."""
+    own = has_own_expiry(row, candidate.rules)
+    return {"hard_expires_at": row["hard_expires_at"]} if own else {}
 
 
 def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
@@ -86,12 +94,12 @@ def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
     Raises:
         NotFound: If there is no such memory of the principal's own.
     """
-    standing = _own(engine, who, which)
+    standing, policy = _own(engine, who, which), engine.policies.for_org(who.home.org)
     with owner_turn(engine, standing.owner, who.name) as (tx, index):
         row = _in_force(tx, standing, which)
-        lifetime = (row["soft_expires_at"] or 0) - row["updated_at"]
-        soft = None if row["soft_expires_at"] is None else tx.now + max(lifetime, 0)
-        event = tx.touch(row, EventType.CONFIRMED, verified_at=tx.now, soft_expires_at=soft)
+        rules = policy.categories.get(row["category"], Category())
+        cells = {"verified_at": tx.now, **renewed(row, rules, tx.now)}
+        event = tx.touch(row, EventType.CONFIRMED, **cells)
         confirmed = tx.known(row["id"])
         index_row(index, confirmed, engine.indexes.embedder)
     return Outcome(kind=OutcomeKind.BUMPED, record=record_of(confirmed), events=(event,))

@@ -28,14 +28,15 @@ from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, memory_row, record_of
 from simonides.storage.transaction import Transaction
 from simonides.text.statement import adds_nothing, are_the_same, mean_the_same, overlap, read
+from simonides.write.candidate import succeeding
 from simonides.write.judge import Commit
 from simonides.write.quota import make_room
 from simonides.write.versions import (
     audience_text,
-    expiry,
     index_row,
     link_parents,
     new_version,
+    renewed,
 )
 
 MOST_COMPARED = 8
@@ -243,20 +244,25 @@ def _repeat(
     surer = trust >= standing.trust.rank and candidate.confidence > standing.confidence
     if candidate.source.is_correction or names_it or more_trusted or surer:
         return _insert(turn, commit, vector, old, OutcomeKind.BUMPED)
-    soft, hard = expiry(candidate, tx.now)
-    if trust < standing.trust.rank or old["hard_expires_at"] is None:
-        hard = old["hard_expires_at"]
-    cells: dict[str, Any] = {"soft_expires_at": soft, "hard_expires_at": hard}
+    rules = turn.policy.categories.get(old["category"], candidate.rules)
+    ttl = candidate.ttl_ms if trust >= standing.trust.rank else None
+    cells = renewed(old, rules, tx.now, ttl)
     independent = candidate.source is not standing.source and trust >= Trust.TOOL.rank
     if independent:
         cells["verified_at"] = tx.now
     kind = OutcomeKind.BUMPED if independent else OutcomeKind.REFRESHED
     event = tx.touch(old, EventType(kind.value), **cells)
     row = tx.known(old["id"])
-    ends = [each for each in (hard, row["valid_to"]) if each is not None]
-    with turn.index.lock:
-        turn.index.touch(row["id"], tx.now, soft, min(ends, default=FOREVER))
+    _renew_index(turn, row)
     return _outcome(kind, row, commit, [event])
+
+
+def _renew_index(turn: Turn, row: MemoryRow) -> None:
+    ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
+    with turn.index.lock:
+        turn.index.touch(
+            row["id"], row["updated_at"], row["soft_expires_at"], min(ends, default=FOREVER)
+        )
 
 
 def _conflict(
@@ -270,13 +276,16 @@ def _conflict(
     if candidate.source.is_correction or (trusted and sure):
         return _insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED)
     # It is kept in history, where it was never in force, and the old value stands.
+    rules = turn.policy.categories.get(old["category"], candidate.rules)
     weaker = new_version(tx, candidate, vector, turn.embedder, before=old)
     weaker |= {"known_to": tx.now, "ended": "superseded", "ended_by": old["id"]}
     events = [
         tx.insert(weaker, EventType.TOUCHED, "better_supported"),
-        tx.touch(old, EventType.TOUCHED, "weaker_value_refused"),
+        tx.touch(old, EventType.TOUCHED, "weaker_value_refused", **renewed(old, rules, tx.now)),
     ]
-    return _outcome(OutcomeKind.TOUCHED, tx.known(old["id"]), commit, events)
+    row = tx.known(old["id"])
+    _renew_index(turn, row)
+    return _outcome(OutcomeKind.TOUCHED, row, commit, events)
 
 
 def _insert(
@@ -291,6 +300,8 @@ def _insert(
     made: list[Event] = []
     if before is None:
         made += make_room(turn.tx, turn.index, turn.policy.quotas, candidate)
+    else:
+        candidate = succeeding(candidate, record_of(before), turn.policy)
     row = new_version(tx, candidate, vector, turn.embedder, before) | dict(cells)
     type = EventType.CREATED
     if before is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simonides.core.policy import Category
 from simonides.core.record import Source, Status
 from simonides.recall.index import OwnerIndex, entry_of, quantise
 from simonides.storage import statements
@@ -99,7 +100,7 @@ def new_version(
 def changed_version(tx: Transaction, before: MemoryRow, **cells: Any) -> MemoryRow:
     """Return the row of the next version of a memory, with some columns changed."""
     fresh = {"id": tx.new_id(), "version": _next_version(tx, before), "salt": tx.salt()}
-    times = {"updated_at": tx.now, "known_from": tx.now, "known_to": None}
+    times = {"known_from": tx.now, "known_to": None}
     ends = {"ended": None, "ended_by": None}
     return {**before, **fresh, **times, **ends, **cells}
 
@@ -117,6 +118,32 @@ def expiry(candidate: Candidate, now: int) -> tuple[int | None, int | None]:
     if soft is not None and hard is not None and soft >= hard:
         soft = None
     return soft, hard
+
+
+def renewed(row: MemoryRow, rules: Category, now: int, ttl_ms: int | None = None) -> dict[str, Any]:
+    """Return the expiries of a version that is said again or confirmed now.
+
+    Args:
+        row: The version.
+        rules: The policy's rules for its category.
+        now: The time.
+        ttl_ms: A lifetime that the caller gives, or None.
+    """
+    soft, hard = row["soft_expires_at"], row["hard_expires_at"]
+    if soft is not None:
+        soft = _later(now, rules.soft_ttl_days)
+    if hard is not None:
+        if ttl_ms is not None:
+            hard = now + ttl_ms
+        elif not has_own_expiry(row, rules):
+            hard = _later(now, rules.hard_ttl_days)
+    return {"soft_expires_at": soft, "hard_expires_at": hard}
+
+
+def has_own_expiry(row: MemoryRow, rules: Category) -> bool:
+    """Whether a caller gave a version its hard expiry, not its category."""
+    hard = row["hard_expires_at"]
+    return hard is not None and hard != _later(row["updated_at"], rules.hard_ttl_days)
 
 
 def index_row(index: OwnerIndex, row: MemoryRow, embedder: str | None) -> None:
