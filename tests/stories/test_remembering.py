@@ -383,3 +383,43 @@ def test_a_secret_in_a_turn_is_masked(ana):
     said = turn(0, f"use {TOKEN} for it")
     assert ana.remember(said).record.content == "use [secret] for it"
     assert ana.remember(said).kind == "refreshed"
+
+
+def test_a_new_value_keeps_what_it_does_not_say(ana):
+    ana.remember(
+        Draft(
+            "Always deploy to us-east-1", key="region", category="preference", pinned=True,
+            importance="critical", sensitivity="sensitive", tags=("aws",), metadata={"team": "a"},
+        )
+    )  # fmt: skip
+    record = ana.remember("Always deploy to eu-west-1", key="region").record
+    assert (record.category, record.pinned, record.importance) == ("preference", True, "critical")
+    assert (record.sensitivity, record.tags, record.metadata) == (
+        "sensitive", ("aws",), {"team": "a"},
+    )  # fmt: skip
+    said = Draft("Always deploy to eu-west-1", key="region", category="rule", kind="procedural",
+        tags=("cloud",), source="user_correction")  # fmt: skip
+    record = ana.remember(said).record
+    assert (record.category, record.kind, record.tags) == ("rule", "procedural", ("cloud",))
+
+
+def test_a_better_source_without_the_key_keeps_it(ana):
+    ana.remember(Draft(TEA, key="drink", source="agent_inferred"))
+    assert ana.remember(TEA).kind == "bumped"
+    assert ana.get("drink").source == "user_stated"
+
+
+def test_a_correction_keeps_the_slot_and_the_end_that_a_caller_gave(ana):
+    ana.remember(Draft("Ana lives in Rome", triple=("ana", "lives_in", "Rome"), ttl_days=3))
+    [record] = ana.list()
+    corrected = ana.correct(record, "Ana lives in Oslo").record
+    assert corrected.hard_expires_at == record.hard_expires_at
+    assert ana.remember(live_in("Bonn")).kind == "superseded"
+    assert contents(ana) == ["Ana lives in Bonn"]
+
+
+def test_a_correction_ends_the_expiry_of_an_inference(ana):
+    record = ana.remember(Draft("Ana lives in Rome", key="home", **LATE)).record
+    assert record.hard_expires_at is not None
+    assert ana.confirm("home").record.hard_expires_at is not None
+    assert ana.correct("home", "Ana lives in Oslo").record.hard_expires_at is None

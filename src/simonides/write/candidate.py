@@ -246,9 +246,11 @@ def succeeding(candidate: Candidate, before: Record, policy: Policy) -> Candidat
         rules = policy.categories[before.category]
         kept |= {"category": before.category, "rules": rules, "kind": before.kind}
     weights = [candidate.importance, before.importance]
+    label = join([candidate.label, candidate.label._replace(sensitivity=before.sensitivity)])
     found = replace(
         candidate,
         **kept,
+        label=label,
         key=candidate.key or before.key,
         tags=candidate.tags or before.tags,
         metadata=candidate.metadata or (before.metadata and json_text("", before.metadata)) or None,
