@@ -118,6 +118,7 @@ _REASONS = {
     "kind_not_in_category": "the category does not accept this kind",
     "key_denied_execution": "this key may not be written now",
     "key_not_allowed_policy": "the policy does not allow this key",
+    "scope_denied_execution": "this scope may not be written now",
     "scope_not_allowed_policy": "the policy does not allow this scope",
     "value_too_long": "the text is longer than the policy allows",
     "invalid_key": "the key does not match the policy's pattern",

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
 
@@ -36,6 +36,7 @@ def _pattern(text: str) -> str:
 
 Name = Annotated[str, Field(pattern=r"^\S{1,128}$")]
 Pattern = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)]
+Chars = Annotated[int, Strict(), Field(ge=1, le=100_000)]
 Bytes = Annotated[int, Strict(), Field(ge=1, le=16 * 1024 * _KIB)]
 Days = Annotated[float, Strict(), Field(gt=0, le=36_500, allow_inf_nan=False)]
 Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
@@ -146,6 +147,76 @@ MULTI_VALUED = tuple(
 )
 
 
+# Keys that a model may propose, each with the category of its facts. Chosen: what people tell
+# assistants about themselves and about the answers they want. A star matches one character or more.
+PROPOSED_KEYS: Mapping[str, str] = {
+    **dict.fromkeys(
+        """
+        language response_style update_channel response_length response_format tone formality emoji
+        theme color_preference units currency date_format time_format code_style
+        programming_language editor diet notification_time meeting_time preferred_name pronouns
+        favorite_* *_preference
+        """.split(),
+        "preference",
+    ),
+    **dict.fromkeys("deploy_region environment default_*".split(), "configuration"),
+    **dict.fromkeys(
+        """
+        name nickname age birthday location hometown timezone role employer team project allergies
+        goal spouse partner mother father manager declared_tier native_language *_name
+        """.split(),
+        "entity_fact",
+    ),
+}
+
+
+class ProposalLimits(Section):
+    """What a model may ask for; callers are bound by `CallerLimits` instead.
+
+    Attributes:
+        keys: Allowed keys, each with its category; one ``*`` matches one character or more.
+        scopes: Scopes that may be proposed: ``user``, ``workspace`` (the org), ``task``.
+        max_value_chars: Longest text, in characters.
+        min_ttl_days: A shorter lifetime is raised to it.
+        max_ttl_days: A longer lifetime is cut to it.
+    """
+
+    keys: Mapping[Name, Name] = Field(default=PROPOSED_KEYS)
+    scopes: tuple[Literal["user", "workspace", "task"], ...] = ("user", "workspace", "task")
+    max_value_chars: Chars = 120
+    min_ttl_days: Days = 1
+    max_ttl_days: Days = 365
+
+    def category_of(self, key: str) -> str | None:
+        """Return the category of a key, or None if models may not propose it."""
+        if "*" in key or key in self.keys:
+            return None if "*" in key else self.keys[key]
+        families = [family for family in self.keys if _belongs(key, family)]
+        # The longest pattern wins, so their order in a file does not matter.
+        longest = max(families, key=lambda family: (len(family), family), default=None)
+        return None if longest is None else self.keys[longest]
+
+
+def _belongs(key: str, family: str) -> bool:
+    head, star, tail = family.partition("*")
+    long_enough = len(key) > len(head) + len(tail)
+    return bool(star) and long_enough and key.startswith(head) and key.endswith(tail)
+
+
+class ExecutionLimits(Section):
+    """What of a model's proposals the runtime allows now; it may be narrower than `ProposalLimits`.
+
+    Attributes:
+        allowed_keys: The only keys that are written; None allows all that may be proposed.
+        denied_keys: Keys that are not written. A tier that a user claims in a chat is not trusted.
+        allowed_scopes: Scopes that are written.
+    """
+
+    allowed_keys: tuple[Name, ...] | None = None
+    denied_keys: tuple[Name, ...] = ("declared_tier",)
+    allowed_scopes: tuple[Literal["user", "workspace", "task"], ...] = ("user",)
+
+
 class CallerLimits(Section):
     """What callers may write.
 
@@ -223,6 +294,8 @@ class Policy(Section):
         functional_predicates: Predicates with one value at a time for a subject.
         multi_valued_predicates: Predicates with any number of values.
         denied_keys: Keys that are not written, whoever asks.
+        proposals: What a model may ask for.
+        execution: What of it the runtime allows now.
     """
 
     version: Annotated[str, Field(min_length=1, max_length=100)] = "built-in 1"
@@ -232,6 +305,8 @@ class Policy(Section):
     functional_predicates: tuple[Name, ...] = ()
     multi_valued_predicates: tuple[Name, ...] = MULTI_VALUED
     denied_keys: tuple[Name, ...] = ()
+    proposals: ProposalLimits = ProposalLimits()
+    execution: ExecutionLimits = ExecutionLimits()
     gates: Gates = Gates()
     quotas: Quotas = Quotas()
     recall: RecallRules = RecallRules()

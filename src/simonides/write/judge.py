@@ -7,6 +7,10 @@ reason                              decision  when
 ==================================  ========  =============================================
 ``secret:<rule>``                   blocked   a key, token or password is in any of its texts
 ``key_denied_execution``            blocked   the policy denies the key
+``value_too_long``                  blocked   a model's text is longer than it may be
+``key_not_allowed_policy:<key>``    blocked   models may not propose the key
+``scope_not_allowed_policy:<name>`` blocked   models may not propose the scope
+``scope_denied_execution:<name>``   blocked   the runtime does not write the scope now
 ``category_not_admitted:<name>``    blocked   the category is not stored
 ``kind_not_in_category:<kind>``     blocked   the category has other kinds
 ``source_not_in_category:<name>``   blocked   the category has other sources
@@ -19,9 +23,10 @@ A verbatim turn that holds a secret is stored with ``[secret]`` in its place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from simonides.core.policy import Action, Policy
+from simonides.core.clock import DAY_MS
+from simonides.core.policy import Action, Policy, ProposalLimits
 from simonides.core.record import Kind, Trust
 from simonides.hygiene.secrets import find_secrets
 from simonides.write.candidate import Candidate
@@ -61,8 +66,14 @@ class Drop:
 Judgement = Commit | Drop
 
 
-def judge(candidate: Candidate, policy: Policy) -> Judgement:
-    """Judge a candidate by the table of this module."""
+def judge(candidate: Candidate, policy: Policy, *, by_model: bool = False) -> Judgement:
+    """Judge a candidate by the table of this module.
+
+    Args:
+        candidate: What is proposed.
+        policy: The rules in force.
+        by_model: Whether a model proposes it; its limits are narrower than a caller's.
+    """
     reasons: tuple[str, ...] = ()
     if policy.hygiene.secrets is Action.BLOCK:
         secrets = tuple(dict.fromkeys(f"secret:{n}" for n in _secrets(candidate.texts())))
@@ -74,6 +85,9 @@ def judge(candidate: Candidate, policy: Policy) -> Judgement:
             if _secrets(candidate.texts()):
                 return Drop(candidate, secrets)  # it is not in the text, but beside it
     refusal = _refusal(candidate, policy)
+    if refusal is None and by_model:
+        refusal = _refused_proposal(candidate, policy)
+        candidate = _within_lifetimes(candidate, policy.proposals)
     if refusal is not None:
         return Drop(candidate, (refusal,))
     inferred = candidate.label.trust is Trust.AGENT and not candidate.is_turn
@@ -96,6 +110,29 @@ def _refusal(candidate: Candidate, policy: Policy) -> str | None:
     if directs and candidate.label.trust is Trust.EXTERNAL:
         return "external_directive"
     return None
+
+
+def _refused_proposal(candidate: Candidate, policy: Policy) -> str | None:
+    """Return why a model's proposal is refused: by policy first, then by what execution allows."""
+    allowed, now, key = policy.proposals, policy.execution, candidate.key
+    level = "task" if candidate.scope.task else "user" if candidate.scope.user else "workspace"
+    if len(candidate.content) > allowed.max_value_chars:
+        return "value_too_long"
+    if key is not None and allowed.category_of(key) is None:
+        return f"key_not_allowed_policy:{key}"
+    if level not in allowed.scopes:
+        return f"scope_not_allowed_policy:{level}"
+    narrower = now.allowed_keys is not None and key is not None and key not in now.allowed_keys
+    if narrower or key in now.denied_keys:
+        return "key_denied_execution"
+    return None if level in now.allowed_scopes else f"scope_denied_execution:{level}"
+
+
+def _within_lifetimes(candidate: Candidate, allowed: ProposalLimits) -> Candidate:
+    if candidate.ttl_ms is None:
+        return candidate
+    days = min(max(candidate.ttl_ms / DAY_MS, allowed.min_ttl_days), allowed.max_ttl_days)
+    return replace(candidate, ttl_ms=round(days * DAY_MS))
 
 
 def _secrets(texts: tuple[str, ...]) -> list[str]:
