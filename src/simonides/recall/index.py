@@ -462,8 +462,9 @@ class OwnerIndex:
         """
         distinct = set(terms)
         shared = np.zeros(self.size, np.int32)
-        for term in distinct:
-            shared[self.postings(term)[0]] += 1
+        for term in distinct & self.terms.keys():
+            # A view would block appending to the array, so it must not outlive this line.
+            shared[np.frombuffer(self.terms[term].rows, np.int32)] += 1
         united = np.maximum(self.column("distinct") + len(distinct) - shared, 1)
         here = self.column("live") & ~self.column("turn")
         here &= self.column("place") == self.places.get(place, NONE)

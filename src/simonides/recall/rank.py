@@ -10,7 +10,7 @@ the whole result. The other rows follow by their distance behind the best.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from simonides.core.settings import Settings
 from simonides.models.embedder import Embedder
 from simonides.recall.index import NONE, Bools, Floats, Ints
 from simonides.recall.question import Form, Question, read_question
-from simonides.recall.signals import REACH, Match, Signals, among, bm25, gather, idf, name_terms
+from simonides.recall.signals import REACH, Signals, among, bm25, gather, idf, name_terms
 from simonides.recall.view import View
 from simonides.text.analyse import is_latin, query_terms
 
@@ -410,44 +410,37 @@ def scale_of(
 def measure(
     view: View, terms: Sequence[str], question: Question, signals: Signals, places: Ints
 ) -> Measures:
-    """Measure the best rows."""
+    """Measure the best rows, each together with the turns around it."""
     names, dated = view.derived(name_terms), set(query_terms(question.dated_words))
-    asked = [
-        (term, found)
-        for term, found in zip(terms, signals.matches, strict=True)
-        if term not in names
-    ]
-    rows = [held_around(view, asked, dated, signals, int(place)) for place in places]
+    matches = zip(terms, signals.matches, strict=True)
+    asked = [(term, found) for term, found in matches if term not in names]
     unknown = {term for term, found in asked if not len(found.rows)} - dated
     named = set(query_terms(question.named_words)).difference(names, dated)
-    cover, together, cosine = map(max, zip(*rows, strict=True))
-    count = float(min(len(unknown), MOST_UNKNOWN))
-    return Measures(cover, together, cosine, count, bool(named & unknown), bool(named - unknown))
-
-
-def held_around(
-    view: View,
-    asked: Sequence[tuple[str, Match]],
-    dated: Container[str],
-    signals: Signals,
-    place: int,
-) -> tuple[float, float, float]:
-    """Return cover, togetherness and cosine of one row and the turns around it."""
-    size, near = max(len(view), TYPICAL_ROWS), surroundings(view, place)
-    is_dated = "date" in signals.evidence and bool((signals.evidence["date"][near] > 0.0).any())
-    every = covered = together = last_worth = 0.0
-    last_held = np.zeros(len(near), np.bool_)
-    for term, found in asked:
-        worth, held = idf(size, len(found.rows)), among(found.rows, near)
-        every += worth
-        if held.any() or (is_dated and term in dated):
-            covered += worth
-        if term not in dated:
-            together += min(worth, last_worth) if (held & last_held).any() else 0.0
-            last_worth, last_held = worth, held
-    cosine = float(signals.cosine[place]) if signals.cosine.any() else TYPICAL_COSINE
-    together = min(together / idf(size, 0), MOST_TOGETHER)
-    return covered / every if every else 0.0, together, cosine
+    around = [surroundings(view, int(place)) for place in places]
+    starts, near = np.cumsum([0, *map(len, around)])[:-1], np.concatenate(around)
+    size = max(len(view), TYPICAL_ROWS)
+    worths = np.array([idf(size, len(found.rows)) for _, found in asked])
+    is_date = np.array([term in dated for term, _ in asked], np.bool_)
+    held = np.zeros((len(asked), len(near)), np.bool_)
+    for row, (_, found) in enumerate(asked):
+        held[row] = among(found.rows, near)
+    in_place = np.logical_or.reduceat(held, starts, axis=1)
+    if "date" in signals.evidence:
+        right = np.logical_or.reduceat(signals.evidence["date"][near] > 0.0, starts)
+        in_place |= is_date[:, None] & right
+    cover = worths @ in_place / (worths.sum() or 1.0)
+    words, rare = held[~is_date], worths[~is_date]
+    pairs = np.logical_or.reduceat(words[1:] & words[:-1], starts, axis=1)
+    together = np.minimum(rare[1:], rare[:-1]) @ pairs / idf(size, 0)
+    cosine = signals.cosine[places] if signals.cosine.any() else np.array([TYPICAL_COSINE])
+    return Measures(
+        float(cover.max()),
+        min(float(together.max()), MOST_TOGETHER),
+        float(cosine.max()),
+        float(min(len(unknown), MOST_UNKNOWN)),
+        bool(named & unknown),
+        bool(named - unknown),
+    )
 
 
 def surroundings(view: View, place: int) -> Ints:

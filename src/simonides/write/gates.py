@@ -176,9 +176,12 @@ def _same_text(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -
         found = _current(turn, row)
         if found is not None and _may_be_one(candidate.key, found):
             return found
-    gates, mine = turn.policy.gates, read(candidate.content)
+    gates = turn.policy.gates
     alike, close = index.near(candidate.place, candidate.analysed.terms, vector)
     near = np.flatnonzero((alike >= gates.near_text) | (close > gates.near_meaning))
+    if not len(near):
+        return None
+    mine = read(candidate.content)
     for row in near[np.argsort(-(alike + close)[near], kind="stable")][:MOST_COMPARED].tolist():
         found = _current(turn, row)
         if found is None or not _may_be_one(candidate.key, found):

@@ -36,7 +36,11 @@ def make_room(
     turns = candidate.is_turn
     limit = quotas.turns if turns else quotas.memories
     task = candidate.scope.task
-    if limit is None or index.count(task, turns=turns, without=tx.ended) < limit:
+    if (
+        limit is None
+        or len(index) < limit
+        or index.count(task, turns=turns, without=tx.ended) < limit
+    ):
         return []
     name = "turns" if turns else "memories"
     params = {"owner": tx.owner, "task": task or ""}
