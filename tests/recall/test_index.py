@@ -80,7 +80,8 @@ def test_splitting_rows_over_three_indexes_changes_no_evidence(sentences, data):
 
 def test_a_row_of_the_same_id_is_replaced():
     index = OwnerIndex(8)
-    index.add([entry(1, ["red"]), entry(1, ["blue"])])
+    index.add([entry(1, ["red"])])
+    index.add([entry(1, ["blue"])])
     assert (len(index), index.size) == (1, 2)
     assert len(index.postings("red")[0]) == 0
     assert index.postings("blue")[0].tolist() == [1]

@@ -177,12 +177,17 @@ class Column:
         self._cells: NDArray[Any] = np.zeros((16, width) if width else 16, dtype)
         self._used = 0
 
-    def append(self, value: object) -> None:
-        """Add one cell."""
-        if self._used == len(self._cells):
-            self._cells = np.concatenate((self._cells, np.zeros_like(self._cells)))
-        self._cells[self._used] = value
-        self._used += 1
+    def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
+        """Add cells."""
+        after = self._used + len(values)
+        if after > len(self._cells):
+            grown = np.zeros((max(after, 2 * len(self._cells)), *self._cells.shape[1:]))
+            grown = grown.astype(self._cells.dtype)
+            grown[: self._used] = self.array
+            self._cells = grown
+        # One cell is set as it is: an array made of it would take ten times as long.
+        self._cells[self._used : after] = values[0] if len(values) == 1 else values
+        self._used = after
 
     def keep(self, chosen: Bools) -> None:
         """Drop all cells but the chosen."""
@@ -209,6 +214,17 @@ class Postings(NamedTuple):
     counts: array[int]
 
 
+_CELLS: Mapping[str, type] = {
+    "live": np.bool_, "length": np.float32, "distinct": np.int32, "time": np.int64,
+    "updated": np.int64, "until": np.int64, "soft": np.int64, "importance": np.float32,
+    "confidence": np.float32, "stale": np.bool_, "pinned": np.bool_, "turn": np.bool_,
+    "kind": np.int8, "marks": np.uint8, "place": np.int32, "speaker": np.int32,
+    "session": np.int32, "position": np.int64, "before": np.int64, "after": np.int64,
+    "id_high": np.uint64, "id_low": np.uint64, "scale": np.float32, "embedded": np.bool_,
+}  # fmt: skip
+"""The columns of an index: one cell for each row."""
+
+
 class OwnerIndex:
     """The memories in force of one owner as columns.
 
@@ -222,32 +238,7 @@ class OwnerIndex:
     def __init__(self, dimensions: int, epoch: int = 0) -> None:
         self.lock = threading.RLock()
         self.seen, self.epoch, self.revision = 0, epoch, 0
-        self._columns: dict[str, Column] = {
-            "live": Column(np.bool_),
-            "length": Column(np.float32),
-            "distinct": Column(np.int32),
-            "time": Column(np.int64),
-            "updated": Column(np.int64),
-            "until": Column(np.int64),
-            "soft": Column(np.int64),
-            "importance": Column(np.float32),
-            "confidence": Column(np.float32),
-            "stale": Column(np.bool_),
-            "pinned": Column(np.bool_),
-            "turn": Column(np.bool_),
-            "kind": Column(np.int8),
-            "marks": Column(np.uint8),
-            "place": Column(np.int32),
-            "speaker": Column(np.int32),
-            "session": Column(np.int32),
-            "position": Column(np.int64),
-            "before": Column(np.int64),
-            "after": Column(np.int64),
-            "id_high": Column(np.uint64),
-            "id_low": Column(np.uint64),
-            "scale": Column(np.float32),
-            "embedded": Column(np.bool_),
-        }
+        self._columns = {name: Column(dtype) for name, dtype in _CELLS.items()}
         self._vectors = Column(np.int8, dimensions)
         # Lists of bytes and strings, not of objects: the garbage collector walks objects, and its
         # walk over 8,000 of them stops an event loop for 90 ms.
@@ -292,13 +283,26 @@ class OwnerIndex:
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Add rows; a row whose id is there already replaces it."""
-        for entry in entries:
-            self.remove([entry.id])
-            self._append(entry)
+        added = list({entry.id: entry for entry in entries}.values())
+        if not added:
+            return
+        self.remove([entry.id for entry in added])
+        first = len(self.ids)
+        cells = [self._entered(row, entry) for row, entry in enumerate(added, first)]
+        for name, values in zip(_CELLS, zip(*cells, strict=True), strict=True):
+            self._columns[name].extend(values)
+        self._link(first, added)
+        width = self._vectors.array.shape[1]
+        blank = bytes(width)
+        vectors = np.frombuffer(b"".join(e.vector or blank for e in added), np.int8)
+        vectors = vectors.reshape(len(added), width)
+        self._vectors.extend(vectors)
+        self.vector_sum += np.array([entry.scale for entry in added]) @ vectors
+        self.without_vector += sum(not entry.vector for entry in added)
         self.revision += 1
 
-    def _append(self, entry: Entry) -> None:
-        row = len(self.ids)
+    def _entered(self, row: int, entry: Entry) -> tuple[Any, ...]:
+        """Enter a row into the lists and postings; return its cells, in the order of `_CELLS`."""
         counts = Counter(entry.terms)
         for term, count in counts.items():
             postings = self.terms.get(term)
@@ -310,39 +314,7 @@ class OwnerIndex:
         # A memory that is no turn is a session of its own.
         name = entry.session or f"\0{entry.id.hex()}"
         session = self.sessions.setdefault(name, len(self.sessions))
-        before, after = self._linked(row, session, entry.position)
-        cells: dict[str, Any] = {
-            "live": True,
-            "length": len(entry.terms),
-            "distinct": len(counts),
-            "time": entry.time,
-            "updated": entry.updated_at,
-            "until": entry.until,
-            "soft": entry.soft_expires_at,
-            "importance": entry.importance,
-            "confidence": entry.confidence,
-            "stale": entry.is_stale,
-            "pinned": entry.pinned,
-            "turn": entry.is_turn,
-            "kind": _KIND_CODES[entry.kind],
-            "marks": entry.marks,
-            "place": place,
-            "speaker": self.speakers.setdefault(entry.speaker, len(self.speakers)),
-            "session": session,
-            "position": entry.position,
-            "before": before,
-            "after": after,
-            "id_high": int.from_bytes(entry.id[:8], "big"),
-            "id_low": int.from_bytes(entry.id[8:], "big"),
-            "scale": entry.scale,
-            "embedded": bool(entry.vector),
-        }
-        for name, value in cells.items():
-            self._columns[name].append(value)
-        vector = np.frombuffer(entry.vector, np.int8) if entry.vector else 0
-        self._vectors.append(vector)
-        self.vector_sum += entry.scale * vector
-        self.without_vector += not entry.vector
+        self._turns[session, entry.position] = row
         self.ids.append(entry.id)
         self.keys.append(entry.key)
         self._hashes.append(entry.hash)
@@ -351,17 +323,25 @@ class OwnerIndex:
             self.by_hash[place, entry.hash] = row
         if entry.key is not None:
             self.by_key.setdefault(entry.key, []).append(row)
+        speaker = self.speakers.setdefault(entry.speaker, len(self.speakers))
+        high, low = int.from_bytes(entry.id[:8], "big"), int.from_bytes(entry.id[8:], "big")
+        return (
+            True, len(entry.terms), len(counts), entry.time, entry.updated_at, entry.until,
+            entry.soft_expires_at, entry.importance, entry.confidence, entry.is_stale,
+            entry.pinned, entry.is_turn, _KIND_CODES[entry.kind], entry.marks, place, speaker,
+            session, entry.position, NONE, NONE, high, low, entry.scale, bool(entry.vector),
+        )  # fmt: skip
 
-    def _linked(self, row: int, session: int, position: int) -> tuple[int, int]:
-        """Tie a turn to the turns before and after it in its session; return these two."""
-        self._turns[session, position] = row
-        before = self._turns.get((session, position - 1), NONE)
-        after = self._turns.get((session, position + 1), NONE)
-        if before != NONE:
-            self.column("after")[before] = row
-        if after != NONE:
-            self.column("before")[after] = row
-        return before, after
+    def _link(self, first: int, added: Sequence[Entry]) -> None:
+        """Tie new turns to the turns before and after them in their sessions."""
+        before, after = self.column("before"), self.column("after")
+        for row, entry in enumerate(added, first):
+            if entry.is_turn:
+                session = self.sessions[entry.session or f"\0{entry.id.hex()}"]
+                for links, back, step in ((before, after, -1), (after, before, 1)):
+                    other = self._turns.get((session, entry.position + step), NONE)
+                    if other != NONE:
+                        links[row], back[other] = other, row
 
     def remove(self, ids: Iterable[bytes]) -> None:
         """Empty rows, so that nothing of them counts in any later query."""
@@ -479,8 +459,8 @@ class OwnerIndex:
             turns: Whether turns are counted.
             without: Ids that do not count any more.
         """
-        codes = [code for place, code in self.places.items() if place.task == task]
-        counted = np.isin(self.column("place"), codes) & self.column("live")
+        of_task = np.array([place.task == task for place in self.places], np.bool_)
+        counted = of_task[self.column("place")] & self.column("live")
         counted &= self.column("turn") == turns
         gone = [self.row_of[id] for id in set(without) if id in self.row_of]
         return int(np.count_nonzero(counted)) - int(np.count_nonzero(counted[gone]))

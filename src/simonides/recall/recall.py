@@ -249,8 +249,7 @@ def _visible(view: View, who: Principal, ask: Ask, now: int) -> Bools:
     if not ask.is_past:
         visible &= view.column("until") > now
     if ask.kinds:
-        codes = [code for code, kind in enumerate(KINDS) if kind in ask.kinds]
-        visible &= np.isin(view.column("kind"), codes)
+        visible &= np.array([kind in ask.kinds for kind in KINDS])[view.column("kind")]
     if who.home.task is not None:
         _hide_keys_of_the_user(view, visible, who)
     _hide_farther_keys(view, visible)

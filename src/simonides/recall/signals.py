@@ -255,7 +255,10 @@ def speakers(view: View, terms: Sequence[str], question: Question) -> Floats:
         about = [code for name, code in view.speakers.items() if name.lower() in ("user", "")]
     if len(about) == len(view.speakers):
         about = []
-    return np.isin(view.column("speaker"), about).astype(np.float32)
+    is_about = np.zeros(len(view.speakers), np.float32)
+    is_about[about] = 1.0
+    found: Floats = is_about[view.column("speaker")]
+    return found
 
 
 def name_terms(view: View) -> dict[str, set[int]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from simonides.core.clock import to_datetime
@@ -125,6 +126,11 @@ class Transaction:
         if row is None:
             raise KeyError(id.hex())
         return row
+
+    @cached_property
+    def has_tombstones(self) -> bool:
+        """Whether anything of the owner was forgotten before this turn."""
+        return self.connection.one(statements.ANY_TOMBSTONE, {"owner": self.owner}) is not None
 
     def secret(self) -> bytes:
         """Return the store's secret, which keys digests of what was forgotten."""

@@ -55,7 +55,7 @@ def bury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
 
 def lift(tx: Transaction, candidate: Candidate, *, allowed: bool) -> bool:
     """Return whether a candidate may be stored; where ``allowed``, lift what is in its way."""
-    if tx.connection.one(statements.ANY_TOMBSTONE, {"owner": tx.owner}) is None:
+    if not tx.has_tombstones:
         return True
     for digest in _digests(tx, candidate.hash, candidate.key):
         params = {"owner": tx.owner, "digest": digest}
