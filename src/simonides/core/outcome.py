@@ -50,7 +50,7 @@ class Event(BaseModel):
         data: Further ids and numbers.
     """
 
-    model_config = ConfigDict(frozen=True, val_temporal_unit="milliseconds")
+    model_config = ConfigDict(frozen=True, val_temporal_unit="milliseconds", defer_build=True)
 
     owner: str
     seq: int
@@ -141,7 +141,7 @@ class Outcome(BaseModel):
         events: The audit events written with it.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     kind: OutcomeKind
     record: Record | None = None

@@ -376,7 +376,9 @@ class Record(BaseModel):
         access_count: How often it was recalled so far.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", val_temporal_unit="milliseconds")
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", val_temporal_unit="milliseconds", defer_build=True
+    )
 
     id: Id
     root: Id

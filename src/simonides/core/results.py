@@ -26,7 +26,7 @@ class Hit(BaseModel):
         at: Clock of the read.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     record: Record
     score: float
@@ -165,7 +165,7 @@ class Explanation(BaseModel):
         matched_terms: Terms of the query that it holds.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     record: Record
     recalled: bool = False
@@ -192,7 +192,7 @@ class AuditReport(BaseModel):
             whole file was put back to an earlier state.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     owners: int
     events: int

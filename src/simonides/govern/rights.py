@@ -49,7 +49,7 @@ class Grant(BaseModel):
         at: When it was given.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     id: str
     org: str
