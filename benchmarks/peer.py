@@ -22,25 +22,12 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from benchmarks.sentences import sentence
 from langgraph.store.base import PutOp
 from langgraph.store.sqlite import SqliteStore
 
 import simonides
 from simonides.models.static import StaticEmbedder
-
-PARTS = [
-    part.split("|")
-    for part in (
-        "the team|my sister|our vendor|a neighbour|the office|Ana|Dr. Lee|the band",
-        "prefers|visited|ordered|fixed|recommended|sold|painted|cancelled",
-        "green tea|a blue bicycle|the payment service|an old piano|two tickets",
-        "in Lisbon|near the lake|on Tuesday|for the launch|after the outage",
-    )
-]
-
-
-def sentence(rng: random.Random) -> str:
-    return " ".join(map(rng.choice, PARTS)) + f", ticket {rng.randrange(10**6)}"
 
 
 def compare(
