@@ -103,6 +103,7 @@ def gather(view: View, terms: Sequence[str], vector: Floats, question: Question)
         evidence["cover"] = cover(view, subject)
     else:
         evidence["session_meaning"] = session_meaning(view, centred)
+    if question.form is not Form.QUESTION or question.of_self:
         evidence["opening"] = view.derived(opening)
     if question.wants_recent:
         evidence["recency"] = view.derived(recency)
@@ -200,7 +201,11 @@ def neighbours(view: View, topic: Floats) -> Floats:
 
 
 def opening(view: View) -> Floats:
-    """Return 1 for the first turn of each session, which says what the session is about."""
+    """Return 1 for the first turn of each session, which says what the session is about.
+
+    It counts for messages, remarks and questions in the first person: in a talk with an assistant,
+    the user opens a session with the facts. For other questions it gained nothing.
+    """
     first: Floats = (view.column("before") == NONE).astype(np.float32)
     return first
 
