@@ -38,11 +38,11 @@ def all_statements():
 
 def names_its_owner(sql):
     text = " ".join(sql.split())
-    if text.startswith("INSERT"):
+    if text.startswith("INSERT") and " VALUES " in text:
         columns, values = re.findall(r"\(([^()]*)\)", text)[:2]
         named = dict(zip(columns.split(", "), values.split(", "), strict=True))
         return named.get("owner") == ":owner"
-    tables = re.findall(r"\b(?:FROM|UPDATE) \w+", text)
+    tables = re.findall(r"\b(?:FROM|UPDATE) (?!SET\b)\w+", text)
     owned = re.findall(r"\bWHERE (?:\w\.)?owner = :owner\d*\b", text)
     text = re.sub(r"\bowner = :owner\d+ OR (?=owner = :owner\d)", "", text)
     while "(" in text:

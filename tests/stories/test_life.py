@@ -17,7 +17,7 @@ VALUES = st.sampled_from("Rome Oslo Bonn Bari Lyon Kyiv Cork Graz".split())
 
 
 class Life(RuleBasedStateMachine):
-    """The model maps each key to its text, its number of versions and its hard expiry."""
+    """The model maps each key to its text, number of versions, hard expiry and lifetime."""
 
     def __init__(self):
         super().__init__()
@@ -48,28 +48,31 @@ class Life(RuleBasedStateMachine):
 
     def current(self):
         now = self.clock.now_ms()
-        return {key: text for key, (text, _, ends) in self.model.items() if ends > now}
+        return {key: text for key, (text, _, ends, _) in self.model.items() if ends > now}
 
     def versions(self, key):
-        return self.model.get(key, ("", 0, 0))[1]
+        return self.model.get(key, ("", 0))[1]
 
-    def keep(self, key, text, ends):
-        old, count, _ = self.model.get(key, ("", 0, 0))
-        same = old == text and key in self.current()
-        self.model[key] = (text, count if same else count + 1, ends)
+    def keep(self, key, text, ends, days=None, *, again=False):
+        """Note a version; an expired memory is none any more, so its key begins anew."""
+        count = self.versions(key) if key in self.current() else 0
+        self.model[key] = (text, count if again else count + 1, ends, days)
+
+    def later(self, days):
+        return 2**62 if days is None else self.clock.now_ms() + days * 86_400_000
 
     @rule(key=KEYS, value=VALUES, days=st.sampled_from([None, 2, 5]))
     def remember(self, key, value, days):
         text = self.text(key, value)
-        standing = self.model.get(key, (None, 0, 0)) if key in self.current() else (None, 0, 0)
+        standing = self.model[key] if key in self.current() else (None, 0, 0, None)
+        inferred = standing[0] is not None and self.inferred(key)
         outcome = self.memory.remember(text, key=key, ttl_days=days)
         assert outcome
         assert outcome.record.content == text
-        ends = 2**62 if days is None else self.clock.now_ms() + days * 86_400_000
-        # A repeat without an end never gets one; it renews the end that it has.
-        if standing[0] == text:
-            ends = 2**62 if standing[2] == 2**62 else ends
-        self.keep(key, text, ends)
+        # A repeat renews the end that there is; another end makes a version.
+        again = standing[0] == text and days in (None, standing[3]) and not inferred
+        days = standing[3] if again else days
+        self.keep(key, text, self.later(days), days, again=again)
         self.buried -= {key, text}
 
     @rule(key=KEYS, value=VALUES)
@@ -81,17 +84,19 @@ class Life(RuleBasedStateMachine):
             assert outcome.reasons == ("tombstoned",)
         elif key not in self.current():
             assert outcome
-            self.keep(key, text, self.clock.now_ms() + 365 * 86_400_000)
+            self.keep(key, text, self.later(365))
         elif self.current()[key] != text:
             weaker = outcome.kind == "touched"
-            old, count, ends = self.model[key]
+            old, count, ends, days = self.model[key]
             assert weaker is not was_inferred
             if weaker:
-                self.model[key] = (old, count + 1, ends)
+                self.model[key] = (old, count + 1, ends, days)
             else:
-                self.keep(key, text, self.clock.now_ms() + 365 * 86_400_000)
-        elif was_inferred:
-            self.keep(key, text, self.clock.now_ms() + 365 * 86_400_000)
+                self.keep(key, text, self.later(365))
+        else:
+            days = self.model[key][3]
+            ends = self.later(365) if was_inferred else self.later(days)
+            self.keep(key, text, ends, days, again=True)
 
     def inferred(self, key):
         return self.memory.get(key).source == "agent_inferred"
@@ -105,14 +110,19 @@ class Life(RuleBasedStateMachine):
             return
         inferred = self.inferred(key)
         assert self.memory.correct(key, self.text(key, value))
-        _, count, ends = self.model[key]
+        _, count, ends, days = self.model[key]
         # An end that a caller gave stays; that of an inference's category goes.
-        self.model[key] = (self.text(key, value), count + 1, 2**62 if inferred else ends)
+        ends = 2**62 if inferred else ends
+        self.model[key] = (self.text(key, value), count + 1, ends, days)
 
     @rule(key=KEYS)
     def confirm(self, key):
         if key in self.current():
+            inferred = self.inferred(key)
             assert self.memory.confirm(key).record.verified_at == self.clock.now
+            text, _, _, days = self.model[key]
+            ends = self.later(365) if inferred else self.later(days)
+            self.keep(key, text, ends, days, again=True)
         else:
             with pytest.raises(NotFound):
                 self.memory.confirm(key)

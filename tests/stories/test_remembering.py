@@ -199,7 +199,8 @@ def test_an_idempotency_key_belongs_to_one_content(ana, ben):
 def test_a_repeated_request_does_not_store_what_was_forgotten(ana):
     record = ana.remember("a b c", idempotency_key="1").record
     ana.forget(record)
-    assert ana.remember("a b c", idempotency_key="1").kind == "forgotten"
+    again = ana.remember("a b c", idempotency_key="1")
+    assert (again.kind, again.reasons) == ("dropped", ("forgotten_since", "was:created"))
     assert contents(ana) == []
 
 

@@ -3,16 +3,16 @@
 import pytest
 
 from simonides import Draft, testing
-from simonides.core.policy import BUILT_IN, Policy
+from simonides.core.policy import Policy
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Drop, judge
 
 
-def judged(draft, policy=BUILT_IN, *, by_model=True, **who):
+def judged(draft, *, by_model=True, **who):
     with testing.open() as store:
         memory = store.memory(user="ana", **who)
-        candidate = candidate_of(memory._engine, memory._who, draft, policy)
-    return judge(candidate, policy, by_model=by_model)
+        candidate = candidate_of(memory._engine, memory._who, draft)
+    return judge(candidate, by_model=by_model)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from simonides.api.call import Bound
 from simonides.api.memory import Memory
+from simonides.core.errors import OwnerRequired
 from simonides.core.outcome import Outcomes
 from simonides.core.record import Draft
 from simonides.core.results import AuditReport
-from simonides.core.scope import Principal, principal_of
+from simonides.core.scope import GLOBAL, Principal, Scope, checked_id, principal_of
 from simonides.govern import audit, rights
 from simonides.govern.rights import Grant
 from simonides.write.remember import remember
@@ -60,10 +61,16 @@ class Admin(Bound):
         Args:
             user: The user; None means the organisation itself.
             org: The organisation.
+
+        Raises:
+            InvalidScope: If an id is malformed.
+            OwnerRequired: If ``require_org`` asks for the organisation of a user.
         """
         if user is None:
-            home = rights.named_scope(self._who, "global" if org is None else f"/org/{org}/")
+            home = GLOBAL if org is None else Scope(checked_id("org", org))
             return Memory(self._engine, Principal(home, actor=self._who.actor, is_admin=True))
+        if self._engine.settings.require_org and org is None:
+            raise OwnerRequired("name the organisation too (org=…): require_org asks for it")
         return Memory(self._engine, principal_of(user=user, org=org, actor=self._who.actor))
 
     def backup(self, path: str | Path) -> Path:

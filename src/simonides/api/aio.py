@@ -393,6 +393,10 @@ class AsyncAdmin:
         Args:
             user: The user; None means the organisation itself.
             org: The organisation.
+
+        Raises:
+            InvalidScope: If an id is malformed.
+            OwnerRequired: If ``require_org`` asks for the organisation of a user.
         """
         return AsyncMemory(self._blocking.memory(user=user, org=org), self._threads)
 

@@ -14,7 +14,7 @@ from simonides.api.admin import Admin
 from simonides.api.memory import Memory
 from simonides.core.clock import Clock, Ids, SystemClock
 from simonides.core.engine import Engine
-from simonides.core.errors import ConfigurationError, OwnerRequired, StoreCorrupt
+from simonides.core.errors import ConfigurationError, KeyUnavailable, OwnerRequired, StoreCorrupt
 from simonides.core.policy_file import Policies
 from simonides.core.scope import GLOBAL, Principal, principal_of
 from simonides.core.settings import Settings, default_store
@@ -167,7 +167,9 @@ def open(
     policies = Policies(settings.policy, time)
     db = _database(target, settings, create=create)
     dimensions, name = (1, None) if embedder is None else (embedder.dimensions, embedder.model_id)
-    secret = settings.audit_key.get_secret_value().encode() if settings.audit_key else b""
+    secret = b"" if settings.audit_key is None else settings.audit_key.get_secret_value().encode()
+    if settings.audit_key is not None and not secret:
+        raise KeyUnavailable("the audit key is empty")
     engine = Engine(
         db=db,
         indexes=IndexCache(dimensions, name, settings.index_budget_mb << 20),
@@ -225,7 +227,7 @@ def _database(
     if target is not None and not isinstance(target, (str, os.PathLike)):
         raise ConfigurationError(f"a store is a path or URL, not {type(target).__name__}")
     named = settings.store if target is None else os.fspath(target)
-    key = settings.key.get_secret_value() if settings.key else None
+    key = None if settings.key is None else settings.key.get_secret_value()
     wait = settings.busy_timeout_s
     if settings.mode != "local":
         if target is not None and named != ":memory:":

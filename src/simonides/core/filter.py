@@ -129,6 +129,7 @@ class _Parser:
         if op == "$exists":
             if not isinstance(operand, bool):
                 raise InvalidInput(at, "must be True or False")
+            self._value(at, _FLAG, operand)
             return lambda record: (read(record) is not _MISSING) is operand
         if op == "$in":
             wanted = [self._value(at, sort, each) for each in _members(at, operand)]

@@ -32,7 +32,6 @@ class EventType(StrEnum):
     TOMBSTONE_LIFTED = "tombstone_lifted"
     GRANTED = "granted"
     REVOKED = "revoked"
-    POLICY_CHANGED = "policy_changed"
 
 
 class Event(BaseModel):
@@ -112,7 +111,6 @@ _KINDS = {
 }
 _REASONS = {
     "secret": "policy forbids this content",
-    "category_not_in_policy": "the policy has no such category",
     "category_not_admitted": "the policy does not store this category",
     "source_not_in_category": "the category does not accept this source",
     "kind_not_in_category": "the category does not accept this kind",
@@ -121,13 +119,12 @@ _REASONS = {
     "scope_denied_execution": "this scope may not be written now",
     "scope_not_allowed_policy": "the policy does not allow this scope",
     "value_too_long": "the text is longer than the policy allows",
-    "invalid_key": "the key does not match the policy's pattern",
     "external_directive": "external text cannot become a rule",
     "below_confidence_floor": "it is too uncertain",
     "no_news": "nothing in it is new",
+    "forgotten_since": "it was forgotten since",
     "tombstoned": "it was forgotten on request",
     "turn_already_stored": "this turn is stored already",
-    "quota": "a quota is exhausted",
 }
 
 

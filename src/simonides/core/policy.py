@@ -5,10 +5,8 @@ A policy file holds the sections that differ, see `simonides.core.policy_file`.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
-from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
@@ -312,11 +310,6 @@ class Policy(Section):
     recall: RecallRules = RecallRules()
     hygiene: Hygiene = Hygiene()
 
-    @cached_property
-    def hash(self) -> str:
-        """SHA-256 of the rules, hexadecimal; equal policies have equal hashes."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
-
 
 BUILT_IN = Policy()
 """In force without a policy file."""
@@ -325,10 +318,15 @@ BUILT_IN = Policy()
 def merged(base: Policy, sections: Mapping[str, Any]) -> dict[str, Any]:
     """Return the data of a policy: sections of a file over those of another policy.
 
-    Categories are added to; every other section's fields replace the base's one by one.
+    Fields replace the base's one by one, those of a category too; further categories are added.
     """
     data: dict[str, Any] = base.model_dump(mode="json")
     for name, section in sections.items():
-        both = isinstance(section, Mapping) and isinstance(data.get(name), dict)
-        data[name] = {**data[name], **section} if both else section
+        data[name] = _over(data.get(name), section, 2 if name == "categories" else 1)
     return data
+
+
+def _over(base: Any, given: Any, depth: int) -> Any:
+    if depth == 0 or not (isinstance(base, dict) and isinstance(given, Mapping)):
+        return given
+    return {**base, **{name: _over(base.get(name), v, depth - 1) for name, v in given.items()}}

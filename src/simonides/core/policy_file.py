@@ -205,8 +205,8 @@ def _note_lines(source: str, node: Any, path: tuple[str, ...], lines: Lines) -> 
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             name = (*path, str(key.value))
-            if not isinstance(key, yaml.ScalarNode):
-                raise PolicyInvalid(source, key.start_mark.line + 1, "names must be text")
+            if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
+                raise PolicyInvalid(source, key.start_mark.line + 1, "names must be text; quote it")
             if name in lines:
                 problem = f"{shown(key.value)} is there twice"
                 raise PolicyInvalid(source, key.start_mark.line + 1, problem)

@@ -199,7 +199,7 @@ KindName = Annotated[str, _member_of(Kind)]
 SourceName = Annotated[str, _member_of(Source)]
 ImportanceName = Annotated[str, _member_of(Importance)]
 SensitivityName = Annotated[str, _member_of(Sensitivity)]
-Names = Annotated[tuple[Name, ...], BeforeValidator(_sorted)]
+Names = Annotated[tuple[Name, ...], BeforeValidator(_sorted), Field(max_length=256)]
 Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Days = Annotated[float, Strict(), Field(gt=0, le=36_500, allow_inf_nan=False)]
 Moments = Annotated[datetime | None, Moment]
@@ -246,7 +246,7 @@ class Draft:
         InvalidInput: If a field is unknown or its value is not storable; it names the field.
     """
 
-    content: Annotated[Text, Field(min_length=1)]
+    content: Annotated[Text, Strict(), Field(min_length=1)]
     key: Name | None = Field(default=None, kw_only=True)
     category: Name | None = Field(default=None, kw_only=True)
     kind: KindName = Field(default=Kind.SEMANTIC, kw_only=True)
@@ -460,7 +460,7 @@ class Record(BaseModel):
 
     def warnings(self, now: datetime) -> tuple[str, ...]:
         """Return the warnings of ``unverified``, ``stale?`` and ``in review`` that apply."""
-        aged = now - (self.verified_at or self.created_at) > STALE_AFTER
+        aged = not self.timeless and now - (self.verified_at or self.created_at) > STALE_AFTER
         soft = self.soft_expires_at is not None and now >= self.soft_expires_at
         stale = self.status is Status.STALE or soft or (self.confidence < STALE_BELOW and aged)
         found = {

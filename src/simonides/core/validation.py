@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
@@ -80,6 +80,8 @@ _PROBLEMS = {
     "string_unicode": "holds a lone surrogate",
     "string_too_short": "must not be empty",
     "missing_argument": "is missing",
+    "tuple_type": "must be a list",
+    "string_type": "must be text",
 }
 
 
@@ -102,9 +104,21 @@ def json_text(field: str, value: object) -> str:
         text.encode()
     except (TypeError, ValueError) as error:
         raise InvalidInput(field, "must be plain JSON: finite numbers, text, lists") from error
-    if "\\u0000" in text:
+    if any("\0" in part for part in _texts(value)):
         raise InvalidInput(field, "holds a NUL character")
     return text
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from value
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _texts(inner)
 
 
 def _check_depth(field: str, value: object) -> None:
@@ -131,7 +145,7 @@ def between(field: str, value: object, least: int, most: int) -> int:
         InvalidInput: If it is not a whole number from ``least`` to ``most``.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        problem = f"must be a whole number from {least:,} to {most:,}, not {shown(value)}"
+        problem = f"must be a whole number from {least:,} to {most:,}, not {value!r:.60}"
         raise InvalidInput(field, problem)
     return value
 
@@ -145,7 +159,7 @@ def share(field: str, value: object) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise InvalidInput(field, f"must be a number from 0 to 1, not {shown(value)}")
+        raise InvalidInput(field, f"must be a number from 0 to 1, not {value!r:.60}")
     return float(value)
 
 

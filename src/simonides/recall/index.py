@@ -52,7 +52,6 @@ class Entry:
 
     Attributes:
         id: Its id.
-        root: Id of its first version.
         terms: Terms of its indexed text, with repetition.
         marks: `Mark` of its text.
         vector: Signed bytes; empty without a usable vector.
@@ -63,7 +62,6 @@ class Entry:
     """
 
     id: bytes
-    root: bytes
     kind: str
     is_turn: bool
     key: str | None
@@ -100,7 +98,6 @@ def entry_of(row: Mapping[str, Any], embedder: str | None) -> Entry:
     plain = row["task"] is None and audience is None and row["purpose"] is None
     return Entry(
         id=row["id"],
-        root=row["root"],
         kind=row["kind"],
         is_turn=is_turn,
         key=row["key"],

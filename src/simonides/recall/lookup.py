@@ -171,7 +171,7 @@ def _named(
             cells = connection.rows(statements.BY_KEY, {"owner": each.owner, "key": name})
         records = [record_of(memory_row(row)) for row in cells]
         # The task's own comes before its user's.
-        records.sort(key=lambda record: record.task != who.home.task)
+        records.sort(key=lambda r: (r.task != who.home.task, r.audience is None, r.purpose is None))
         for record in records:
             if set(exclusions(who, record, [each], now)) <= {record.status.value}:
                 return record

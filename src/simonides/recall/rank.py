@@ -12,18 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import NamedTuple
 
 import numpy as np
 
 from simonides.core.settings import Settings
-from simonides.models.embedder import Embedder
 from simonides.recall.index import NONE, Bools, Floats, Ints
-from simonides.recall.question import Form, Question, read_question
+from simonides.recall.question import Form, Question
 from simonides.recall.signals import REACH, Signals, among, bm25, gather, idf, name_terms
 from simonides.recall.view import View
-from simonides.text.analyse import is_latin, query_terms
+from simonides.text.analyse import query_terms
 
 WEIGHTS: Mapping[Form, Mapping[str, float]] = {
     Form.QUESTION: {
@@ -112,14 +110,6 @@ class Preferences:
     bonus: float = 0.0
 
 
-def read_query(text: str, today: date, embedder: Embedder | None, dimensions: int) -> Query:
-    """Analyse, embed and parse the text of a query."""
-    vector = np.zeros(dimensions, np.float32)
-    if embedder is not None:
-        vector = embedder.encode([text if is_latin(text) else ""])[0]
-    return Query(query_terms(text), vector, read_question(text, today))
-
-
 class Ranking:
     """All visible rows of a view in order, computed as far as they are asked for."""
 
@@ -138,7 +128,7 @@ class Ranking:
 
         Args:
             view: The rows; its locks are held.
-            query: From `read_query`.
+            query: What is asked.
             visible: Which rows may be returned.
             now: Time of the read in milliseconds.
             settings: Name the mode of fusion.

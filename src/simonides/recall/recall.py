@@ -370,7 +370,8 @@ def past_rows(
     for row in rows:  # by memory, then by version
         in_force = row["known_to"] is None or row["known_to"] > moment
         if valid_at is None:
-            if in_force and not _ended_by(row["hard_expires_at"], moment):
+            ended = (_ended_by(row[end], moment) for end in ("hard_expires_at", "valid_to"))
+            if in_force and not any(ended):
                 chosen[row["root"]] = row
             continue
         begins = row["valid_from"]

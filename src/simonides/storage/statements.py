@@ -13,10 +13,11 @@ MEMORY = tuple(
     quote_start quote_end origin depends_on speaker role session position message_id source trust
     audience confidence importance sensitivity purpose tags metadata parents pinned timeless status
     created_at updated_at verified_at valid_from valid_to known_from known_to ended ended_by
-    soft_expires_at hard_expires_at terms marks embedder vector scale salt
+    soft_expires_at hard_expires_at ttl terms marks embedder vector scale salt
     """.split()
 )
-"""Columns of a memory, in the order in which its digest reads them."""
+"""Columns of a memory, in the order in which its digest reads them. A migration adds columns at the
+end, and old rows have NULL there."""
 
 TABLES = {
     "memories": MEMORY,
@@ -114,7 +115,9 @@ ORDER BY CASE WHEN known_to IS NULL THEN 0 ELSE 1 END, version DESC LIMIT 1"""
 
 TURN_AT = """
 SELECT id FROM memories
-WHERE owner = :owner AND session = :session AND position = :position AND known_to IS NULL"""
+WHERE owner = :owner AND session = :session AND position = :position AND known_to IS NULL
+  AND COALESCE(task, '') = :task AND COALESCE(audience, '') = :audience
+  AND COALESCE(purpose, '') = :purpose"""
 
 SLOT = f"""
 SELECT {_ALL} FROM memories
@@ -140,7 +143,7 @@ ORDER BY root, version"""
 
 EVICTION = """
 SELECT m.id, m.importance, m.confidence, m.updated_at, m.created_at, m.hard_expires_at,
-  m.soft_expires_at, m.pinned, m.category,
+  m.soft_expires_at, m.pinned, m.category, m.position,
   (SELECT COALESCE(MAX(r.last), 0) FROM reads r WHERE r.owner = :owner AND r.memory = m.root)
 FROM memories m WHERE m.owner = :owner AND m.known_to IS NULL
   AND COALESCE(m.task, '') = :task"""
@@ -157,7 +160,7 @@ def by_ids(count: int) -> str:
 
 INDEXED = tuple(
     """
-    id root kind category key hash task audience purpose terms marks vector scale embedder speaker
+    id kind category key hash task audience purpose terms marks vector scale embedder speaker
     role session position importance confidence status pinned created_at updated_at valid_from
     valid_to soft_expires_at hard_expires_at known_to
     """.split()
@@ -190,7 +193,9 @@ ORDER BY seq DESC LIMIT :limit"""
 # -- what goes with memories -----------------------------------------------------------------------
 
 COUNT_READ = """
-INSERT INTO reads (owner, memory, day, count, last) VALUES (:owner, :memory, :day, :count, :last)
+INSERT INTO reads (owner, memory, day, count, last)
+SELECT owner, root, CAST(:day AS BIGINT), CAST(:count AS BIGINT), CAST(:last AS BIGINT)
+FROM memories WHERE owner = :owner AND root = :memory LIMIT 1
 ON CONFLICT (owner, memory, day) DO UPDATE SET count = reads.count + :count,
   last = CASE WHEN reads.last > :last THEN reads.last ELSE :last END"""
 

@@ -26,9 +26,6 @@ from simonides.storage.rows import MemoryRow, id_bytes, memory_row
 EMPTY = bytes(32)
 """Code before the first event, and digest of a row that is gone."""
 
-MAX_KEY_BYTES = 64
-"""Longest key that BLAKE2b takes."""
-
 
 def blake(key: bytes, content: bytes) -> bytes:
     """Return a code of 32 bytes. Keyed BLAKE2b is a message code in itself, faster than HMAC."""
@@ -46,8 +43,12 @@ def packed(values: Sequence[Any]) -> bytes:
 
 
 def row_digest(key: bytes, table: str, values: Sequence[Any]) -> bytes:
-    """Return the digest of a row, whose values are in the order of the table's columns."""
-    return blake(key, table.encode() + b"\0" + packed(values))
+    """Return the digest of a row, whose values are in the order of the table's columns.
+
+    NULLs at the end do not enter it, so a column that a migration adds changes no digest.
+    """
+    length = next(n for n in range(len(values), -1, -1) if n == 0 or values[n - 1] is not None)
+    return blake(key, table.encode() + b"\0" + packed(values[:length]))
 
 
 def event_code(key: bytes, head: bytes, owner: str, event: Sequence[Any]) -> bytes:
@@ -76,7 +77,7 @@ class Transaction:
         self.length: int = self.revision
         self._inserted: dict[bytes, MemoryRow] = {}
         self._changed: dict[bytes, MemoryRow] = {}
-        self._turns: dict[tuple[str | None, int | None], bytes] = {}
+        self._turns: dict[tuple[Any, ...], bytes] = {}
         self._events: list[dict[str, Any]] = []
         self.ended: list[bytes] = []
 
@@ -105,9 +106,10 @@ class Transaction:
         rows += [] if stored is None else [stored]
         return max(rows, key=lambda row: (row["known_to"] is None, row["version"]), default=None)
 
-    def inserted_turn(self, session: str | None, position: int | None) -> bytes | None:
-        """Return the id of the verbatim turn that this turn inserts at a place, or None."""
-        return self._turns.get((session, position))
+    def inserted_turn(self, **at: str | int | None) -> MemoryRow | None:
+        """Return the verbatim turn that this turn inserts at a session, position and place."""
+        id = self._turns.get(tuple(at.values()))
+        return None if id is None else self._inserted.get(id)
 
     def last_version(self, root: bytes) -> int:
         """Return the number of the last version of a memory."""
@@ -151,7 +153,8 @@ class Transaction:
         """Stage a new version."""
         self._inserted[row["id"]] = row
         if row["position"] is not None:
-            self._turns[row["session"], row["position"]] = row["id"]
+            names = ("session", "position", "task", "audience", "purpose")
+            self._turns[tuple(row[name] or "" for name in names)] = row["id"]
         return self._note_memory(row, type, reason)
 
     def touch(self, row: MemoryRow, type: EventType, reason: str = "", **cells: Any) -> Event:

@@ -196,6 +196,30 @@ def mean_the_same(one: Statement, other: Statement) -> bool:
     return f" {' '.join(theirs)} " in f" {' '.join(mine + mine)} "  # a rotation
 
 
+def same_figures(one: str, other: str) -> bool:
+    """Whether two texts have the same figures and codes, in order, as they were written.
+
+    Folding makes 10² out of 102 and one code out of aB1 and Ab1, so these are compared unfolded.
+    """
+    return _figures(one) == _figures(other)
+
+
+def _figures(text: str) -> list[str]:
+    words = (word.strip(_OPENING + _CLOSING) for word in unicodedata.normalize("NFC", text).split())
+    codes = [(word, _is_code(word)) for word in words]
+    return [
+        word if is_code else word.casefold()
+        for word, is_code in codes
+        if is_code or any(map(str.isnumeric, word))
+    ]
+
+
+def _is_code(word: str) -> bool:
+    """Whether a word changes case inside, as passwords and identifiers do."""
+    inner = word[1:]
+    return any(map(str.isupper, inner)) and any(map(str.islower, word))
+
+
 def adds_nothing(newcomer: Statement, existing: Statement) -> bool:
     """Whether the existing text holds all telling words of the newcomer in order, and confirms it.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simonides.core.clock import to_ms
+from simonides.core.clock import DAY_MS, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, shown
 from simonides.core.policy import Category, Policy
@@ -44,12 +44,13 @@ class Candidate:
         place: The group of memories that it is compared with.
         category: Name of its category.
         names_category: Whether the caller named it; else it is the default of the kind.
-        rules: The policy's rules for the category.
+        policy: The rules in force for its organisation.
         label: Its trust, sensitivity and audience; not above those of its parents.
         metadata: Canonical JSON, or None.
         valid_from: Since when it is true, in milliseconds, or None.
         valid_to: Until when, exclusive, or None.
         ttl_ms: The caller's lifetime in milliseconds, or None for the category's.
+        request: The whole draft as text, where it has an idempotency key.
         hash: SHA-256 of the normalised content.
         analysed: Terms and marks for the index.
         parents: The memories that it was derived from.
@@ -62,7 +63,7 @@ class Candidate:
     kind: Kind
     category: str
     names_category: bool
-    rules: Category
+    policy: Policy
     key: str | None
     source: Source
     label: Label
@@ -85,6 +86,7 @@ class Candidate:
     pinned: bool
     timeless: bool
     idempotency_key: str | None
+    request: str
     hash: str
     analysed: Analysed
     parents: tuple[Record, ...] = ()
@@ -93,6 +95,11 @@ class Candidate:
     def is_turn(self) -> bool:
         """Whether it is a verbatim turn, identified by session and position."""
         return self.category == TURN and self.position is not None
+
+    @property
+    def rules(self) -> Category:
+        """The policy's rules for its category."""
+        return self.policy.categories.get(self.category, _NO_RULES)
 
     def texts(self) -> tuple[str, ...]:
         """Return every text of the caller's in it."""
@@ -113,17 +120,31 @@ class Candidate:
         )
 
 
-def candidate_of(engine: Engine, who: Principal, draft: Draft, policy: Policy) -> Candidate:
+_NO_RULES = Category()
+"""For a memory whose category is no longer in the policy."""
+
+
+def candidate_of(
+    engine: Engine, who: Principal, draft: Draft, scope: Scope | None = None
+) -> Candidate:
     """Return the candidate of a draft.
+
+    Args:
+        engine: The store.
+        who: The writer.
+        draft: The request.
+        scope: Where it is to be stored, if that is not for the draft to say.
 
     Raises:
         InvalidInput: If the category is unknown, the key impossible, or something too large.
         ScopeDenied: If the scope is not the principal's to write.
         NotFound: If a parent is not there.
     """
-    scope = who.home if draft.scope is None else named_scope(who, draft.scope)
-    if scope != who.home:
-        check_writable(engine, who, scope)
+    if scope is None:
+        scope = who.home if draft.scope is None else named_scope(who, draft.scope)
+        if scope != who.home:
+            check_writable(engine, who, scope)
+    policy = engine.policies.for_org(scope.org)
     session = draft.session if draft.session is not None else who.session
     makes_turn = session is not None and draft.position is not None
     if makes_turn and draft.category not in (None, TURN):
@@ -155,7 +176,7 @@ def candidate_of(engine: Engine, who: Principal, draft: Draft, policy: Policy) -
         kind=kind,
         category=category,
         names_category=draft.category is not None or makes_turn,
-        rules=policy.categories[category],
+        policy=policy,
         key=draft.key,
         source=source,
         label=label,
@@ -174,77 +195,57 @@ def candidate_of(engine: Engine, who: Principal, draft: Draft, policy: Policy) -
         message_id=draft.message_id,
         valid_from=None if at is None else to_ms(at),
         valid_to=None if draft.valid_to is None else to_ms(draft.valid_to),
-        ttl_ms=None if draft.ttl_days is None else round(draft.ttl_days * 86_400_000),
+        ttl_ms=None if draft.ttl_days is None else round(draft.ttl_days * DAY_MS),
         pinned=draft.pinned,
         timeless=draft.timeless,
         idempotency_key=draft.idempotency_key,
+        request="" if draft.idempotency_key is None else f"{scope.path} {purpose} {draft!r}",
         hash=content_hash(draft.content),
         analysed=_analysed(draft.content, draft.speaker, draft.key, draft.tags, category),
         parents=parents,
     )
 
 
-def candidate_of_record(
-    record: Record, policy: Policy, content: str, quote: str | None, importance: Importance
+def correction_of(
+    engine: Engine, who: Principal, record: Record, content: str, fields: Mapping[str, Any]
 ) -> Candidate:
     """Return the candidate of a user's correction of a record.
 
     Args:
+        engine: The store.
+        who: The writer.
         record: The version to be replaced.
-        policy: The rules in force.
         content: The new text.
-        quote: Evidence of the new text.
-        importance: As it is to be.
+        fields: Fields of a `Draft` that change, too.
+
+    Raises:
+        InvalidInput: If the text or a field is not storable.
     """
-    source = Source.USER_CORRECTION
-    label = Label(source.trust, record.sensitivity, record.audience)
-    return Candidate(
-        scope=record.scope,
-        place=record.place,
-        content=content,
-        kind=record.kind,
-        category=record.category,
-        names_category=True,
-        rules=policy.categories.get(record.category, Category()),
-        key=record.key,
-        source=source,
-        label=label,
-        confidence=source.default_confidence,
-        importance=importance,
-        tags=record.tags,
-        metadata=json_text("metadata", record.metadata) if record.metadata else None,
-        triple=_with_object(record.triple, content),
-        quote=quote,
-        origin=record.origin,
-        depends_on=record.depends_on,
-        speaker=record.speaker,
-        role=record.role,
-        session=record.session,
-        position=record.position,
-        message_id=record.message_id,
-        valid_from=None,
-        valid_to=None,
-        ttl_ms=None,
-        pinned=record.pinned,
-        timeless=record.timeless,
-        idempotency_key=None,
-        hash=content_hash(content),
-        analysed=_analysed(content, record.speaker, record.key, record.tags, record.category),
-    )
+    policy = engine.policies.for_org(record.scope.org)
+    triple = _with_object(record.triple, content)
+    kept = {
+        "key": record.key, "kind": record.kind, "importance": record.importance,
+        "sensitivity": record.sensitivity, "tags": record.tags, "metadata": record.metadata or None,
+        "pinned": record.pinned, "timeless": record.timeless, "speaker": record.speaker,
+        "role": record.role, "session": record.session, "position": record.position,
+        "message_id": record.message_id, "audience": record.audience, "purpose": record.purpose,
+        "depends_on": record.depends_on, "origin": record.origin, "triple": triple,
+        "category": record.category if record.category in policy.categories else None,
+    }  # fmt: skip
+    draft = Draft(content, source=Source.USER_CORRECTION, **{**kept, **fields})
+    return replace(candidate_of(engine, who, draft, record.scope), place=record.place)
 
 
-def succeeding(candidate: Candidate, before: Record, policy: Policy) -> Candidate:
+def succeeding(candidate: Candidate, before: Record) -> Candidate:
     """Return a candidate as the next version of a memory: what it does not say stays as it was.
 
     Args:
         candidate: The newcomer.
         before: The version that it replaces.
-        policy: The rules in force.
     """
     kept: dict[str, Any] = {}
-    if not candidate.names_category and before.category in policy.categories:
-        rules = policy.categories[before.category]
-        kept |= {"category": before.category, "rules": rules, "kind": before.kind}
+    if not candidate.names_category and before.category in candidate.policy.categories:
+        kept = {"category": before.category, "kind": before.kind}
     weights = [candidate.importance, before.importance]
     label = join([candidate.label, candidate.label._replace(sensitivity=before.sensitivity)])
     found = replace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from simonides.core.clock import parse_moment
@@ -9,20 +10,19 @@ from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.policy import Category
-from simonides.core.record import Importance, Record
+from simonides.core.record import Draft, Record, looks_like_id
 from simonides.core.scope import Principal
-from simonides.core.validation import enum_member, text
 from simonides.govern.rights import Reach
 from simonides.recall.lookup import find, name_of
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
 from simonides.storage.transaction import Transaction
-from simonides.write.candidate import Candidate, candidate_of_record
-from simonides.write.gates import Turn, store_correction
-from simonides.write.judge import Drop, judge
-from simonides.write.remember import refused, vectors_of
+from simonides.write.candidate import correction_of
+from simonides.write.gates import Turn, refused, store_correction
+from simonides.write.judge import Commit, Drop, judge
+from simonides.write.remember import vectors_of
 from simonides.write.turn import bury, owner_turn
-from simonides.write.versions import changed_version, has_own_expiry, index_row, renewed
+from simonides.write.versions import changed_version, index_row, renewed
 
 
 def correct(
@@ -41,51 +41,61 @@ def correct(
     Raises:
         NotFound: If there is no such memory of the principal's own.
         InvalidInput: If nothing is to be changed, or a value is not storable.
-        QuotaExceeded: As for `remember`.
     """
-    cells: dict[str, Any] = {}
-    if pinned is not None:
-        if not isinstance(pinned, bool):
-            raise InvalidInput("pinned", "must be True or False")
-        cells["pinned"] = int(pinned)
-    if importance is not None:
-        cells["importance"] = enum_member(Importance, "importance", importance).value
-    if expires is not None:
-        cells["hard_expires_at"] = None if expires == "never" else parse_moment("expires", expires)
-    if content is None and not cells:
-        raise InvalidInput(
-            "content", "name what is to change: content, pinned, importance, expires"
-        )
-    if content is not None and not text("content", content).strip():
-        raise InvalidInput("content", "must not be blank")
+    given: dict[str, Any] = {"pinned": pinned, "importance": importance, "quote": quote}
+    fields = {name: value for name, value in given.items() if value is not None}
+    ends: dict[str, Any] = _end_of(engine, expires)
     standing = _own(engine, who, which)
-    policy = engine.policies.for_org(who.home.org)
     if content is None:
-        with owner_turn(engine, standing.owner, who.name) as (tx, index):
-            row = _in_force(tx, standing, which)
-            changed = changed_version(tx, row, **cells)
-            made = [
-                tx.end(row, "superseded", EventType.SUPERSEDED, by=changed["id"]),
-                tx.insert(changed, EventType.ADJUSTED),
-            ]
-            index_row(index, changed, engine.indexes.embedder)
-        return Outcome(kind=OutcomeKind.SUPERSEDED, record=record_of(changed), events=tuple(made))
-    weight = enum_member(Importance, "importance", importance or standing.importance)
-    judged = judge(candidate_of_record(standing, policy, content, quote, weight), policy)
-    [vector] = vectors_of(engine, [judged.candidate])
+        if quote is not None or not (fields or ends):
+            problem = "name what is to change: content, pinned, importance or expires"
+            raise InvalidInput("content", problem)
+        draft, cells = Draft("checked", **fields), dict(ends)
+        if pinned is not None:
+            cells["pinned"] = int(draft.pinned)
+        if importance is not None:
+            cells["importance"] = draft.importance
+        return _adjust(engine, who, which, standing, cells)
+    judged = judge(correction_of(engine, who, standing, content, fields))
+    vectors = vectors_of(engine, [judged.candidate]) if isinstance(judged, Commit) else []
     with owner_turn(engine, standing.owner, who.name) as (tx, index):
-        turn = Turn(tx, index, policy, engine.indexes.embedder)
-        if isinstance(judged, Drop):
-            return refused(turn, judged)
+        match judged:
+            case Drop():
+                return refused(tx, judged)
+            case Commit():
+                row = _in_force(tx, standing, which)
+                kept = {"parents": row["parents"]}
+                if row["ttl"] is not None:
+                    kept |= {name: row[name] for name in ("ttl", "hard_expires_at")}
+                turn = Turn(tx, index, engine.indexes.embedder)
+                return store_correction(turn, judged, vectors[0], row, {**kept, **ends})
+
+
+def _end_of(engine: Engine, expires: Any) -> dict[str, int | None]:
+    """Return the columns of a hard expiry that a caller gives: a time, or ``never``."""
+    if expires is None:
+        return {}
+    if expires == "never":
+        return {"hard_expires_at": None, "ttl": None}
+    hard, now = parse_moment("expires", expires) or 0, engine.clock.now_ms()
+    if hard <= now:
+        raise InvalidInput("expires", "is in the past; forget() removes a memory")
+    return {"hard_expires_at": hard, "ttl": hard - now}
+
+
+def _adjust(
+    engine: Engine, who: Principal, which: object, standing: Record, cells: Mapping[str, Any]
+) -> Outcome:
+    """Store a version with the same text and other columns."""
+    with owner_turn(engine, standing.owner, who.name) as (tx, index):
         row = _in_force(tx, standing, which)
-        kept = {"parents": row["parents"], **_own_expiry(row, judged.candidate)}
-        return store_correction(turn, judged, vector, row, {**kept, **cells})
-
-
-def _own_expiry(row: MemoryRow, candidate: Candidate) -> dict[str, int]:
-    """Return the hard expiry that a caller gave to a memory, which a correction keeps."""
-    own = has_own_expiry(row, candidate.rules)
-    return {"hard_expires_at": row["hard_expires_at"]} if own else {}
+        changed = changed_version(tx, row, **cells)
+        made = [
+            tx.end(row, "superseded", EventType.SUPERSEDED, by=changed["id"]),
+            tx.insert(changed, EventType.ADJUSTED),
+        ]
+        index_row(index, changed, engine.indexes.embedder)
+    return Outcome(kind=OutcomeKind.SUPERSEDED, record=record_of(changed), events=tuple(made))
 
 
 def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
@@ -94,7 +104,8 @@ def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
     Raises:
         NotFound: If there is no such memory of the principal's own.
     """
-    standing, policy = _own(engine, who, which), engine.policies.for_org(who.home.org)
+    standing = _own(engine, who, which)
+    policy = engine.policies.for_org(standing.scope.org)
     with owner_turn(engine, standing.owner, who.name) as (tx, index):
         row = _in_force(tx, standing, which)
         rules = policy.categories.get(row["category"], Category())
@@ -139,10 +150,13 @@ def _forget_root(tx: Transaction, root: bytes, done: set[bytes]) -> list[Event]:
 
 
 def _own(engine: Engine, who: Principal, which: object) -> Record:
-    """Return the memory that a name means in the principal's own scope."""
-    name_of(which)
+    """Return the memory that a name means in the principal's own scope.
+
+    A key means the principal's own; an id also reaches the tasks of a user.
+    """
     task = who.home.task
-    reach = Reach(who.owner, None if task is None else frozenset({task}))
+    by_id = task is None and looks_like_id(name_of(which))
+    reach = Reach(who.owner, None if by_id else frozenset({task}))
     return find(engine, who, which, [reach])
 
 

@@ -27,9 +27,16 @@ from simonides.recall.index import OwnerIndex
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, memory_row, record_of
 from simonides.storage.transaction import Transaction
-from simonides.text.statement import adds_nothing, are_the_same, mean_the_same, overlap, read
-from simonides.write.candidate import succeeding
-from simonides.write.judge import Commit
+from simonides.text.statement import (
+    adds_nothing,
+    are_the_same,
+    mean_the_same,
+    overlap,
+    read,
+    same_figures,
+)
+from simonides.write.candidate import Candidate, succeeding
+from simonides.write.judge import Commit, Drop, judge
 from simonides.write.quota import make_room
 from simonides.write.versions import (
     audience_text,
@@ -45,18 +52,16 @@ MOST_COMPARED = 8
 
 @dataclass(frozen=True)
 class Turn:
-    """What storing a candidate needs: the turn, the index, the rules and the vector.
+    """What storing a candidate needs.
 
     Attributes:
         tx: The owner's transaction.
         index: The owner's index.
-        policy: The rules in force.
         embedder: Id of the vectors' embedder.
     """
 
     tx: Transaction
     index: OwnerIndex
-    policy: Policy
     embedder: str | None
 
 
@@ -70,13 +75,11 @@ def store(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> Out
     if candidate.is_turn:
         return _store_turn(turn, commit, vector)
     old = _under_key(turn, commit)
-    if old is not None and _has_expired(turn, old):
-        return _insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED)
     if old is not None:
-        same = old["hash"] == candidate.hash
+        same = old["hash"] == candidate.hash and same_figures(old["content"], candidate.content)
         return (_repeat if same else _conflict)(turn, commit, vector, old)
     slot = _in_slot(turn, commit)
-    multi_valued = bool(slot) and _is_multi_valued(turn.policy, slot[0]["predicate"])
+    multi_valued = bool(slot) and _is_multi_valued(candidate.policy, slot[0]["predicate"])
     for row in slot:
         if candidate.triple is not None and row["object"] == candidate.triple.object:
             return _repeat(turn, commit, vector, row)
@@ -86,9 +89,7 @@ def store(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> Out
     if old is not None:
         return _repeat(turn, commit, vector, old)
     if candidate.label.trust is Trust.AGENT and _is_no_news(turn, commit):
-        reasons = ("no_news",)
-        event = turn.tx.note(EventType.DROPPED, "memories", b"", reason="no_news")
-        return Outcome(kind=OutcomeKind.DROPPED, reasons=reasons, events=(event,))
+        return refused(turn.tx, Drop(candidate, ("no_news",), blocked=False))
     kind = OutcomeKind.COEXISTS if multi_valued else OutcomeKind.CREATED
     return _insert(turn, commit, vector, None, kind)
 
@@ -138,7 +139,10 @@ def _under_key(turn: Turn, commit: Commit) -> MemoryRow | None:
     for row in index.by_key.get(candidate.key, ()) if candidate.key is not None else ():
         if index.column("place")[row] == code:
             found = _in_force(turn, row)
-            if found is not None:
+            if found is not None and _has_expired(turn, found):
+                # It gives up the key; its history and what was said of it do not go on.
+                turn.tx.end(found, "evicted", EventType.EVICTED, "expired")
+            elif found is not None:
                 return found
     return None
 
@@ -174,9 +178,9 @@ def _same_text(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -
     row = index.by_hash.get((index.places.get(candidate.place, -1), candidate.hash))
     if row is not None:
         found = _current(turn, row)
-        if found is not None and _may_be_one(candidate.key, found):
+        if found is not None and _may_be_one(candidate, found):
             return found
-    gates = turn.policy.gates
+    gates = candidate.policy.gates
     alike, close = index.near(candidate.place, candidate.analysed.terms, vector)
     near = np.flatnonzero((alike >= gates.near_text) | (close > gates.near_meaning))
     if not len(near):
@@ -184,7 +188,7 @@ def _same_text(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -
     mine = read(candidate.content)
     for row in near[np.argsort(-(alike + close)[near], kind="stable")][:MOST_COMPARED].tolist():
         found = _current(turn, row)
-        if found is None or not _may_be_one(candidate.key, found):
+        if found is None or not _may_be_one(candidate, found):
             continue
         theirs = read(found["content"])
         if are_the_same(mine, theirs):
@@ -194,14 +198,15 @@ def _same_text(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -
     return None
 
 
-def _may_be_one(key: str | None, found: MemoryRow) -> bool:
-    # Two names are two facts.
-    return key is None or found["key"] is None or found["key"] == key
+def _may_be_one(candidate: Candidate, found: MemoryRow) -> bool:
+    # Two names are two facts, and so are two figures.
+    keys = {candidate.key, found["key"]} - {None}
+    return len(keys) < 2 and same_figures(candidate.content, found["content"])
 
 
 def _is_no_news(turn: Turn, commit: Commit) -> bool:
     """Whether an inference adds nothing to a statement that is there."""
-    candidate, least = commit.candidate, turn.policy.gates.no_news
+    candidate, least = commit.candidate, commit.candidate.policy.gates.no_news
     alike, _ = turn.index.near(candidate.place, candidate.analysed.terms, None)
     mine = read(candidate.content)
     # The index counts stems of all names, so it is only a first look.
@@ -219,10 +224,17 @@ def _is_no_news(turn: Turn, commit: Commit) -> bool:
 
 def _store_turn(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> Outcome:
     candidate, tx = commit.candidate, turn.tx
-    place = {"owner": tx.owner, "session": candidate.session, "position": candidate.position}
-    found = tx.connection.one(statements.TURN_AT, place)
-    id = tx.inserted_turn(candidate.session, candidate.position) if found is None else found[0]
-    old = None if id is None else tx.memory(id)
+    at = {"session": candidate.session, "position": candidate.position}
+    place = {
+        "task": candidate.place.task or "",
+        "audience": audience_text(candidate) or "",
+        "purpose": candidate.place.purpose or "",
+    }
+    found = tx.connection.one(statements.TURN_AT, {"owner": tx.owner, **at, **place})
+    old = tx.inserted_turn(**at, **place) if found is None else tx.known(found[0])
+    if old is not None and _has_expired(turn, old):
+        tx.end(old, "evicted", EventType.EVICTED, "expired")
+        old = None
     if old is None:
         return _insert(turn, commit, vector, None, OutcomeKind.CREATED)
     if old["hash"] == candidate.hash:
@@ -242,14 +254,14 @@ def _repeat(
     standing = record_of(old)
     believed = standing.confidence_at(to_datetime(tx.now))
     trust = candidate.label.trust.rank
-    names_it = candidate.key is not None and old["key"] is None
     more_trusted = trust > standing.trust.rank and candidate.confidence >= believed
-    surer = trust >= standing.trust.rank and candidate.confidence > standing.confidence
-    if candidate.source.is_correction or names_it or more_trusted or surer:
+    as_trusted = trust >= standing.trust.rank and candidate.confidence >= standing.confidence
+    surer = as_trusted and candidate.confidence > standing.confidence
+    says_more = as_trusted and _says_more(succeeding(candidate, standing), old)
+    if candidate.source.is_correction or more_trusted or surer or says_more:
         return _insert(turn, commit, vector, old, OutcomeKind.BUMPED)
-    rules = turn.policy.categories.get(old["category"], candidate.rules)
-    ttl = candidate.ttl_ms if trust >= standing.trust.rank else None
-    cells = renewed(old, rules, tx.now, ttl)
+    rules = candidate.policy.categories.get(old["category"], candidate.rules)
+    cells: dict[str, Any] = renewed(old, rules, tx.now)
     independent = candidate.source is not standing.source and trust >= Trust.TOOL.rank
     if independent:
         cells["verified_at"] = tx.now
@@ -258,6 +270,14 @@ def _repeat(
     row = tx.known(old["id"])
     _renew_index(turn, row)
     return _outcome(kind, row, commit, [event])
+
+
+def _says_more(candidate: Candidate, old: MemoryRow) -> bool:
+    """Whether a repeat says how the memory is to be kept, other than it is."""
+    ttl = candidate.ttl_ms is not None and candidate.ttl_ms != old["ttl"]
+    kept = (candidate.key, candidate.category, int(candidate.pinned), int(candidate.timeless))
+    was = (old["key"], old["category"], old["pinned"], old["timeless"])
+    return ttl or kept != was or candidate.importance != old["importance"]
 
 
 def _renew_index(turn: Turn, row: MemoryRow) -> None:
@@ -279,16 +299,13 @@ def _conflict(
     if candidate.source.is_correction or (trusted and sure):
         return _insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED)
     # It is kept in history, where it was never in force, and the old value stands.
-    rules = turn.policy.categories.get(old["category"], candidate.rules)
     weaker = new_version(tx, candidate, vector, turn.embedder, before=old)
     weaker |= {"known_to": tx.now, "ended": "superseded", "ended_by": old["id"]}
     events = [
         tx.insert(weaker, EventType.TOUCHED, "better_supported"),
-        tx.touch(old, EventType.TOUCHED, "weaker_value_refused", **renewed(old, rules, tx.now)),
+        tx.touch(old, EventType.TOUCHED, "weaker_value_refused"),
     ]
-    row = tx.known(old["id"])
-    _renew_index(turn, row)
-    return _outcome(OutcomeKind.TOUCHED, row, commit, events)
+    return _outcome(OutcomeKind.TOUCHED, tx.known(old["id"]), commit, events)
 
 
 def _insert(
@@ -302,9 +319,13 @@ def _insert(
     tx, candidate = turn.tx, commit.candidate
     made: list[Event] = []
     if before is None:
-        made += make_room(turn.tx, turn.index, turn.policy.quotas, candidate)
+        made += make_room(turn.tx, turn.index, candidate)
     else:
-        candidate = succeeding(candidate, record_of(before), turn.policy)
+        # What it takes over from the version before must be allowed for its source, too.
+        judged = judge(succeeding(candidate, record_of(before)))
+        if isinstance(judged, Drop):
+            return refused(tx, judged)
+        candidate = judged.candidate
     row = new_version(tx, candidate, vector, turn.embedder, before) | dict(cells)
     type = EventType.CREATED
     if before is not None:
@@ -315,6 +336,13 @@ def _insert(
     link_parents(tx, row, candidate)
     index_row(turn.index, row, turn.embedder)
     return _outcome(kind, row, commit, made)
+
+
+def refused(tx: Transaction, drop: Drop) -> Outcome:
+    """Note in the audit trail that a candidate was refused, and return the outcome."""
+    kind = OutcomeKind.BLOCKED if drop.blocked else OutcomeKind.DROPPED
+    event = tx.note(EventType(kind.value), "memories", b"", reason=",".join(drop.reasons))
+    return Outcome(kind=kind, reasons=drop.reasons, events=(event,))
 
 
 def _outcome(kind: OutcomeKind, row: MemoryRow, commit: Commit, events: Sequence[Event]) -> Outcome:

@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from simonides.core.clock import DAY_MS
-from simonides.core.policy import Action, Policy, ProposalLimits
+from simonides.core.policy import Action, ProposalLimits
 from simonides.core.record import Kind, Trust
 from simonides.hygiene.secrets import find_secrets
 from simonides.write.candidate import Candidate
@@ -66,15 +66,15 @@ class Drop:
 Judgement = Commit | Drop
 
 
-def judge(candidate: Candidate, policy: Policy, *, by_model: bool = False) -> Judgement:
+def judge(candidate: Candidate, *, by_model: bool = False) -> Judgement:
     """Judge a candidate by the table of this module.
 
     Args:
         candidate: What is proposed.
-        policy: The rules in force.
         by_model: Whether a model proposes it; its limits are narrower than a caller's.
     """
     reasons: tuple[str, ...] = ()
+    policy = candidate.policy
     if policy.hygiene.secrets is Action.BLOCK:
         secrets = tuple(dict.fromkeys(f"secret:{n}" for n in _secrets(candidate.texts())))
         if secrets and not candidate.is_turn:
@@ -84,9 +84,9 @@ def judge(candidate: Candidate, policy: Policy, *, by_model: bool = False) -> Ju
             reasons = secrets
             if _secrets(candidate.texts()):
                 return Drop(candidate, secrets)  # it is not in the text, but beside it
-    refusal = _refusal(candidate, policy)
+    refusal = _refusal(candidate)
     if refusal is None and by_model:
-        refusal = _refused_proposal(candidate, policy)
+        refusal = _refused_proposal(candidate)
         candidate = _within_lifetimes(candidate, policy.proposals)
     if refusal is not None:
         return Drop(candidate, (refusal,))
@@ -96,9 +96,9 @@ def judge(candidate: Candidate, policy: Policy, *, by_model: bool = False) -> Ju
     return Commit(candidate, reasons)
 
 
-def _refusal(candidate: Candidate, policy: Policy) -> str | None:
+def _refusal(candidate: Candidate) -> str | None:
     rules = candidate.rules
-    if candidate.key in policy.denied_keys:
+    if candidate.key in candidate.policy.denied_keys:
         return "key_denied_execution"
     if not rules.admit:
         return f"category_not_admitted:{candidate.category}"
@@ -112,9 +112,10 @@ def _refusal(candidate: Candidate, policy: Policy) -> str | None:
     return None
 
 
-def _refused_proposal(candidate: Candidate, policy: Policy) -> str | None:
+def _refused_proposal(candidate: Candidate) -> str | None:
     """Return why a model's proposal is refused: by policy first, then by what execution allows."""
-    allowed, now, key = policy.proposals, policy.execution, candidate.key
+    policy, key = candidate.policy, candidate.key
+    allowed, now = policy.proposals, policy.execution
     level = "task" if candidate.scope.task else "user" if candidate.scope.user else "workspace"
     if len(candidate.content) > allowed.max_value_chars:
         return "value_too_long"

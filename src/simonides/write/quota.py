@@ -9,7 +9,7 @@ from typing import Any
 from simonides.core.clock import DAY_MS, FOREVER
 from simonides.core.errors import QuotaExceeded
 from simonides.core.outcome import Event, EventType
-from simonides.core.policy import Eviction, Quotas
+from simonides.core.policy import Eviction
 from simonides.core.record import TURN, Importance
 from simonides.recall.index import OwnerIndex
 from simonides.storage import statements
@@ -22,9 +22,7 @@ SPARED = ("constraint", "guard")
 Row = tuple[Any, ...]
 
 
-def make_room(
-    tx: Transaction, index: OwnerIndex, quotas: Quotas, candidate: Candidate
-) -> list[Event]:
+def make_room(tx: Transaction, index: OwnerIndex, candidate: Candidate) -> list[Event]:
     """Evict what is least useful where a candidate's scope is full.
 
     Returns:
@@ -33,21 +31,24 @@ def make_room(
     Raises:
         QuotaExceeded: If everything there is pinned or a constraint, or the quota is 0.
     """
-    turns = candidate.is_turn
+    turns, quotas = candidate.is_turn, candidate.policy.quotas
     limit = quotas.turns if turns else quotas.memories
     task = candidate.scope.task
-    if (
-        limit is None
-        or len(index) < limit
-        or index.count(task, turns=turns, without=tx.ended) < limit
-    ):
+    if limit is None or len(index) < limit:
+        return []
+    count = index.count(task, turns=turns, without=tx.ended)
+    if count < limit:
         return []
     name = "turns" if turns else "memories"
     params = {"owner": tx.owner, "task": task or ""}
-    rows = [r for r in tx.connection.rows(statements.EVICTION, params) if (r[8] == TURN) == turns]
-    standing = [row for row in rows if row[0] not in tx.ended]
-    may_go = [r for r in standing if _expired(r, tx.now) or not (r[7] or r[8] in SPARED)]
-    spare = max(len(standing) - limit + 1, 1)
+    # What this turn inserts does not give way to what it inserts next.
+    stored = [
+        row
+        for row in tx.connection.rows(statements.EVICTION, params)
+        if row[0] not in tx.ended and (row[8] == TURN and row[9] is not None) == turns
+    ]
+    may_go = [r for r in stored if _expired(r, tx.now) or not (r[7] or r[8] in SPARED)]
+    spare = count - limit + 1
     if limit == 0 or len(may_go) < spare:
         raise QuotaExceeded(name, limit)
     events = []
@@ -64,7 +65,7 @@ def _order(eviction: Eviction, now: int) -> Callable[[Row], Any]:
         case Eviction.FIFO:
             return itemgetter(4)
         case Eviction.LRU:
-            return lambda row: max(row[9], row[3])
+            return lambda row: max(row[10], row[3])
         case Eviction.TTL:
             return lambda row: min(_end(row[5]), _end(row[6]))
         case Eviction.VALUE:
@@ -81,7 +82,7 @@ def _end(moment: int | None) -> int:
 
 def _retention_value(row: Row, now: int) -> float:
     """Return how useful a memory is, 0 to 1: importance, confidence, freshness and use alike."""
-    _, importance, confidence, updated_at, _, _, _, _, _, read_at = row
+    _, importance, confidence, updated_at, *_, read_at = row
     freshness: float = 0.5 ** ((now - updated_at) / (90 * DAY_MS))
     use: float = 0.5 ** ((now - read_at) / (30 * DAY_MS)) if read_at else 0.0
     return (Importance(importance).weight + float(confidence) + freshness + use) / 4

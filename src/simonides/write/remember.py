@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from simonides.core.engine import Engine
 from simonides.core.errors import IdempotencyMismatch, InvalidInput
-from simonides.core.outcome import EventType, Outcome, OutcomeKind, Outcomes
+from simonides.core.outcome import Outcome, OutcomeKind, Outcomes
 from simonides.core.record import Draft, Trust
 from simonides.core.scope import Principal
 from simonides.models.embedder import EmbedderFailed, embed
 from simonides.storage import statements
 from simonides.storage.rows import id_bytes, record_of
-from simonides.storage.transaction import EMPTY, blake, packed
+from simonides.storage.transaction import blake
 from simonides.text.analyse import is_latin
 from simonides.write.candidate import Candidate, candidate_of
-from simonides.write.gates import Turn, store
+from simonides.write.gates import Turn, refused, store
 from simonides.write.judge import Commit, Drop, Judgement, judge
 from simonides.write.turn import lift, owner_turn
 
@@ -53,9 +53,10 @@ def remember(
         QuotaExceeded: If a scope is full and nothing may give way.
         StoreError: If the store could not.
     """
-    policy = engine.policies.for_org(who.home.org)
+    if isinstance(drafts, (str, Draft)) or not isinstance(drafts, Sequence):
+        raise InvalidInput("drafts", f"must be a list of drafts, not {type(drafts).__name__}")
     candidates = [_numbered(engine, who, draft, n, len(drafts)) for n, draft in enumerate(drafts)]
-    judged = [judge(candidate, policy) for candidate in candidates]
+    judged = [judge(candidate) for candidate in candidates]
     owners = [each.candidate.scope.owner for each in judged]
     if atomic and len(drafts) > MAX_ATOMIC:
         problem = f"at most {MAX_ATOMIC} in one transaction; pass atomic=False for more"
@@ -79,7 +80,7 @@ def _numbered(engine: Engine, who: Principal, draft: Draft, n: int, count: int) 
     if not isinstance(draft, Draft):
         raise InvalidInput(f"drafts[{n}]", f"must be a Draft, not {type(draft).__name__}")
     try:
-        return candidate_of(engine, who, draft, engine.policies.for_org(who.home.org))
+        return candidate_of(engine, who, draft)
     except InvalidInput as error:
         if count == 1:
             raise
@@ -93,10 +94,9 @@ def _write(
     vectors = vectors_of(engine, [each.candidate for each in judged if isinstance(each, Commit)])
     waiting = iter(vectors)
     embedder = None if engine.embedder is None else engine.embedder.model_id
-    policy = engine.policies.for_org(who.home.org)
     outcomes = []
     with owner_turn(engine, owner, who.name) as (tx, index):
-        turn = Turn(tx, index, policy, embedder)
+        turn = Turn(tx, index, embedder)
         for each in judged:
             vector = next(waiting) if isinstance(each, Commit) else None
             outcomes.append(_once(turn, each, vector))
@@ -111,7 +111,7 @@ def vectors_of(engine: Engine, candidates: Sequence[Candidate]) -> list[NDArray[
     try:
         found = embed(engine.embedder, [text if is_latin(text) else "" for text in texts])
     except EmbedderFailed as error:
-        # Words find it until it is embedded again; recall says so.
+        # Words still find it, and recall says that vectors are missing.
         _log.warning("stored without vectors: %s", error)
         return [None] * len(candidates)
     return list(found)
@@ -122,7 +122,7 @@ def _once(turn: Turn, judged: Judgement, vector: NDArray[np.float32] | None) -> 
     key, tx = judged.candidate.idempotency_key, turn.tx
     if key is None:
         return _decided(turn, judged, vector)
-    request = blake(tx.secret(), packed(judged.candidate.texts()))
+    request = blake(tx.secret(), judged.candidate.request.encode())
     known = tx.connection.one(statements.IDEMPOTENT, {"owner": tx.owner, "key": key})
     if known is not None:
         return _again(turn, request, known)
@@ -146,7 +146,7 @@ def _again(turn: Turn, request: bytes, known: tuple[bytes, str, bytes]) -> Outco
         return Outcome(kind=OutcomeKind(kind))
     row = turn.tx.latest(memory)
     if row is None:
-        return Outcome(kind=OutcomeKind.FORGOTTEN, reasons=("forgotten_since", f"was:{kind}"))
+        return Outcome(kind=OutcomeKind.DROPPED, reasons=("forgotten_since", f"was:{kind}"))
     return Outcome(kind=OutcomeKind(kind), record=record_of(row))
 
 
@@ -157,18 +157,9 @@ def _decided(turn: Turn, judged: Judgement, vector: NDArray[np.float32] | None) 
             trusted = candidate.label.trust in (Trust.USER, Trust.SYSTEM)
             if lift(turn.tx, candidate, allowed=trusted):
                 return store(turn, judged, vector)
-            return refused(turn, Drop(candidate, ("tombstoned",)))
+            return refused(turn.tx, Drop(candidate, ("tombstoned",)))
         case Drop():
-            return refused(turn, judged)
-
-
-def refused(turn: Turn, drop: Drop) -> Outcome:
-    """Note in the audit trail that a candidate was refused, and return the outcome."""
-    kind = OutcomeKind.BLOCKED if drop.blocked else OutcomeKind.DROPPED
-    type = EventType.BLOCKED if drop.blocked else EventType.DROPPED
-    reason = ",".join(drop.reasons)
-    event = turn.tx.note(type, "memories", b"", EMPTY, reason)
-    return Outcome(kind=kind, reasons=drop.reasons, events=(event,))
+            return refused(turn.tx, judged)
 
 
 def remember_one(engine: Engine, who: Principal, /, content: str | Draft, **fields: Any) -> Outcome:

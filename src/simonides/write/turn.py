@@ -6,6 +6,7 @@ user's own words.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -15,6 +16,7 @@ from simonides.recall.index import OwnerIndex
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow
 from simonides.storage.transaction import Transaction, blake
+from simonides.text.statement import content_hash, read
 from simonides.write.candidate import Candidate
 
 
@@ -44,7 +46,11 @@ def owner_turn(engine: Engine, owner: str, actor: str) -> Iterator[tuple[Transac
 def bury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
     """Leave a tombstone for the texts and the key of forgotten versions: digests, no content."""
     digests = dict.fromkeys(
-        digest for row in rows for digest in _digests(tx, row["hash"], row["key"])
+        digest
+        for row in rows
+        for digest in _digests(
+            tx, row["content"], row["key"], (row["task"], row["audience"], row["purpose"])
+        )
     )
     for digest in digests:
         found = tx.connection.one(statements.TOMBSTONES, {"owner": tx.owner, "digest": digest})
@@ -57,7 +63,13 @@ def lift(tx: Transaction, candidate: Candidate, *, allowed: bool) -> bool:
     """Return whether a candidate may be stored; where ``allowed``, lift what is in its way."""
     if not tx.has_tombstones:
         return True
-    for digest in _digests(tx, candidate.hash, candidate.key):
+    audience = candidate.label.audience
+    place = (
+        candidate.place.task,
+        None if audience is None else json.dumps(audience),
+        candidate.place.purpose,
+    )
+    for digest in _digests(tx, candidate.content, candidate.key, place):
         params = {"owner": tx.owner, "digest": digest}
         found = tx.connection.one(statements.TOMBSTONES, params)
         if found is not None:
@@ -67,7 +79,14 @@ def lift(tx: Transaction, candidate: Candidate, *, allowed: bool) -> bool:
     return True
 
 
-def _digests(tx: Transaction, hash: str, key: str | None) -> list[bytes]:
-    """Return the digests of a text and a key, keyed by the store's secret: nothing to guess."""
-    names = [f"text {hash}", *([f"key {key}"] if key is not None else [])]
+def _digests(
+    tx: Transaction, content: str, key: str | None, place: tuple[str | None, ...]
+) -> list[bytes]:
+    """Return the digests of a text and a key, keyed by the store's secret: nothing to guess.
+
+    A text is known by its telling words, so that another punctuation or politeness is the same. A
+    key is known within its place.
+    """
+    words = " ".join(read(content).telling) or content_hash(content)
+    names = [f"text {words}", *([f"key {place} {key}"] if key is not None else [])]
     return [blake(tx.secret(), f"{tx.owner} {name}".encode()) for name in names]

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simonides.core.clock import DAY_MS
+from simonides.core.errors import NotFound
 from simonides.core.policy import Category
 from simonides.core.record import Source, Status
 from simonides.recall.index import OwnerIndex, entry_of, quantise
@@ -88,6 +90,7 @@ def new_version(
         "ended_by": None,
         "soft_expires_at": soft,
         "hard_expires_at": hard,
+        "ttl": candidate.ttl_ms,
         "terms": " ".join(candidate.analysed.terms),
         "marks": candidate.analysed.marks,
         "embedder": embedder if cells is not None else None,
@@ -120,30 +123,20 @@ def expiry(candidate: Candidate, now: int) -> tuple[int | None, int | None]:
     return soft, hard
 
 
-def renewed(row: MemoryRow, rules: Category, now: int, ttl_ms: int | None = None) -> dict[str, Any]:
+def renewed(row: MemoryRow, rules: Category, now: int) -> dict[str, int | None]:
     """Return the expiries of a version that is said again or confirmed now.
 
     Args:
         row: The version.
         rules: The policy's rules for its category.
         now: The time.
-        ttl_ms: A lifetime that the caller gives, or None.
     """
-    soft, hard = row["soft_expires_at"], row["hard_expires_at"]
+    soft, hard, ttl = row["soft_expires_at"], row["hard_expires_at"], row["ttl"]
     if soft is not None:
         soft = _later(now, rules.soft_ttl_days)
     if hard is not None:
-        if ttl_ms is not None:
-            hard = now + ttl_ms
-        elif not has_own_expiry(row, rules):
-            hard = _later(now, rules.hard_ttl_days)
+        hard = now + ttl if ttl is not None else _later(now, rules.hard_ttl_days)
     return {"soft_expires_at": soft, "hard_expires_at": hard}
-
-
-def has_own_expiry(row: MemoryRow, rules: Category) -> bool:
-    """Whether a caller gave a version its hard expiry, not its category."""
-    hard = row["hard_expires_at"]
-    return hard is not None and hard != _later(row["updated_at"], rules.hard_ttl_days)
 
 
 def index_row(index: OwnerIndex, row: MemoryRow, embedder: str | None) -> None:
@@ -159,8 +152,14 @@ def audience_text(candidate: Candidate) -> str | None:
 
 
 def link_parents(tx: Transaction, row: MemoryRow, candidate: Candidate) -> None:
-    """Note what a version was derived from, so that it goes when a parent goes."""
+    """Note what a version was derived from, so that it goes when a parent goes.
+
+    Raises:
+        NotFound: If a parent was forgotten meanwhile.
+    """
     for parent in candidate.parents:
+        if parent.owner == tx.owner and tx.latest(id_bytes(parent.root)) is None:
+            raise NotFound(parent.id)  # forgotten while the candidate was judged
         tx.connection.run(
             statements.DERIVE,
             {
@@ -177,7 +176,7 @@ def _next_version(tx: Transaction, before: MemoryRow) -> int:
 
 
 def _later(now: int, days: float | None) -> int | None:
-    return None if days is None else now + round(days * 86_400_000)
+    return None if days is None else now + round(days * DAY_MS)
 
 
 def _list(values: Any) -> str | None:

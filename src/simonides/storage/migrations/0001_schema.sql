@@ -68,6 +68,7 @@ CREATE TABLE memories (
   ended_by        {blob},
   soft_expires_at {int},
   hard_expires_at {int},
+  ttl             {int},            -- lifetime that a caller gave, in milliseconds
   terms           {text} NOT NULL,  -- of the indexed text, so that an index is built without analysis
   marks           {int}  NOT NULL,  -- what kind of sentence it is, for ranking
   embedder        {text},
@@ -84,7 +85,8 @@ CREATE UNIQUE INDEX memories_key ON memories
   WHERE known_to IS NULL AND key IS NOT NULL;
 
 -- One turn at a place of a conversation.
-CREATE UNIQUE INDEX memories_turn ON memories (owner, session, position)
+CREATE UNIQUE INDEX memories_turn ON memories (owner, session, position,
+    COALESCE(task, ''), COALESCE(audience, ''), COALESCE(purpose, ''))
   WHERE known_to IS NULL AND position IS NOT NULL;
 
 CREATE INDEX memories_slot ON memories (owner, subject, predicate)
