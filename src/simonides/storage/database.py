@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
 Row = tuple[Any, ...]
@@ -56,6 +57,12 @@ class Database(Protocol):
         Raises:
             StoreError: If the database cannot be written; nothing of the change remains.
         """
+
+    def running(self) -> Lock:
+        """Return a lock to hold while a call of this thread runs, in one plain ``with``."""
+
+    def settle(self) -> None:
+        """Undo what an interrupted call of this thread left behind."""
 
     def owners(self) -> list[str]:
         """Return the names of all owners, for operators.

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from simonides.core.errors import (
@@ -226,6 +227,13 @@ class Postgres:
         """Open a change; `statements.TAKE_TURN` waits for the owner's row."""
         with self._transaction((owner,), owner, "") as connection:
             yield connection
+
+    def running(self) -> Lock:
+        """Return a lock to hold while a call runs; nothing looks at it here."""
+        return Lock()
+
+    def settle(self) -> None:
+        """Do nothing: the pool rolls back and takes back what an ended call held."""
 
     def owners(self) -> list[str]:
         """Return the names of all owners."""
