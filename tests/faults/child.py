@@ -157,7 +157,7 @@ def by_thread(store):
                     )
 
     threading.Thread(target=work, daemon=True).start()
-    # CPython may give an exception for a thread that starts another to the new one, which dies while
+    # CPython may give an exception for a thread that starts another one to the new one. It dies, and
     # the first waits for ever. So the thread that counts reads starts before the interrupts.
     store.memory(user="ana").remember("first")
     store.memory(user="ana").recall("first")

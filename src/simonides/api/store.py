@@ -28,6 +28,16 @@ from simonides.storage.transaction import blake
 _open_stores: WeakSet[Store] = WeakSet()
 
 
+def _before_fork() -> None:
+    for store in list(_open_stores):
+        store._engine.db.before_fork()
+
+
+def _after_fork_in_parent() -> None:
+    for store in list(_open_stores):
+        store._engine.db.after_fork_in_parent()
+
+
 def _after_fork() -> None:
     """Make the locks of all stores anew: a thread of the parent may have held them."""
     for store in list(_open_stores):
@@ -38,7 +48,11 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork,
+    )
 
 
 class Store:

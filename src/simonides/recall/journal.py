@@ -91,6 +91,7 @@ class Journal:
         try:
             self.flush()
         except StoreError as error:
+            self._waiting = {}
             logging.getLogger("simonides.recall").warning("reads not counted: %s", error)
 
     def _run(self) -> None:

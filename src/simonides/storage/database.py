@@ -81,5 +81,11 @@ class Database(Protocol):
     def checkpoint(self) -> None:
         """Remove deleted content from logs beside the data, where there are any."""
 
+    def before_fork(self) -> None:
+        """Come to rest, so that a forked child can open the database anew."""
+
+    def after_fork_in_parent(self) -> None:
+        """Go on after a fork."""
+
     def close(self) -> None:
         """Let go of files and connections."""

@@ -252,6 +252,12 @@ class Postgres:
     def checkpoint(self) -> None:
         """Do nothing: deleted rows are the server's to vacuum."""
 
+    def before_fork(self) -> None:
+        """Do nothing: the child opens connections of its own."""
+
+    def after_fork_in_parent(self) -> None:
+        """Do nothing."""
+
     def close(self) -> None:
         """Close all connections."""
         self._pool.close()

@@ -7,6 +7,7 @@ of several processes take turns on a lock beside the file, because SQLite's own 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -559,6 +560,16 @@ class Sqlite:
         finally:
             self._line.leave(place)
 
+    def before_fork(self) -> None:
+        """Take the turn: SQLite's locks of a running change would block the child for ever."""
+        self._at_fork = self._place()
+        if not self._line.holds(self._at_fork.thread):
+            self._line.wait(self._at_fork, CLOSE_WAIT_S)
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self._line.leave(self._at_fork)
+
     def _check_open(self) -> None:
         if self._closed:
             raise StoreUnavailable(self.location, "the store is closed")
@@ -587,12 +598,12 @@ class Sqlite:
         match error:
             case apsw.ConnectionClosedError():
                 return StoreUnavailable(self.location, "the store is closed")
-            case apsw.FullError():
+            case apsw.FullError() | OSError(errno=errno.ENOSPC | errno.EDQUOT):
                 return StoreFull(self.location, "no space is left")
             case apsw.BusyError() | apsw.LockedError():
                 problem = f"another process held it for {self._wait_s:g} s"
                 return StoreUnavailable(self.location, problem)
-            case apsw.ReadOnlyError() | PermissionError():
+            case apsw.ReadOnlyError() | PermissionError() | OSError(errno=errno.EROFS):
                 return StoreReadOnly(self.location, "the location is not writable")
             case apsw.NotADBError() if self._pragma_key is not None:
                 return KeyUnavailable(f"{self.location}: the encryption key is wrong")
