@@ -200,7 +200,7 @@ def test_a_damaged_page_is_reported(file_place):
         for at in range(8 * 4096, size, 4096):
             file.seek(at)
             file.write(os.urandom(64))
-    with pytest.raises(simonides.StoreCorrupt), file_place(embedder="none") as store:
+    with pytest.raises(simonides.StoreCorrupt), file_place(embedder="none") as store:  # noqa: PT012
         for _ in range(2):
             store.memory(user="ana").list(limit=1000)
             store.memory(user="ana").remember("more")
