@@ -10,7 +10,7 @@ from harness import FAULTS, acknowledged, check, child
 
 KILLS = 7 * FAULTS
 INTERRUPTS = 13 * FAULTS
-TERMINATIONS = 3 * FAULTS
+TERMINATIONS = 2 * FAULTS
 PATIENCE_S = 60
 
 

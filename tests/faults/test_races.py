@@ -11,7 +11,7 @@ from harness import FAULTS, acknowledged, check, child, crowd
 
 import simonides
 
-OVERWRITES = 100 * FAULTS
+OVERWRITES = 30 * FAULTS
 READS = 2_000 * FAULTS
 
 

@@ -13,6 +13,8 @@ import threading
 import time
 from collections import deque
 
+from simonides.core.errors import SimonidesError
+
 LOOK_S = 0.2
 """How often a place looks at the line without having been woken; chosen."""
 
@@ -105,3 +107,22 @@ class Line:
 
     def _first(self) -> list[Place]:
         return [self._places[n] for n in range(min(self._width, len(self._places)))]
+
+
+class Group:
+    """Writers that share a commit.
+
+    Attributes:
+        owners: Their owners.
+        members: Those that have done their part and wait for the commit.
+        active: The one whose savepoint may be open.
+        error: Why nothing of it is stored.
+        is_over: Whether it was committed or rolled back.
+    """
+
+    def __init__(self) -> None:
+        self.owners: set[str] = set()
+        self.members: list[Place] = []
+        self.active: Place | None = None
+        self.error: SimonidesError | None = None
+        self.is_over = False

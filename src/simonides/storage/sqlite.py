@@ -31,7 +31,7 @@ from simonides.core.errors import (
 )
 from simonides.storage import statements
 from simonides.storage.database import Params, Row
-from simonides.storage.line import LOOK_S, Line, Place
+from simonides.storage.line import LOOK_S, Group, Line, Place
 from simonides.storage.migrate import migrate
 
 TYPES = {
@@ -89,25 +89,6 @@ class _Connection:
             raise self._translate(error) from error
 
 
-class _Group:
-    """Writers that share a commit.
-
-    Attributes:
-        owners: Their owners.
-        members: Those that have done their part and wait for the commit.
-        active: The one whose savepoint may be open.
-        error: Why nothing of it is stored.
-        is_over: Whether it was committed or rolled back.
-    """
-
-    def __init__(self) -> None:
-        self.owners: set[str] = set()
-        self.members: list[Place] = []
-        self.active: Place | None = None
-        self.error: SimonidesError | None = None
-        self.is_over = False
-
-
 class Sqlite:
     """A database in a file, or in memory without a path; a `Database`.
 
@@ -146,7 +127,7 @@ class Sqlite:
         self._pragma_key = None if key is None else self._key_pragma(key)
         self._line, self._readers = Line(), Line(readers)
         self._local = threading.local()
-        self._group: _Group | None = None
+        self._group: Group | None = None
         self._idle: list[_Connection] = []
         self._width = readers
         self._writer: _Connection | None = None
@@ -357,7 +338,7 @@ class Sqlite:
         finally:
             self._finish(place)
 
-    def _join(self, place: Place, writer: _Connection) -> _Group:
+    def _join(self, place: Place, writer: _Connection) -> Group:
         """Return the group whose commit this change shares; begin its transaction if it is new."""
         self._undo()
         if self._group is not None and self._group.error is not None:
@@ -367,7 +348,7 @@ class Sqlite:
                 self._lock_file()
                 self._check_place()
                 writer.raw.execute("BEGIN IMMEDIATE")
-            self._group = _Group()
+            self._group = Group()
         self._group.owners.add(place.owner)
         self._group.active = place
         return self._group
@@ -394,7 +375,7 @@ class Sqlite:
         # The same owner again must see this change's commit and index first.
         return following.owner not in group.owners and len(group.owners) < GROUP
 
-    def _await(self, place: Place, group: _Group) -> None:
+    def _await(self, place: Place, group: Group) -> None:
         """Wait until a group has ended, and end it if nobody else does."""
         while not group.is_over:
             place.doze(LOOK_S)
