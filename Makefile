@@ -5,13 +5,17 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.demo
 
-.PHONY: demo test check format generate clean
+.PHONY: demo test faults check format generate clean
 
 demo: $(DEMO)
 	$(BIN)/simonides demo
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# Races, kills and full disks again, ten times as long.
+faults: $(STAMP)
+	FAULTS=10 $(BIN)/python -m pytest tests/faults -n 2
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -27,7 +27,7 @@ from langgraph.store.base import PutOp
 from langgraph.store.sqlite import SqliteStore
 
 import simonides
-from simonides.models.static import StaticEmbedder
+from simonides.models.embedder import StaticEmbedder
 
 
 def compare(

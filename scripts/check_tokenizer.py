@@ -27,8 +27,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from simonides.providers.embeddings.static import ARTEFACT, read_vocabulary
-from simonides.providers.embeddings.wordpiece import WordPiece
+from simonides.models.embedder import ARTEFACT, WordPiece, read_vocabulary
 
 SHOWN_DIFFERENCES = 20
 

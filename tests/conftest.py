@@ -140,6 +140,11 @@ class Place:
             store.close()
 
 
+@pytest.fixture(scope="session")
+def new_place():
+    return Place
+
+
 @pytest.fixture
 def postgres_place(server):
     name = server.new_database()

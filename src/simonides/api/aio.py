@@ -484,7 +484,10 @@ class AsyncStore:
         await self._threads.write(self._blocking.flush)
 
     async def close(self) -> None:
-        """Write what waits, and let go of files and connections; a second call does nothing."""
+        """Write what waits, wait some seconds for running calls, and let go of the database.
+
+        Calls that begin later raise `StoreUnavailable`. A second call does nothing.
+        """
         await self._threads.write(self._blocking.close)
 
     async def __aenter__(self) -> AsyncStore:

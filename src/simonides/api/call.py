@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
 from simonides.core.engine import Engine
+from simonides.core.errors import SimonidesError
 from simonides.core.scope import Principal
 
 P = ParamSpec("P")
@@ -28,7 +29,16 @@ class Bound:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> R:
-        return function(self._engine, self._who, *args, **kwargs)
+        # Critical section: CPython enters and leaves a plain `with` of a lock without a gap, so the
+        # lock says reliably whether this call runs. See `simonides.storage.line`.
+        with self._engine.db.running():
+            try:
+                return function(self._engine, self._who, *args, **kwargs)
+            except SimonidesError:
+                raise
+            except BaseException:
+                self._engine.db.settle()
+                raise
 
     def __repr__(self) -> str:
         who = self._who

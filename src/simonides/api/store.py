@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
+from weakref import WeakSet
 
 from pydantic import SecretStr
 
@@ -28,12 +29,42 @@ from simonides.storage.transaction import blake
 # A program that configures no logging gets no lines of ours on its standard error.
 logging.getLogger("simonides").addHandler(logging.NullHandler())
 
+_open_stores: WeakSet[Store] = WeakSet()
+
+
+def _before_fork() -> None:
+    for store in list(_open_stores):
+        store._engine.db.before_fork()
+
+
+def _after_fork_in_parent() -> None:
+    for store in list(_open_stores):
+        store._engine.db.after_fork_in_parent()
+
+
+def _after_fork() -> None:
+    """Make the locks of all stores anew: a thread of the parent may have held them."""
+    for store in list(_open_stores):
+        engine = store._engine
+        engine.indexes.clear()
+        for part in (engine.ids, engine.policies, engine.journal):
+            part.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork,
+    )
+
 
 class Store:
     """A store of memories. Thread-safe; open one a process, and use it as a context manager."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        _open_stores.add(self)
 
     def memory(
         self,
@@ -104,7 +135,10 @@ class Store:
         self._engine.journal.flush()
 
     def close(self) -> None:
-        """Write what waits, and let go of files and connections; a second call does nothing."""
+        """Write what waits, wait some seconds for running calls, and let go of the database.
+
+        Calls that begin later raise `StoreUnavailable`. A second call does nothing.
+        """
         try:
             self._engine.journal.close()
         finally:
@@ -210,7 +244,7 @@ def _settings(
 
 def _embedder(given: Embedder | str | None) -> Embedder | None:
     if given is None:
-        from simonides.models.static import StaticEmbedder
+        from simonides.models.embedder import StaticEmbedder
 
         return StaticEmbedder()
     if given == "none":

@@ -42,8 +42,12 @@ class Ids:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._last = (0, 0)
+        self.after_fork()
+
+    def after_fork(self) -> None:
+        """Make the lock anew; the old one may be held for ever."""
+        self._lock = threading.Lock()
 
     def new(self, at_ms: int) -> bytes:
         """Return 16 bytes."""

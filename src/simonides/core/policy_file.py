@@ -54,11 +54,16 @@ class Policies:
         Raises:
             PolicyInvalid: If it does not follow the schema, or cannot be read.
         """
-        self._path, self._clock, self._lock = path, clock, threading.Lock()
+        self._path, self._clock = path, clock
+        self.after_fork()
         self._stamp: tuple[int, int] | None = None
         self._checked_at = -CHECK_EVERY_MS
         self._policies: dict[str | None, Policy] = {None: BUILT_IN}
         self.for_org(None)
+
+    def after_fork(self) -> None:
+        """Make the lock anew; the old one may be held for ever."""
+        self._lock = threading.Lock()
 
     def for_org(self, org: str | None) -> Policy:
         """Return the policy of an organisation; None means the one of no organisation.

@@ -227,6 +227,7 @@ class OwnerIndex:
 
     Attributes:
         lock: Held by every reader and writer of the index.
+        is_changing: Whether a turn adds rows that are not committed yet.
         seen: Length of the audit chain up to which it is complete.
         epoch: The owner's epoch that it was built in.
         revision: Raised by every change of the rows.
@@ -234,6 +235,7 @@ class OwnerIndex:
 
     def __init__(self, dimensions: int, epoch: int = 0) -> None:
         self.lock = threading.RLock()
+        self.is_changing = False
         self.seen, self.epoch, self.revision = 0, epoch, 0
         self._columns = {name: Column(dtype) for name, dtype in _CELLS.items()}
         self._vectors = Column(np.int8, dimensions)

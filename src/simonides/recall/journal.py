@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterable
 
 from simonides.core.clock import DAY_MS, Clock
+from simonides.core.errors import StoreError
 from simonides.storage import statements
 from simonides.storage.database import Database
 
 FLUSH_EVERY_S = 5.0
 """Longest time that a read stays uncounted."""
+
+CLOSE_WAIT_S = 5.0
+"""How long closing waits for the thread; chosen."""
 
 
 class Journal:
@@ -29,7 +34,12 @@ class Journal:
             timed: Whether a thread flushes; without one, only `flush` does.
         """
         self._db, self._clock, self._timed = db, clock, timed
-        self._lock, self._stop = threading.Lock(), threading.Event()
+        self.after_fork()
+
+    def after_fork(self) -> None:
+        """Begin empty: what waits, the lock and the thread are the parent's."""
+        # Re-entrant: a signal handler may close the store while its thread notes a read.
+        self._lock, self._stop = threading.RLock(), threading.Event()
         self._waiting: dict[tuple[str, bytes, int], tuple[int, int]] = {}
         self._thread: threading.Thread | None = None
 
@@ -58,7 +68,8 @@ class Journal:
         for place, owner in enumerate(owners):
             counts = [
                 {"owner": owner, "memory": root, "day": day, "count": count, "last": last}
-                for (each, root, day), (count, last) in waiting.items()
+                # In one order, so that two processes do not wait for each other's rows.
+                for (each, root, day), (count, last) in sorted(waiting.items())
                 if each == owner
             ]
             try:
@@ -66,21 +77,26 @@ class Journal:
                     connection.run_many(statements.COUNT_READ, counts)
             except BaseException:
                 with self._lock:
-                    for key, value in waiting.items():
+                    for key, (count, last) in waiting.items():
                         if key[0] in owners[place:]:
-                            self._waiting.setdefault(key, value)
+                            more, later = self._waiting.get(key, (0, 0))
+                            self._waiting[key] = (count + more, max(last, later))
                 raise
 
     def close(self) -> None:
-        """End the thread and write what waits."""
+        """End the thread and write what waits; counts that cannot be written are lost."""
         self._stop.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout=30)
-        self.flush()
+        thread = self._thread
+        # An interrupt may have come before it was started; then it is not alive.
+        if thread is not None and thread.is_alive() and thread is not threading.current_thread():
+            thread.join(timeout=CLOSE_WAIT_S)
+        try:
+            self.flush()
+        except StoreError as error:
+            self._waiting = {}
+            logging.getLogger("simonides.recall").warning("reads not counted: %s", error)
 
     def _run(self) -> None:
-        import logging
-
         while not self._stop.wait(FLUSH_EVERY_S):
             try:
                 self.flush()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, as_then, fetched, id_bytes, memory_row, record_of
 from simonides.text.analyse import is_latin, query_terms
+
+T = TypeVar("T")
 
 MAX_LIMIT = 1_000
 """Most hits of one recall."""
@@ -135,13 +137,16 @@ def answer(engine: Engine, who: Principal, ask: Ask) -> Recall:
     query, degraded = _read(engine, ask.query, now)
     hits: list[Hit] | None = None
     waiting = attempt = 0
+
+    def take(ranking: Ranking) -> tuple[int, list[Hit] | None]:
+        found = _take(connection, ask, ranking, now, is_last=attempt == ATTEMPTS)
+        return sum(part.without_vector for part in ranking.view.parts), found
+
     with engine.db.read(*(reach.owner for reach in ask.reach)) as connection:
         # Where a row was replaced since it was ranked, its successor must not be missed: again.
         while hits is None:
             attempt += 1
-            with _ranking(engine, who, ask, query, connection, now) as ranking:
-                waiting = sum(part.without_vector for part in ranking.view.parts)
-                hits = _take(connection, ask, ranking, now, is_last=attempt == ATTEMPTS)
+            waiting, hits = _ranking(engine, who, ask, query, connection, now, take)
     if engine.embedder is not None and waiting:
         degraded = [*degraded, "vector_partly"]
     if engine.reranker is not None and not ask.is_past:
@@ -168,14 +173,16 @@ def explain(
     record = find(engine, who, which, ask.reach)
     read, _ = _read(engine, ask.query, now)
     excluded = exclusions(who, record, ask.reach, now)
-    with (
-        engine.db.read(*(reach.owner for reach in ask.reach)) as connection,
-        _ranking(engine, who, ask, read, connection, now) as ranking,
-    ):
+
+    def look(ranking: Ranking) -> tuple[int | None, Ranked] | None:
         row = ranking.view.row_of(record.owner, id_bytes(record.id))
-        if row is None:
-            return Explanation(record=record, excluded=excluded or ("not_in_force",))
-        rank, found = ranking.rank_of(row), ranking.describe(row)
+        return None if row is None else (ranking.rank_of(row), ranking.describe(row))
+
+    with engine.db.read(*(reach.owner for reach in ask.reach)) as connection:
+        seen = _ranking(engine, who, ask, read, connection, now, look)
+    if seen is None:
+        return Explanation(record=record, excluded=excluded or ("not_in_force",))
+    rank, found = seen
     if rank is None and not excluded:
         excluded = ("query_without_words" if read.is_empty else "nearer_scope_has_key",)
     return Explanation(
@@ -204,22 +211,30 @@ def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
     return Query(query_terms(text), vector, question), degraded
 
 
-@contextmanager
 def _ranking(
-    engine: Engine, who: Principal, ask: Ask, query: Query, connection: Connection, now: int
-) -> Iterator[Ranking]:
-    """Rank what a reader may see; the indexes are locked within the block."""
+    engine: Engine,
+    who: Principal,
+    ask: Ask,
+    query: Query,
+    connection: Connection,
+    now: int,
+    use: Callable[[Ranking], T],
+) -> T:
+    """Rank what a reader may see, and return ``use`` of it; the indexes are locked meanwhile."""
     owners = [reach.owner for reach in ask.reach]
+
+    def used(view: View) -> list[T]:
+        if not view.is_current:
+            return []  # a writer came between
+        return [use(_ranked(engine, who, ask, query, view, now))]
+
     while True:
         if ask.is_past:
             view = _view_of_the_past(engine, connection, owners, ask, now)
         else:
             view = engine.indexes.view(connection, owners)
-        with view.locked():
-            if not view.is_current:
-                continue  # a writer came between
-            yield _ranked(engine, who, ask, query, view, now)
-            return
+        for found in view.locked(partial(used, view)):
+            return found
 
 
 def _ranked(
@@ -398,14 +413,18 @@ def status(engine: Engine, who: Principal) -> dict[str, Any]:
     with engine.db.read(who.owner) as connection:
         view = engine.indexes.view(connection, [who.owner])
         state = connection.one(statements.STATE, {"owner": who.owner})
-        with view.locked():
+
+        def count() -> tuple[int, int, list[int]]:
             shown = _visible(view, who, own, now)
-            turns = view.column("turn") & shown
             codes = np.bincount(view.column("kind")[shown], minlength=len(KINDS)).tolist()
+            turns = int(np.count_nonzero(view.column("turn") & shown))
+            return int(np.count_nonzero(shown)), turns, codes
+
+        memories, turns, codes = view.locked(count)
     return {
         "scope": who.home.path,
-        "memories": int(np.count_nonzero(shown)) - int(np.count_nonzero(turns)),
-        "turns": int(np.count_nonzero(turns)),
+        "memories": memories - turns,
+        "turns": turns,
         "kinds": {kind.value: n for kind, n in zip(KINDS, codes, strict=True) if n},
         "events": 0 if state is None else state[2],
         "mode": engine.settings.mode,

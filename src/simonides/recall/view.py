@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class View:
-    """Some indexes, nearest owner first, at one revision. Use it under `locked`."""
+    """Some indexes, nearest owner first, at one revision. Use it in `locked`."""
 
     def __init__(self, owners: Sequence[str], parts: Sequence[OwnerIndex]) -> None:
         """Join indexes.
@@ -61,12 +61,9 @@ class View:
         """Whether no index has changed since."""
         return self.revisions == tuple(part.revision for part in self.parts)
 
-    def locked(self) -> ExitStack:
-        """Return a context that holds the locks of all indexes, taken in one order."""
-        stack = ExitStack()
-        for part in sorted(self.parts, key=id):
-            stack.enter_context(part.lock)
-        return stack
+    def locked(self, work: Callable[[], T]) -> T:
+        """Return ``work()``, done under the locks of all indexes, which are taken in one order."""
+        return _under([part.lock for part in sorted(self.parts, key=id)], work)
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of all rows by name; rows of other owners come after the nearest's."""
@@ -155,6 +152,15 @@ class View:
         return found
 
 
+def _under(locks: Sequence[AbstractContextManager[object]], work: Callable[[], T]) -> T:
+    # Critical section: an interrupt could fall between two instructions of a context manager
+    # written in Python, and a lock would stay. A plain `with` of a lock has no such gap.
+    if not locks:
+        return work()
+    with locks[0]:
+        return _under(locks[1:], work)
+
+
 def _joined(
     names: Sequence[Mapping[str, int]],
 ) -> tuple[Mapping[str, int], list[NDArray[np.int32]]]:
@@ -182,6 +188,10 @@ class IndexCache:
         """
         self.dimensions, self.embedder = dimensions, embedder
         self._budget = budget_bytes
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin empty, with a lock of its own; after a fork the old one may be held for ever."""
         self._indexes: OrderedDict[str, OwnerIndex] = OrderedDict()
         self._views: OrderedDict[tuple[str, ...], View] = OrderedDict()
         self._lock = threading.Lock()

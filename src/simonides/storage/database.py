@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
 Row = tuple[Any, ...]
@@ -57,6 +58,12 @@ class Database(Protocol):
             StoreError: If the database cannot be written; nothing of the change remains.
         """
 
+    def running(self) -> Lock:
+        """Return a lock to hold while a call of this thread runs, in one plain ``with``."""
+
+    def settle(self) -> None:
+        """Undo what an interrupted call of this thread left behind."""
+
     def owners(self) -> list[str]:
         """Return the names of all owners, for operators.
 
@@ -73,6 +80,12 @@ class Database(Protocol):
 
     def checkpoint(self) -> None:
         """Remove deleted content from logs beside the data, where there are any."""
+
+    def before_fork(self) -> None:
+        """Come to rest, so that a forked child can open the database anew."""
+
+    def after_fork_in_parent(self) -> None:
+        """Go on after a fork."""
 
     def close(self) -> None:
         """Let go of files and connections."""

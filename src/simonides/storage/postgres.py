@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from simonides.core.errors import (
@@ -227,6 +228,13 @@ class Postgres:
         with self._transaction((owner,), owner, "") as connection:
             yield connection
 
+    def running(self) -> Lock:
+        """Return a lock to hold while a call runs; nothing looks at it here."""
+        return Lock()
+
+    def settle(self) -> None:
+        """Do nothing: the pool rolls back and takes back what an ended call held."""
+
     def owners(self) -> list[str]:
         """Return the names of all owners."""
         with self._transaction((), "", "") as connection:
@@ -243,6 +251,12 @@ class Postgres:
 
     def checkpoint(self) -> None:
         """Do nothing: deleted rows are the server's to vacuum."""
+
+    def before_fork(self) -> None:
+        """Do nothing: the child opens connections of its own."""
+
+    def after_fork_in_parent(self) -> None:
+        """Do nothing."""
 
     def close(self) -> None:
         """Close all connections."""

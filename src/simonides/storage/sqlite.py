@@ -7,12 +7,12 @@ of several processes take turns on a lock beside the file, because SQLite's own 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +22,7 @@ import apsw
 from simonides.core.errors import (
     ConfigurationError,
     KeyUnavailable,
+    SimonidesError,
     StoreCorrupt,
     StoreError,
     StoreFull,
@@ -30,6 +31,7 @@ from simonides.core.errors import (
 )
 from simonides.storage import statements
 from simonides.storage.database import Params, Row
+from simonides.storage.line import LOOK_S, Group, Line, Place
 from simonides.storage.migrate import migrate
 
 TYPES = {
@@ -45,6 +47,9 @@ GROUP = 32
 
 POLL_S = 0.0005
 """Pause between attempts at the lock between processes; of .0005, .001 and .005 the fairest."""
+
+CLOSE_WAIT_S = 10.0
+"""How long closing waits for running calls, in seconds; chosen."""
 
 CHECKPOINT_WAIT_MS = 500
 """How long a checkpoint waits for readers; the next one takes what is left."""
@@ -84,15 +89,6 @@ class _Connection:
             raise self._translate(error) from error
 
 
-class _Group:
-    """Writers that share a commit."""
-
-    def __init__(self) -> None:
-        self.owners: set[str] = set()
-        self.done = threading.Event()
-        self.error: BaseException | None = None
-
-
 class Sqlite:
     """A database in a file, or in memory without a path; a `Database`.
 
@@ -129,18 +125,18 @@ class Sqlite:
         self.location = ":memory:" if path is None else str(path)
         self._path, self._wait_s, self._synchronous = path, wait_s, synchronous
         self._pragma_key = None if key is None else self._key_pragma(key)
-        self._mutex = threading.Lock()
-        self._waiting: deque[tuple[str, threading.Lock]] = deque()
-        self._busy = False
-        self._group: _Group | None = None
+        self._line, self._readers = Line(), Line(readers)
+        self._local = threading.local()
+        self._group: Group | None = None
         self._idle: list[_Connection] = []
-        self._slots = threading.BoundedSemaphore(readers)
+        self._width = readers
         self._writer: _Connection | None = None
         self._empty: Sqlite | None = None
         self._turn_file: int | None = None
+        self._has_lock = False
         self._inode: tuple[int, int] | None = None
         self._pid = os.getpid()
-        self._closed = False
+        self._closed = self._is_shut = False
         self._opening = threading.Lock()
         if path is None or path.exists():
             self._start()
@@ -173,15 +169,17 @@ class Sqlite:
                     return self._writer
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 turn_path = f"{self._path}-turn"
-                self._turn_file = os.open(turn_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                self._lock_file()
+                file = os.open(turn_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                self._turn_file = file
                 try:
-                    self._writer = self._prepared(self._connect())
+                    self._lock_file()
+                    writer = self._prepared(self._connect())
+                    stat = self._path.stat()
+                    self._inode = (stat.st_dev, stat.st_ino)
+                    self._writer = writer
                 finally:
-                    self._unlock_file()
-                stat = self._path.stat()
-                self._inode = (stat.st_dev, stat.st_ino)
-                return self._writer
+                    fcntl.flock(file, fcntl.LOCK_UN)
+                return writer
 
     def _connect(self) -> _Connection:
         if self._path is not None and self._path.is_dir():
@@ -215,6 +213,39 @@ class Sqlite:
                 raw.pragma("application_id", APPLICATION_ID)
         return connection
 
+    # -- calls -------------------------------------------------------------------------------------
+
+    def running(self) -> threading.Lock:
+        """Return a lock to hold while a call of this thread runs."""
+        lock, outer = threading.Lock(), getattr(self._local, "call", None)
+        if outer is None or not outer.locked():  # else a signal handler calls within a call
+            self._local.call = lock
+        return lock
+
+    def settle(self) -> None:
+        """Undo what an interrupted call of this thread left behind, unless another call will."""
+        call = getattr(self._local, "call", None)
+        for line in (self._line, self._readers):
+            line.leave_with(call)
+        self._tidy()
+
+    def _place(self, owner: str = "") -> Place:
+        call = getattr(self._local, "call", None)
+        if call is None or not call.locked():  # no verb: only the `finally` of the block ends it
+            call = threading.Lock()
+            call.acquire()
+        return Place(owner, call)
+
+    def _wait(self, line: Line, place: Place) -> None:
+        """Wait in a line; the caller must leave it in every case."""
+        if line is self._line and line.holds(place.thread):
+            raise StoreUnavailable(self.location, "this thread is within another call")
+        if not line.wait(place, self._wait_s):
+            what = "other calls" if line is self._readers else "other writers"
+            raise StoreUnavailable(self.location, f"{what} held it for {self._wait_s:g} s")
+        if self._is_shut:
+            raise StoreUnavailable(self.location, "the store is closed")
+
     # -- reading -----------------------------------------------------------------------------------
 
     @contextmanager
@@ -222,11 +253,8 @@ class Sqlite:
         """Open a read; in memory there is one connection, and a read is a turn."""
         self._check_open()
         if self._path is None:
-            self._take("")
-            try:
-                yield self._ready()
-            finally:
-                self._pass_on()
+            with self._turn() as connection:
+                yield connection
             return
         if self._writer is None:
             if not self._path.exists():
@@ -234,20 +262,33 @@ class Sqlite:
                     yield connection
                 return
             self._start()
-        if not self._slots.acquire(timeout=self._wait_s):
-            raise StoreUnavailable(self.location, f"no free connection within {self._wait_s:g} s")
+        place = self._place()
         try:
+            self._wait(self._readers, place)
+            self._check_place()
             connection = self._reader()
             try:
                 if snapshot:
                     connection.run("BEGIN", {})
                 yield connection
-            finally:
-                if connection.raw.in_transaction:
-                    connection.run("ROLLBACK", {})
-                self._idle.append(connection)
+            except SimonidesError:
+                self._give_back(connection)
+                raise
+            except BaseException:
+                # A statement in the middle would keep its old snapshot.
+                connection.raw.close(force=True)
+                raise
+            self._give_back(connection)
         finally:
-            self._slots.release()
+            self._readers.leave(place)
+
+    def _give_back(self, connection: _Connection) -> None:
+        if connection.raw.in_transaction:
+            connection.run("ROLLBACK", {})
+        if self._is_shut:
+            connection.raw.close()
+        else:
+            self._idle.append(connection)
 
     def _nothing(self) -> Sqlite:
         """Return an empty database, which stands for a file that is not there yet."""
@@ -273,102 +314,132 @@ class Sqlite:
         """Open a change, in order of arrival, and commit it together with others that wait."""
         self._check_open()
         writer = self._ready()
-        self._take(owner)
-        group = self._join(owner, writer)
+        place = self._place(owner)
+        group = None
         try:
+            self._wait(self._line, place)
+            group = self._join(place, writer)
             writer.run("SAVEPOINT one", {})
             yield writer
             writer.run("RELEASE one", {})
-        except BaseException:
+            group.members.append(place)
+            group.active = None
+        finally:
+            self._finish(place)
+        self._await(place, group)
+
+    @contextmanager
+    def _turn(self) -> Iterator[_Connection]:
+        """Take the writer's turn without a change."""
+        writer, place = self._ready(), self._place()
+        try:
+            self._wait(self._line, place)
+            yield writer
+        finally:
+            self._finish(place)
+
+    def _join(self, place: Place, writer: _Connection) -> Group:
+        """Return the group whose commit this change shares; begin its transaction if it is new."""
+        self._undo()
+        if self._group is not None and self._group.error is not None:
+            self._end()
+        if self._group is None:
+            with self._translated():
+                self._lock_file()
+                self._check_place()
+                writer.raw.execute("BEGIN IMMEDIATE")
+            self._group = Group()
+        self._group.owners.add(place.owner)
+        self._group.active = place
+        return self._group
+
+    def _finish(self, place: Place) -> None:
+        """Leave the line; the holder of the turn ends the group, or the next one will.
+
+        Critical section: the next in line may give up at any moment. Then it ends the group when it
+        leaves, or this one does in `_tidy`, or a member in `_await`, or the next writer in `_join`.
+        """
+        try:
+            if self._line.admits(place):
+                self._undo()
+                if not self._next_shares():
+                    self._end()
+        finally:
+            self._line.leave(place)
+        self._tidy()
+
+    def _next_shares(self) -> bool:
+        group, following = self._group, self._line.next()
+        if group is None or group.error is not None or following is None or not following.owner:
+            return False
+        # The same owner again must see this change's commit and index first.
+        return following.owner not in group.owners and len(group.owners) < GROUP
+
+    def _await(self, place: Place, group: Group) -> None:
+        """Wait until a group has ended, and end it if nobody else does."""
+        while not group.is_over:
+            place.doze(LOOK_S)
+            self._tidy()
+        if group.error is not None:
+            raise group.error
+
+    def _tidy(self) -> None:
+        """End what is left over, if no call is in line that does."""
+        if (self._group is None and not self._has_lock) or not self._line.is_empty():
+            return
+        place = self._place()
+        try:
+            if self._line.wait(place, self._wait_s):
+                self._undo()
+                self._end()
+        finally:
+            self._line.leave(place)
+
+    def _undo(self) -> None:
+        """Undo the change of the writer whose block did not end well."""
+        group, writer = self._group, self._writer
+        if group is None or group.active is None or writer is None:
+            return
+        try:
             if writer.raw.in_transaction:
                 writer.raw.execute("ROLLBACK TO one; RELEASE one")
             else:  # a full disk rolls back by itself
-                group.error = StoreFull(self.location, "the shared transaction was rolled back")
-            self._leave(group, writer, waits=False)
-            raise
-        self._leave(group, writer, waits=True)
+                problem = "no space is left; the shared transaction was rolled back"
+                group.error = StoreFull(self.location, problem)
+        except apsw.SQLError:
+            pass  # the interrupt came before the savepoint, or after its release
+        except apsw.Error as error:
+            group.error = self._error(error)
+        group.active = None
 
-    def _take(self, owner: str) -> None:
-        """Wait for the turn of this process."""
-        with self._mutex:
-            if not self._busy:
-                self._busy = True
-                return
-            mine = threading.Lock()
-            mine.acquire()
-            self._waiting.append((owner, mine))
+    def _end(self) -> None:
+        """Commit for the group, or roll back; let go of the file; wake the members."""
+        group, raw = self._group, None if self._writer is None else self._writer.raw
         try:
-            # Critical section: an interrupt here must leave the line, or hand on a turn that this
-            # thread has just got.
-            acquired = mine.acquire(timeout=self._wait_s)
+            self._commit()
         except BaseException:
-            self._give_up(owner, mine)
+            self._commit()  # an interrupt of this thread is no error of the others
             raise
-        if not acquired and self._give_up(owner, mine):
-            raise StoreUnavailable(self.location, f"other writers held it for {self._wait_s:g} s")
-
-    def _give_up(self, owner: str, mine: threading.Lock) -> bool:
-        with self._mutex:
-            if (owner, mine) in self._waiting:
-                self._waiting.remove((owner, mine))
-                return True
-        self._pass_on()
-        return True
-
-    def _pass_on(self) -> None:
-        with self._mutex:
-            if self._waiting:
-                self._waiting.popleft()[1].release()
-            else:
-                self._busy = False
-
-    def _join(self, owner: str, writer: _Connection) -> _Group:
-        """Return the group whose commit this change shares; begin its transaction if it is new."""
-        group = self._group
-        if group is None:
-            try:
-                with self._translated():
-                    self._lock_file()
-                    self._check_place()
-                    if writer.raw.in_transaction:  # left over by an interrupted call
-                        writer.raw.execute("ROLLBACK")
-                    writer.raw.execute("BEGIN IMMEDIATE")
-            except BaseException:
-                self._unlock_file()
-                self._pass_on()
-                raise
-            group = self._group = _Group()
-        group.owners.add(owner)
-        return group
-
-    def _leave(self, group: _Group, writer: _Connection, *, waits: bool) -> None:
-        with self._mutex:
-            following = self._waiting[0][0] if self._waiting else None
-        # The same owner again must see this change's commit and index first.
-        shares = bool(following) and following not in group.owners
-        if shares and len(group.owners) < GROUP and group.error is None:
-            self._pass_on()
-            if waits:
-                group.done.wait()
-        else:
-            self._end(group, writer)
-        if waits and group.error is not None:
-            raise group.error
-
-    def _end(self, group: _Group, writer: _Connection) -> None:
-        try:
-            if group.error is None:
-                with self._translated():
-                    writer.raw.execute("COMMIT")
-        except BaseException as error:  # noqa: BLE001  each writer of the group raises it
-            group.error = error
         finally:
-            if writer.raw.in_transaction:
-                writer.raw.execute("ROLLBACK")
-            self._unlock_file()
+            if raw is not None and raw.in_transaction:
+                raw.execute("ROLLBACK")
             self._group = None
-            group.done.set()
-            self._pass_on()
+            if self._turn_file is not None:
+                fcntl.flock(self._turn_file, fcntl.LOCK_UN)
+            self._has_lock = False
+            if group is not None:
+                group.is_over = True
+                for member in group.members:
+                    member.rouse()
+
+    def _commit(self) -> None:
+        group, raw = self._group, None if self._writer is None else self._writer.raw
+        if group is None or raw is None or group.error is not None or not raw.in_transaction:
+            return
+        try:
+            raw.execute("COMMIT")
+        except apsw.Error as error:
+            group.error = self._error(error)
 
     def _check_place(self) -> None:
         """Notice a file that was deleted, renamed or replaced while it was open."""
@@ -376,9 +447,10 @@ class Sqlite:
             return
         try:
             stat = self._path.stat()
-        except FileNotFoundError:
-            stat = None
-        if stat is None or (stat.st_dev, stat.st_ino) != self._inode:
+            found = stat.st_dev, stat.st_ino
+        except OSError:
+            found = None
+        if found != self._inode:
             problem = "the file was deleted, renamed or replaced while it was open; open it again"
             raise StoreUnavailable(self.location, problem)
 
@@ -386,6 +458,7 @@ class Sqlite:
         """Wait for the turn between processes."""
         if self._turn_file is None:
             return
+        self._has_lock = True
         deadline = time.monotonic() + self._wait_s
         while True:
             try:
@@ -399,10 +472,6 @@ class Sqlite:
             else:
                 os.pwrite(self._turn_file, f"{self._pid:<20}".encode(), 0)
                 return
-
-    def _unlock_file(self) -> None:
-        if self._turn_file is not None:
-            fcntl.flock(self._turn_file, fcntl.LOCK_UN)
 
     # -- chores ------------------------------------------------------------------------------------
 
@@ -430,30 +499,59 @@ class Sqlite:
         """Move the write-ahead log into the file and truncate it: it holds deleted text."""
         if self._path is None or self._writer is None:
             return
-        self._take("")
-        raw = self._writer.raw
-        try:
-            with self._translated():
-                self._lock_file()
-                raw.set_busy_timeout(CHECKPOINT_WAIT_MS)
-                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        finally:
-            raw.set_busy_timeout(int(self._wait_s * 1000))
-            self._unlock_file()
-            self._pass_on()
+        with self._turn() as writer:
+            try:
+                with self._translated():
+                    self._lock_file()
+                    writer.raw.set_busy_timeout(CHECKPOINT_WAIT_MS)
+                    writer.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            except StoreUnavailable:
+                pass  # the change is durable; the log is joined by the next checkpoint or close
+            finally:
+                writer.raw.set_busy_timeout(int(self._wait_s * 1000))
 
     def close(self) -> None:
-        """Close all connections; a second call does nothing."""
+        """Wait for running calls, at most `CLOSE_WAIT_S`, and close all connections.
+
+        Calls that begin later raise. A second call does nothing. In a signal handler within a call
+        of the same thread it does not wait, and that call keeps its connection.
+        """
         if self._closed:
             return
         self._closed = True
-        writer = self._writer
-        for connection in [*([writer] if writer else []), *self._idle]:
-            connection.raw.close()
-        if self._empty is not None:
-            self._empty.close()
-        if self._turn_file is not None:
-            os.close(self._turn_file)
+        if os.getpid() != self._pid:
+            return  # what is open belongs to the parent
+        thread, place = threading.get_ident(), self._place()
+        within = self._line.holds(thread) or self._readers.holds(thread)
+        try:
+            ended = not within and self._line.wait(place, CLOSE_WAIT_S)
+            deadline = time.monotonic() + CLOSE_WAIT_S
+            while ended and not self._readers.is_empty() and time.monotonic() < deadline:
+                time.sleep(POLL_S)
+            self._is_shut = True
+            if ended and self._writer is not None:
+                self._undo()
+                self._end()
+                self._writer.raw.close()
+            while self._idle:
+                self._idle.pop().raw.close()
+            if self._empty is not None:
+                self._empty.close()
+            if ended and self._turn_file is not None:
+                os.close(self._turn_file)
+                self._turn_file = None
+        finally:
+            self._line.leave(place)
+
+    def before_fork(self) -> None:
+        """Take the turn: SQLite's locks of a running change would block the child for ever."""
+        self._at_fork = self._place()
+        if not self._line.holds(self._at_fork.thread):
+            self._line.wait(self._at_fork, CLOSE_WAIT_S)
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self._line.leave(self._at_fork)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -466,8 +564,8 @@ class Sqlite:
         if self._path is None:
             raise StoreUnavailable(self.location, "a store in memory does not survive a fork")
         self._abandoned = (self._writer, self._idle, self._empty)
-        self._mutex, self._opening = threading.Lock(), threading.Lock()
-        self._waiting, self._busy, self._group = deque(), False, None
+        self._line, self._readers, self._opening = Line(), Line(self._width), threading.Lock()
+        self._local, self._group, self._has_lock = threading.local(), None, False
         self._idle, self._writer, self._empty = [], None, None
         self._turn_file, self._pid = None, os.getpid()
 
@@ -479,14 +577,16 @@ class Sqlite:
         except (apsw.Error, OSError) as error:
             raise self._error(error) from error
 
-    def _error(self, error: Exception) -> Exception:
+    def _error(self, error: Exception) -> StoreError | KeyUnavailable:
         match error:
-            case apsw.FullError():
+            case apsw.ConnectionClosedError():
+                return StoreUnavailable(self.location, "the store is closed")
+            case apsw.FullError() | OSError(errno=errno.ENOSPC | errno.EDQUOT):
                 return StoreFull(self.location, "no space is left")
             case apsw.BusyError() | apsw.LockedError():
                 problem = f"another process held it for {self._wait_s:g} s"
                 return StoreUnavailable(self.location, problem)
-            case apsw.ReadOnlyError() | PermissionError():
+            case apsw.ReadOnlyError() | PermissionError() | OSError(errno=errno.EROFS):
                 return StoreReadOnly(self.location, "the location is not writable")
             case apsw.NotADBError() if self._pragma_key is not None:
                 return KeyUnavailable(f"{self.location}: the encryption key is wrong")

@@ -119,8 +119,9 @@ def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
 def forget(engine: Engine, who: Principal, which: object) -> Outcome:
     """Delete a memory with all its versions and everything derived from it; leave a tombstone.
 
-    Content, vectors and index terms are gone when this returns. What stays is a digest without
-    content, which keeps agents and external text from teaching it again.
+    Content, vectors and index terms are gone from the file when this returns. Where another
+    connection reads at that moment, the write-ahead log keeps the text until it is joined. What
+    stays is a digest without content, which keeps agents and external text from teaching it again.
 
     Raises:
         NotFound: If there is no such memory of the principal's own.

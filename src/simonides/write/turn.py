@@ -31,8 +31,13 @@ def owner_turn(engine: Engine, owner: str, actor: str) -> Iterator[tuple[Transac
         with engine.db.write(owner) as connection:
             tx = Transaction(engine, connection, owner, actor)
             index = engine.indexes.fresh(connection, owner, tx.revision, tx.epoch)
+            if index.is_changing:  # left so by an interrupted call: an owner has one turn at a time
+                engine.indexes.drop(owner)
+                index = engine.indexes.fresh(connection, owner, tx.revision, tx.epoch)
+            index.is_changing = True
             yield tx, index
             tx.flush()
+            index.is_changing = False
     except BaseException:
         engine.indexes.drop(owner)  # it may hold what was never committed
         raise

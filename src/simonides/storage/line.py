@@ -1,0 +1,128 @@
+"""A waiting line that no interrupt can wedge.
+
+An exception may arrive between any two instructions of a call: `KeyboardInterrupt` from a signal,
+or one that another thread sets. So nothing here depends on an instruction that must still follow.
+Who may go on follows from the line alone, and waking a place is only a hint. Each place names the
+lock of its call. That lock is held in one plain ``with`` around the call, which CPython enters and
+leaves without a gap. A place whose call has ended is dropped by the next one that waits.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+
+from simonides.core.errors import SimonidesError
+
+LOOK_S = 0.2
+"""How often a place looks at the line without having been woken; chosen."""
+
+
+class Place:
+    """A call's place in a line.
+
+    Attributes:
+        owner: Owner of the change; empty for anything else.
+        call: Lock that is held while the call runs.
+        thread: Its thread.
+        wake: Released when it may be worth a look.
+    """
+
+    def __init__(self, owner: str, call: threading.Lock) -> None:
+        self.owner, self.call, self.thread = owner, call, threading.get_ident()
+        self.wake = threading.Lock()
+        self.wake.acquire()
+
+    def rouse(self) -> None:
+        """Let `Line.wait` look."""
+        if self.wake.locked():
+            self.wake.release()
+
+    def doze(self, seconds: float) -> None:
+        """Wait until roused, at most so long."""
+        self.wake.acquire(timeout=seconds)
+
+
+class Line:
+    """First come, first served: the first ``width`` places may go on. Thread-safe."""
+
+    def __init__(self, width: int = 1) -> None:
+        self._places: deque[Place] = deque()
+        # Re-entrant: the collector may end an abandoned call while this thread holds it.
+        self._mutex, self._width = threading.RLock(), width
+
+    def wait(self, place: Place, wait_s: float) -> bool:
+        """Join the line and wait; return whether the place may go on.
+
+        The caller must `leave` in every case.
+        """
+        with self._mutex:
+            self._places.append(place)
+        deadline = time.monotonic() + wait_s
+        while not self.admits(place):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            place.doze(min(left, LOOK_S))
+        return True
+
+    def admits(self, place: Place) -> bool:
+        """Whether a place is in the line and may go on."""
+        with self._mutex:
+            for each in [each for each in self._first() if not each.call.locked()]:
+                self._places.remove(each)
+            return any(each is place for each in self._first())
+
+    def leave(self, place: Place) -> None:
+        """Leave the line; a second time does nothing."""
+        with self._mutex:
+            if place in self._places:
+                self._places.remove(place)
+            for each in self._first():
+                each.rouse()
+
+    def leave_with(self, call: threading.Lock | None) -> None:
+        """Take the places of a call out of the line."""
+        with self._mutex:
+            places = [each for each in self._places if each.call is call]
+        for place in places:
+            self.leave(place)
+
+    def next(self) -> Place | None:
+        """Return the place behind the first one, or None."""
+        with self._mutex:
+            waiting = [each for each in self._places if each.call.locked()]
+            return waiting[1] if len(waiting) > 1 else None
+
+    def holds(self, thread: int) -> bool:
+        """Whether a running call of a thread is in the line."""
+        with self._mutex:
+            return any(each.thread == thread and each.call.locked() for each in self._places)
+
+    def is_empty(self) -> bool:
+        """Whether no running call is in the line."""
+        with self._mutex:
+            return not any(each.call.locked() for each in self._places)
+
+    def _first(self) -> list[Place]:
+        return [self._places[n] for n in range(min(self._width, len(self._places)))]
+
+
+class Group:
+    """Writers that share a commit.
+
+    Attributes:
+        owners: Their owners.
+        members: Those that have done their part and wait for the commit.
+        active: The one whose savepoint may be open.
+        error: Why nothing of it is stored.
+        is_over: Whether it was committed or rolled back.
+    """
+
+    def __init__(self) -> None:
+        self.owners: set[str] = set()
+        self.members: list[Place] = []
+        self.active: Place | None = None
+        self.error: SimonidesError | None = None
+        self.is_over = False

@@ -1,0 +1,184 @@
+"""A process of its own for the tests of faults: ``child.py WORK TARGET KEY SEED COUNT``.
+
+It prints a line after each acknowledged write: the owner's user, the id, the text.
+"""
+
+import ctypes
+import random
+import signal
+import sys
+import threading
+import time
+
+import simonides
+
+WORK, TARGET, KEY, SEED, COUNT = *sys.argv[1:4], int(sys.argv[4]), int(sys.argv[5])
+AUDIT_KEY = "kept elsewhere"
+
+
+def opened(**settings):
+    return simonides.open(
+        TARGET, key=KEY or None, audit_key=AUDIT_KEY, embedder="none",
+        settings=simonides.Settings(**settings),
+    )  # fmt: skip
+
+
+def say(*parts):
+    sys.stdout.write(" ".join(map(str, parts)) + "\n")
+    sys.stdout.flush()
+
+
+def overwrite(store):
+    """Write one key of one owner, beginning when the parent says so."""
+    say("ready")
+    sys.stdin.readline()
+    memory = store.memory(user="ana")
+    for n in range(COUNT):
+        outcome = memory.remember(f"process {SEED} says {n}", key="home")
+        say("ana", outcome.record.id, time.monotonic())
+
+
+def write(store):
+    """Write for ever with three threads, singly and in batches, one key of all among them."""
+
+    def work(number):
+        memory, n = store.memory(user=f"user{number % 2}"), 0
+        while True:
+            n += 1
+            text = f"seed {SEED} thread {number} fact {n}"
+            if n % 7 == 0:
+                drafts = [simonides.Draft(f"{text} item {part}") for part in range(8)]
+                outcomes = memory.remember_many(drafts)
+            else:
+                outcomes = [memory.remember(text, key="same" if n % 3 == 0 else None)]
+            for outcome in outcomes:
+                say(f"user{number % 2}", outcome.record.id)
+
+    for number in range(3):
+        threading.Thread(target=work, args=(number,), daemon=True).start()
+    signal.pause()
+
+
+def write_until_sigterm(store):
+    """Write in the main thread; a handler closes the store."""
+
+    def stop(number, frame):
+        store.close()
+        sys.exit(0)
+
+    signal.signal(signal.SIGTERM, stop)
+    n = 0
+    while True:
+        n += 1
+        memory = store.memory(user=f"user{n % 2}")
+        try:
+            outcome = memory.remember(f"seed {SEED} fact {n}", key="same" if n % 3 == 0 else None)
+        except simonides.StoreUnavailable:
+            continue
+        say(f"user{n % 2}", outcome.record.id)
+        memory.recall("fact")
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt of this test."""
+
+
+def interrupt(store, arm, disarm):
+    """Do calls that are interrupted anywhere; after each, the store and others must go on."""
+    memory = store.memory(user="ana")
+    # An interrupt of CPython's import, or of the start of a thread, can leave its locks held. So
+    # everything is imported, and the thread that counts reads has begun, before the first.
+    memory.remember("first", key="first")
+    memory.recall("first")
+    memory.forget("first")
+    beside = threading.Event()
+
+    def work():
+        other, n = store.memory(user="ben"), 0
+        while not beside.is_set():
+            n += 1
+            other.remember(f"beside {n}", key="busy")
+            time.sleep(0.002)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    dice, done, n = random.Random(SEED), 0, 0
+    kept = None
+    while done < COUNT:
+        n += 1
+        try:
+            arm(dice)
+            outcome = memory.remember(f"fact number {n}", key=f"key{n % 5}")
+            memory.recall("fact number")
+            if n % 3 == 0:
+                memory.forget(outcome.record.id)
+            disarm()
+        except Interrupted as error:
+            kept = error  # its traceback keeps every frame and generator of the call alive
+            disarm()
+            done += 1
+        except simonides.NotFound:  # another call of this loop was interrupted after its commit
+            disarm()
+        else:
+            continue
+        begun = time.monotonic()
+        outcome = memory.remember(f"after {n}", key="after")
+        assert memory.get("after").content == f"after {n}"
+        say("ana", outcome.record.id, time.monotonic() - begun)
+        if done % 10 == 0:
+            say("probe", done)
+            sys.stdin.readline()
+    beside.set()
+    thread.join(30)
+    assert not thread.is_alive(), kept
+
+
+def by_signal(store):
+    def raised(number, frame):
+        raise Interrupted
+
+    signal.signal(signal.SIGALRM, raised)
+    interrupt(
+        store,
+        lambda dice: signal.setitimer(signal.ITIMER_REAL, dice.uniform(1e-5, 4e-3)),
+        lambda: signal.setitimer(signal.ITIMER_REAL, 0),
+    )
+
+
+def by_thread(store):
+    """Interrupt as a debugger or a framework does: another thread sets the exception."""
+    main, wanted, armed = threading.get_ident(), [0.0], threading.Semaphore(0)
+    lock, on = threading.Lock(), [False]
+
+    def work():
+        while True:
+            armed.acquire()
+            time.sleep(wanted[0])
+            with lock:
+                if on[0]:
+                    on[0] = False
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                        ctypes.c_ulong(main), ctypes.py_object(Interrupted)
+                    )
+
+    threading.Thread(target=work, daemon=True).start()
+
+    def arm(dice):
+        wanted[0] = dice.uniform(1e-5, 4e-3)
+        on[0] = True
+        armed.release()
+
+    def disarm():
+        with lock:
+            on[0] = False
+        for _ in range(100):
+            pass  # an exception that is set already arises here
+
+    interrupt(store, arm, disarm)
+
+
+if __name__ == "__main__":
+    works = (overwrite, write, write_until_sigterm, by_signal, by_thread)
+    chosen = {work.__name__: work for work in works}[WORK]
+    with opened(busy_timeout_s=20) as opened_store:
+        chosen(opened_store)

@@ -1,0 +1,67 @@
+"""What the tests of faults share: children, places for stores, and checks of what they left."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import simonides
+
+FAULTS = int(os.environ.get("FAULTS", "1"))
+"""Multiplies the counts: 1 in every run of the tests, 10 in `make faults`."""
+
+CHILD = Path(__file__).parent / "child.py"
+KEY, AUDIT_KEY = "correct horse battery staple", "kept elsewhere"
+SOURCES = Path(simonides.__file__).parents[1]
+
+
+def child(work, place, seed=0, count=0):
+    """Start a process of `child.py`."""
+    path = os.pathsep.join([str(SOURCES), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(
+        [sys.executable, CHILD, work, str(place.target), place.key or "", str(seed), str(count)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
+
+
+def acknowledged(text):
+    """Return the user and the id of each complete line."""
+    lines = text[: text.rfind("\n") + 1].splitlines()
+    return [tuple(line.split()[:2]) for line in lines if line.startswith(("ana ", "user"))]
+
+
+def check(place, written):
+    """Open the place as another process would; nothing may be lost, wedged or unproven."""
+    store = place(embedder="none")
+    begun = time.monotonic()
+    assert store.memory(user="probe").remember("still writable", key="probe")
+    waited = time.monotonic() - begun
+    lost = [id for user, id in written if store.memory(user=user).get(id) is None]
+    report = store.admin(actor="test").verify_audit()
+    store.close()
+    assert lost == []
+    assert report, report.problems[:3]
+    return waited
+
+
+def crowd(count, work):
+    """Run ``work(n)`` in so many threads, and raise the first error of any."""
+    errors = []
+
+    def run(n):
+        try:
+            work(n)
+        except BaseException as error:  # noqa: BLE001  the caller raises it
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(n,), daemon=True) for n in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert not any(thread.is_alive() for thread in threads)
+    if errors:
+        raise errors[0]

@@ -1,0 +1,70 @@
+"""Processes that are killed or interrupted anywhere: nothing acknowledged is lost or wedged."""
+
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+from harness import FAULTS, acknowledged, check, child
+
+KILLS = 7 * FAULTS
+INTERRUPTS = 13 * FAULTS
+TERMINATIONS = 2 * FAULTS
+PATIENCE_S = 60
+
+
+def test_a_killed_process_loses_and_wedges_nothing(place):
+    dice, written = random.Random(5), []
+    for seed in range(KILLS):
+        process = child("write", place, seed)
+        first = process.stdout.readline()
+        try:
+            time.sleep(dice.uniform(0, 0.15))
+        finally:
+            process.kill()
+        rest, _ = process.communicate(timeout=PATIENCE_S)
+        written += acknowledged(first + rest)
+        assert check(place, written) < 1
+    assert len(written) > KILLS
+
+
+@pytest.mark.parametrize("work", ["by_signal", "by_thread"])
+@pytest.mark.parametrize("place", ["file", "encrypted"], indirect=True)
+def test_an_interrupt_anywhere_leaves_nothing_behind(place, work):
+    """After each, the same store goes on; after every tenth, so does another process."""
+    process = child(work, place, seed=FAULTS, count=INTERRUPTS)
+    lines = []
+    try:
+        for line in process.stdout:
+            lines.append(line)
+            if line.startswith("probe"):
+                assert check(place, acknowledged("".join(lines[-10:]))) < 5
+                process.stdin.write("\n")
+                process.stdin.flush()
+        _, errors = process.communicate(timeout=PATIENCE_S)
+    finally:
+        process.kill()
+    assert (process.returncode, "Traceback" in errors) == (0, False), errors
+    written = acknowledged("".join(lines))
+    assert len(written) == INTERRUPTS
+    check(place, written[-1:])
+
+
+@pytest.mark.parametrize("work", ["write", "write_until_sigterm"])
+def test_a_terminated_process_ends_quietly(place, work):
+    dice, written = random.Random(6), []
+    for seed in range(TERMINATIONS):
+        process = child(work, place, seed)
+        first = process.stdout.readline()
+        try:
+            time.sleep(dice.uniform(0, 0.1))
+            process.send_signal(signal.SIGTERM)
+            rest, errors = process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        assert "Traceback" not in errors
+        assert process.returncode == (-signal.SIGTERM if work == "write" else 0)
+        written += acknowledged(first + rest)
+        check(place, written)

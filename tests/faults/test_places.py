@@ -1,0 +1,206 @@
+"""Files that go away, disks that fill, folders that cannot be written, processes that fork."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+from harness import check
+
+import simonides
+
+LONG = "The full text of a long note about the project. " * 60
+
+
+@pytest.mark.parametrize("change", ["deleted", "renamed", "replaced"])
+def test_another_file_in_its_place_is_neither_read_nor_written(file_place, tmp_path, change):
+    store = file_place(embedder="none")
+    ana = store.memory(user="ana")
+    ana.remember("the first file", key="file")
+    path = file_place.target
+    if change == "replaced":
+        with file_place.__class__("file", tmp_path / "other.db")(embedder="none") as other:
+            other.memory(user="ana").remember("the other file", key="file")
+        (tmp_path / "other.db").replace(path)
+    elif change == "renamed":
+        path.rename(tmp_path / "elsewhere.db")
+    else:
+        path.unlink()
+    for call in (
+        lambda: ana.remember("more"),
+        lambda: ana.recall("file"),
+        lambda: ana.get("file"),
+        lambda: ana.forget("file"),
+    ):
+        with pytest.raises(simonides.StoreUnavailable, match="open it again"):
+            call()
+
+
+def in_fork(work):
+    """Run a function in a forked child, and return what it printed."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(writer, (work() or "ok").encode())
+        except BaseException as error:  # noqa: BLE001  the parent sees it
+            os.write(writer, repr(error).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as out:
+        text = out.read()
+    os.waitpid(pid, 0)
+    return text
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_child_reads_and_writes_and_the_parent_goes_on(place):
+    store = place(embedder="none")
+    ana = store.memory(user="ana")
+    ana.remember("said by the parent", key="parent")
+    ana.recall("parent")
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            store.memory(user="ben").remember("beside", key="beside")
+            store.memory(user="ben").recall("beside")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for n in range(3):  # as a server that loads the application before it forks its workers
+
+            def child(n=n):
+                assert ana.get("parent").content == "said by the parent"
+                assert ana.remember(f"said by worker {n}", key=f"worker{n}")
+                assert ana.recall("worker")
+
+            assert in_fork(child) == "ok"
+        assert ana.remember("said by the parent again", key="parent")
+        assert {record.key for record in ana.list()} == {"parent", "worker0", "worker1", "worker2"}
+    finally:
+        stop.set()
+        thread.join(30)
+    store.close()
+    check(place, [])
+
+
+def test_a_store_in_memory_refuses_a_forked_child():
+    with simonides.open(":memory:", embedder="none") as store:
+        ana = store.memory(user="ana")
+        ana.remember("said by the parent")
+        assert "StoreUnavailable" in in_fork(lambda: str(ana.remember("by the child")))
+        assert ana.remember("said by the parent again")
+
+
+def test_a_full_database_refuses_and_goes_on_when_there_is_room(file_place):
+    store = file_place(embedder="none")
+    ana = store.memory(user="ana")
+    kept = ana.remember(f"the first fact: {8 * LONG}").record
+    raw = store._engine.db._writer.raw
+    raw.pragma("max_page_count", raw.pragma("page_count") + 20)
+    written, refused = fill(store)
+    assert written
+    assert refused
+    assert ana.forget(kept.id)
+    raw.pragma("max_page_count", 1_000_000)
+    check_filled(file_place, store, written, refused)
+
+
+def fill(store):
+    """Write from several threads until there is no room; return what was stored and what not."""
+    written, refused = [], []
+
+    def work(n):
+        for m in range(40):
+            text = f"thread {n} note {m}: {LONG}"
+            try:
+                outcome = store.memory(user=f"user{n}").remember(text)
+            except simonides.StoreFull:
+                refused.append((f"user{n}", text))
+            else:
+                written.append((f"user{n}", outcome.record.id))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(written) + len(refused) == 240
+    return written, refused
+
+
+def check_filled(place, store, written, refused):
+    assert store.memory(user="ana").remember("there is room again")
+    for user in {user for user, _ in refused}:
+        found = {record.content for record in store.memory(user=user).list(limit=1000)}
+        assert found.isdisjoint(text for each, text in refused if each == user)
+    check(place, written)
+
+
+@contextlib.contextmanager
+def mounted(path, *options):
+    """Mount a file system for the block; skip the test where that is not allowed."""
+    path.mkdir(exist_ok=True)
+    done = subprocess.run(["mount", *options, str(path)], capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip("file systems cannot be mounted here")
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "--lazy", str(path)], check=True)
+
+
+needs_root = pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="needs the right to mount"
+)
+
+
+@needs_root
+def test_a_full_disk_refuses_and_goes_on_when_there_is_room(tmp_path, new_place):
+    with mounted(tmp_path / "disk", "-t", "tmpfs", "-o", "size=2m", "tmpfs") as disk:
+        place = new_place("file", disk / "memory.db")
+        place.clock = None
+        ballast = disk / "ballast"
+        with place(embedder="none") as store:
+            store.memory(user="ana").remember("the first fact")
+            ballast.write_bytes(bytes(1_200_000))
+            written, refused = fill(store)
+            assert refused
+            ballast.unlink()
+            check_filled(place, store, written, refused)
+        place.close()
+
+
+@needs_root
+def test_a_read_only_disk_is_named(tmp_path, new_place):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    place = new_place("file", folder / "memory.db")
+    with place(embedder="none") as store:
+        store.memory(user="ana").remember("the first fact")
+    with mounted(folder, "--bind", str(folder)):
+        subprocess.run(["mount", "-o", "remount,bind,ro", str(folder)], check=True)
+        with pytest.raises(simonides.StoreReadOnly), place(embedder="none") as store:
+            store.memory(user="ana").remember("the second fact")
+
+
+def test_a_damaged_page_is_reported(file_place):
+    with file_place(embedder="none") as store:
+        for n in range(60):
+            store.memory(user="ana").remember(f"note {n}: {LONG}")
+    size = file_place.target.stat().st_size
+    with file_place.target.open("r+b") as file:
+        file.seek(size // 2 // 4096 * 4096)
+        file.write(os.urandom(4096) + os.urandom(4096))
+        for at in range(8 * 4096, size, 4096):
+            file.seek(at)
+            file.write(os.urandom(64))
+    with pytest.raises(simonides.StoreCorrupt), file_place(embedder="none") as store:  # noqa: PT012
+        for _ in range(2):
+            store.memory(user="ana").list(limit=1000)
+            store.memory(user="ana").remember("more")
