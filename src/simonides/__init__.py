@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         StoreFull,
         StoreReadOnly,
         StoreUnavailable,
-    )
+    )  # fmt: skip
     from simonides.core.outcome import Outcome, OutcomeKind, Outcomes
     from simonides.core.record import (
         Draft,
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         Source,
         Status,
         Trust,
-    )
+    )  # fmt: skip
     from simonides.core.results import Explanation, Hit, Page, Recall
     from simonides.core.settings import Settings
 
@@ -93,49 +93,11 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Admin",
-    "AsyncAdmin",
-    "AsyncMemory",
-    "AsyncStore",
-    "ConfigurationError",
-    "Draft",
-    "Explanation",
-    "Hit",
-    "IdempotencyMismatch",
-    "Importance",
-    "InvalidInput",
-    "InvalidScope",
-    "KeyUnavailable",
-    "Kind",
-    "Memory",
-    "MissingExtra",
-    "NotFound",
-    "Outcome",
-    "OutcomeKind",
-    "Outcomes",
-    "OwnerRequired",
-    "Page",
-    "PolicyInvalid",
-    "QuotaExceeded",
-    "Recall",
-    "Record",
-    "Refused",
-    "ScopeDenied",
-    "Sensitivity",
-    "Settings",
-    "SimonidesError",
-    "Source",
-    "Status",
-    "Store",
-    "StoreCorrupt",
-    "StoreError",
-    "StoreFull",
-    "StoreReadOnly",
-    "StoreUnavailable",
-    "Trust",
-    "__version__",
-    "aopen",
-    "open",
-    "testing",
-    "types",
-]
+    "Admin", "AsyncAdmin", "AsyncMemory", "AsyncStore", "ConfigurationError", "Draft",
+    "Explanation", "Hit", "IdempotencyMismatch", "Importance", "InvalidInput", "InvalidScope",
+    "KeyUnavailable", "Kind", "Memory", "MissingExtra", "NotFound", "Outcome", "OutcomeKind",
+    "Outcomes", "OwnerRequired", "Page", "PolicyInvalid", "QuotaExceeded", "Recall", "Record",
+    "Refused", "ScopeDenied", "Sensitivity", "Settings", "SimonidesError", "Source", "Status",
+    "Store", "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly", "StoreUnavailable",
+    "Trust", "__version__", "aopen", "open", "testing", "types",
+]  # fmt: skip

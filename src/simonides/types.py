@@ -12,17 +12,6 @@ from simonides.govern.rights import Grant
 from simonides.models.embedder import Embedder, Reranker
 
 __all__ = [
-    "AuditReport",
-    "Clock",
-    "Embedder",
-    "Event",
-    "EventType",
-    "Grant",
-    "Place",
-    "Policy",
-    "Principal",
-    "Reranker",
-    "Right",
-    "Scope",
-    "Triple",
-]
+    "AuditReport", "Clock", "Embedder", "Event", "EventType", "Grant", "Place", "Policy",
+    "Principal", "Reranker", "Right", "Scope", "Triple",
+]  # fmt: skip

@@ -180,7 +180,7 @@ class AsyncMemory:
             filter: What must hold, ``{"kind": "semantic", "confidence": {"$gte": 0.7}}``: a field
                 to the value that it must equal (of ``tags``, all that it must have) or to ``$eq
                 $ne $gt $gte $lt $lte $in $nin $exists $contains $not``, joined by ``$and``,
-                ``$or`` and ``$not``. Fields are those of `Record`, and ``metadata.a.b``.
+                ``$or`` and ``$not``. Fields are most of `Record`, and ``metadata.a.b``.
             kinds: Only these kinds; None means all.
             min_relevance: Least relevance, 0 to 1; None for no threshold.
             known_at: What was believed then (system time).

@@ -315,14 +315,14 @@ class Place(NamedTuple):
     purpose: str | None = None
 
 
-def _id(raw: object) -> object:
-    if isinstance(raw, bytes):
-        digits = raw.hex()
-        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
-    return raw
+def id_text(raw: bytes) -> str:
+    """Return the text of an id's 16 bytes; of no bytes, an empty text."""
+    digits = raw.hex()
+    parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
+    return "-".join(parts) if raw else ""
 
 
-Id = Annotated[str, BeforeValidator(_id)]
+Id = Annotated[str, BeforeValidator(lambda raw: id_text(raw) if isinstance(raw, bytes) else raw)]
 
 
 class Record(BaseModel):

@@ -95,8 +95,6 @@ def default_store() -> Path:
     """Return the default store: a file in the user's data directory."""
     if sys.platform == "darwin":
         base = Path.home() / "Library" / "Application Support"
-    elif os.name == "nt":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     else:
         base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     return base / "simonides" / "memory.db"

@@ -17,7 +17,7 @@ from typing import Any
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import Event, EventType
-from simonides.core.record import Record
+from simonides.core.record import Record, id_text
 from simonides.core.validation import json_text
 from simonides.storage import statements
 from simonides.storage.database import Connection
@@ -296,12 +296,7 @@ def event_of(owner: str, cells: Sequence[Any], data: Mapping[str, Any]) -> Event
         type=EventType(type),
         actor=actor,
         subject_table=table,
-        subject=_shown(subject),
+        subject=id_text(subject),
         reason=reason,
         data=data,
     )
-
-
-def _shown(subject: bytes) -> str:
-    h = subject.hex()
-    return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}" if h else ""

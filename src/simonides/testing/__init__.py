@@ -24,7 +24,7 @@ def open(
 
     Args:
         clock: Time; a new `ManualClock` without one.
-        settings: None means the defaults; the environment is not read for the store's place.
+        settings: None reads the environment, as in `simonides.open`.
         embedder: A model of your own instead of the embedded one.
     """
     from simonides.api.store import open as open_store
