@@ -2,6 +2,7 @@
 
 import pytest
 
+import simonides
 from simonides import Draft, InvalidInput, InvalidScope, NotFound, OwnerRequired, ScopeDenied
 
 
@@ -231,3 +232,36 @@ def test_a_conversation_of_a_user_keeps_the_memories(store, ana):
 def test_a_malformed_identity_is_refused(store, wrong):
     with pytest.raises((InvalidScope, OwnerRequired)):
         store.memory(**wrong)
+
+
+def test_a_promoted_copy_is_the_organisations_and_goes_with_the_original(open_store):
+    store = open_store()
+    ana, bob = (store.memory(user=user, org="acme") for user in ("ana", "bob"))
+    ana.remember("The brand colour is teal", key="brand", importance="high", tags=["style"])
+    with pytest.raises(simonides.ScopeDenied):
+        ana.promote("brand")
+    store.admin("root").grant("ana", "org_write", org="acme")
+    original, copy = ana.get("brand"), ana.promote("brand").record
+    assert copy.scope.path == "/global/org/acme/"
+    assert (copy.origin, copy.parents, copy.tags) == (original.id, (original.id,), ("style",))
+    assert (copy.source, copy.importance, copy.version) == ("user_stated", "high", 1)
+    assert bob.recall("brand colour")[0].id == copy.id
+    assert ana.recall("brand colour")[0].id == original.id
+    assert ana.audit.list(type="promoted")[0].reason == f"{original.id} to /global/org/acme/"
+    assert ana.promote("brand").kind == "refreshed"
+    ana.forget("brand")
+    assert list(bob.recall("brand colour")) == []
+    assert store.admin("root").verify_audit()
+
+
+def test_a_promotion_goes_upward_and_passes_the_target_policy(open_store):
+    store = open_store()
+    task = store.memory(user="ana", org="acme", task="t1")
+    task.remember("Retries help", key="lesson")
+    for where in ("global", "task", "/org/acme/user/bob/", "/org/other/"):
+        with pytest.raises((simonides.ScopeDenied, simonides.InvalidInput)):
+            task.promote("lesson", to=where)
+    assert task.promote("lesson", to="user").record.scope.path == "/global/org/acme/user/ana/"
+    assert store.memory(user="ana", org="acme").get("lesson").task is None
+    with pytest.raises(simonides.NotFound, match="lesson"):
+        task.promote("lessons", to="user")

@@ -322,6 +322,23 @@ class AsyncMemory:
         """
         return await self._threads.write(self._blocking.confirm, which)
 
+    async def promote(self, which: str | Record | Hit, to: str = "org") -> Outcome:
+        """Copy a memory upward: from a task to its user or org, from a user to its org.
+
+        The copy has an id of its own, and its origin and parent are the original. It passes the
+        target's policy, and goes when the original is forgotten.
+
+        Args:
+            which: As for `correct`.
+            to: ``user`` or ``org``.
+
+        Raises:
+            NotFound: If there is no such memory in the own scope; it names the nearest key.
+            ScopeDenied: If the target is not above, or not this principal's to write.
+            StoreError: If the store could not; nothing was written.
+        """
+        return await self._threads.write(self._blocking.promote, which, to)
+
     async def forget(self, which: str | Record | Hit) -> Outcome:
         """Delete a memory with all its versions and what was derived from it.
 

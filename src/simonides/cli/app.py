@@ -252,6 +252,16 @@ def confirm(context: typer.Context, which: Which) -> object:
 
 
 @app.command()
+def promote(
+    context: typer.Context,
+    which: Which,
+    to: Annotated[str, Option(help="user or org.")] = "org",
+) -> object:
+    """Copy a memory upward, to the user of a task or to the organisation."""
+    return _memory(context).promote(which, to)
+
+
+@app.command()
 def forget(context: typer.Context, which: Which) -> object:
     """Delete a memory with all its versions and what was derived from it."""
     return _memory(context).forget(which)

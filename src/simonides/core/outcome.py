@@ -27,6 +27,7 @@ class EventType(StrEnum):
     EVICTED = "evicted"
     BLOCKED = "blocked"
     DROPPED = "dropped"
+    PROMOTED = "promoted"
     FORGOTTEN = "forgotten"
     TOMBSTONED = "tombstoned"
     TOMBSTONE_LIFTED = "tombstone_lifted"

@@ -211,7 +211,9 @@ SELECT memory, CAST(SUM(count) AS BIGINT), MAX(last) FROM reads
 WHERE owner = :owner AND memory IN ({names}) GROUP BY memory"""
 
 
-DERIVED = "SELECT child FROM derived WHERE owner = :owner AND parent = :parent"
+DERIVED = """
+SELECT child FROM derived
+WHERE owner = :owner AND parent_owner = :parent_owner AND parent = :parent"""
 DERIVE = """
 INSERT INTO derived (owner, parent_owner, parent, child)
 VALUES (:owner, :parent_owner, :parent, :child) ON CONFLICT DO NOTHING"""

@@ -206,34 +206,30 @@ def candidate_of(
     )
 
 
-def correction_of(
-    engine: Engine, who: Principal, record: Record, content: str, fields: Mapping[str, Any]
+def candidate_of_record(
+    engine: Engine, who: Principal, record: Record, scope: Scope, fields: Mapping[str, Any]
 ) -> Candidate:
-    """Return the candidate of a user's correction of a record.
+    """Return the candidate of a record that is corrected or copied.
 
     Args:
         engine: The store.
         who: The writer.
-        record: The version to be replaced.
-        content: The new text.
-        fields: Fields of a `Draft` that change, too.
+        record: The version as it is.
+        scope: Where the candidate is to be stored.
+        fields: Fields of a `Draft` that differ; always ``content`` and ``source``.
 
     Raises:
-        InvalidInput: If the text or a field is not storable.
+        InvalidInput: If a field is not storable.
     """
-    policy = engine.policies.for_org(record.scope.org)
-    triple = _with_object(record.triple, content)
-    kept = {
-        "key": record.key, "kind": record.kind, "importance": record.importance,
-        "sensitivity": record.sensitivity, "tags": record.tags, "metadata": record.metadata or None,
-        "pinned": record.pinned, "timeless": record.timeless, "speaker": record.speaker,
-        "role": record.role, "session": record.session, "position": record.position,
-        "message_id": record.message_id, "audience": record.audience, "purpose": record.purpose,
-        "depends_on": record.depends_on, "origin": record.origin, "triple": triple,
-        "category": record.category if record.category in policy.categories else None,
-    }  # fmt: skip
-    draft = Draft(content, source=Source.USER_CORRECTION, **{**kept, **fields})
-    return replace(candidate_of(engine, who, draft, record.scope), place=record.place)
+    policy = engine.policies.for_org(scope.org)
+    same = "key kind importance sensitivity tags pinned timeless speaker role session position"
+    same += " message_id audience purpose depends_on origin"
+    kept = {name: getattr(record, name) for name in same.split()}
+    kept["metadata"] = record.metadata or None
+    kept["triple"] = _with_object(record.triple, str(fields["content"]))
+    kept["category"] = record.category if record.category in policy.categories else None
+    found = candidate_of(engine, who, Draft(**{**kept, **fields}), scope)
+    return replace(found, place=Place(scope.task, found.label.audience, record.purpose))
 
 
 def succeeding(candidate: Candidate, before: Record) -> Candidate:

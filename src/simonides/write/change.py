@@ -7,18 +7,18 @@ from typing import Any
 
 from simonides.core.clock import parse_moment
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, NotFound
+from simonides.core.errors import InvalidInput, NotFound, ScopeDenied
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.policy import Category
-from simonides.core.record import Draft, Record, looks_like_id
+from simonides.core.record import Draft, Record, Source, looks_like_id
 from simonides.core.scope import Principal
-from simonides.govern.rights import Reach
+from simonides.govern.rights import Reach, check_writable, named_scope
 from simonides.recall.lookup import find, name_of
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
 from simonides.storage.transaction import Transaction
-from simonides.write.candidate import correction_of
-from simonides.write.gates import Turn, refused, store_correction
+from simonides.write.candidate import candidate_of_record
+from simonides.write.gates import Turn, refused, store, store_correction
 from simonides.write.judge import Commit, Drop, judge
 from simonides.write.remember import vectors_of
 from simonides.write.turn import bury, owner_turn
@@ -56,7 +56,8 @@ def correct(
         if importance is not None:
             cells["importance"] = draft.importance
         return _adjust(engine, who, which, standing, cells)
-    judged = judge(correction_of(engine, who, standing, content, fields))
+    fields |= {"content": content, "source": Source.USER_CORRECTION}
+    judged = judge(candidate_of_record(engine, who, standing, standing.scope, fields))
     vectors = vectors_of(engine, [judged.candidate]) if isinstance(judged, Commit) else []
     with owner_turn(engine, standing.owner, who.name) as (tx, index):
         match judged:
@@ -116,6 +117,37 @@ def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
     return Outcome(kind=OutcomeKind.BUMPED, record=record_of(confirmed), events=(event,))
 
 
+def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> Outcome:
+    """Copy a memory upward: from a task to its user or org, from a user to its org.
+
+    The copy has an id of its own, and its origin and parent are the original. It passes the
+    target's policy, and goes when the original is forgotten.
+
+    Raises:
+        NotFound: If there is no such memory of the principal's own.
+        ScopeDenied: If the target is not above, or not the principal's to write.
+        QuotaExceeded: If the target is full and nothing may give way.
+    """
+    standing, target = _own(engine, who, which), named_scope(who, to)
+    if target not in who.home.ancestors[1:] or target.org is None:
+        raise ScopeDenied(target.path, "promote", "name the user or the org above this scope")
+    if target.owner != who.owner:
+        check_writable(engine, who, target)
+    fields = {
+        "content": standing.content, "source": standing.source, "confidence": standing.confidence,
+        "triple": standing.triple, "parents": (standing.id,), "origin": standing.id,
+    }  # fmt: skip
+    judged = judge(candidate_of_record(engine, who, standing, target, fields))
+    vectors = vectors_of(engine, [judged.candidate]) if isinstance(judged, Commit) else []
+    with owner_turn(engine, target.owner, who.name) as (tx, index):
+        if isinstance(judged, Drop):
+            return refused(tx, judged)
+        outcome = store(Turn(tx, index, engine.indexes.embedder), judged, vectors[0])
+    with owner_turn(engine, standing.owner, who.name) as (tx, _):
+        tx.note(EventType.PROMOTED, "memories", b"", reason=f"{standing.id} to {target.path}")
+    return outcome
+
+
 def forget(engine: Engine, who: Principal, which: object) -> Outcome:
     """Delete a memory with all its versions and everything derived from it; leave a tombstone.
 
@@ -127,11 +159,30 @@ def forget(engine: Engine, who: Principal, which: object) -> Outcome:
         NotFound: If there is no such memory of the principal's own.
     """
     standing = _own(engine, who, which)
+    root = id_bytes(standing.root)
+    # Copies go first: after a crash the original is still there, and the caller asks again.
+    for scope in standing.scope.ancestors:
+        if scope.owner != standing.owner and _has_children(engine, scope.owner, standing):
+            with owner_turn(engine, scope.owner, who.name) as (tx, _):
+                _forget_children(tx, standing.owner, root, set())
     with owner_turn(engine, standing.owner, who.name) as (tx, _):
         _in_force(tx, standing, which, any_version=True)
-        events = _forget_root(tx, id_bytes(standing.root), set())
+        events = _forget_root(tx, root, set())
     engine.db.checkpoint()
     return Outcome(kind=OutcomeKind.FORGOTTEN, events=tuple(events))
+
+
+def _has_children(engine: Engine, owner: str, parent: Record) -> bool:
+    params = {"owner": owner, "parent_owner": parent.owner, "parent": id_bytes(parent.root)}
+    with engine.db.read(owner) as connection:
+        return connection.one(statements.DERIVED, params) is not None
+
+
+def _forget_children(tx: Transaction, owner: str, root: bytes, done: set[bytes]) -> list[Event]:
+    """Delete what the turn's owner derived from a memory of an owner."""
+    params = {"owner": tx.owner, "parent_owner": owner, "parent": root}
+    children = tx.connection.rows(statements.DERIVED, params)
+    return [event for (child,) in children for event in _forget_root(tx, child, done)]
 
 
 def _forget_root(tx: Transaction, root: bytes, done: set[bytes]) -> list[Event]:
@@ -141,12 +192,10 @@ def _forget_root(tx: Transaction, root: bytes, done: set[bytes]) -> list[Event]:
     done.add(root)
     params = {"owner": tx.owner, "root": root}
     rows = [memory_row(cells) for cells in tx.connection.rows(statements.HISTORY, params)]
-    children = tx.connection.rows(statements.DERIVED, {"owner": tx.owner, "parent": root})
-    tx.connection.run(statements.FORGET_DERIVED, {"owner": tx.owner, "id": root})
     bury(tx, rows)
     events = [tx.delete(record_of(row), "on_request") for row in rows]
-    for (child,) in children:
-        events += _forget_root(tx, child, done)
+    events += _forget_children(tx, tx.owner, root, done)
+    tx.connection.run(statements.FORGET_DERIVED, {"owner": tx.owner, "id": root})
     return events
 
 
