@@ -29,10 +29,21 @@ class Threads:
 
     async def write(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the result of a write; one that has begun is waited for, even if cancelled."""
-        bound = partial(call, *args, **kwargs)
-        with anyio.CancelScope(shield=True):
-            result = await to_thread.run_sync(bound, limiter=self._limit())
-        return result  # noqa: RET504  mypy takes a return inside the scope for a missing one
+        results: list[R] = []
+        errors: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                results.append(call(*args, **kwargs))
+            except BaseException as error:  # noqa: BLE001  raised again below
+                errors.append(error)
+
+        # A task that is cancelled waits for its group, and the group for the thread.
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(to_thread.run_sync, run, limiter=self._limit()))
+        if errors:
+            raise errors[0]
+        return results[0]
 
     def _limit(self) -> CapacityLimiter:
         if self._limiter is None:  # it belongs to an event loop, so none is made before the first

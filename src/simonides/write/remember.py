@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -29,8 +30,11 @@ MAX_ATOMIC = 500
 """Most drafts of one transaction: others wait for it up to .3 s."""
 
 SLICE = 64
-"""Drafts of one transaction where the call is not atomic; of 32 to 250, the largest with which
-another user's write waits at most 50 ms."""
+"""Most drafts of one transaction where the call is not atomic: their texts are embedded at once."""
+
+TURN_S = 0.008
+"""Seconds after which such a transaction ends before its slice does: others wait for it. Chosen, so
+that another user's write waits at most 50 ms."""
 
 _log = logging.getLogger("simonides.write")
 
@@ -66,9 +70,9 @@ def remember(
     outcomes: list[Outcome] = []
     for owner, group in groupby(judged, key=lambda each: each.candidate.scope.owner):
         rest = list(group)
-        size = len(rest) if atomic else SLICE
+        size, turn_s = (len(rest), None) if atomic else (SLICE, TURN_S)
         for first in range(0, len(rest), size):
-            outcomes += _write(engine, who, owner, rest[first : first + size])
+            outcomes += _write(engine, who, owner, rest[first : first + size], turn_s)
     for outcome in outcomes:
         if outcome.refused:
             reasons = ", ".join(outcome.reasons)
@@ -89,17 +93,25 @@ def _numbered(engine: Engine, who: Principal, draft: Draft, n: int, count: int) 
 
 
 def _write(
-    engine: Engine, who: Principal, owner: str, judged: Sequence[Judgement]
+    engine: Engine,
+    who: Principal,
+    owner: str,
+    judged: Sequence[Judgement],
+    turn_s: float | None,
 ) -> list[Outcome]:
-    vectors = vectors_of(engine, [each.candidate for each in judged if isinstance(each, Commit)])
-    waiting = iter(vectors)
-    embedder = None if engine.embedder is None else engine.embedder.model_id
-    outcomes = []
-    with owner_turn(engine, owner, who.name) as (tx, index):
-        turn = Turn(tx, index, embedder)
-        for each in judged:
-            vector = next(waiting) if isinstance(each, Commit) else None
-            outcomes.append(_once(turn, each, vector))
+    """Store candidates of one owner; after ``turn_s`` seconds, go on in another transaction."""
+    commits = [each.candidate for each in judged if isinstance(each, Commit)]
+    waiting = iter(vectors_of(engine, commits))
+    outcomes: list[Outcome] = []
+    while len(outcomes) < len(judged):
+        with owner_turn(engine, owner, who.name) as (tx, index):
+            begun = time.perf_counter()
+            turn = Turn(tx, index, engine.indexes.embedder)
+            for each in judged[len(outcomes) :]:
+                vector = next(waiting) if isinstance(each, Commit) else None
+                outcomes.append(_once(turn, each, vector))
+                if turn_s is not None and time.perf_counter() - begun > turn_s:
+                    break
     return outcomes
 
 
