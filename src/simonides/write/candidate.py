@@ -164,7 +164,7 @@ def candidate_of(
         _check_key(draft.key, policy)
     parents = _parents(engine, who, draft.parents)
     own = Label(source.trust, Sensitivity(draft.sensitivity), draft.audience)
-    label = join([own, *(parent.label for parent in parents)])
+    label = join([own, *(parent.label for parent in parents)]) if parents else own
     purpose = draft.purpose if draft.purpose is not None else who.purpose
     at = draft.valid_from or draft.at
     if draft.valid_to is not None and at is not None and draft.valid_to <= at:
