@@ -26,6 +26,7 @@ from simonides.core.record import TURN, Importance, Kind, Place, Status
 from simonides.storage.database import Row
 from simonides.storage.statements import INDEXED
 from simonides.text.analyse import Mark, analyse, marks_of
+from simonides.text.statement import fingerprint
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
@@ -52,6 +53,7 @@ class Entry:
 
     Attributes:
         id: Its id.
+        fingerprint: Equal for texts that may be one statement.
         terms: Terms of its indexed text, with repetition.
         marks: `Mark` of its text.
         vector: Signed bytes; empty without a usable vector.
@@ -65,7 +67,7 @@ class Entry:
     kind: str
     is_turn: bool
     key: str | None
-    hash: str
+    fingerprint: bytes
     place: Place
     terms: Sequence[str]
     marks: int
@@ -101,7 +103,7 @@ def entry_of(row: Mapping[str, Any], embedder: str | None) -> Entry:
         kind=row["kind"],
         is_turn=is_turn,
         key=row["key"],
-        hash=row["hash"],
+        fingerprint=row["fingerprint"],
         place=_SHARED
         if plain
         else Place(
@@ -139,11 +141,13 @@ class Analysed(NamedTuple):
         text: The text that recall searches: ``speaker: content key tags``.
         terms: Its terms in order.
         marks: `Mark` of the content.
+        fingerprint: Of the content.
     """
 
     text: str
     terms: list[str]
     marks: int
+    fingerprint: bytes
 
 
 def analysed(content: str, *, speaker: str | None, names: Sequence[str], is_turn: bool) -> Analysed:
@@ -158,7 +162,8 @@ def analysed(content: str, *, speaker: str | None, names: Sequence[str], is_turn
     lead = f"{speaker}: " if speaker else ""
     text = " ".join((lead + content, *names))
     # A memory that is no turn is about its owner, whatever its grammatical subject.
-    return Analysed(text, analyse(text), marks_of(content) | (0 if is_turn else Mark.SELF))
+    marks = marks_of(content) | (0 if is_turn else Mark.SELF)
+    return Analysed(text, analyse(text), marks, b"" if is_turn else fingerprint(content))
 
 
 def quantise(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
@@ -228,35 +233,39 @@ class OwnerIndex:
     Attributes:
         lock: Held by every reader and writer of the index.
         is_changing: Whether a turn adds rows that are not committed yet.
+        is_whole: False while a change is under way, and after one that was interrupted.
         seen: Length of the audit chain up to which it is complete.
         epoch: The owner's epoch that it was built in.
         revision: Raised by every change of the rows.
+        by_key: Ids of the rows of a key.
+        by_fingerprint: Ids of the rows, other than turns, of a fingerprint.
     """
 
     def __init__(self, dimensions: int, epoch: int = 0) -> None:
         self.lock = threading.RLock()
-        self.is_changing = False
+        self.is_changing, self.is_whole = False, True
         self.seen, self.epoch, self.revision = 0, epoch, 0
         self._columns = {name: Column(dtype) for name, dtype in _CELLS.items()}
         self._vectors = Column(np.int8, dimensions)
         # Lists of bytes and strings, not of objects: the garbage collector walks objects, and its
         # walk over 8,000 of them stops an event loop for 90 ms.
         self.ids: list[bytes] = []
-        self.keys: list[str | None] = []
-        self._hashes: list[str] = []
+        self._keys: list[str | None] = []
+        self._fingerprints: list[bytes] = []
+        self._waiting: dict[bytes, Entry] = {}
         self.terms: dict[str, Postings] = {}
         self.places: dict[Place, int] = {}
         self.speakers: dict[str, int] = {}
         self.sessions: dict[str, int] = {}
         self.row_of: dict[bytes, int] = {}
-        self.by_key: dict[str, list[int]] = {}
-        self.by_hash: dict[tuple[int, str], int] = {}
+        self.by_key: dict[str, list[bytes]] = {}
+        self.by_fingerprint: dict[bytes, list[bytes]] = {}
         self._turns: dict[tuple[int, int], int] = {}
         self.vector_sum = np.zeros(dimensions)
         self.without_vector = 0
 
     def __len__(self) -> int:
-        return len(self.row_of)
+        return len(self.row_of) + len(self._waiting)
 
     @property
     def size(self) -> int:
@@ -281,11 +290,28 @@ class OwnerIndex:
     # -- changes -----------------------------------------------------------------------------------
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Add rows; a row whose id is there already replaces it."""
-        added = list({entry.id: entry for entry in entries}.values())
+        """Add rows; a row whose id is there already replaces it. `settle` gives them columns."""
+        added = {entry.id: entry for entry in entries}
+        self.remove(added)
+        self.is_whole = False
+        for id, entry in added.items():
+            if not entry.is_turn:
+                self.by_fingerprint.setdefault(entry.fingerprint, []).append(id)
+            if entry.key is not None:
+                self.by_key.setdefault(entry.key, []).append(id)
+            self.without_vector += not entry.vector
+        self._waiting |= added
+        self.revision += 1
+        self.is_whole = True
+
+    def settle(self) -> None:
+        """Give all rows their columns, before they are read: many at once cost little."""
+        added = list(self._waiting.values())
         if not added:
             return
-        self.remove([entry.id for entry in added])
+        self.is_whole = False
+        self._waiting.clear()
+        self.revision += 1
         first = len(self.ids)
         cells = [self._entered(row, entry) for row, entry in enumerate(added, first)]
         for name, values in zip(_CELLS, zip(*cells, strict=True), strict=True):
@@ -297,8 +323,7 @@ class OwnerIndex:
         vectors = vectors.reshape(len(added), width)
         self._vectors.extend(vectors)
         self.vector_sum += np.array([entry.scale for entry in added]) @ vectors
-        self.without_vector += sum(not entry.vector for entry in added)
-        self.revision += 1
+        self.is_whole = True
 
     def _entered(self, row: int, entry: Entry) -> tuple[Any, ...]:
         """Enter a row into the lists and postings; return its cells, in the order of `_CELLS`."""
@@ -315,13 +340,9 @@ class OwnerIndex:
         session = self.sessions.setdefault(name, len(self.sessions))
         self._turns[session, entry.position] = row
         self.ids.append(entry.id)
-        self.keys.append(entry.key)
-        self._hashes.append(entry.hash)
+        self._keys.append(entry.key)
+        self._fingerprints.append(entry.fingerprint)
         self.row_of[entry.id] = row
-        if not entry.is_turn:
-            self.by_hash[place, entry.hash] = row
-        if entry.key is not None:
-            self.by_key.setdefault(entry.key, []).append(row)
         speaker = self.speakers.setdefault(entry.speaker, len(self.speakers))
         high, low = int.from_bytes(entry.id[:8], "big"), int.from_bytes(entry.id[8:], "big")
         return (
@@ -345,10 +366,14 @@ class OwnerIndex:
     def remove(self, ids: Iterable[bytes]) -> None:
         """Empty rows, so that nothing of them counts in any later query."""
         for id in ids:
-            row = self.row_of.pop(id, None)
+            if id in self._waiting:
+                self.settle()
+            row = self.row_of.get(id)
             if row is None:
                 continue
+            self.is_whole = False
             self.revision += 1
+            del self.row_of[id]
             self.vector_sum -= self.column("scale")[row] * self.vectors[row]
             self.without_vector -= not self.column("embedded")[row]
             self.vectors[row] = 0
@@ -357,23 +382,20 @@ class OwnerIndex:
                 self.column("after")[before] = NONE
             if after != NONE:
                 self.column("before")[after] = NONE
-            place = int(self.column("place")[row])
             turn = (int(self.column("session")[row]), int(self.column("position")[row]))
             if self._turns.get(turn) == row:
                 del self._turns[turn]
-            if self.by_hash.get((place, self._hashes[row])) == row:
-                del self.by_hash[place, self._hashes[row]]
-            key = self.keys[row]
-            if key is not None:
-                self.by_key[key].remove(row)
-                if not self.by_key[key]:
-                    del self.by_key[key]
+            _unlist(self.by_fingerprint, self._fingerprints[row], id)
+            _unlist(self.by_key, self._keys[row], id)
             for name in ("live", "length", "distinct", "scale", "marks"):
                 self.column(name)[row] = 0
             self.column("before")[row] = self.column("after")[row] = NONE
+            self.is_whole = True
 
     def touch(self, id: bytes, updated_at: int, soft: int | None, until: int) -> None:
         """Renew the times of a row that was said again."""
+        if id in self._waiting:
+            self.settle()
         row = self.row_of.get(id)
         if row is not None:
             self.column("updated")[row] = updated_at
@@ -383,8 +405,9 @@ class OwnerIndex:
 
     def compact_if_sparse(self) -> None:
         """Close the holes where they are more than `MOST_HOLES` of the rows."""
-        if self.size - len(self) <= MOST_HOLES * self.size:
+        if self.size - len(self.row_of) <= MOST_HOLES * self.size:
             return
+        self.is_whole = False
         live = self.column("live").copy()
         number = np.append(np.where(live, np.cumsum(live) - 1, NONE), NONE)
         for term in list(self.terms):
@@ -396,17 +419,16 @@ class OwnerIndex:
                 del self.terms[term]
         kept_rows = np.flatnonzero(live).tolist()
         self.ids = [self.ids[row] for row in kept_rows]
-        self.keys = [self.keys[row] for row in kept_rows]
-        self._hashes = [self._hashes[row] for row in kept_rows]
+        self._keys = [self._keys[row] for row in kept_rows]
+        self._fingerprints = [self._fingerprints[row] for row in kept_rows]
         self.row_of = {id: row for row, id in enumerate(self.ids)}
         self._turns = {turn: int(number[row]) for turn, row in self._turns.items()}
-        self.by_hash = {name: int(number[row]) for name, row in self.by_hash.items()}
-        self.by_key = {key: [int(number[r]) for r in rows] for key, rows in self.by_key.items()}
         for name in ("before", "after"):
             self.column(name)[:] = number[self.column(name)]
         for column in (*self._columns.values(), self._vectors):
             column.keep(live)
         self.revision += 1
+        self.is_whole = True
 
     # -- lookups -----------------------------------------------------------------------------------
 
@@ -416,7 +438,7 @@ class OwnerIndex:
         if found is None:
             return np.zeros(0, np.int32), np.zeros(0, np.uint16)
         rows, counts = np.array(found.rows, np.int32), np.array(found.counts, np.uint16)
-        if len(self) == self.size:
+        if len(self.row_of) == self.size:
             return rows, counts
         live = self.column("live")[rows]
         return rows[live], counts[live]
@@ -432,13 +454,23 @@ class OwnerIndex:
         scaled: Floats = found * self.column("scale")[:, None]
         return scaled
 
-    def near(
-        self, place: Place, terms: Iterable[str], vector: Floats | None
-    ) -> tuple[Floats, Floats]:
-        """Return word overlap (Jaccard) and cosine of a text with each statement of a place.
+    def cosine(self, id: bytes, vector: Floats | None) -> float:
+        """Return the cosine of a row with a unit vector; 0 where either has none."""
+        entry, row = self._waiting.get(id), self.row_of.get(id)
+        if entry is not None and entry.vector:
+            cells, scale = np.frombuffer(entry.vector, np.int8), entry.scale
+        elif row is not None:
+            cells, scale = self.vectors[row], float(self.column("scale")[row])
+        else:
+            return 0.0
+        return 0.0 if vector is None else scale * float(vector @ cells)
+
+    def overlapping(self, place: Place, terms: Iterable[str]) -> Floats:
+        """Return the word overlap (Jaccard) of a text with each statement of a place.
 
         Turns, other places and holes have 0.
         """
+        self.settle()
         distinct = set(terms)
         shared = np.zeros(self.size, np.int32)
         for term in distinct & self.terms.keys():
@@ -447,8 +479,8 @@ class OwnerIndex:
         united = np.maximum(self.column("distinct") + len(distinct) - shared, 1)
         here = self.column("live") & ~self.column("turn")
         here &= self.column("place") == self.places.get(place, NONE)
-        close = np.zeros(self.size) if vector is None else self.dots(vector[:, None])[:, 0]
-        return here * (shared / united), here * close
+        found: Floats = here * (shared / united)
+        return found
 
     def count(self, task: str | None, *, turns: bool, without: Iterable[bytes] = ()) -> int:
         """Return how many memories in force a scope has: turns, or everything else.
@@ -458,8 +490,18 @@ class OwnerIndex:
             turns: Whether turns are counted.
             without: Ids that do not count any more.
         """
+        self.settle()
         of_task = np.array([place.task == task for place in self.places], np.bool_)
         counted = of_task[self.column("place")] & self.column("live")
         counted &= self.column("turn") == turns
         gone = [self.row_of[id] for id in set(without) if id in self.row_of]
         return int(np.count_nonzero(counted)) - int(np.count_nonzero(counted[gone]))
+
+
+def _unlist(ids: dict[Any, list[bytes]], name: object, id: bytes) -> None:
+    """Take an id out of a mapping of lists."""
+    found = ids.get(name, [])
+    if id in found:
+        found.remove(id)
+        if not found:
+            del ids[name]

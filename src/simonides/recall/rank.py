@@ -297,7 +297,7 @@ def _with_keys(view: View, keys: frozenset[str]) -> Bools:
     found = np.zeros(view.size, np.bool_)
     for part, offset in zip(view.parts, view.offsets, strict=True):
         for key in keys & part.by_key.keys():
-            found[[row + offset for row in part.by_key[key]]] = True
+            found[[part.row_of[id] + offset for id in part.by_key[key]]] = True
     return found
 
 

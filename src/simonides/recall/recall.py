@@ -278,7 +278,8 @@ def _hide_keys_of_the_user(view: View, visible: Bools, who: Principal) -> None:
             continue
         own = {code for place, code in part.places.items() if place.task == who.home.task}
         codes = part.column("place")
-        for rows in part.by_key.values():
+        for ids in part.by_key.values():
+            rows = [part.row_of[id] for id in ids]
             if any(codes[row] in own and visible[row + offset] for row in rows):
                 visible[[row + offset for row in rows if codes[row] not in own]] = False
 
@@ -288,8 +289,9 @@ def _hide_farther_keys(view: View, visible: Bools) -> None:
     for place, part in enumerate(view.parts):
         for nearer, offset in zip(view.parts[:place], view.offsets, strict=False):
             for key in part.by_key.keys() & nearer.by_key.keys():
-                if any(visible[row + offset] for row in nearer.by_key[key]):
-                    visible[[row + view.offsets[place] for row in part.by_key[key]]] = False
+                if any(visible[nearer.row_of[id] + offset] for id in nearer.by_key[key]):
+                    rows = [part.row_of[id] + view.offsets[place] for id in part.by_key[key]]
+                    visible[rows] = False
 
 
 def _take(

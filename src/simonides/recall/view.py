@@ -43,6 +43,9 @@ class View:
             parts: The indexes.
         """
         self.owners, self.parts = tuple(owners), tuple(parts)
+        for part in parts:
+            with part.lock:
+                part.settle()
         self.revisions = tuple(part.revision for part in parts)
         sizes = [part.size for part in parts]
         self.offsets: list[int] = [0, *np.cumsum(sizes).tolist()][: len(parts)]
@@ -198,19 +201,22 @@ class IndexCache:
 
     def fresh(self, connection: Connection, owner: str, events: int, epoch: int) -> OwnerIndex:
         """Return an owner's index, complete up to a length of the chain that the caller read."""
-        with self._lock:
-            index = self._indexes.get(owner)
-            if index is None or index.epoch != epoch:
-                index = self._indexes[owner] = OwnerIndex(self.dimensions, epoch)
-            self._indexes.move_to_end(owner)
-        # Critical section: held over the read, so that a late reader never adds a row again that
-        # another call has just removed.
-        with index.lock:
-            if events > index.seen:
-                self._refresh(connection, owner, index)
-                index.seen = events
-                self._evict(owner)
-        return index
+        while True:
+            with self._lock:
+                index = self._indexes.get(owner)
+                if index is None or index.epoch != epoch:
+                    index = self._indexes[owner] = OwnerIndex(self.dimensions, epoch)
+                self._indexes.move_to_end(owner)
+            # Critical section: held over the read, so that a late reader never adds a row again
+            # that another call has just removed.
+            with index.lock:
+                if index.is_whole:
+                    if events > index.seen:
+                        self._refresh(connection, owner, index)
+                        index.seen = events
+                        self._evict(owner)
+                    return index
+            self.drop(owner)  # an interrupt left it in the middle of a change
 
     def _refresh(self, connection: Connection, owner: str, index: OwnerIndex) -> None:
         sql = statements.LOAD_SINCE if index.seen else statements.LOAD

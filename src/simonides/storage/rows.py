@@ -17,8 +17,8 @@ MemoryRow = dict[str, Any]
 _JSON = ("depends_on", "audience", "tags", "metadata", "parents")
 # Not part of a record: what only the index and the audit chain read.
 _INTERNAL = (
-    "subject predicate object quote_start quote_end ended ended_by ttl terms marks vector scale "
-    "salt"
+    "subject predicate object quote_start quote_end ended ended_by ttl terms marks fingerprint "
+    "vector scale salt"
 ).split()
 
 

@@ -13,7 +13,7 @@ MEMORY = tuple(
     quote_start quote_end origin depends_on speaker role session position message_id source trust
     audience confidence importance sensitivity purpose tags metadata parents pinned timeless status
     created_at updated_at verified_at valid_from valid_to known_from known_to ended ended_by
-    soft_expires_at hard_expires_at ttl terms marks embedder vector scale salt
+    soft_expires_at hard_expires_at ttl terms marks fingerprint embedder vector scale salt
     """.split()
 )
 """Columns of a memory, in the order in which its digest reads them. A migration adds columns at the
@@ -32,7 +32,8 @@ TABLES = {
 TAKE_TURN = """
 INSERT INTO owners (owner, epoch, clock, events, head) VALUES (:owner, 0, 0, 0, :empty)
 ON CONFLICT (owner) DO UPDATE SET epoch = owners.epoch
-RETURNING epoch, clock, events, head"""
+RETURNING epoch, clock, events, head,
+  EXISTS (SELECT 1 FROM tombstones t WHERE t.owner = :owner)"""
 
 END_TURN = """
 UPDATE owners SET epoch = :epoch, clock = :clock, events = :events, head = :head
@@ -160,7 +161,7 @@ def by_ids(count: int) -> str:
 
 INDEXED = tuple(
     """
-    id kind category key hash task audience purpose terms marks vector scale embedder speaker
+    id kind category key fingerprint task audience purpose terms marks vector scale embedder speaker
     role session position importance confidence status pinned created_at updated_at valid_from
     valid_to soft_expires_at hard_expires_at known_to
     """.split()
@@ -220,8 +221,6 @@ VALUES (:owner, :parent_owner, :parent, :child) ON CONFLICT DO NOTHING"""
 FORGET_DERIVED = "DELETE FROM derived WHERE owner = :owner AND (parent = :id OR child = :id)"
 
 TOMBSTONES = "SELECT id, digest FROM tombstones WHERE owner = :owner AND digest = :digest"
-ANY_TOMBSTONE = "SELECT 1 FROM tombstones WHERE owner = :owner LIMIT 1"
-
 GRANTS = """
 SELECT id, grantee, right_, subject, by_, at FROM grants WHERE owner = :owner
 ORDER BY grantee, right_, subject"""

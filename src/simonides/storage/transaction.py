@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from simonides.core.clock import to_datetime
@@ -64,13 +63,15 @@ class Transaction:
         ended: Ids of memories that went out of force or were deleted, for the index.
         revision: Length of the chain when the turn began.
         epoch: The owner's epoch; raised by deletion.
+        has_tombstones: Whether anything of the owner was forgotten before.
     """
 
     def __init__(self, engine: Engine, connection: Connection, owner: str, actor: str) -> None:
         """Take the owner's turn; in PostgreSQL this waits for other writers of the owner."""
         self.connection, self.owner, self.actor = connection, owner, actor
         [state] = connection.rows(statements.TAKE_TURN, {"owner": owner, "empty": EMPTY})
-        self.epoch, then, self.revision, self._head = state
+        self.epoch, then, self.revision, self._head, has_tombstones = state
+        self.has_tombstones = bool(has_tombstones)
         self._epoch_before = self.epoch
         self.now = max(engine.clock.now_ms(), then)
         self._ids, self._key = engine.ids, engine.audit_key
@@ -128,11 +129,6 @@ class Transaction:
         if row is None:
             raise KeyError(id.hex())
         return row
-
-    @cached_property
-    def has_tombstones(self) -> bool:
-        """Whether anything of the owner was forgotten before this turn."""
-        return self.connection.one(statements.ANY_TOMBSTONE, {"owner": self.owner}) is not None
 
     def secret(self) -> bytes:
         """Return the store's secret, which keys digests of what was forgotten."""

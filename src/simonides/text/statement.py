@@ -95,6 +95,7 @@ _EMPHASIS = frozenset(
 )
 _AT_EITHER_END = frozenset("oh hey hi hello ok okay yeah um uh btw fyi lol haha thanks".split())
 _AT_THE_START = _AT_EITHER_END | {"well", "so"}
+_MAY_NOT_TELL = _ARTICLES | _EMPHASIS | _AT_THE_START | {"that", ""}
 
 # Words that make a sentence hypothetical, past or another person's.
 _DISTANCING = frozenset(
@@ -162,6 +163,16 @@ def read(text: str) -> Statement:
         words=known,
         is_negated=is_negated,
     )
+
+
+def fingerprint(text: str) -> bytes:
+    """Return 8 bytes that are equal for any two texts that may be one statement.
+
+    It reads the words that always tell: each once, in no order, one word for all synonyms.
+    """
+    found = {word.text for chunk in text.split() for word in _words(chunk)} - _MAY_NOT_TELL
+    words = " ".join(sorted({ONE_MEANING.get(word, word) for word in found}))
+    return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def overlap(one: Statement, other: Statement) -> float:

@@ -5,7 +5,8 @@
 3. Nearly the same words (Jaccard index).
 4. Nearly the same meaning (cosine).
 
-Gates compare within one place. Texts that differ in a number, date, name or negation are never the
+The last three compare only texts of one fingerprint, so they take no longer in a large store. Gates
+compare within one place. Texts that differ in a number, date, name or negation are never the
 same. Verbatim turns are identified by session and position instead, and pass no gate.
 """
 
@@ -47,7 +48,7 @@ from simonides.write.versions import (
 )
 
 MOST_COMPARED = 8
-"""Nearest statements whose texts are read and compared; chosen."""
+"""Most statements whose texts are read and compared; chosen."""
 
 
 @dataclass(frozen=True)
@@ -116,16 +117,21 @@ def store_correction(
 # -- what is there ---------------------------------------------------------------------------------
 
 
-def _in_force(turn: Turn, row: int) -> MemoryRow | None:
-    """Return the row of an index row, if it is in force as this turn has left it."""
-    found = turn.tx.memory(turn.index.ids[row])
+def _in_force(turn: Turn, id: bytes) -> MemoryRow | None:
+    """Return the row of an id, if it is in force as this turn has left it."""
+    found = turn.tx.memory(id)
     return None if found is None or found["known_to"] is not None else found
 
 
-def _current(turn: Turn, row: int) -> MemoryRow | None:
-    """Return the row of an index row, if it is in force and has not expired."""
-    found = _in_force(turn, row)
+def _current(turn: Turn, id: bytes) -> MemoryRow | None:
+    """Return the row of an id, if it is in force and has not expired."""
+    found = _in_force(turn, id)
     return None if found is None or _has_expired(turn, found) else found
+
+
+def _is_in_place(candidate: Candidate, row: MemoryRow) -> bool:
+    mine = (candidate.place.task, candidate.place.purpose, audience_text(candidate))
+    return (row["task"], row["purpose"], row["audience"]) == mine
 
 
 def _has_expired(turn: Turn, row: MemoryRow) -> bool:
@@ -134,16 +140,15 @@ def _has_expired(turn: Turn, row: MemoryRow) -> bool:
 
 
 def _under_key(turn: Turn, commit: Commit) -> MemoryRow | None:
-    candidate, index = commit.candidate, turn.index
-    code = index.places.get(candidate.place)
-    for row in index.by_key.get(candidate.key, ()) if candidate.key is not None else ():
-        if index.column("place")[row] == code:
-            found = _in_force(turn, row)
-            if found is not None and _has_expired(turn, found):
-                # It gives up the key; its history and what was said of it do not go on.
-                turn.tx.end(found, "evicted", EventType.EVICTED, "expired")
-            elif found is not None:
-                return found
+    candidate = commit.candidate
+    for id in tuple(turn.index.by_key.get(candidate.key or "", ())):
+        found = _in_force(turn, id)
+        if found is None or not _is_in_place(candidate, found):
+            continue
+        if not _has_expired(turn, found):
+            return found
+        # It gives up the key; its history and what was said of it do not go on.
+        turn.tx.end(found, "evicted", EventType.EVICTED, "expired")
     return None
 
 
@@ -156,14 +161,13 @@ def _in_slot(turn: Turn, commit: Commit) -> list[MemoryRow]:
     params = {"owner": tx.owner, "subject": subject, "predicate": predicate}
     stored = [memory_row(cells) for cells in tx.connection.rows(statements.SLOT, params)]
     rows = [tx.memory(row["id"]) for row in stored] + tx.inserted_in_slot(subject, predicate)
-    mine = (candidate.place.task, candidate.place.purpose, audience_text(candidate))
     return [
         row
         for row in rows
         if row is not None
         and row["known_to"] is None
         and not _has_expired(turn, row)
-        and (row["task"], row["purpose"], row["audience"]) == mine
+        and _is_in_place(candidate, row)
     ]
 
 
@@ -174,44 +178,40 @@ def _is_multi_valued(policy: Policy, predicate: str) -> bool:
 
 def _same_text(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> MemoryRow | None:
     """Return a memory that says the same, by hash, words or meaning."""
-    candidate, index = commit.candidate, turn.index
-    row = index.by_hash.get((index.places.get(candidate.place, -1), candidate.hash))
-    if row is not None:
-        found = _current(turn, row)
-        if found is not None and _may_be_one(candidate, found):
-            return found
-    gates = candidate.policy.gates
-    alike, close = index.near(candidate.place, candidate.analysed.terms, vector)
-    near = np.flatnonzero((alike >= gates.near_text) | (close > gates.near_meaning))
-    if not len(near):
-        return None
-    mine = read(candidate.content)
-    for row in near[np.argsort(-(alike + close)[near], kind="stable")][:MOST_COMPARED].tolist():
-        found = _current(turn, row)
+    candidate, gates = commit.candidate, commit.candidate.policy.gates
+    ids = turn.index.by_fingerprint.get(candidate.analysed.fingerprint, ())
+    for id in reversed(ids[-MOST_COMPARED:]):
+        found = _current(turn, id)
         if found is None or not _may_be_one(candidate, found):
             continue
-        theirs = read(found["content"])
-        if are_the_same(mine, theirs):
+        if found["hash"] == candidate.hash:
             return found
-        if close[row] > gates.near_meaning and mean_the_same(mine, theirs):
+        mine, theirs = read(candidate.content), read(found["content"])
+        is_close = turn.index.cosine(id, vector) > gates.near_meaning
+        if is_close and mean_the_same(mine, theirs):
+            return found
+        terms, others = set(candidate.analysed.terms), set(found["terms"].split(" "))
+        is_near = len(terms & others) >= gates.near_text * len(terms | others)
+        if (is_close or is_near) and are_the_same(mine, theirs):
             return found
     return None
 
 
 def _may_be_one(candidate: Candidate, found: MemoryRow) -> bool:
     # Two names are two facts, and so are two figures.
-    keys = {candidate.key, found["key"]} - {None}
-    return len(keys) < 2 and same_figures(candidate.content, found["content"])
+    one_name = len({candidate.key, found["key"]} - {None}) < 2
+    figures = one_name and same_figures(candidate.content, found["content"])
+    return figures and _is_in_place(candidate, found)
 
 
 def _is_no_news(turn: Turn, commit: Commit) -> bool:
     """Whether an inference adds nothing to a statement that is there."""
     candidate, least = commit.candidate, commit.candidate.policy.gates.no_news
-    alike, _ = turn.index.near(candidate.place, candidate.analysed.terms, None)
+    alike = turn.index.overlapping(candidate.place, candidate.analysed.terms)
     mine = read(candidate.content)
     # The index counts stems of all names, so it is only a first look.
     for row in np.argsort(-alike, kind="stable")[:MOST_COMPARED].tolist():
-        found = _current(turn, row) if alike[row] > least / 2 else None
+        found = _current(turn, turn.index.ids[row]) if alike[row] > least / 2 else None
         if found is not None:
             theirs = read(found["content"])
             if overlap(mine, theirs) > least and adds_nothing(mine, theirs):

@@ -93,6 +93,7 @@ def new_version(
         "ttl": candidate.ttl_ms,
         "terms": " ".join(candidate.analysed.terms),
         "marks": candidate.analysed.marks,
+        "fingerprint": candidate.analysed.fingerprint,
         "embedder": embedder if cells is not None else None,
         "vector": cells,
         "scale": scale,

@@ -71,6 +71,7 @@ CREATE TABLE memories (
   ttl             {int},            -- lifetime that a caller gave, in milliseconds
   terms           {text} NOT NULL,  -- of the indexed text, so that an index is built without analysis
   marks           {int}  NOT NULL,  -- what kind of sentence it is, for ranking
+  fingerprint     {blob} NOT NULL,  -- equal for texts that may be one statement
   embedder        {text},
   vector          {blob},           -- signed bytes
   scale           {real},           -- value of one step of the vector
