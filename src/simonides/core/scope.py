@@ -129,7 +129,7 @@ class Scope:
         own = "/global" + self.owner.removesuffix("/")
         return f"{own}/" if self.task is None else f"{own}/task/{self.task}/"
 
-    @property
+    @cached_property
     def ancestors(self) -> tuple[Scope, ...]:
         """Itself and what is above it, nearest first; a task's user is above it."""
         found = [self]

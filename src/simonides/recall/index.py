@@ -411,7 +411,7 @@ class OwnerIndex:
         live = self.column("live").copy()
         number = np.append(np.where(live, np.cumsum(live) - 1, NONE), NONE)
         for term in list(self.terms):
-            rows, counts = self.postings(term)
+            rows, counts, _ = self.postings([term])
             if len(rows):
                 kept = array("i", number[rows].astype(np.int32).tobytes())
                 self.terms[term] = Postings(kept, array("H", counts.tobytes()))
@@ -432,27 +432,29 @@ class OwnerIndex:
 
     # -- lookups -----------------------------------------------------------------------------------
 
-    def postings(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
-        """Return the live rows that hold a term, rising, and how often each does."""
-        found = self.terms.get(term)
-        if found is None:
-            return np.zeros(0, np.int32), np.zeros(0, np.uint16)
-        rows, counts = np.array(found.rows, np.int32), np.array(found.counts, np.uint16)
+    def postings(self, terms: Sequence[str]) -> tuple[Ints, Ints, Ints]:
+        """Return rows that hold terms, how often each does, and the number of the term."""
+        found = [(n, self.terms[term]) for n, term in enumerate(terms) if term in self.terms]
+        if not found:
+            return np.zeros(0, np.int32), np.zeros(0, np.uint16), np.zeros(0, np.int64)
+        rows = np.concatenate([np.frombuffer(each.rows, np.int32) for _, each in found])
+        counts = np.concatenate([np.frombuffer(each.counts, np.uint16) for _, each in found])
+        numbers = np.repeat([n for n, _ in found], [len(each.rows) for _, each in found])
         if len(self.row_of) == self.size:
-            return rows, counts
+            return rows, counts, numbers
         live = self.column("live")[rows]
-        return rows[live], counts[live]
+        return rows[live], counts[live], numbers[live]
 
-    def dots(self, queries: Floats) -> Floats:
-        """Return the dot product of each row's vector with each column of a matrix."""
-        found = np.empty((self.size, queries.shape[1]), np.float32)
-        wide = np.empty((min(BLOCK_ROWS, self.size), len(queries)), np.float32)
+    def dots(self, query: Floats) -> Floats:
+        """Return the dot product of each row's vector with a vector."""
+        found = np.empty(self.size, np.float32)
+        wide = np.empty((min(BLOCK_ROWS, self.size), len(query)), np.float32)
         for start in range(0, self.size, BLOCK_ROWS):
             block = self.vectors[start : start + BLOCK_ROWS]
             wide[: len(block)] = block
-            np.matmul(wide[: len(block)], queries, out=found[start : start + len(block)])
-        scaled: Floats = found * self.column("scale")[:, None]
-        return scaled
+            np.matmul(wide[: len(block)], query, out=found[start : start + len(block)])
+        found *= self.column("scale")
+        return found
 
     def cosine(self, id: bytes, vector: Floats | None) -> float:
         """Return the cosine of a row with a unit vector; 0 where either has none."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from simonides.core.settings import Settings
 from simonides.recall.index import NONE, Bools, Floats, Ints
 from simonides.recall.question import Form, Question
-from simonides.recall.signals import REACH, Signals, among, bm25, gather, idf, name_terms
+from simonides.recall.signals import Signals, around, bm25, gather, idf, name_terms
 from simonides.recall.view import View
 from simonides.text.analyse import query_terms
 
@@ -185,16 +186,17 @@ class Ranking:
         if not len(rows):
             return []
         table = np.stack([values[rows] for values in self._parts.values()], axis=1).tolist()
-        held = [among(match.rows, rows) for match in self._signals.matches]
+        held = self._signals.matches.held(rows, self.view.size).T.tolist()
         sure, scores = self._scale.relevance(self._raw[rows]).tolist(), self._score(rows).tolist()
         found = []
-        for at, (row, values) in enumerate(zip(rows.tolist(), table, strict=True)):
+        for row, values, holds, score, relevance in zip(
+            rows.tolist(), table, held, scores, sure, strict=True
+        ):
             parts = zip(self._parts, values, strict=True)
             why = dict(sorted(((n, v) for n, v in parts if v), key=lambda part: -part[1]))
-            terms = zip(self._query.terms, held, strict=True)
-            matched = tuple(term for term, holds in terms if holds[at])
+            matched = tuple(compress(self._query.terms, holds))
             owner, id = self.view.owner_and_id(row)
-            found.append(Ranked(owner, id, scores[at], sure[at], why, matched))
+            found.append(Ranked(owner, id, score, relevance, why, matched))
         return found
 
     def _score(self, rows: Ints) -> Floats:
@@ -207,7 +209,7 @@ class Ranking:
         doubt = DOUBT * (view.column("confidence") - np.float32(1.0))
         if settings.fusion == "conversational":
             return {**weigh(signals, self._query.question.form), "confidence": doubt}
-        words = bm25(view, signals.matches)
+        words = bm25(view, signals.matches, np.ones(len(self._query.terms), np.bool_))
         keyword, vector = words / (words.max(initial=0.0) or 1.0), np.maximum(signals.cosine, 0.0)
         if settings.fusion == "rrf":
             ranks = {"keyword": _reciprocal(view, keyword, self._visible, settings.rrf_k)}
@@ -406,21 +408,19 @@ def measure(
 ) -> Measures:
     """Measure the best rows, each together with the turns around it."""
     names, dated = view.derived(name_terms), set(query_terms(question.dated_words))
-    matches = zip(terms, signals.matches, strict=True)
-    asked = [(term, found) for term, found in matches if term not in names]
-    unknown = {term for term, found in asked if not len(found.rows)} - dated
+    asked = [(n, term) for n, term in enumerate(terms) if term not in names]
+    numbers, holding = np.array([n for n, _ in asked], np.int64), signals.matches.holding
+    unknown = {term for n, term in asked if not holding[n]} - dated
     named = set(query_terms(question.named_words)).difference(names, dated)
-    around = [surroundings(view, int(place)) for place in places]
-    starts, near = np.cumsum([0, *map(len, around)])[:-1], np.concatenate(around)
+    near = [surroundings(view, int(place)) for place in places]
+    starts = np.cumsum([0, *map(len, near)])[:-1]
+    held = signals.matches.held(np.concatenate(near), view.size)[numbers]
     size = max(len(view), TYPICAL_ROWS)
-    worths = np.array([idf(size, len(found.rows)) for _, found in asked])
-    is_date = np.array([term in dated for term, _ in asked], np.bool_)
-    held = np.zeros((len(asked), len(near)), np.bool_)
-    for row, (_, found) in enumerate(asked):
-        held[row] = among(found.rows, near)
+    worths = idf(size, holding[numbers])
+    is_date = np.array([term in dated for _, term in asked], np.bool_)
     in_place = np.logical_or.reduceat(held, starts, axis=1)
     if "date" in signals.evidence:
-        right = np.logical_or.reduceat(signals.evidence["date"][near] > 0.0, starts)
+        right = np.logical_or.reduceat(signals.evidence["date"][np.concatenate(near)] > 0.0, starts)
         in_place |= is_date[:, None] & right
     cover = worths @ in_place / (worths.sum() or 1.0)
     words, rare = held[~is_date], worths[~is_date]
@@ -437,14 +437,11 @@ def measure(
     )
 
 
-def surroundings(view: View, place: int) -> Ints:
-    """Return the place of a row and those of the turns around it."""
-    near = [place]
-    for links in (view.column("before"), view.column("after")):
-        at = place
-        for _ in REACH:
-            at = int(links[at])
-            if at == NONE:
-                break
-            near.append(at)
-    return np.array(near)
+def surroundings(view: View, row: int) -> Ints:
+    """Return a row and the turns around it."""
+    rows, near = view.derived(around)
+    at = int(rows.searchsorted(row))
+    if at == len(rows) or rows[at] != row:
+        return np.array([row])
+    found = near[:, at]
+    return np.append(found[found != NONE], row)

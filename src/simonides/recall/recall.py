@@ -26,7 +26,7 @@ from simonides.recall.rank import Preferences, Query, Ranked, Ranking
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, as_then, fetched, id_bytes, memory_row, record_of
+from simonides.storage.rows import MemoryRow, as_then, fetched, id_bytes, memory_row
 from simonides.text.analyse import is_latin, query_terms
 
 T = TypeVar("T")
@@ -322,10 +322,10 @@ def _fetched(connection: Connection, batch: Sequence[Ranked]) -> dict[bytes, Rec
     by_owner: dict[str, list[bytes]] = {}
     for found in batch:
         by_owner.setdefault(found.owner, []).append(found.id)
-    rows: list[MemoryRow] = []
+    records: dict[bytes, Record] = {}
     for owner, ids in by_owner.items():
-        rows += fetched(connection, owner, ids)
-    return {row["id"]: record_of(row) for row in rows}
+        records |= fetched(connection, owner, ids)
+    return records
 
 
 def _hit(record: Record, found: Ranked, now: int) -> Hit:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -39,25 +39,41 @@ NEWER_AT_HALF = 0.2
 
 PRIOR_ROWS = 10
 """How many rows the typical mean and deviation count as: a few rows make no scale of their own."""
-LEXICAL, DENSE, SESSION, SESSION_DENSE = (0.6, 1.0), (0.0, 0.12), (3.9, 3.0), (0.0, 0.05)
-"""Typical mean and deviation of signals in development conversations."""
+SUBJECT_PRIORS = np.array([[0.6, 1.0], [0.0, 0.12], [0.0, 0.12], [3.9, 3.0]], np.float32)
+SESSION_PRIOR = np.array([[0.0, 0.05]], np.float32)
+"""Typical mean and deviation of signals in development conversations: of words, of both cosines and
+of sessions; of the mean cosine of a session."""
 
 ENOUGH_TERMS = 10
 """Length from which a row can answer by itself; of 10, 20 and 40."""
 
 
-class Match(NamedTuple):
-    """The rows that hold one term of the query.
+class Matches(NamedTuple):
+    """Where the terms of a query occur: one cell for each term and row that holds it.
 
     Attributes:
-        rows: Their places.
-        worth: The term's inverse document frequency (IDF).
-        gain: For each row, its share of that worth, by BM25's saturation.
+        rows: The rows, in no order.
+        terms: For each cell the number of the term.
+        gains: For each cell the share of the term's worth that the row has, by BM25's saturation.
+        holding: How many rows hold each term.
+        worths: The inverse document frequency (IDF) of each term.
     """
 
     rows: Ints
-    worth: float
-    gain: Floats
+    terms: Ints
+    gains: Floats
+    holding: Ints
+    worths: Floats
+
+    def held(self, rows: Ints, size: int) -> Bools:
+        """Return which terms some rows of ``size`` rows hold, shape (terms, rows)."""
+        place = np.full(size, NONE)
+        place[rows] = np.arange(len(rows))
+        at = place[self.rows]
+        is_one = at != NONE
+        found = np.zeros((len(self.worths), len(rows)), np.bool_)
+        found[self.terms[is_one], at[is_one]] = True
+        return found[:, place[rows]]  # a row may be named twice
 
 
 class Signals(NamedTuple):
@@ -65,12 +81,12 @@ class Signals(NamedTuple):
 
     Attributes:
         evidence: One array over all rows for each signal that applies.
-        matches: One for each term of the query.
+        matches: Where the query's terms occur.
         cosine: Of each row with the query.
     """
 
     evidence: dict[str, Floats]
-    matches: list[Match]
+    matches: Matches
     cosine: Floats
 
 
@@ -83,24 +99,26 @@ def gather(view: View, terms: Sequence[str], vector: Floats, question: Question)
         vector: The query's unit vector; zeros where the embedder does not know its script.
         question: What the query asks for.
     """
-    matches = [match(view, term) for term in terms]
+    matches = match(view, terms)
     names = view.derived(name_terms)
-    subject = [found for term, found in zip(terms, matches, strict=True) if term not in names]
-    words = standard(bm25(view, subject), LEXICAL, view)
+    subject = np.array([term not in names for term in terms], np.bool_)
     cosine, centred = cosines(view, vector)
-    topic = np.maximum(words + DENSE_SHARE * standard(cosine, DENSE, view), 0.0)
+    found = (bm25(view, matches, subject), cosine, centred, sessions(view, matches, subject))
+    words, meaning, dense, session = standard(np.stack(found), SUBJECT_PRIORS, view)
+    topic = np.maximum(words + DENSE_SHARE * meaning, 0.0)
     about = np.minimum(topic / FULL_TOPIC, 1.0)
     evidence = {
         "bm25": words,
-        "dense": standard(centred, DENSE, view),
-        "neighbours": neighbours(view, topic),
-        "answers": answers(view, topic),
-        "session": standard(sessions(view, subject), SESSION, view),
+        "dense": dense,
+        "session": session,
         "speaker": speakers(view, terms, question),
         "length": view.derived(log_length),
     }
+    if len(view.derived(around).rows):
+        evidence["neighbours"] = neighbours(view, topic)
+        evidence["answers"] = answers(view, topic)
     if question.form is Form.QUESTION:
-        evidence["cover"] = cover(view, subject)
+        evidence["cover"] = cover(view, matches, subject)
     else:
         evidence["session_meaning"] = session_meaning(view, centred)
     if question.form is not Form.QUESTION or question.of_self:
@@ -119,24 +137,19 @@ def gather(view: View, terms: Sequence[str], vector: Floats, question: Question)
 # -- words and meaning -----------------------------------------------------------------------------
 
 
-def match(view: View, term: str) -> Match:
-    """Look up a term."""
-    rows, counts = view.postings(term)
-    worth = idf(len(view), len(rows))
-    return Match(rows, worth, worth * counts / (counts + view.derived(length_norms)[rows]))
+def match(view: View, terms: Sequence[str]) -> Matches:
+    """Look up terms."""
+    rows, counts, numbers = view.postings(terms)
+    holding = np.bincount(numbers, minlength=len(terms))
+    worths = idf(len(view), holding)
+    gains = worths[numbers] * counts / (counts + view.derived(length_norms)[rows])
+    return Matches(rows, numbers, gains, holding, worths)
 
 
-def among(rows: Ints, places: Ints) -> Bools:
-    """Return which places are among some rising rows."""
-    if not len(rows):
-        return np.zeros(len(places), np.bool_)
-    found: Bools = rows.take(rows.searchsorted(places), mode="clip") == places
-    return found
-
-
-def idf(size: int, holding: int) -> float:
+def idf(size: int, holding: Ints | int) -> Floats:
     """Return Lucene's inverse document frequency, above 0 for every term."""
-    return math.log1p((size - holding + 0.5) / (holding + 0.5))
+    found: Floats = np.log1p((size - holding + 0.5) / (holding + 0.5))
+    return found
 
 
 def length_norms(view: View) -> Floats:
@@ -146,20 +159,38 @@ def length_norms(view: View) -> Floats:
     return BM25_K1 * (1.0 - BM25_B + BM25_B / average * length)
 
 
-def bm25(view: View, matches: Iterable[Match]) -> Floats:
-    """Return the BM25 score of each row."""
-    score = np.zeros(view.size, np.float32)
-    for rows, _, gain in matches:
-        score[rows] += gain
-    return score
+def bm25(view: View, matches: Matches, chosen: Bools) -> Floats:
+    """Return the BM25 score of each row, by the chosen terms."""
+    return _summed(matches.rows, matches.gains * chosen[matches.terms], view.size)
 
 
-def cover(view: View, matches: Sequence[Match]) -> Floats:
-    """Return the share of the query's summed IDF that each row holds."""
-    score = np.zeros(view.size, np.float32)
-    for rows, worth, _ in matches:
-        score[rows] += worth
-    return score / (sum(worth for _, worth, _ in matches) or 1.0)
+def cover(view: View, matches: Matches, chosen: Bools) -> Floats:
+    """Return the share of the chosen terms' summed IDF that each row holds."""
+    worths = matches.worths * chosen
+    return _summed(matches.rows, (worths / (worths.sum() or 1.0))[matches.terms], view.size)
+
+
+def _summed(places: Ints, values: Floats, size: int) -> Floats:
+    """Return the sum of the values at each place."""
+    found: Floats = np.bincount(places, values, size).astype(np.float32)
+    return found
+
+
+class Centre(NamedTuple):
+    """The mean of all vectors, and each row's part along it and length from it."""
+
+    mean: Floats
+    square: float
+    along: Floats
+    own: Floats
+
+
+def centre(view: View) -> Centre:
+    """Return the mean of all vectors, drawn to zero in small indexes."""
+    mean = (view.vector_sum / (len(view) + PRIOR_ROWS)).astype(np.float32)
+    square, along = float(mean @ mean), view.dots(mean)
+    own = np.sqrt(np.maximum(1.0 - 2.0 * along + np.float32(square), np.float32(1e-6)))
+    return Centre(mean, square, along, own)
 
 
 def cosines(view: View, vector: Floats) -> tuple[Floats, Floats]:
@@ -168,35 +199,66 @@ def cosines(view: View, vector: Floats) -> tuple[Floats, Floats]:
     A mean of token vectors mostly says what kind of text it is, which all turns share; without the
     mean, the rest separates subjects. Source: Mu and Viswanath 2018, "All-but-the-Top".
     """
-    mean = (view.vector_sum / (len(view) + PRIOR_ROWS)).astype(np.float32)
-    plain, along = view.dots(np.stack((vector, mean), axis=1)).T
-    square = float(mean @ mean)
-    own = np.sqrt(np.maximum(1.0 - 2.0 * along + square, 1e-6))
-    asked = math.sqrt(max(1.0 - 2.0 * float(vector @ mean) + square, 1e-6))
-    centred = (plain - along - float(vector @ mean) + square) / (own * asked)
-    return plain, np.where(view.column("scale") > 0.0, centred, 0.0) if vector.any() else plain
+    plain = view.dots(vector)
+    if not vector.any():
+        return plain, plain
+    mean, square, along, own = view.derived(centre)
+    shift = float(vector @ mean)
+    asked = math.sqrt(max(1.0 - 2.0 * shift + square, 1e-6))
+    centred = (plain - along + np.float32(square - shift)) / (own * np.float32(asked))
+    return plain, np.where(view.column("scale") > 0.0, centred, np.float32(0.0))
 
 
-def standard(values: Floats, prior: tuple[float, float], view: View) -> Floats:
-    """Return values in deviations from their mean, both drawn to typical ones in small indexes."""
+def standard(values: Floats, priors: Floats, view: View) -> Floats:
+    """Return rows of values in deviations from their means; few values are drawn to typical ones.
+
+    Args:
+        values: Shape (signals, rows).
+        priors: Typical mean and deviation of each signal, shape (signals, 2).
+        view: The rows.
+    """
     live, rows = view.of_live(values), len(view) + PRIOR_ROWS
-    mean = (float(live.sum()) + PRIOR_ROWS * prior[0]) / rows
-    squares = float(np.square(live - mean).sum()) + PRIOR_ROWS * prior[1] ** 2
-    return (values - mean) / math.sqrt(squares / rows)
+    typical, deviation = priors.T[..., None]
+    mean = (live.sum(axis=1, keepdims=True) + PRIOR_ROWS * typical) / rows
+    squares = np.square(live - mean).sum(axis=1, keepdims=True) + PRIOR_ROWS * deviation**2
+    found: Floats = (values - mean) / np.sqrt(squares / rows).astype(np.float32)
+    return found
 
 
 # -- conversation ----------------------------------------------------------------------------------
 
 
+class Around(NamedTuple):
+    """The turns that have neighbours, and these.
+
+    Attributes:
+        rows: The turns.
+        near: The rows at each step before and after them, shape (steps, turns); NONE for none.
+    """
+
+    rows: Ints
+    near: Ints
+
+
+def around(view: View) -> Around:
+    """Return the turns that have neighbours, and these, as far as `REACH`."""
+    links = (view.column("before"), view.column("after"))
+    rows = np.flatnonzero((links[0] != NONE) | (links[1] != NONE))
+    near = []
+    for link in links:
+        onward, places = np.append(link, NONE), rows
+        for _ in REACH:
+            places = onward[places]
+            near.append(places)
+    return Around(rows, np.array(near))
+
+
 def neighbours(view: View, topic: Floats) -> Floats:
     """Return the topic of the turns around each row: an answer stands next to what it answers."""
-    padded = np.append(topic, 0.0)  # the last cell stands for an absent neighbour
+    rows, near = view.derived(around)
+    padded = np.append(topic, np.float32(0.0))  # the last cell stands for an absent neighbour
     score = np.zeros(view.size, np.float32)
-    for links in (view.column("before"), view.column("after")):
-        onward, places = np.append(links, NONE), links
-        for weight in REACH:
-            score += weight * padded[places]
-            places = onward[places]
+    score[rows] = np.array([*REACH, *REACH], np.float32) @ padded[near]
     return score
 
 
@@ -217,15 +279,16 @@ def answers(view: View, topic: Floats) -> Floats:
     return topic_before
 
 
-def sessions(view: View, matches: Iterable[Match]) -> Floats:
+def sessions(view: View, matches: Matches, chosen: Bools) -> Floats:
     """Return the BM25 score of each row's session as one text, in which a term counts once."""
     of_row, norms = view.column("session"), view.derived(session_norms)
-    count = max(int(np.count_nonzero(norms)), 1)
-    score = np.zeros(len(norms), np.float32)
-    for rows, _, _ in matches:
-        holds = np.zeros(len(norms), np.bool_)
-        holds[of_row[rows]] = True
-        score[holds] += idf(count, int(holds.sum())) / (1.0 + norms[holds])
+    count, is_chosen = max(int(np.count_nonzero(norms)), 1), chosen[matches.terms]
+    pairs = np.sort(matches.terms[is_chosen] * len(norms) + of_row[matches.rows[is_chosen]])
+    is_first = np.ones(len(pairs), np.bool_)
+    is_first[1:] = pairs[1:] != pairs[:-1]
+    terms, places = np.divmod(pairs[is_first], len(norms))
+    rarity = idf(count, np.bincount(terms, minlength=len(chosen)))
+    score = _summed(places, rarity[terms], len(norms)) / (1.0 + norms)
     found: Floats = score[of_row]
     return found
 
@@ -235,7 +298,8 @@ def session_meaning(view: View, centred: Floats) -> Floats:
     of_row, holds = view.column("session"), view.column("live")
     rows = np.bincount(of_row, holds)
     mean = np.bincount(of_row, centred * holds) / np.maximum(rows, 1.0)
-    return standard(mean[of_row].astype(np.float32), SESSION_DENSE, view)
+    found: Floats = standard(mean[of_row].astype(np.float32)[None], SESSION_PRIOR, view)[0]
+    return found
 
 
 def session_norms(view: View) -> Floats:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides.core.record import Place
-from simonides.recall.index import NONE, Bools, Floats, OwnerIndex, entries_of
+from simonides.recall.index import NONE, Bools, Floats, Ints, OwnerIndex, entries_of
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.statements import INDEXED
@@ -91,19 +91,20 @@ class View:
             parts = [codes[part] for part, codes in zip(parts, self._speaker_codes, strict=True)]
         return np.concatenate(parts)
 
-    def postings(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
-        """Return the live rows that hold a term, rising, and how often each does."""
+    def postings(self, terms: Sequence[str]) -> tuple[Ints, Ints, Ints]:
+        """Return rows that hold terms, how often each does, and the number of the term."""
         if len(self.parts) == 1:
-            return self.parts[0].postings(term)
-        found = [part.postings(term) for part in self.parts]
-        rows = [rows + offset for (rows, _), offset in zip(found, self.offsets, strict=True)]
-        return np.concatenate(rows).astype(np.int32), np.concatenate([each for _, each in found])
+            return self.parts[0].postings(terms)
+        found = [part.postings(terms) for part in self.parts]
+        rows = [rows + offset for (rows, _, _), offset in zip(found, self.offsets, strict=True)]
+        counts, numbers = ([each[n] for each in found] for n in (1, 2))
+        return np.concatenate(rows), np.concatenate(counts), np.concatenate(numbers)
 
-    def dots(self, queries: Floats) -> Floats:
-        """Return the dot product of each row's vector with each column of a matrix."""
+    def dots(self, query: Floats) -> Floats:
+        """Return the dot product of each row's vector with a vector."""
         if len(self.parts) == 1:
-            return self.parts[0].dots(queries)
-        return np.concatenate([part.dots(queries) for part in self.parts])
+            return self.parts[0].dots(query)
+        return np.concatenate([part.dots(query) for part in self.parts])
 
     @property
     def vector_sum(self) -> Floats:
@@ -145,7 +146,7 @@ class View:
 
     def of_live(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the values of the rows without those of the holes."""
-        return values if self.count == self.size else values[self.column("live")]
+        return values if self.count == self.size else values[..., self.column("live")]
 
     def derived(self, make: Callable[[View], T]) -> T:
         """Return ``make(self)``, computed once."""

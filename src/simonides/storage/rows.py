@@ -9,7 +9,7 @@ from typing import Any
 from simonides.core.record import Record
 from simonides.storage import statements
 from simonides.storage.database import Connection, Row
-from simonides.storage.statements import MEMORY
+from simonides.storage.statements import MEMORY, SHOWN
 
 MemoryRow = dict[str, Any]
 """The cells of a memory by column."""
@@ -57,13 +57,12 @@ def id_bytes(id: str) -> bytes:
     return bytes.fromhex(id.replace("-", ""))
 
 
-def fetched(connection: Connection, owner: str, ids: Sequence[bytes]) -> list[MemoryRow]:
-    """Return the rows of ids that are there."""
-    if not ids:
-        return []
+def fetched(connection: Connection, owner: str, ids: Sequence[bytes]) -> dict[bytes, Record]:
+    """Return the records of ids that are there."""
     # One statement for each power of two, so that databases keep few of them prepared.
     size = 1 << (len(ids) - 1).bit_length()
     padded = [*ids, *[ids[-1]] * (size - len(ids))]
     params = {f"id{number}": id for number, id in enumerate(padded)}
     cells = connection.rows(statements.by_ids(size), {"owner": owner, **params})
-    return [memory_row(each) for each in cells]
+    rows = [dict(zip(SHOWN, row, strict=True)) for row in cells]
+    return {row["id"]: record_of(row) for row in rows}

@@ -150,11 +150,16 @@ FROM memories m WHERE m.owner = :owner AND m.known_to IS NULL
   AND COALESCE(m.task, '') = :task"""
 
 
+_UNSHOWN = "quote_start quote_end ttl terms marks fingerprint vector scale salt".split()
+SHOWN = tuple(name for name in MEMORY if name not in _UNSHOWN)
+"""The columns that a record is made of."""
+
+
 @lru_cache
 def by_ids(count: int) -> str:
-    """Return the statement for this many memories by id."""
+    """Return the statement for what is shown of this many memories by id."""
     names = ", ".join(f":id{number}" for number in range(count))
-    return f"SELECT {_ALL} FROM memories WHERE owner = :owner AND id IN ({names})"
+    return f"SELECT {', '.join(SHOWN)} FROM memories WHERE owner = :owner AND id IN ({names})"
 
 
 # -- what the index keeps --------------------------------------------------------------------------
