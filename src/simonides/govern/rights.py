@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -163,7 +164,7 @@ def _held(engine: Engine, who: Principal) -> list[Grant]:
 
 def grants(engine: Engine, org: str) -> list[Grant]:
     """Return the grants of an organisation, by grantee."""
-    owner = Scope(org).owner
+    owner = Scope(checked_id("org", org)).owner
     with engine.db.read(owner) as connection:
         rows = connection.rows(statements.GRANTS, {"owner": owner})
     return [
@@ -191,19 +192,13 @@ def grant(engine: Engine, who: Principal, grantee: str, right: str, org: str) ->
         InvalidInput: If the right is unknown.
         ScopeDenied: If the caller does not administer the organisation.
     """
-    kind, subject = _named(right, grantee)
-    scope = Scope(checked_id("org", org))
-    _check_admin(who, scope)
-    with engine.db.write(scope.owner) as connection:
-        tx = Transaction(engine, connection, scope.owner, who.name)
-        rows = connection.rows(statements.GRANTS, {"owner": scope.owner})
-        if _find(rows, grantee, kind, subject) is None:
+    with _changing(engine, who, grantee, right, org) as (tx, kind, subject, held):
+        if held is None:
             row = {
-                "owner": scope.owner, "id": tx.new_id(), "grantee": grantee,
+                "owner": tx.owner, "id": tx.new_id(), "grantee": grantee,
                 "right_": kind.value, "subject": subject, "by_": who.name, "at": tx.now,
             }  # fmt: skip
             tx.add("grants", row, EventType.GRANTED, f"{right} to {grantee}")
-        tx.flush()
     found = [each for each in grants(engine, org) if (each.grantee, each.right) == (grantee, kind)]
     return next(each for each in found if (each.subject or "") == subject)
 
@@ -215,27 +210,27 @@ def revoke(engine: Engine, who: Principal, grantee: str, right: str, org: str) -
         InvalidInput: If the right is unknown.
         ScopeDenied: If the caller does not administer the organisation.
     """
+    with _changing(engine, who, grantee, right, org) as (tx, _, _, held):
+        if held is not None:
+            tx.remove("grants", held, EventType.REVOKED, f"{right} from {grantee}")
+    return held is not None
+
+
+@contextmanager
+def _changing(
+    engine: Engine, who: Principal, grantee: str, right: str, org: str
+) -> Iterator[tuple[Transaction, Right, str, bytes | None]]:
+    """Open a change of grants; say which right, of whom, and the id of the grant if it is there."""
     kind, subject = _named(right, grantee)
     scope = Scope(checked_id("org", org))
-    _check_admin(who, scope)
+    if not who.is_admin or who.home.org not in (None, scope.org):
+        raise ScopeDenied(scope.path, Right.ADMIN, "open store.admin(actor=…)")
     with engine.db.write(scope.owner) as connection:
         tx = Transaction(engine, connection, scope.owner, who.name)
         rows = connection.rows(statements.GRANTS, {"owner": scope.owner})
-        found = _find(rows, grantee, kind, subject)
-        if found is not None:
-            tx.remove("grants", found, EventType.REVOKED, f"{right} from {grantee}")
+        wanted = (grantee, kind.value, subject)
+        yield tx, kind, subject, next((r[0] for r in rows if tuple(r[1:4]) == wanted), None)
         tx.flush()
-    return found is not None
-
-
-def _find(rows: Sequence[Any], grantee: str, right: Right, subject: str) -> bytes | None:
-    wanted = (grantee, right.value, subject)
-    return next((row[0] for row in rows if tuple(row[1:4]) == wanted), None)
-
-
-def _check_admin(who: Principal, scope: Scope) -> None:
-    if not who.is_admin or who.home.org not in (None, scope.org):
-        raise ScopeDenied(scope.path, Right.ADMIN, "open store.admin(actor=…)")
 
 
 def may_see(who: Principal, reach: Reach, place: Place) -> bool:

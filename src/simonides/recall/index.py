@@ -16,6 +16,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +45,6 @@ BLOCK_ROWS = 1024
 KINDS = tuple(Kind)
 _KIND_CODES = {kind.value: code for code, kind in enumerate(KINDS)}
 _WEIGHTS = {each.value: each.weight for each in Importance}
-_SHARED = Place()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +95,14 @@ def entry_of(row: Mapping[str, Any], embedder: str | None) -> Entry:
     """
     is_turn = row["category"] == TURN and row["position"] is not None
     has_vector = row["vector"] is not None and row["embedder"] == embedder
-    audience = row["audience"]
     ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
-    plain = row["task"] is None and audience is None and row["purpose"] is None
     return Entry(
         id=row["id"],
         kind=row["kind"],
         is_turn=is_turn,
         key=row["key"],
         fingerprint=row["fingerprint"],
-        place=_SHARED
-        if plain
-        else Place(
-            row["task"],
-            None if audience is None else tuple(json.loads(audience)),
-            row["purpose"],
-        ),
+        place=_place(row["task"], row["audience"], row["purpose"]),
         terms=row["terms"].split(" ") if row["terms"] else (),
         marks=row["marks"],
         vector=row["vector"] if has_vector else b"",
@@ -127,6 +119,12 @@ def entry_of(row: Mapping[str, Any], embedder: str | None) -> Entry:
         is_stale=row["status"] == Status.STALE,
         pinned=bool(row["pinned"]),
     )
+
+
+@lru_cache
+def _place(task: str | None, audience: str | None, purpose: str | None) -> Place:
+    agents = None if audience is None else tuple(json.loads(audience))
+    return Place(task, agents, purpose)
 
 
 def entries_of(rows: Iterable[Row], embedder: str | None) -> list[Entry]:
@@ -391,17 +389,6 @@ class OwnerIndex:
                 self.column(name)[row] = 0
             self.column("before")[row] = self.column("after")[row] = NONE
             self.is_whole = True
-
-    def touch(self, id: bytes, updated_at: int, soft: int | None, until: int) -> None:
-        """Renew the times of a row that was said again."""
-        if id in self._waiting:
-            self.settle()
-        row = self.row_of.get(id)
-        if row is not None:
-            self.column("updated")[row] = updated_at
-            self.column("soft")[row] = FOREVER if soft is None else soft
-            self.column("until")[row] = until
-            self.revision += 1
 
     def compact_if_sparse(self) -> None:
         """Close the holes where they are more than `MOST_HOLES` of the rows."""

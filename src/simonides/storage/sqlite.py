@@ -55,12 +55,9 @@ CHECKPOINT_WAIT_MS = 500
 """How long a checkpoint waits for readers; the next one takes what is left."""
 
 _PRAGMAS = (
-    "journal_mode = WAL",
-    "secure_delete = ON",
-    "temp_store = MEMORY",
-    "cache_size = -8000",
+    "journal_mode = WAL", "secure_delete = ON", "temp_store = MEMORY", "cache_size = -8000",
     "trusted_schema = OFF",
-)
+)  # fmt: skip
 
 
 class _Connection:
@@ -167,27 +164,38 @@ class Sqlite:
                 if self._path is None:
                     self._writer = self._prepared(self._connect())
                     return self._writer
+                if self._path.is_dir():
+                    raise StoreError(self.location, "is a folder; name a file in it")
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 turn_path = f"{self._path}-turn"
                 file = os.open(turn_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
                 self._turn_file = file
                 try:
                     self._lock_file()
-                    writer = self._prepared(self._connect())
+                    writer = self._prepared(self._connect(is_new=not self._path.exists()))
                     stat = self._path.stat()
                     self._inode = (stat.st_dev, stat.st_ino)
                     self._writer = writer
                 finally:
-                    fcntl.flock(file, fcntl.LOCK_UN)
+                    if self._writer is None:
+                        self._turn_file = None
+                        os.close(file)
+                    else:
+                        fcntl.flock(file, fcntl.LOCK_UN)
                 return writer
 
-    def _connect(self) -> _Connection:
-        if self._path is not None and self._path.is_dir():
-            raise StoreError(self.location, "is a folder; name a file in it")
+    def _connect(self, *, is_new: bool = False) -> _Connection:
         raw = apsw.Connection(self.location)
         if self._pragma_key is not None:
             raw.execute(f"PRAGMA {self._pragma_key}")
         raw.set_busy_timeout(int(self._wait_s * 1000))
+        # Nothing may be changed in the file of another program, its journal mode included.
+        [[tables]] = raw.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall()
+        mark = raw.pragma("application_id")
+        if mark != APPLICATION_ID and (mark or tables):
+            raise StoreCorrupt(self.location, "is the database of another program")
+        if is_new and self._path is not None:
+            self._path.chmod(0o600)  # the files beside it get the same
         for pragma in (*_PRAGMAS, f"synchronous = {self._synchronous}"):
             raw.execute(f"PRAGMA {pragma}").fetchall()
         return _Connection(raw, self._error)
@@ -195,12 +203,7 @@ class Sqlite:
     def _prepared(self, connection: _Connection) -> _Connection:
         raw = connection.raw
         with raw:
-            mark, tables = (
-                raw.pragma("application_id"),
-                raw.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall(),
-            )
-            if mark != APPLICATION_ID and (mark or tables[0][0]):
-                raise StoreCorrupt(self.location, "is the database of another program")
+            mark = raw.pragma("application_id")
             applied = connection.rows(statements.MIGRATIONS, {}) if mark else []
 
             def note(name: str, checksum: str) -> None:

@@ -181,13 +181,11 @@ LOAD_SINCE = f"""{_INDEXED} AND id IN (
 
 # -- the audit chain -------------------------------------------------------------------------------
 
-_EVENT = "seq, at, type, actor, subject_table, subject, reason, data, digest, code"
+EVENT = "seq at type actor subject_table subject reason data digest code".split()
+_EVENT = ", ".join(EVENT)
 
-APPEND = """
-INSERT INTO events
-  (owner, seq, at, type, actor, subject_table, subject, reason, data, digest, code)
-VALUES
-  (:owner, :seq, :at, :type, :actor, :subject_table, :subject, :reason, :data, :digest, :code)"""
+APPEND = f"""
+INSERT INTO events (owner, {_EVENT}) VALUES (:owner, :{", :".join(EVENT)})"""
 
 EVENTS = f"""
 SELECT {_EVENT} FROM events WHERE owner = :owner AND seq > :after ORDER BY seq LIMIT :limit"""

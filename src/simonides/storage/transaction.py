@@ -9,6 +9,7 @@ code that fits (keyed BLAKE2b).
 from __future__ import annotations
 
 import hashlib
+import json
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +18,6 @@ from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import Event, EventType
 from simonides.core.record import Record, id_text
-from simonides.core.validation import json_text
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row
@@ -238,33 +238,14 @@ class Transaction:
             data: Further ids and numbers, without content.
         """
         self.length += 1
-        text = json_text("data", data or {})
-        event = (
-            self.length,
-            self.now,
-            type.value,
-            self.actor,
-            table,
-            subject,
-            reason,
-            text,
-            digest,
-        )
-        self._head = event_code(self._key, self._head, self.owner, event)
-        names = (
-            "seq",
-            "at",
-            "type",
-            "actor",
-            "subject_table",
-            "subject",
-            "reason",
-            "data",
-            "digest",
-        )
-        cells = dict(zip(names, event, strict=True))
-        self._events.append({**cells, "owner": self.owner, "code": self._head})
-        return event_of(self.owner, (*event, self._head), data or {})
+        text = json.dumps(data or {}, sort_keys=True)
+        cells = (
+            self.length, self.now, type.value, self.actor, table, subject, reason, text, digest
+        )  # fmt: skip
+        self._head = event_code(self._key, self._head, self.owner, cells)
+        names = zip(statements.EVENT, (*cells, self._head), strict=True)
+        self._events.append({"owner": self.owner, **dict(names)})
+        return event_of(self.owner, cells, data or {})
 
     def flush(self) -> None:
         """Write what is staged. Ends come first: the database keeps one version of a key."""
@@ -282,17 +263,10 @@ class Transaction:
 
 
 def event_of(owner: str, cells: Sequence[Any], data: Mapping[str, Any]) -> Event:
-    """Return the event of its cells, from ``seq`` to ``code``."""
+    """Return the event of its cells, from ``seq`` on."""
     seq, at, type, actor, table, subject, reason, *_ = cells
     # Every write makes some; the cells are ours, so they are not validated again.
     return Event.model_construct(
-        owner=owner,
-        seq=seq,
-        at=to_datetime(at),
-        type=EventType(type),
-        actor=actor,
-        subject_table=table,
-        subject=id_text(subject),
-        reason=reason,
-        data=data,
-    )
+        owner=owner, seq=seq, at=to_datetime(at), type=EventType(type), actor=actor,
+        subject_table=table, subject=id_text(subject), reason=reason, data=data,
+    )  # fmt: skip

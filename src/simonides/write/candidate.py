@@ -120,6 +120,12 @@ class Candidate:
         )
 
 
+_SAME = (
+    "content key tags quote origin depends_on speaker role message_id pinned timeless "
+    "idempotency_key"
+).split()
+"""Fields that are as the draft has them."""
+
 _NO_RULES = Category()
 """For a memory whose category is no longer in the policy."""
 
@@ -170,35 +176,24 @@ def candidate_of(
     if draft.valid_to is not None and at is not None and draft.valid_to <= at:
         raise InvalidInput("valid_to", "must be later than valid_from")
     return Candidate(
+        **{name: getattr(draft, name) for name in _SAME},
         scope=scope,
         place=Place(scope.task, label.audience, purpose),
-        content=draft.content,
         kind=kind,
         category=category,
         names_category=draft.category is not None or makes_turn,
         policy=policy,
-        key=draft.key,
         source=source,
         label=label,
         confidence=source.default_confidence if draft.confidence is None else draft.confidence,
         importance=Importance(draft.importance),
-        tags=draft.tags,
         metadata=metadata,
         triple=None if draft.triple is None else Triple(*draft.triple),
-        quote=draft.quote,
-        origin=draft.origin,
-        depends_on=draft.depends_on,
-        speaker=draft.speaker,
-        role=draft.role,
         session=session,
         position=draft.position if makes_turn else None,
-        message_id=draft.message_id,
         valid_from=None if at is None else to_ms(at),
         valid_to=None if draft.valid_to is None else to_ms(draft.valid_to),
         ttl_ms=None if draft.ttl_days is None else round(draft.ttl_days * DAY_MS),
-        pinned=draft.pinned,
-        timeless=draft.timeless,
-        idempotency_key=draft.idempotency_key,
         request="" if draft.idempotency_key is None else f"{scope.path} {purpose} {draft!r}",
         hash=content_hash(draft.content),
         analysed=_analysed(draft.content, draft.speaker, draft.key, draft.tags, category),

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simonides.core.clock import FOREVER, to_datetime
+from simonides.core.clock import to_datetime
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.policy import Policy
 from simonides.core.record import Trust
@@ -268,7 +268,7 @@ def _repeat(
     kind = OutcomeKind.BUMPED if independent else OutcomeKind.REFRESHED
     event = tx.touch(old, EventType(kind.value), **cells)
     row = tx.known(old["id"])
-    _renew_index(turn, row)
+    index_row(turn.index, row, turn.embedder)
     return _outcome(kind, row, commit, [event])
 
 
@@ -278,14 +278,6 @@ def _says_more(candidate: Candidate, old: MemoryRow) -> bool:
     kept = (candidate.key, candidate.category, int(candidate.pinned), int(candidate.timeless))
     was = (old["key"], old["category"], old["pinned"], old["timeless"])
     return ttl or kept != was or candidate.importance != old["importance"]
-
-
-def _renew_index(turn: Turn, row: MemoryRow) -> None:
-    ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
-    with turn.index.lock:
-        turn.index.touch(
-            row["id"], row["updated_at"], row["soft_expires_at"], min(ends, default=FOREVER)
-        )
 
 
 def _conflict(
@@ -346,4 +338,6 @@ def refused(tx: Transaction, drop: Drop) -> Outcome:
 
 
 def _outcome(kind: OutcomeKind, row: MemoryRow, commit: Commit, events: Sequence[Event]) -> Outcome:
-    return Outcome(kind=kind, record=record_of(row), reasons=commit.reasons, events=tuple(events))
+    return Outcome.model_construct(
+        kind=kind, record=record_of(row), reasons=commit.reasons, events=tuple(events)
+    )

@@ -18,6 +18,12 @@ from simonides.storage.rows import MemoryRow, id_bytes
 from simonides.storage.transaction import Transaction
 from simonides.write.candidate import Candidate
 
+_SAME = (
+    "category key content hash quote origin speaker role session position message_id confidence "
+    "metadata valid_from valid_to"
+).split()
+"""Columns that have the values of a candidate's fields of the same names."""
+
 
 def new_version(
     tx: Transaction,
@@ -41,64 +47,29 @@ def new_version(
     if vector is not None:
         quantised, steps = quantise(vector[None])
         cells, scale = quantised[0].tobytes(), float(steps[0])
-    triple = candidate.triple or (None, None, None)
+    subject, predicate, object = candidate.triple or (None, None, None)
     return {
-        "owner": tx.owner,
-        "id": id,
-        "root": id if before is None else before["root"],
+        **{name: getattr(candidate, name) for name in _SAME},
+        "owner": tx.owner, "id": id, "root": id if before is None else before["root"],
         "version": 1 if before is None else _next_version(tx, before),
-        "task": candidate.scope.task,
-        "kind": candidate.kind.value,
-        "category": candidate.category,
-        "key": candidate.key,
-        "content": candidate.content,
-        "hash": candidate.hash,
-        "subject": triple[0],
-        "predicate": triple[1],
-        "object": triple[2],
-        "quote": candidate.quote,
-        "quote_start": None,
-        "quote_end": None,
-        "origin": candidate.origin,
-        "depends_on": _list(candidate.depends_on),
-        "speaker": candidate.speaker,
-        "role": candidate.role,
-        "session": candidate.session,
-        "position": candidate.position,
-        "message_id": candidate.message_id,
-        "source": candidate.source.value,
-        "trust": candidate.label.trust.value,
-        "audience": audience_text(candidate),
-        "confidence": candidate.confidence,
+        "task": candidate.scope.task, "purpose": candidate.place.purpose,
+        "audience": audience_text(candidate), "kind": candidate.kind.value,
+        "subject": subject, "predicate": predicate, "object": object,
+        "quote_start": None, "quote_end": None, "depends_on": _list(candidate.depends_on),
+        "source": candidate.source.value, "trust": candidate.label.trust.value,
         "importance": candidate.importance.value,
-        "sensitivity": candidate.label.sensitivity.value,
-        "purpose": candidate.place.purpose,
-        "tags": _list(candidate.tags),
-        "metadata": candidate.metadata,
+        "sensitivity": candidate.label.sensitivity.value, "tags": _list(candidate.tags),
         "parents": _list([parent.id for parent in candidate.parents]),
-        "pinned": int(candidate.pinned),
-        "timeless": int(candidate.timeless),
-        "status": Status.ACTIVE.value,
-        "created_at": tx.now,
-        "updated_at": tx.now,
+        "pinned": int(candidate.pinned), "timeless": int(candidate.timeless),
+        "status": Status.ACTIVE.value, "created_at": tx.now, "updated_at": tx.now,
         "verified_at": tx.now if candidate.source is Source.USER_CORRECTION else None,
-        "valid_from": candidate.valid_from,
-        "valid_to": candidate.valid_to,
-        "known_from": tx.now,
-        "known_to": None,
-        "ended": None,
-        "ended_by": None,
-        "soft_expires_at": soft,
-        "hard_expires_at": hard,
-        "ttl": candidate.ttl_ms,
-        "terms": " ".join(candidate.analysed.terms),
-        "marks": candidate.analysed.marks,
+        "known_from": tx.now, "known_to": None, "ended": None, "ended_by": None,
+        "soft_expires_at": soft, "hard_expires_at": hard, "ttl": candidate.ttl_ms,
+        "terms": " ".join(candidate.analysed.terms), "marks": candidate.analysed.marks,
         "fingerprint": candidate.analysed.fingerprint,
-        "embedder": embedder if cells is not None else None,
-        "vector": cells,
-        "scale": scale,
+        "embedder": embedder if cells is not None else None, "vector": cells, "scale": scale,
         "salt": tx.salt(),
-    }
+    }  # fmt: skip
 
 
 def changed_version(tx: Transaction, before: MemoryRow, **cells: Any) -> MemoryRow:
