@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -111,6 +112,25 @@ def test_a_full_database_refuses_and_goes_on_when_there_is_room(file_place):
     check_filled(file_place, store, written, refused)
 
 
+def test_the_file_of_another_program_is_not_touched(tmp_path):
+    path = tmp_path / "theirs.db"
+    raw = sqlite3.connect(path)
+    raw.execute("CREATE TABLE theirs (name)")
+    raw.commit()
+    raw.close()
+    before = path.read_bytes()
+    with pytest.raises(simonides.StoreCorrupt, match="another program"):
+        simonides.open(path)
+    assert path.read_bytes() == before
+
+
+def test_only_its_owner_may_read_a_store(file_place):
+    file_place(embedder="none").memory(user="ana").remember("the first fact")
+    files = list(file_place.target.parent.glob("memory.db*"))
+    assert len(files) >= 3
+    assert [file.stat().st_mode & 0o077 for file in files] == [0] * len(files)
+
+
 def fill(store):
     """Write from several threads until there is no room; return what was stored and what not."""
     written, refused = [], []
@@ -167,10 +187,11 @@ def test_a_full_disk_refuses_and_goes_on_when_there_is_room(tmp_path, new_place)
         place.clock = None
         ballast = disk / "ballast"
         with place(embedder="none") as store:
-            store.memory(user="ana").remember("the first fact")
+            store.memory(user="ana").remember("the first fact", key="first")
             ballast.write_bytes(bytes(1_200_000))
             written, refused = fill(store)
             assert refused
+            assert store.memory(user="ana").forget("first")
             ballast.unlink()
             check_filled(place, store, written, refused)
         place.close()

@@ -115,7 +115,7 @@ def test_a_writer_waits_no_longer_than_it_may_and_says_for_whom(file_place):
         "os.pwrite(f, b'%-20d' % os.getpid(), 0); print(os.getpid(), flush=True); sys.stdin.read()"
     )
     holder = subprocess.Popen(
-        [sys.executable, "-c", program, f"{file_place.target}-turn"],
+        [sys.executable, "-c", program, f"{file_place.target}-lock"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:

@@ -81,6 +81,9 @@ class Database(Protocol):
     def checkpoint(self) -> None:
         """Remove deleted content from logs beside the data, where there are any."""
 
+    def make_room(self) -> None:
+        """Give up space that is kept for forgetting on a full disk, where there is any."""
+
     def before_fork(self) -> None:
         """Come to rest, so that a forked child can open the database anew."""
 

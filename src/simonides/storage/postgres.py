@@ -252,6 +252,9 @@ class Postgres:
     def checkpoint(self) -> None:
         """Do nothing: deleted rows are the server's to vacuum."""
 
+    def make_room(self) -> None:
+        """Do nothing: the server's disks are its operator's."""
+
     def before_fork(self) -> None:
         """Do nothing: the child opens connections of its own."""
 

@@ -8,7 +8,6 @@ of several processes take turns on a lock beside the file, because SQLite's own 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import threading
@@ -32,6 +31,7 @@ from simonides.core.errors import (
 from simonides.storage import statements
 from simonides.storage.database import Params, Row
 from simonides.storage.line import LOOK_S, Group, Line, Place
+from simonides.storage.lockfile import POLL_S, LockFile
 from simonides.storage.migrate import migrate
 
 TYPES = {
@@ -44,9 +44,6 @@ APPLICATION_ID = 0x53494D4F
 
 GROUP = 32
 """Most writers that share a commit."""
-
-POLL_S = 0.0005
-"""Pause between attempts at the lock between processes; of .0005, .001 and .005 the fairest."""
 
 CLOSE_WAIT_S = 10.0
 """How long closing waits for running calls, in seconds; chosen."""
@@ -129,8 +126,7 @@ class Sqlite:
         self._width = readers
         self._writer: _Connection | None = None
         self._empty: Sqlite | None = None
-        self._turn_file: int | None = None
-        self._has_lock = False
+        self._lock: LockFile | None = None
         self._inode: tuple[int, int] | None = None
         self._pid = os.getpid()
         self._closed = self._is_shut = False
@@ -167,21 +163,19 @@ class Sqlite:
                 if self._path.is_dir():
                     raise StoreError(self.location, "is a folder; name a file in it")
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                turn_path = f"{self._path}-turn"
-                file = os.open(turn_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                self._turn_file = file
+                lock = self._lock = LockFile(self.location, self._wait_s)
                 try:
-                    self._lock_file()
+                    lock.acquire()
+                    lock.reserve()
                     writer = self._prepared(self._connect(is_new=not self._path.exists()))
                     stat = self._path.stat()
                     self._inode = (stat.st_dev, stat.st_ino)
                     self._writer = writer
                 finally:
+                    lock.release()
                     if self._writer is None:
-                        self._turn_file = None
-                        os.close(file)
-                    else:
-                        fcntl.flock(file, fcntl.LOCK_UN)
+                        self._lock = None
+                        lock.close()
                 return writer
 
     def _connect(self, *, is_new: bool = False) -> _Connection:
@@ -348,7 +342,8 @@ class Sqlite:
             self._end()
         if self._group is None:
             with self._translated():
-                self._lock_file()
+                if self._lock is not None:
+                    self._lock.acquire()
                 self._check_place()
                 writer.raw.execute("BEGIN IMMEDIATE")
             self._group = Group()
@@ -388,7 +383,8 @@ class Sqlite:
 
     def _tidy(self) -> None:
         """End what is left over, if no call is in line that does."""
-        if (self._group is None and not self._has_lock) or not self._line.is_empty():
+        has_lock = self._lock is not None and self._lock.is_held
+        if (self._group is None and not has_lock) or not self._line.is_empty():
             return
         place = self._place()
         try:
@@ -427,9 +423,8 @@ class Sqlite:
             if raw is not None and raw.in_transaction:
                 raw.execute("ROLLBACK")
             self._group = None
-            if self._turn_file is not None:
-                fcntl.flock(self._turn_file, fcntl.LOCK_UN)
-            self._has_lock = False
+            if self._lock is not None:
+                self._lock.release()
             if group is not None:
                 group.is_over = True
                 for member in group.members:
@@ -457,25 +452,6 @@ class Sqlite:
             problem = "the file was deleted, renamed or replaced while it was open; open it again"
             raise StoreUnavailable(self.location, problem)
 
-    def _lock_file(self) -> None:
-        """Wait for the turn between processes."""
-        if self._turn_file is None:
-            return
-        self._has_lock = True
-        deadline = time.monotonic() + self._wait_s
-        while True:
-            try:
-                fcntl.flock(self._turn_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    holder = os.pread(self._turn_file, 100, 0).decode(errors="replace").strip()
-                    problem = f"process {holder or '?'} held it for {self._wait_s:g} s"
-                    raise StoreUnavailable(self.location, problem) from None
-                time.sleep(POLL_S)
-            else:
-                os.pwrite(self._turn_file, f"{self._pid:<20}".encode(), 0)
-                return
-
     # -- chores ------------------------------------------------------------------------------------
 
     def owners(self) -> list[str]:
@@ -500,18 +476,24 @@ class Sqlite:
 
     def checkpoint(self) -> None:
         """Move the write-ahead log into the file and truncate it: it holds deleted text."""
-        if self._path is None or self._writer is None:
+        if self._lock is None or self._writer is None:
             return
         with self._turn() as writer:
             try:
                 with self._translated():
-                    self._lock_file()
+                    self._lock.acquire()
                     writer.raw.set_busy_timeout(CHECKPOINT_WAIT_MS)
                     writer.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            except StoreUnavailable:
+                    self._lock.reserve()
+            except (StoreUnavailable, StoreFull):
                 pass  # the change is durable; the log is joined by the next checkpoint or close
             finally:
                 writer.raw.set_busy_timeout(int(self._wait_s * 1000))
+
+    def make_room(self) -> None:
+        """Give up the space that is kept for forgetting on a full disk, until a checkpoint."""
+        if self._lock is not None:
+            self._lock.spend()
 
     def close(self) -> None:
         """Wait for running calls, at most `CLOSE_WAIT_S`, and close all connections.
@@ -540,9 +522,9 @@ class Sqlite:
                 self._idle.pop().raw.close()
             if self._empty is not None:
                 self._empty.close()
-            if ended and self._turn_file is not None:
-                os.close(self._turn_file)
-                self._turn_file = None
+            if ended and self._lock is not None:
+                self._lock.close()
+                self._lock = None
         finally:
             self._line.leave(place)
 
@@ -568,9 +550,9 @@ class Sqlite:
             raise StoreUnavailable(self.location, "a store in memory does not survive a fork")
         self._abandoned = (self._writer, self._idle, self._empty)
         self._line, self._readers, self._opening = Line(), Line(self._width), threading.Lock()
-        self._local, self._group, self._has_lock = threading.local(), None, False
+        self._local, self._group = threading.local(), None
         self._idle, self._writer, self._empty = [], None, None
-        self._turn_file, self._pid = None, os.getpid()
+        self._lock, self._pid = None, os.getpid()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from simonides.core.clock import parse_moment
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, NotFound, ScopeDenied
+from simonides.core.errors import InvalidInput, NotFound, ScopeDenied, StoreFull
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.policy import Category
 from simonides.core.record import Draft, Record, Source, looks_like_id
@@ -152,13 +152,23 @@ def forget(engine: Engine, who: Principal, which: object) -> Outcome:
     """Delete a memory with all its versions and everything derived from it; leave a tombstone.
 
     Content, vectors and index terms are gone from the file when this returns. Where another
-    connection reads at that moment, the write-ahead log keeps the text until it is joined. What
-    stays is a digest without content, which keeps agents and external text from teaching it again.
+    connection reads at that moment, or the disk is full, the write-ahead log keeps the text until
+    it is joined. What stays is a digest without content, which keeps agents and external text from teaching it again.
 
     Raises:
         NotFound: If there is no such memory of the principal's own.
     """
     standing = _own(engine, who, which)
+    try:
+        events = _forgotten(engine, who, standing, which)
+        engine.db.checkpoint()
+    except StoreFull:
+        engine.db.make_room()  # a checkpoint would use it up
+        events = _forgotten(engine, who, standing, which)
+    return Outcome(kind=OutcomeKind.FORGOTTEN, events=tuple(events))
+
+
+def _forgotten(engine: Engine, who: Principal, standing: Record, which: object) -> list[Event]:
     root = id_bytes(standing.root)
     # Copies go first: after a crash the original is still there, and the caller asks again.
     for scope in standing.scope.ancestors:
@@ -167,9 +177,7 @@ def forget(engine: Engine, who: Principal, which: object) -> Outcome:
                 _forget_children(tx, standing.owner, root, set())
     with owner_turn(engine, standing.owner, who.name) as (tx, _):
         _in_force(tx, standing, which, any_version=True)
-        events = _forget_root(tx, root, set())
-    engine.db.checkpoint()
-    return Outcome(kind=OutcomeKind.FORGOTTEN, events=tuple(events))
+        return _forget_root(tx, root, set())
 
 
 def _has_children(engine: Engine, owner: str, parent: Record) -> bool:
