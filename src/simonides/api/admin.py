@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simonides.api.call import Bound
 from simonides.api.memory import Memory
-from simonides.core.errors import OwnerRequired
+from simonides.core.errors import OwnerRequired, StoreError
 from simonides.core.outcome import Outcomes
 from simonides.core.record import Draft
 from simonides.core.results import AuditReport
@@ -80,6 +80,8 @@ class Admin(Bound):
             StoreError: If it cannot be copied, or the file exists.
         """
         target = Path(path)
+        if not target.parent.is_dir():
+            raise StoreError(str(target), "its folder does not exist; make it first")
         self._engine.db.backup(target)
         return target
 

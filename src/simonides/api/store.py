@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from types import TracebackType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from weakref import WeakSet
 
 from pydantic import SecretStr
 
 from simonides.api.admin import Admin
+from simonides.api.call import no_attribute
 from simonides.api.memory import Memory
 from simonides.core.clock import Clock, Ids, SystemClock
 from simonides.core.engine import Engine
@@ -63,6 +63,8 @@ class Store:
     """A store of memories. Thread-safe; open one a process, and use it as a context manager."""
 
     def __init__(self, engine: Engine) -> None:
+        if not isinstance(engine, Engine):
+            raise TypeError("Store is made by simonides.open(path)")
         self._engine = engine
         _open_stores.add(self)
 
@@ -147,13 +149,11 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
 
     def __repr__(self) -> str:
         return f"<Store {self._engine.db.location}>"
@@ -197,6 +197,8 @@ def open(
     """
     settings = _settings(settings, mode, key, audit_key)
     embedder = _embedder(embedder)
+    if reranker is not None and not isinstance(reranker, Reranker):
+        raise ConfigurationError("reranker needs rerank(query, texts)")
     time = clock or SystemClock()
     policies = Policies(settings.policy, time)
     db = _database(target, settings, create=create)
@@ -250,8 +252,7 @@ def _embedder(given: Embedder | str | None) -> Embedder | None:
     if given == "none":
         return None
     if isinstance(given, str) or not isinstance(given, Embedder):
-        problem = "embedder must have model_id, dimensions and encode(texts), or be 'none'"
-        raise ConfigurationError(problem)
+        raise ConfigurationError("embedder needs model_id, dimensions and encode(), or is 'none'")
     return given
 
 
@@ -276,12 +277,10 @@ def _database(
         return Postgres(named or "", connections=settings.pool_size, wait_s=wait)
     from simonides.storage.sqlite import Sqlite
 
-    if scheme == "sqlite":
+    if scheme == "sqlite" and ":///" in (named or ""):
         named = (named or "").partition(":///")[2]
     elif scheme:
-        raise ConfigurationError(
-            f"{scheme}:// is no store; use a path, sqlite:/// or postgresql://"
-        )
+        raise ConfigurationError(f"{scheme}:// is no store; use sqlite:///path or postgresql://…")
     if named == "":
         raise ConfigurationError("the store's path is empty")
     path = None if named == ":memory:" else Path(named or default_store()).absolute()

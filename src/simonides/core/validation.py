@@ -79,7 +79,8 @@ _PROBLEMS = {
     "string_pattern_mismatch": "holds a NUL character",
     "string_unicode": "holds a lone surrogate",
     "string_too_short": "must not be empty",
-    "missing_argument": "is missing",
+    "missing": "is missing",
+    "multiple_argument_values": "only the content goes without a name; write key=…",
     "tuple_type": "must be a list",
     "string_type": "must be text",
 }
