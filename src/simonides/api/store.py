@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakSet
 
-from pydantic import SecretStr
-
 from simonides.api.admin import Admin
 from simonides.api.call import no_attribute
 from simonides.api.memory import Memory
@@ -19,6 +17,7 @@ from simonides.core.errors import ConfigurationError, KeyUnavailable, OwnerRequi
 from simonides.core.policy_file import Policies
 from simonides.core.scope import GLOBAL, Principal, principal_of
 from simonides.core.settings import Settings, default_store
+from simonides.core.validation import text
 from simonides.govern import audit
 from simonides.models.embedder import Embedder, Reranker
 from simonides.recall.journal import Journal
@@ -235,12 +234,8 @@ def _settings(
         settings = Settings()
     elif not isinstance(settings, Settings):
         raise ConfigurationError(f"settings must be a Settings, not {type(settings).__name__}")
-    changes: dict[str, object] = {"mode": mode or settings.mode}
-    for name, value in (("key", key), ("audit_key", audit_key)):
-        if value is not None:
-            if not isinstance(value, str):
-                raise ConfigurationError(f"{name} must be text, not {type(value).__name__}")
-            changes[name] = SecretStr(value)
+    given = {"mode": mode, "key": key, "audit_key": audit_key}
+    changes = {name: value for name, value in given.items() if value is not None}
     return Settings(**{**settings.model_dump(), **changes})
 
 
@@ -261,7 +256,7 @@ def _database(
 ) -> Database:
     if target is not None and not isinstance(target, (str, os.PathLike)):
         raise ConfigurationError(f"a store is a path or URL, not {type(target).__name__}")
-    named = settings.store if target is None else os.fspath(target)
+    named = settings.store if target is None else text("target", os.fspath(target))
     key = None if settings.key is None else settings.key.get_secret_value()
     wait = settings.busy_timeout_s
     if settings.mode != "local":
@@ -281,9 +276,11 @@ def _database(
         named = (named or "").partition(":///")[2]
     elif scheme:
         raise ConfigurationError(f"{scheme}:// is no store; use sqlite:///path or postgresql://…")
-    if named == "":
-        raise ConfigurationError("the store's path is empty")
+    if named is not None and named[:1] in ("", "~"):
+        raise ConfigurationError("the store's path is empty or begins with ~, which shells expand")
     path = None if named == ":memory:" else Path(named or default_store()).absolute()
+    if path is not None and (len(path.name.encode()) > 240 or len(str(path).encode()) > 500):
+        raise ConfigurationError("the store's path is longer than 500 bytes, or its name than 240")
     return Sqlite(
         path,
         key=key if path is not None else None,

@@ -129,13 +129,11 @@ class _Parser:
         sort = FIELDS.get(field, _JSON)
         read = _reader(field, sort)
         if op == "$exists":
-            if not isinstance(operand, bool):
-                raise InvalidInput(at, "must be True or False")
-            self._value(at, _FLAG, operand)
-            return lambda record: (read(record) is not _MISSING) is operand
+            wanted = self._value(at, _FLAG, operand)
+            return lambda record: (read(record) is not _MISSING) is wanted
         if op == "$in":
-            wanted = [self._value(at, sort, each) for each in _members(at, operand)]
-            return lambda record: any(_equal(read(record), each) for each in wanted)
+            values = [self._value(at, sort, each) for each in _members(at, operand)]
+            return lambda record: any(_equal(read(record), each) for each in values)
         if sort == _TEXTS and op in ("$eq", "$contains"):
             listed = [operand] if isinstance(operand, str) else _members(at, operand)
             words = {self._value(at, sort, each) for each in listed}

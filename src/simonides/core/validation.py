@@ -72,7 +72,8 @@ def invalid(error: ValidationError, known: Sequence[str] = (), at: str = "") -> 
         choices = str(first["ctx"]["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
         problem = f"{shown(first['input'])} is none of {', '.join(choices)}"
         return InvalidInput(field, problem + nearest(first["input"], choices))
-    return InvalidInput(field, _PROBLEMS.get(first["type"], first["msg"]))
+    problem = _PROBLEMS.get(first["type"], first["msg"]).replace("Input should", "must")
+    return InvalidInput(field, problem)
 
 
 _PROBLEMS = {
