@@ -52,6 +52,7 @@ MISTAKES = [
     ("simonides.open(embedder='minilm')", "ConfigurationError", "embedder",
      "encode(), or is 'none'"),
     ("simonides.open(reranker='x')", "ConfigurationError", "reranker", "rerank(query, texts)"),
+    ("simonides.open(clock=5)", "ConfigurationError", "clock", "now_ms()"),
     ("simonides.open(mode='remote')", "ConfigurationError", "'remote'", "local, incognito, guest"),
     ("simonides.open(settings=Settings)", "ConfigurationError", "settings", "must be a Settings"),
     ("simonides.open(folder)", "StoreError", "is a folder", "name a file in it"),

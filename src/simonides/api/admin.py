@@ -78,7 +78,7 @@ class Admin(Bound):
         """Copy the whole store, as of one moment, to a new file; others go on reading and writing.
 
         Raises:
-            StoreError: If it cannot be copied, or the file exists.
+            StoreError: If it cannot be copied, its folder is missing, or the file exists.
         """
         target = Path(text("path", str(Path(path))))
         if not target.parent.is_dir():

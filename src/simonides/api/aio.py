@@ -431,7 +431,7 @@ class AsyncAdmin:
         """Copy the whole store, as of one moment, to a new file; others go on reading and writing.
 
         Raises:
-            StoreError: If it cannot be copied, or the file exists.
+            StoreError: If it cannot be copied, its folder is missing, or the file exists.
         """
         return await self._threads.write(self._blocking.backup, path)
 

@@ -190,6 +190,7 @@ def open(
 
     Raises:
         ConfigurationError: If a setting, the mode or the URL is wrong, or an extra is missing.
+        InvalidInput: If the target holds NUL or a lone surrogate.
         PolicyInvalid: If the policy file is broken.
         KeyUnavailable: If the key is wrong or missing.
         StoreError: If the store cannot be opened, or ``verify`` finds a change.
@@ -198,6 +199,8 @@ def open(
     embedder = _embedder(embedder)
     if reranker is not None and not isinstance(reranker, Reranker):
         raise ConfigurationError("reranker needs rerank(query, texts)")
+    if clock is not None and not hasattr(clock, "now_ms"):
+        raise ConfigurationError("clock needs now_ms()")
     time = clock or SystemClock()
     policies = Policies(settings.policy, time)
     db = _database(target, settings, create=create)
