@@ -29,10 +29,11 @@ from collections.abc import Generator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from simonides.api import store as blocking
 from simonides.api.admin import Admin
+from simonides.api.call import no_attribute
 from simonides.api.groups import Audit
 from simonides.api.memory import Memory
 from simonides.api.store import Store
@@ -56,6 +57,9 @@ class Async{name}:
 
     def __repr__(self) -> str:
         return f"<Async{{repr(self._blocking)[1:]}}"
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
 '''
 
 STORE_END = '''
@@ -69,6 +73,13 @@ STORE_END = '''
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+    if not TYPE_CHECKING:  # a type checker knows that `with` is wrong
+
+        def __enter__(self):
+            raise TypeError("write `async with` for an asynchronous store")
+
+        __exit__ = __enter__
 
 
 class StoreOpening:
@@ -97,6 +108,15 @@ class StoreOpening:
     ) -> None:
         if self._store is not None:
             await self._store.close()
+
+    if not TYPE_CHECKING:  # a type checker knows what is missing
+
+        def __getattr__(self, name):
+            problem = f"the store is not open yet, so it has no {name!r}"
+            raise AttributeError(f"{problem}; write `async with aopen(…) as store` or await it")
+
+        __enter__ = AsyncStore.__enter__
+        __exit__ = AsyncStore.__exit__
 
 
 def aopen({signature}

@@ -82,7 +82,10 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"simonides.{name}")
     if name not in _MODULE_OF:
-        raise AttributeError(f"module 'simonides' has no attribute {name!r}")
+        from difflib import get_close_matches
+
+        near = (get_close_matches(name, __all__, 1) or ["open"])[0]
+        raise AttributeError(f"module 'simonides' has no {name!r}; did you mean simonides.{near}?")
     value = getattr(import_module(f"simonides.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value

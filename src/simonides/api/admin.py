@@ -7,11 +7,12 @@ from pathlib import Path
 
 from simonides.api.call import Bound
 from simonides.api.memory import Memory
-from simonides.core.errors import OwnerRequired
+from simonides.core.errors import OwnerRequired, StoreError
 from simonides.core.outcome import Outcomes
 from simonides.core.record import Draft
 from simonides.core.results import AuditReport
 from simonides.core.scope import GLOBAL, Principal, Scope, checked_id, principal_of
+from simonides.core.validation import text
 from simonides.govern import audit, rights
 from simonides.govern.rights import Grant
 from simonides.write.remember import remember
@@ -41,7 +42,7 @@ class Admin(Bound):
         Raises:
             InvalidInput: If the right is unknown.
         """
-        return self._call(rights.grant, user, right, org)
+        return self._call(rights.grant, user, text("right", right), org)
 
     def revoke(self, user: str, right: str, *, org: str) -> bool:
         """Take a right away; return whether the user had it.
@@ -49,7 +50,7 @@ class Admin(Bound):
         Raises:
             InvalidInput: If the right is unknown.
         """
-        return self._call(rights.revoke, user, right, org)
+        return self._call(rights.revoke, user, text("right", right), org)
 
     def grants(self, *, org: str) -> list[Grant]:
         """Return the grants of an organisation."""
@@ -77,9 +78,11 @@ class Admin(Bound):
         """Copy the whole store, as of one moment, to a new file; others go on reading and writing.
 
         Raises:
-            StoreError: If it cannot be copied, or the file exists.
+            StoreError: If it cannot be copied, its folder is missing, or the file exists.
         """
-        target = Path(path)
+        target = Path(text("path", str(Path(path))))
+        if not target.parent.is_dir():
+            raise StoreError(str(target), "its folder does not exist; make it first")
         self._engine.db.backup(target)
         return target
 

@@ -10,10 +10,11 @@ from collections.abc import Generator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from simonides.api import store as blocking
 from simonides.api.admin import Admin
+from simonides.api.call import no_attribute
 from simonides.api.groups import Audit
 from simonides.api.memory import Memory
 from simonides.api.store import Store
@@ -35,6 +36,9 @@ class AsyncAudit:
 
     def __repr__(self) -> str:
         return f"<Async{repr(self._blocking)[1:]}"
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
 
     async def list(
         self,
@@ -89,6 +93,9 @@ class AsyncMemory:
 
     def __repr__(self) -> str:
         return f"<Async{repr(self._blocking)[1:]}"
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
 
     async def remember(
         self,
@@ -369,6 +376,9 @@ class AsyncAdmin:
     def __repr__(self) -> str:
         return f"<Async{repr(self._blocking)[1:]}"
 
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
+
     async def remember_many(self, drafts: Sequence[Draft], *, atomic: bool = True) -> Outcomes:
         """Store statements in the scopes that the drafts name; without one, the global scope.
 
@@ -421,7 +431,7 @@ class AsyncAdmin:
         """Copy the whole store, as of one moment, to a new file; others go on reading and writing.
 
         Raises:
-            StoreError: If it cannot be copied, or the file exists.
+            StoreError: If it cannot be copied, its folder is missing, or the file exists.
         """
         return await self._threads.write(self._blocking.backup, path)
 
@@ -438,6 +448,9 @@ class AsyncStore:
 
     def __repr__(self) -> str:
         return f"<Async{repr(self._blocking)[1:]}"
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
 
     def memory(
         self,
@@ -518,6 +531,13 @@ class AsyncStore:
     ) -> None:
         await self.close()
 
+    if not TYPE_CHECKING:  # a type checker knows that `with` is wrong
+
+        def __enter__(self):
+            raise TypeError("write `async with` for an asynchronous store")
+
+        __exit__ = __enter__
+
 
 class StoreOpening:
     """A store that is being opened: await it, or use it in ``async with``."""
@@ -545,6 +565,15 @@ class StoreOpening:
     ) -> None:
         if self._store is not None:
             await self._store.close()
+
+    if not TYPE_CHECKING:  # a type checker knows what is missing
+
+        def __getattr__(self, name):
+            problem = f"the store is not open yet, so it has no {name!r}"
+            raise AttributeError(f"{problem}; write `async with aopen(…) as store` or await it")
+
+        __enter__ = AsyncStore.__enter__
+        __exit__ = AsyncStore.__exit__
 
 
 def aopen(

@@ -7,21 +7,44 @@ caller's thread.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, NoReturn, ParamSpec, TypeVar
 
 from simonides.core.engine import Engine
-from simonides.core.errors import SimonidesError
+from simonides.core.errors import InvalidInput, SimonidesError
+from simonides.core.outcome import Outcome
 from simonides.core.scope import Principal
+from simonides.core.validation import nearest
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+# The verbs, each with its names in other libraries.
+_VERBS = {
+    "remember": "add store save insert", "recall": "search query retrieve",
+    "forget": "delete remove", "correct": "update", "list": "get_all all",
+}  # fmt: skip
+
+
+def no_attribute(owner: object, name: str) -> NoReturn:
+    """Raise the error of a wrong name: it says the right one, or what there is."""
+    known = [each for each in dir(owner) if not each.startswith("_")]
+    verb = next((verb for verb, others in _VERBS.items() if name in others.split()), name)
+    advice = nearest(verb, known) or f"; it has {', '.join(known)}"
+    if verb in _VERBS and "memory" in known:
+        advice = f"; use memory(user=…).{verb}()"
+    raise AttributeError(f"{type(owner).__name__} has no {name!r}{advice}")
 
 
 class Bound:
     """An engine and the principal that calls it."""
 
-    def __init__(self, engine: Engine, who: Principal) -> None:
-        self._engine, self._who = engine, who
+    def __init__(self, *made: *tuple[Engine, Principal], **_: object) -> None:
+        if len(made) != 2:
+            raise TypeError("a store makes it: use simonides.open(path).memory(user=…)")
+        self._engine, self._who = made
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
 
     def _call(
         self,
@@ -29,6 +52,8 @@ class Bound:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> R:
+        if args and isinstance(args[0], Outcome):
+            raise InvalidInput("argument", "an outcome is no memory; pass outcome.record")
         # Critical section: CPython enters and leaves a plain `with` of a lock without a gap, so the
         # lock says reliably whether this call runs. See `simonides.storage.line`.
         with self._engine.db.running():

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from simonides.api.call import Bound
+from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Event
+from simonides.core.record import FULL_ID
 from simonides.core.results import AuditReport, Page
 from simonides.govern import audit
 
@@ -38,6 +40,8 @@ class Audit(Bound):
         Raises:
             InvalidInput: If an argument is out of range, or the cursor is none of this list.
         """
+        if memory is not None and not FULL_ID.fullmatch(str(memory)):
+            raise InvalidInput("memory", "must be a root id (record.root), not a key")
         return self._call(
             audit.list_events,
             type=type,

@@ -11,6 +11,7 @@ from simonides.api.groups import Audit
 from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record
 from simonides.core.results import Explanation, Hit, Page, Recall
+from simonides.core.validation import text
 from simonides.recall import lookup
 from simonides.recall.recall import explain, recall, status
 from simonides.write import change
@@ -267,7 +268,7 @@ class Memory(Bound):
             ScopeDenied: If the target is not above, or not this principal's to write.
             StoreError: If the store could not; nothing was written.
         """
-        return self._call(change.promote, which, to)
+        return self._call(change.promote, which, text("to", to))
 
     def forget(self, which: str | Record | Hit) -> Outcome:
         """Delete a memory with all its versions and what was derived from it.

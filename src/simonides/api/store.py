@@ -5,13 +5,11 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from types import TracebackType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from weakref import WeakSet
 
-from pydantic import SecretStr
-
 from simonides.api.admin import Admin
+from simonides.api.call import no_attribute
 from simonides.api.memory import Memory
 from simonides.core.clock import Clock, Ids, SystemClock
 from simonides.core.engine import Engine
@@ -19,6 +17,7 @@ from simonides.core.errors import ConfigurationError, KeyUnavailable, OwnerRequi
 from simonides.core.policy_file import Policies
 from simonides.core.scope import GLOBAL, Principal, principal_of
 from simonides.core.settings import Settings, default_store
+from simonides.core.validation import text
 from simonides.govern import audit
 from simonides.models.embedder import Embedder, Reranker
 from simonides.recall.journal import Journal
@@ -63,6 +62,8 @@ class Store:
     """A store of memories. Thread-safe; open one a process, and use it as a context manager."""
 
     def __init__(self, engine: Engine) -> None:
+        if not isinstance(engine, Engine):
+            raise TypeError("Store is made by simonides.open(path)")
         self._engine = engine
         _open_stores.add(self)
 
@@ -147,13 +148,11 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
 
     def __repr__(self) -> str:
         return f"<Store {self._engine.db.location}>"
@@ -191,12 +190,17 @@ def open(
 
     Raises:
         ConfigurationError: If a setting, the mode or the URL is wrong, or an extra is missing.
+        InvalidInput: If the target holds NUL or a lone surrogate.
         PolicyInvalid: If the policy file is broken.
         KeyUnavailable: If the key is wrong or missing.
         StoreError: If the store cannot be opened, or ``verify`` finds a change.
     """
     settings = _settings(settings, mode, key, audit_key)
     embedder = _embedder(embedder)
+    if reranker is not None and not isinstance(reranker, Reranker):
+        raise ConfigurationError("reranker needs rerank(query, texts)")
+    if clock is not None and not hasattr(clock, "now_ms"):
+        raise ConfigurationError("clock needs now_ms()")
     time = clock or SystemClock()
     policies = Policies(settings.policy, time)
     db = _database(target, settings, create=create)
@@ -233,12 +237,8 @@ def _settings(
         settings = Settings()
     elif not isinstance(settings, Settings):
         raise ConfigurationError(f"settings must be a Settings, not {type(settings).__name__}")
-    changes: dict[str, object] = {"mode": mode or settings.mode}
-    for name, value in (("key", key), ("audit_key", audit_key)):
-        if value is not None:
-            if not isinstance(value, str):
-                raise ConfigurationError(f"{name} must be text, not {type(value).__name__}")
-            changes[name] = SecretStr(value)
+    given = {"mode": mode, "key": key, "audit_key": audit_key}
+    changes = {name: value for name, value in given.items() if value is not None}
     return Settings(**{**settings.model_dump(), **changes})
 
 
@@ -250,8 +250,7 @@ def _embedder(given: Embedder | str | None) -> Embedder | None:
     if given == "none":
         return None
     if isinstance(given, str) or not isinstance(given, Embedder):
-        problem = "embedder must have model_id, dimensions and encode(texts), or be 'none'"
-        raise ConfigurationError(problem)
+        raise ConfigurationError("embedder needs model_id, dimensions and encode(), or is 'none'")
     return given
 
 
@@ -260,7 +259,7 @@ def _database(
 ) -> Database:
     if target is not None and not isinstance(target, (str, os.PathLike)):
         raise ConfigurationError(f"a store is a path or URL, not {type(target).__name__}")
-    named = settings.store if target is None else os.fspath(target)
+    named = settings.store if target is None else text("target", os.fspath(target))
     key = None if settings.key is None else settings.key.get_secret_value()
     wait = settings.busy_timeout_s
     if settings.mode != "local":
@@ -276,15 +275,15 @@ def _database(
         return Postgres(named or "", connections=settings.pool_size, wait_s=wait)
     from simonides.storage.sqlite import Sqlite
 
-    if scheme == "sqlite":
+    if scheme == "sqlite" and ":///" in (named or ""):
         named = (named or "").partition(":///")[2]
     elif scheme:
-        raise ConfigurationError(
-            f"{scheme}:// is no store; use a path, sqlite:/// or postgresql://"
-        )
-    if named == "":
-        raise ConfigurationError("the store's path is empty")
+        raise ConfigurationError(f"{scheme}:// is no store; use sqlite:///path or postgresql://…")
+    if named is not None and named[:1] in ("", "~"):
+        raise ConfigurationError("the store's path is empty or begins with ~, which shells expand")
     path = None if named == ":memory:" else Path(named or default_store()).absolute()
+    if path is not None and (len(path.name.encode()) > 240 or len(str(path).encode()) > 500):
+        raise ConfigurationError("the store's path is longer than 500 bytes, or its name than 240")
     return Sqlite(
         path,
         key=key if path is not None else None,

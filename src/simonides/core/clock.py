@@ -56,15 +56,12 @@ class Ids:
             self._last = (at_ms, 0) if at_ms > last_ms else (last_ms, count + 1)
             ms, count = self._last
         ms, count = ms + count // 4096, count % 4096
-        chance = int.from_bytes(self._random(8), "big") >> 2
+        chance = int.from_bytes(os.urandom(8), "big") >> 2
         return (ms << 80 | 7 << 76 | count << 64 | 2 << 62 | chance).to_bytes(16, "big")
 
     def salt(self) -> bytes:
         """Return 16 random bytes."""
-        return self._random(16)
-
-    def _random(self, size: int) -> bytes:
-        return os.urandom(size)
+        return os.urandom(16)
 
 
 def to_ms(moment: datetime) -> int:
@@ -98,6 +95,6 @@ def parse_moment(field: str, raw: object) -> int | None:
     if not isinstance(raw, datetime):
         raise InvalidInput(field, f"must be a datetime or ISO text, not {type(raw).__name__}")
     try:
-        return to_ms(raw)
+        return to_ms(to_datetime(to_ms(raw)))  # a zone may move it out of the years
     except OverflowError as error:
         raise InvalidInput(field, "is outside the years 1 to 9999") from error

@@ -15,7 +15,7 @@ SimonidesError
 │   ├── MissingExtra        install the extra that the message names
 │   └── KeyUnavailable      provide the right key
 └── StoreError              the store failed; nothing of the call remains
-    ├── StoreUnavailable    retry later: locked, unreachable, closed
+    ├── StoreUnavailable    retry later if locked or unreachable; open a new one if closed
     ├── StoreFull           free space, then retry
     ├── StoreReadOnly       make the location writable
     └── StoreCorrupt        restore a backup: the file is damaged or foreign
@@ -235,8 +235,13 @@ class StoreError(SimonidesError, RuntimeError):
 class StoreUnavailable(StoreError):
     """The store is locked, unreachable or closed."""
 
-    hint = "try again later: locked, unreachable or closed"
+    hint = "check the location; if it is locked or unreachable, try again later"
     retryable = True
+
+    def __init__(self, location: str, problem: str) -> None:
+        super().__init__(location, problem)
+        if problem == "the store is closed":
+            self.hint, self.retryable = "open a new store with simonides.open()", False
 
 
 class StoreFull(StoreError):

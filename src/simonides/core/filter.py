@@ -29,9 +29,8 @@ _MISSING = object()
 
 Predicate = Callable[[Record], bool]
 
-_TEXT, _TEXTS, _NUMBER, _FLAG, _TIME, _SCOPE, _JSON = (
-    "text texts number flag time scope json".split()
-)
+_TEXT, _TEXTS, _NUMBER, _FLAG, _TIME = "text texts number flag time".split()
+_SCOPE, _JSON = "scope", "json"
 FIELDS: Mapping[str, str | type[StrEnum]] = {
     **dict.fromkeys(
         "id root key category content speaker role session message_id origin purpose task "
@@ -81,7 +80,7 @@ class _Parser:
         if depth > MAX_DEPTH:
             raise InvalidInput(at, f"is nested deeper than {MAX_DEPTH} levels")
         if not isinstance(raw, Mapping) or not raw:
-            raise InvalidInput(at, "must be a mapping with at least one field")
+            raise InvalidInput(at, "must be a mapping with at least one {field: value}")
         parts = [self._entry(at, name, value, depth) for name, value in raw.items()]
         return lambda record: all(part(record) for part in parts)
 
@@ -95,14 +94,17 @@ class _Parser:
             joined = all if name == "$and" else any
             return lambda record: joined(part(record) for part in parts)
         if not isinstance(name, str) or not (name in FIELDS or _is_metadata(name)):
-            allowed = f"{', '.join(FIELDS)}, metadata.…, $and, $or or $not"
-            raise InvalidInput(at, f"no field {shown(name)}{nearest(name, FIELDS)}; use {allowed}")
+            known = [*FIELDS, "metadata.…", "$and", "$or", "$not"]
+            near = nearest(name, known)
+            raise InvalidInput(at, f"no field {shown(name)}{near}; use {', '.join(known)}")
         return self._of_field(f"{at}.{name}", name, value, depth)
 
     def _of_field(self, at: str, field: str, raw: object, depth: int) -> Predicate:
         if depth > MAX_DEPTH:
             raise InvalidInput(at, f"is nested deeper than {MAX_DEPTH} levels")
-        found = raw if isinstance(raw, Mapping) and _has_operators(raw) else {"$eq": raw}
+        # Metadata may equal a mapping, another field never does.
+        may_equal = field not in FIELDS and not _has_operators(raw)
+        found = raw if isinstance(raw, Mapping) and raw and not may_equal else {"$eq": raw}
         parts = [self._operation(at, field, str(op), each, depth) for op, each in found.items()]
         return lambda record: all(part(record) for part in parts)
 
@@ -127,13 +129,11 @@ class _Parser:
         sort = FIELDS.get(field, _JSON)
         read = _reader(field, sort)
         if op == "$exists":
-            if not isinstance(operand, bool):
-                raise InvalidInput(at, "must be True or False")
-            self._value(at, _FLAG, operand)
-            return lambda record: (read(record) is not _MISSING) is operand
+            wanted = self._value(at, _FLAG, operand)
+            return lambda record: (read(record) is not _MISSING) is wanted
         if op == "$in":
-            wanted = [self._value(at, sort, each) for each in _members(at, operand)]
-            return lambda record: any(_equal(read(record), each) for each in wanted)
+            values = [self._value(at, sort, each) for each in _members(at, operand)]
+            return lambda record: any(_equal(read(record), each) for each in values)
         if sort == _TEXTS and op in ("$eq", "$contains"):
             listed = [operand] if isinstance(operand, str) else _members(at, operand)
             words = {self._value(at, sort, each) for each in listed}
@@ -166,8 +166,7 @@ class _Parser:
             case "scope":
                 return parse_scope(raw, org=self._org)
             case _:
-                pass
-        json_text(at, raw)
+                json_text(at, raw)
         return raw
 
 

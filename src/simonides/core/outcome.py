@@ -90,9 +90,7 @@ class OutcomeKind(StrEnum):
     FORGOTTEN = "forgotten"
 
 
-_DONE = frozenset(
-    {"created", "refreshed", "bumped", "superseded", "coexists", "undone", "forgotten"}
-)
+_DONE = frozenset("created refreshed bumped superseded coexists undone forgotten".split())
 _PENDING = frozenset({"held", "repeat", "review"})
 
 _KINDS = {

@@ -41,13 +41,6 @@ Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Quota = Annotated[int, Strict(), Field(ge=0, le=10**15)]
 
 
-class Durability(StrEnum):
-    """Class of a category: ``stable`` may commit at once, ``session_only`` is held."""
-
-    STABLE = "stable"
-    SESSION_ONLY = "session_only"
-
-
 class Action(StrEnum):
     """What hygiene does with a finding."""
 
@@ -72,7 +65,6 @@ class Category(Section):
     """One category of memories.
 
     Attributes:
-        durability: Whether it may commit at once.
         admit: Whether it is stored.
         soft_ttl_days: Age at which it is due for review; None for never.
         hard_ttl_days: Age from which it is never returned; None for never.
@@ -82,7 +74,6 @@ class Category(Section):
         user_stated_expires: Whether the hard lifetime holds for what the user stated, too.
     """
 
-    durability: Durability = Durability.STABLE
     admit: bool = True
     soft_ttl_days: Days | None = 30
     hard_ttl_days: Days | None = 365
@@ -120,7 +111,7 @@ CATEGORIES: Mapping[str, Category] = {
     "tool_result": _short(7),
     "session_summary": _lasting(30, Kind.EPISODIC),
     "insight": Category(kinds=(Kind.SEMANTIC,), sources=(Source.AGENT_INFERRED,)),
-    "session_note": Category(durability=Durability.SESSION_ONLY),
+    "session_note": Category(),
     # Never stored.
     "reasoning": _NEVER,
     "tool_error": _NEVER,

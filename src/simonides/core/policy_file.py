@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from simonides.core.clock import Clock
 from simonides.core.errors import PolicyInvalid, shown
-from simonides.core.policy import BUILT_IN, Policy, merged
+from simonides.core.policy import BUILT_IN, Category, Policy, merged
 from simonides.core.validation import invalid, nearest
 
 MAX_BYTES = 64 * 1024
@@ -138,9 +138,9 @@ def _policy(
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         path = (*at, *map(str, first["loc"]))
-        section = Policy.model_fields[str(first["loc"][0])].annotation
-        known = getattr(section, "model_fields", None) or _category_fields(str(first["loc"][0]))
-        problem = str(invalid(error, tuple(known)))
+        name = str(first["loc"][0])
+        section = Category if name == "categories" else Policy.model_fields[name].annotation
+        problem = str(invalid(error, tuple(getattr(section, "model_fields", ()))))
         raise PolicyInvalid(source, _line(lines, path), problem) from error
     for kind, category in policy.category_of_kind.items():
         if category not in policy.categories:
@@ -148,12 +148,6 @@ def _policy(
             path = (*at, "category_of_kind", kind.value)
             raise PolicyInvalid(source, _line(lines, path), problem)
     return policy
-
-
-def _category_fields(section: str) -> tuple[str, ...]:
-    from simonides.core.policy import Category
-
-    return tuple(Category.model_fields) if section == "categories" else ()
 
 
 def _line(lines: Lines, path: tuple[str, ...]) -> int:

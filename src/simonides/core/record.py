@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
-from simonides.core.scope import Scope, scope_of
+from simonides.core.scope import Scope, checked_id, scope_of
 from simonides.core.validation import Flag, Moment, Name, Text, enum_member, invalid
 
 NEEDS_VERIFICATION_BELOW = 0.7
@@ -200,6 +200,9 @@ SourceName = Annotated[str, _member_of(Source)]
 ImportanceName = Annotated[str, _member_of(Importance)]
 SensitivityName = Annotated[str, _member_of(Sensitivity)]
 Names = Annotated[tuple[Name, ...], BeforeValidator(_sorted), Field(max_length=256)]
+# They are compared with ids of principals.
+IdName = Annotated[str, AfterValidator(lambda raw: checked_id("value", raw))]
+Ids = Annotated[tuple[IdName, ...], BeforeValidator(_sorted), Field(max_length=256)]
 Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Days = Annotated[float, Strict(), Field(gt=0, le=36_500, allow_inf_nan=False)]
 Moments = Annotated[datetime | None, Moment]
@@ -273,8 +276,8 @@ class Draft:
     )
     message_id: Name | None = Field(default=None, kw_only=True)
     triple: tuple[Parts, Parts, Parts] | None = Field(default=None, kw_only=True)
-    audience: Names | None = Field(default=None, kw_only=True)
-    purpose: Name | None = Field(default=None, kw_only=True)
+    audience: Ids | None = Field(default=None, kw_only=True)
+    purpose: IdName | None = Field(default=None, kw_only=True)
     parents: Names = Field(default=(), kw_only=True)
     depends_on: Names = Field(default=(), kw_only=True)
     origin: Annotated[Name, Field(max_length=2_048)] | None = Field(default=None, kw_only=True)

@@ -6,17 +6,19 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from simonides.core.errors import ConfigurationError
-from simonides.core.validation import invalid, nearest
+from simonides.core.validation import invalid, nearest, text
 
 PREFIX = "SIMONIDES_"
 
 COMMAND_LINE = ("user", "org", "session", "agent", "purpose", "actor", "json")
 """Variables with our prefix that the command line reads."""
+
+Checked = BeforeValidator(lambda v: v if isinstance(v, (Path, SecretStr)) else text("value", v))
 
 
 class Settings(BaseModel):
@@ -41,12 +43,12 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    store: str | None = None
+    store: Annotated[str, Checked] | None = None
     mode: Literal["local", "incognito", "guest"] = "local"
     require_org: bool = False
-    policy: Path | None = None
-    key: SecretStr | None = None
-    audit_key: SecretStr | None = None
+    policy: Annotated[Path, Checked] | None = None
+    key: Annotated[SecretStr, Checked] | None = None
+    audit_key: Annotated[SecretStr, Checked] | None = None
     synchronous: Literal["full", "normal"] = "full"
     busy_timeout_s: float = Field(default=30.0, gt=0, le=3_600)
     pool_size: int = Field(default=10, ge=1, le=1_000)

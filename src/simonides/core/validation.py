@@ -72,14 +72,16 @@ def invalid(error: ValidationError, known: Sequence[str] = (), at: str = "") -> 
         choices = str(first["ctx"]["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
         problem = f"{shown(first['input'])} is none of {', '.join(choices)}"
         return InvalidInput(field, problem + nearest(first["input"], choices))
-    return InvalidInput(field, _PROBLEMS.get(first["type"], first["msg"]))
+    problem = _PROBLEMS.get(first["type"], first["msg"]).replace("Input should", "must")
+    return InvalidInput(field, problem)
 
 
 _PROBLEMS = {
     "string_pattern_mismatch": "holds a NUL character",
     "string_unicode": "holds a lone surrogate",
     "string_too_short": "must not be empty",
-    "missing_argument": "is missing",
+    "missing": "is missing",
+    "multiple_argument_values": "only the content goes without a name; write key=…",
     "tuple_type": "must be a list",
     "string_type": "must be text",
 }

@@ -99,8 +99,10 @@ def ask_of(
     query = text("query", query)
     if len(query) > MAX_QUERY_CHARS:
         raise InvalidInput("query", f"has more than {MAX_QUERY_CHARS:,} characters")
-    if kinds is not None and (isinstance(kinds, str) or not isinstance(kinds, Sequence)):
-        raise InvalidInput("kinds", "must be a list such as ['semantic']")
+    if kinds is not None and (not kinds or not isinstance(kinds, (list, tuple))):
+        raise InvalidInput("kinds", "must be a list such as ['semantic'], or None for all")
+    if not isinstance(preference_bias, bool):
+        raise InvalidInput("preference_bias", "must be True or False")
     return Ask(
         query=query,
         limit=between("limit", limit, 1, MAX_LIMIT),
@@ -110,7 +112,7 @@ def ask_of(
         floor=share("min_relevance", min_relevance) or 0.0,
         known_at=parse_moment("known_at", known_at),
         valid_at=parse_moment("valid_at", valid_at),
-        bias=bool(preference_bias),
+        bias=preference_bias,
     )
 
 
