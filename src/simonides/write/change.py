@@ -153,7 +153,8 @@ def forget(engine: Engine, who: Principal, which: object) -> Outcome:
 
     Content, vectors and index terms are gone from the file when this returns. Where another
     connection reads at that moment, or the disk is full, the write-ahead log keeps the text until
-    it is joined. What stays is a digest without content, which keeps agents and external text from teaching it again.
+    it is joined. What stays is a digest without content, which keeps agents and external text from
+    teaching it again.
 
     Raises:
         NotFound: If there is no such memory of the principal's own.
