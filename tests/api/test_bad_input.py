@@ -204,7 +204,7 @@ def test_a_bad_command_is_one_line_and_a_hint(
     assert said in error
     assert hint.startswith("hint: ")
     assert "word" not in err
-    assert {path.name for path in home.iterdir()} <= {"m.db", "m.db-turn", "m.db-wal", "m.db-shm"}
+    assert {path.name for path in home.iterdir()} <= {"m.db", "m.db-lock", "m.db-wal", "m.db-shm"}
 
 
 def test_a_bad_command_of_a_real_process_prints_no_traceback(home):

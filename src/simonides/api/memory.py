@@ -59,18 +59,10 @@ class Memory(Bound):
             StoreError: If the store could not; nothing was written.
         """
         return self._call(
-            remember_one,
-            content,
-            key=key,
-            category=category,
-            importance=importance,
-            pinned=pinned,
-            ttl_days=ttl_days,
-            tags=tags,
-            metadata=metadata,
-            at=at,
+            remember_one, content, key=key, category=category, importance=importance,
+            pinned=pinned, ttl_days=ttl_days, tags=tags, metadata=metadata, at=at,
             idempotency_key=idempotency_key,
-        )
+        )  # fmt: skip
 
     def remember_many(self, drafts: Sequence[Draft], *, atomic: bool = True) -> Outcomes:
         """Store statements; a refusal concerns its own item only.
@@ -125,17 +117,9 @@ class Memory(Bound):
             StoreError: If the store cannot be read.
         """
         return self._call(
-            recall,
-            query,
-            limit=limit,
-            filter=filter,
-            kinds=kinds,
-            min_relevance=min_relevance,
-            known_at=known_at,
-            valid_at=valid_at,
-            scopes=scopes,
-            preference_bias=preference_bias,
-        )
+            recall, query, limit=limit, filter=filter, kinds=kinds, min_relevance=min_relevance,
+            known_at=known_at, valid_at=valid_at, scopes=scopes, preference_bias=preference_bias,
+        )  # fmt: skip
 
     def get(
         self, which: str | Record | Hit, *, scopes: Sequence[str] | None = None
@@ -232,14 +216,9 @@ class Memory(Bound):
             StoreError: If the store could not; nothing was written.
         """
         return self._call(
-            change.correct,
-            which,
-            content,
-            pinned=pinned,
-            importance=importance,
-            expires=expires,
+            change.correct, which, content, pinned=pinned, importance=importance, expires=expires,
             quote=quote,
-        )
+        )  # fmt: skip
 
     def confirm(self, which: str | Record | Hit) -> Outcome:
         """Confirm a memory: it counts as verified now.

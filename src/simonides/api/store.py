@@ -97,14 +97,9 @@ class Store:
         if self._engine.settings.require_org and org is None:
             raise OwnerRequired("name the organisation too (org=…): require_org asks for it")
         who = principal_of(
-            user=user,
-            org=org,
-            task=task,
-            session=session,
-            agent=agent,
-            purpose=purpose,
+            user=user, org=org, task=task, session=session, agent=agent, purpose=purpose,
             actor=actor,
-        )
+        )  # fmt: skip
         return Memory(self._engine, who)
 
     def visitor(self, session: str, *, org: str | None = None) -> Memory:
@@ -209,17 +204,11 @@ def open(
     if settings.audit_key is not None and not secret:
         raise KeyUnavailable("the audit key is empty")
     engine = Engine(
-        db=db,
-        indexes=IndexCache(dimensions, name, settings.index_budget_mb << 20),
-        policies=policies,
-        embedder=embedder,
-        reranker=reranker,
-        clock=time,
-        ids=Ids(),
-        journal=Journal(db, time, timed=clock is None),
-        settings=settings,
+        db=db, indexes=IndexCache(dimensions, name, settings.index_budget_mb << 20),
+        policies=policies, embedder=embedder, reranker=reranker, clock=time, ids=Ids(),
+        journal=Journal(db, time, timed=clock is None), settings=settings,
         audit_key=blake(b"", secret) if secret else b"",
-    )
+    )  # fmt: skip
     store = Store(engine)
     if verify:
         report = audit.verify_all(engine, Principal(GLOBAL, actor="open", is_admin=True))

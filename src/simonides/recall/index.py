@@ -97,28 +97,18 @@ def entry_of(row: Mapping[str, Any], embedder: str | None) -> Entry:
     has_vector = row["vector"] is not None and row["embedder"] == embedder
     ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
     return Entry(
-        id=row["id"],
-        kind=row["kind"],
-        is_turn=is_turn,
-        key=row["key"],
-        fingerprint=row["fingerprint"],
-        place=_place(row["task"], row["audience"], row["purpose"]),
-        terms=row["terms"].split(" ") if row["terms"] else (),
-        marks=row["marks"],
-        vector=row["vector"] if has_vector else b"",
-        scale=row["scale"] if has_vector else 0.0,
+        id=row["id"], kind=row["kind"], is_turn=is_turn, key=row["key"],
+        fingerprint=row["fingerprint"], place=_place(row["task"], row["audience"], row["purpose"]),
+        terms=row["terms"].split(" ") if row["terms"] else (), marks=row["marks"],
+        vector=row["vector"] if has_vector else b"", scale=row["scale"] if has_vector else 0.0,
         speaker=row["speaker"] or row["role"] or "",
-        session=(row["session"] or "") if is_turn else "",
-        position=row["position"] or 0,
+        session=(row["session"] or "") if is_turn else "", position=row["position"] or 0,
         time=row["created_at"] if row["valid_from"] is None else row["valid_from"],
-        updated_at=row["updated_at"],
-        until=min(ends, default=FOREVER),
+        updated_at=row["updated_at"], until=min(ends, default=FOREVER),
         soft_expires_at=FOREVER if row["soft_expires_at"] is None else row["soft_expires_at"],
-        importance=_WEIGHTS[row["importance"]],
-        confidence=row["confidence"],
-        is_stale=row["status"] == Status.STALE,
-        pinned=bool(row["pinned"]),
-    )
+        importance=_WEIGHTS[row["importance"]], confidence=row["confidence"],
+        is_stale=row["status"] == Status.STALE, pinned=bool(row["pinned"]),
+    )  # fmt: skip
 
 
 @lru_cache
