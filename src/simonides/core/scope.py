@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from simonides.core.errors import InvalidScope, OwnerRequired, shown
 
@@ -117,7 +117,7 @@ class Scope:
         if (self.user is None and self.task) or (self.user and self.session):
             raise InvalidScope("scope", "levels come as org, user, task or org, session")
 
-    @cached_property
+    @property
     def owner(self) -> str:
         """Name of its unit of consistency in the database; a task lives with its user."""
         parts = (("org", self.org), ("user", self.user), ("session", self.session))
@@ -129,23 +129,27 @@ class Scope:
         own = "/global" + self.owner.removesuffix("/")
         return f"{own}/" if self.task is None else f"{own}/task/{self.task}/"
 
-    @cached_property
+    @property
     def ancestors(self) -> tuple[Scope, ...]:
         """Itself and what is above it, nearest first; a task's user is above it."""
-        found = [self]
-        if self.task is not None:
-            found.append(Scope(self.org, self.user))
-        if self.user is not None or self.session is not None:
-            found.append(Scope(self.org))
-        if self.org is not None:
-            found.append(GLOBAL)
-        return tuple(found)
+        return _ancestors(self)
 
     def __str__(self) -> str:
         return self.path
 
 
 GLOBAL = Scope()
+
+
+# A cached property has a lock until Python 3.12, which a fork may leave held in the child.
+@lru_cache(maxsize=4096)
+def _ancestors(scope: Scope) -> tuple[Scope, ...]:
+    found = [scope]
+    if scope.task is not None:
+        found.append(Scope(scope.org, scope.user))
+    if scope.user is not None or scope.session is not None:
+        found.append(Scope(scope.org))
+    return (*found, GLOBAL) if scope.org is not None else tuple(found)
 
 
 @lru_cache(maxsize=4096)
