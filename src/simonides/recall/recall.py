@@ -318,6 +318,8 @@ def _take(
                 newer = record if cells is None else record_of(memory_row(cells))
                 if not newer.is_current or newer.place != record.place:
                     continue
+                if id_bytes(newer.id) in records:
+                    continue  # it has a place of its own
                 record = newer
             record = as_then(record) if ask.is_past else record
             if ask.predicate is None or ask.predicate(record):
