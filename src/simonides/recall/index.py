@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simonides.core.clock import FOREVER
+from simonides.core.clock import FOREVER, in_steps
 from simonides.core.record import TURN, Importance, Kind, Place, Status
 from simonides.storage.database import Row
 from simonides.storage.statements import INDEXED
@@ -121,7 +121,7 @@ def _place(task: str | None, audience: str | None, purpose: str | None) -> Place
 
 def entries_of(rows: Iterable[Row], embedder: str | None) -> list[Entry]:
     """Return the entries of rows that were selected with the columns of `statements.INDEXED`."""
-    return [entry_of(dict(zip(INDEXED, row, strict=True)), embedder) for row in rows]
+    return [entry_of(dict(zip(INDEXED, row, strict=True)), embedder) for row in in_steps(rows)]
 
 
 class Analysed(NamedTuple):
@@ -303,7 +303,7 @@ class OwnerIndex:
         self._waiting.clear()
         self.revision += 1
         first = len(self.ids)
-        cells = [self._entered(row, entry) for row, entry in enumerate(added, first)]
+        cells = [self._entered(row, entry) for row, entry in in_steps(enumerate(added, first))]
         for name, values in zip(_CELLS, zip(*cells, strict=True), strict=True):
             self._columns[name].extend(values)
         self._link(first, added)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simonides.core.clock import in_steps
 from simonides.core.engine import Engine
 from simonides.core.errors import IdempotencyMismatch, InvalidInput
 from simonides.core.outcome import Outcome, OutcomeKind, Outcomes
@@ -59,8 +60,10 @@ def remember(
     """
     if isinstance(drafts, (str, Draft)) or not isinstance(drafts, Sequence):
         raise InvalidInput("drafts", f"must be a list of drafts, not {type(drafts).__name__}")
-    candidates = [_numbered(engine, who, draft, n, len(drafts)) for n, draft in enumerate(drafts)]
-    judged = [judge(candidate) for candidate in candidates]
+    judged = [
+        judge(_numbered(engine, who, draft, n, len(drafts)))
+        for n, draft in in_steps(enumerate(drafts))
+    ]
     owners = [each.candidate.scope.owner for each in judged]
     if atomic and len(drafts) > MAX_ATOMIC:
         problem = f"at most {MAX_ATOMIC} in one transaction; pass atomic=False for more"
@@ -107,7 +110,7 @@ def _write(
         with owner_turn(engine, owner, who.name) as (tx, index):
             begun = time.perf_counter()
             turn = Turn(tx, index, engine.indexes.embedder)
-            for each in judged[len(outcomes) :]:
+            for each in in_steps(judged[len(outcomes) :]):
                 vector = next(waiting) if isinstance(each, Commit) else None
                 outcomes.append(_once(turn, each, vector))
                 if turn_s is not None and time.perf_counter() - begun > turn_s:
