@@ -274,10 +274,6 @@ def _database(
     if path is not None and (len(path.name.encode()) > 240 or len(str(path).encode()) > 500):
         raise ConfigurationError("the store's path is longer than 500 bytes, or its name than 240")
     return Sqlite(
-        path,
-        key=key if path is not None else None,
-        create=create,
-        wait_s=wait,
-        readers=settings.pool_size,
-        synchronous=settings.synchronous,
-    )
+        path, key=key if path is not None else None, create=create, wait_s=wait,
+        readers=settings.pool_size, synchronous=settings.synchronous,
+    )  # fmt: skip

@@ -189,15 +189,11 @@ def explain(
     if rank is None and not excluded:
         excluded = ("query_without_words" if read.is_empty else "nearer_scope_has_key",)
     return Explanation(
-        record=record,
-        recalled=rank is not None,
-        rank=rank,
+        record=record, recalled=rank is not None, rank=rank,
         score=None if rank is None else found.score,
-        relevance=None if rank is None else found.relevance,
-        why=found.why,
-        excluded=() if rank is not None else excluded,
-        matched_terms=found.terms,
-    )
+        relevance=None if rank is None else found.relevance, why=found.why,
+        excluded=() if rank is not None else excluded, matched_terms=found.terms,
+    )  # fmt: skip
 
 
 def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
@@ -248,14 +244,9 @@ def _ranked(
         rules = engine.policies.for_org(who.home.org).recall
         preferences = Preferences(frozenset(rules.preference_keys), rules.preference_bonus)
     return Ranking(
-        view,
-        query,
-        _visible(view, who, ask, now),
-        now=now,
-        settings=engine.settings,
-        preferences=preferences,
-        floor=ask.floor,
-    )
+        view, query, _visible(view, who, ask, now), now=now, settings=engine.settings,
+        preferences=preferences, floor=ask.floor,
+    )  # fmt: skip
 
 
 def _visible(view: View, who: Principal, ask: Ask, now: int) -> Bools:
@@ -340,13 +331,9 @@ def _fetched(connection: Connection, batch: Sequence[Ranked]) -> dict[bytes, Rec
 
 def _hit(record: Record, found: Ranked, now: int) -> Hit:
     return Hit.model_construct(
-        record=record,
-        score=found.score,
-        relevance=found.relevance,
-        why=found.why,
-        terms=found.terms,
-        at=to_datetime(now),
-    )
+        record=record, score=found.score, relevance=found.relevance, why=found.why,
+        terms=found.terms, at=to_datetime(now),
+    )  # fmt: skip
 
 
 def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], list[str]]:
@@ -434,15 +421,11 @@ def status(engine: Engine, who: Principal) -> dict[str, Any]:
 
         memories, turns, codes = view.locked(count)
     return {
-        "scope": who.home.path,
-        "memories": memories - turns,
-        "turns": turns,
+        "scope": who.home.path, "memories": memories - turns, "turns": turns,
         "kinds": {kind.value: n for kind, n in zip(KINDS, codes, strict=True) if n},
-        "events": 0 if state is None else state[2],
-        "mode": engine.settings.mode,
-        "backend": engine.db.backend,
-        "location": engine.db.location,
+        "events": 0 if state is None else state[2], "mode": engine.settings.mode,
+        "backend": engine.db.backend, "location": engine.db.location,
         "embedder": engine.indexes.embedder,
         "reranker": None if engine.reranker is None else type(engine.reranker).__name__,
         "policy": engine.policies.for_org(who.home.org).version,
-    }
+    }  # fmt: skip

@@ -150,8 +150,8 @@ FROM memories m WHERE m.owner = :owner AND m.known_to IS NULL
   AND COALESCE(m.task, '') = :task"""
 
 
-_UNSHOWN = "quote_start quote_end ttl terms marks fingerprint vector scale salt".split()
-SHOWN = tuple(name for name in MEMORY if name not in _UNSHOWN)
+UNSHOWN = "quote_start quote_end ttl terms marks fingerprint vector scale salt".split()
+SHOWN = tuple(name for name in MEMORY if name not in UNSHOWN)
 """The columns that a record is made of."""
 
 

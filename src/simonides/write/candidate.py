@@ -176,20 +176,13 @@ def candidate_of(
     if draft.valid_to is not None and at is not None and draft.valid_to <= at:
         raise InvalidInput("valid_to", "must be later than valid_from")
     return Candidate(
-        **{name: getattr(draft, name) for name in _SAME},
-        scope=scope,
-        place=Place(scope.task, label.audience, purpose),
-        kind=kind,
-        category=category,
-        names_category=draft.category is not None or makes_turn,
-        policy=policy,
-        source=source,
+        **{name: getattr(draft, name) for name in _SAME}, scope=scope,
+        place=Place(scope.task, label.audience, purpose), kind=kind, category=category,
+        names_category=draft.category is not None or makes_turn, policy=policy, source=source,
         label=label,
         confidence=source.default_confidence if draft.confidence is None else draft.confidence,
-        importance=Importance(draft.importance),
-        metadata=metadata,
-        triple=None if draft.triple is None else Triple(*draft.triple),
-        session=session,
+        importance=Importance(draft.importance), metadata=metadata,
+        triple=None if draft.triple is None else Triple(*draft.triple), session=session,
         position=draft.position if makes_turn else None,
         valid_from=None if at is None else to_ms(at),
         valid_to=None if draft.valid_to is None else to_ms(draft.valid_to),
@@ -198,7 +191,7 @@ def candidate_of(
         hash=content_hash(draft.content),
         analysed=_analysed(draft.content, draft.speaker, draft.key, draft.tags, category),
         parents=parents,
-    )
+    )  # fmt: skip
 
 
 def candidate_of_record(
