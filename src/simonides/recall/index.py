@@ -44,6 +44,9 @@ MOST_COUNTED = 65_535
 BLOCK_ROWS = 1024
 """Vectors that are widened to float32 at once: 1 MB, which stays in the cache of a core."""
 
+SPARED = ("constraint", "guard")
+"""Categories that give way to a quota only when nothing else does, like what is pinned."""
+
 KINDS = tuple(Kind)
 _KIND_CODES = {kind.value: code for code, kind in enumerate(KINDS)}
 _WEIGHTS = {each.value: each.weight for each in Importance}
@@ -62,6 +65,7 @@ class Entry:
         scale: Value of one step of the vector.
         session: Its conversation; empty for a memory that is no turn.
         time: When it was said, in milliseconds.
+        spared: Whether it gives way to a quota last.
         Further fields are as in `Record`.
     """
 
@@ -86,6 +90,7 @@ class Entry:
     confidence: float
     is_stale: bool
     pinned: bool
+    spared: bool
 
 
 def entry_of(row: Mapping[str, Any], embedder: str | None) -> Entry:
@@ -110,6 +115,7 @@ def entry_of(row: Mapping[str, Any], embedder: str | None) -> Entry:
         soft_expires_at=FOREVER if row["soft_expires_at"] is None else row["soft_expires_at"],
         importance=_WEIGHTS[row["importance"]], confidence=row["confidence"],
         is_stale=row["status"] == Status.STALE, pinned=bool(row["pinned"]),
+        spared=bool(row["pinned"]) or row["category"] in SPARED,
     )  # fmt: skip
 
 
@@ -209,8 +215,8 @@ class Postings(NamedTuple):
 _CELLS: Mapping[str, type] = {
     "live": np.bool_, "length": np.float32, "distinct": np.int32, "time": np.int64,
     "updated": np.int64, "until": np.int64, "soft": np.int64, "importance": np.float32,
-    "confidence": np.float32, "stale": np.bool_, "pinned": np.bool_, "turn": np.bool_,
-    "kind": np.int8, "marks": np.uint8, "place": np.int32, "speaker": np.int32,
+    "confidence": np.float32, "stale": np.bool_, "pinned": np.bool_, "spared": np.bool_,
+    "turn": np.bool_, "kind": np.int8, "marks": np.uint8, "place": np.int32, "speaker": np.int32,
     "session": np.int32, "position": np.int64, "before": np.int64, "after": np.int64,
     "id_high": np.uint64, "id_low": np.uint64, "scale": np.float32, "embedded": np.bool_,
 }  # fmt: skip
@@ -340,8 +346,8 @@ class OwnerIndex:
         return (
             True, len(entry.terms), len(counts), entry.time, entry.updated_at, entry.until,
             entry.soft_expires_at, entry.importance, entry.confidence, entry.is_stale,
-            entry.pinned, entry.is_turn, _KIND_CODES[entry.kind], entry.marks, place, speaker,
-            session, entry.position, NONE, NONE, high, low, entry.scale, bool(entry.vector),
+            entry.pinned, entry.spared, entry.is_turn, _KIND_CODES[entry.kind], entry.marks, place,
+            speaker, session, entry.position, NONE, NONE, high, low, entry.scale, bool(entry.vector),
         )  # fmt: skip
 
     def _link(self, first: int, added: Sequence[Entry]) -> None:
@@ -465,20 +471,22 @@ class OwnerIndex:
         found: Floats = here * (shared / united)
         return found
 
-    def count(self, task: str | None, *, turns: bool, without: Iterable[bytes] = ()) -> int:
-        """Return how many memories in force a scope has: turns, or everything else.
+    def in_scope(self, task: str | None, *, turns: bool) -> Bools:
+        """Return which rows are in force in a scope.
 
         Args:
             task: The scope's task, or None.
-            turns: Whether turns are counted.
-            without: Ids that do not count any more.
+            turns: Whether turns are meant, or everything else.
         """
         self.settle()
         of_task = np.array([place.task == task for place in self.places], np.bool_)
-        counted = of_task[self.column("place")] & self.column("live")
-        counted &= self.column("turn") == turns
-        gone = [self.row_of[id] for id in set(without) if id in self.row_of]
-        return int(np.count_nonzero(counted)) - int(np.count_nonzero(counted[gone]))
+        found: Bools = of_task[self.column("place")] & self.column("live")
+        found &= self.column("turn") == turns
+        return found
+
+    def rows_of(self, ids: Iterable[bytes]) -> list[int]:
+        """Return the rows of those ids that are there."""
+        return [self.row_of[id] for id in ids if id in self.row_of]
 
 
 def _unlist(ids: dict[Any, list[bytes]], name: object, id: bytes) -> None:

@@ -117,7 +117,6 @@ class Group:
         members: Those that have done their part and wait for the commit.
         active: The one whose savepoint may be open.
         error: Why nothing of it is stored.
-        is_over: Whether it was committed or rolled back.
     """
 
     def __init__(self) -> None:
@@ -125,4 +124,3 @@ class Group:
         self.members: list[Place] = []
         self.active: Place | None = None
         self.error: SimonidesError | None = None
-        self.is_over = False

@@ -271,14 +271,21 @@ def _translated(location: str) -> Iterator[None]:
     """Turn the driver's errors into ours."""
     try:
         yield
-    except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory) as error:
-        raise StoreFull(location, "the server has no space left") from error
-    except (PoolTimeout, psycopg.errors.LockNotAvailable, psycopg.OperationalError) as error:
-        first = _without_password(str(error)).strip().splitlines()[:1]
-        raise StoreUnavailable(location, first[0] if first else "not reachable") from error
-    except psycopg.Error as error:
-        first = _without_password(str(error)).strip().splitlines()[:1]
-        raise StoreError(location, first[0] if first else type(error).__name__) from error
+    except (psycopg.Error, PoolTimeout) as error:
+        if error.__context__ is not None and not isinstance(error.__context__, Exception):
+            raise error.__context__ from None  # an interrupt, behind an error of the driver
+        raise _error(location, error) from error
+
+
+def _error(location: str, error: Exception) -> StoreError:
+    said = _without_password(str(error)).strip().splitlines()[:1] or [type(error).__name__]
+    match error:
+        case psycopg.errors.DiskFull() | psycopg.errors.OutOfMemory():
+            return StoreFull(location, "the server has no space left")
+        case PoolTimeout() | psycopg.errors.LockNotAvailable() | psycopg.OperationalError():
+            return StoreUnavailable(location, said[0])
+        case _:
+            return StoreError(location, said[0])
 
 
 def _array(owners: Sequence[str]) -> str:

@@ -375,7 +375,7 @@ class Sqlite:
 
     def _await(self, place: Place, group: Group) -> None:
         """Wait until a group has ended, and end it if nobody else does."""
-        while not group.is_over:
+        while self._group is group:
             place.doze(LOOK_S)
             self._tidy()
         if group.error is not None:
@@ -421,14 +421,14 @@ class Sqlite:
             raise
         finally:
             if raw is not None and raw.in_transaction:
+                if group is not None and group.error is None:
+                    group.error = StoreError(self.location, "the commit was interrupted")
                 raw.execute("ROLLBACK")
             self._group = None
             if self._lock is not None:
                 self._lock.release()
-            if group is not None:
-                group.is_over = True
-                for member in group.members:
-                    member.rouse()
+            for member in () if group is None else group.members:
+                member.rouse()
 
     def _commit(self) -> None:
         group, raw = self._group, None if self._writer is None else self._writer.raw

@@ -142,14 +142,6 @@ WHERE owner = :owner AND known_from <= :known_at AND (known_to IS NULL OR known_
   AND (ended IS NULL OR known_to > :known_at OR ended = 'superseded')
 ORDER BY root, version"""
 
-EVICTION = """
-SELECT m.id, m.importance, m.confidence, m.updated_at, m.created_at, m.hard_expires_at,
-  m.soft_expires_at, m.pinned, m.category, m.position,
-  (SELECT COALESCE(MAX(r.last), 0) FROM reads r WHERE r.owner = :owner AND r.memory = m.root)
-FROM memories m WHERE m.owner = :owner AND m.known_to IS NULL
-  AND COALESCE(m.task, '') = :task"""
-
-
 UNSHOWN = "quote_start quote_end ttl terms marks fingerprint vector scale salt".split()
 SHOWN = tuple(name for name in MEMORY if name not in UNSHOWN)
 """The columns that a record is made of."""
@@ -160,6 +152,16 @@ def by_ids(count: int) -> str:
     """Return the statement for what is shown of this many memories by id."""
     names = ", ".join(f":id{number}" for number in range(count))
     return f"SELECT {', '.join(SHOWN)} FROM memories WHERE owner = :owner AND id IN ({names})"
+
+
+@lru_cache
+def last_reads(count: int) -> str:
+    """Return the statement for when so many memories, by id, were last read."""
+    names = ", ".join(f":id{number}" for number in range(count))
+    return f"""
+SELECT m.id, MAX(r.last) FROM memories m
+JOIN reads r ON r.owner = m.owner AND r.memory = m.root
+WHERE m.owner = :owner AND m.id IN ({names}) GROUP BY m.id"""
 
 
 # -- what the index keeps --------------------------------------------------------------------------

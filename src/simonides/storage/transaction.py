@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from simonides.core.clock import to_datetime
@@ -91,6 +91,11 @@ class Transaction:
             cells = self.connection.one(statements.BY_ID, {"owner": self.owner, "id": id})
             row = None if cells is None else memory_row(cells)
         return row
+
+    @property
+    def inserted(self) -> Iterable[bytes]:
+        """The ids of what this turn inserts."""
+        return self._inserted
 
     def inserted_in_slot(self, subject: str, predicate: str) -> list[MemoryRow]:
         """Return the rows of a slot that this turn inserts."""

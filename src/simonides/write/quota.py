@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from operator import itemgetter
 from typing import Any
 
-from simonides.core.clock import DAY_MS, FOREVER
+import numpy as np
+
+from simonides.core.clock import DAY_MS
 from simonides.core.errors import QuotaExceeded
 from simonides.core.outcome import Event, EventType
 from simonides.core.policy import Eviction
-from simonides.core.record import TURN, Importance
-from simonides.recall.index import OwnerIndex
+from simonides.recall.index import Floats, Ints, OwnerIndex
 from simonides.storage import statements
 from simonides.storage.transaction import Transaction
 from simonides.write.candidate import Candidate
 
-SPARED = ("constraint", "guard")
-"""Categories that give way only when nothing else does, like what is pinned."""
-
-Row = tuple[Any, ...]
+BATCH = 64
+"""Memories whose reads are looked up at once; a power of two."""
 
 
 def make_room(tx: Transaction, index: OwnerIndex, candidate: Candidate) -> list[Event]:
@@ -33,56 +30,71 @@ def make_room(tx: Transaction, index: OwnerIndex, candidate: Candidate) -> list[
     """
     turns, quotas = candidate.is_turn, candidate.policy.quotas
     limit = quotas.turns if turns else quotas.memories
-    task = candidate.scope.task
     if limit is None or len(index) < limit:
         return []
-    count = index.count(task, turns=turns, without=tx.ended)
-    if count < limit:
-        return []
     name = "turns" if turns else "memories"
-    params = {"owner": tx.owner, "task": task or ""}
-    # What this turn inserts does not give way to what it inserts next.
-    stored = [
-        row
-        for row in tx.connection.rows(statements.EVICTION, params)
-        if row[0] not in tx.ended and (row[8] == TURN and row[9] is not None) == turns
-    ]
-    may_go = [r for r in stored if _expired(r, tx.now) or not (r[7] or r[8] in SPARED)]
-    spare = count - limit + 1
-    if limit == 0 or len(may_go) < spare:
-        raise QuotaExceeded(name, limit)
-    events = []
-    may_go.sort(key=_order(quotas.eviction, tx.now))
-    may_go.sort(key=lambda row: not _expired(row, tx.now))
-    for row in may_go[:spare]:
-        events.append(tx.end(tx.known(row[0]), "evicted", EventType.EVICTED, f"quota:{name}"))
-    return events
+    with index.lock:
+        here = index.in_scope(candidate.scope.task, turns=turns)
+        here[index.rows_of(tx.ended)] = False
+        spare = int(np.count_nonzero(here)) - limit + 1
+        if spare <= 0:
+            return []
+        expired = index.column("until") <= tx.now
+        here &= expired | ~index.column("spared")
+        # What this turn inserts does not give way to what it inserts next.
+        here[index.rows_of(tx.inserted)] = False
+        rows = np.flatnonzero(here)
+        if limit == 0 or len(rows) < spare:
+            raise QuotaExceeded(name, limit)
+        bound = np.where(expired, -np.inf, _bound(quotas.eviction, index, tx.now))
+        ids = (index.column("id_low")[rows], index.column("id_high")[rows])
+        order = rows[np.lexsort((*ids, bound[rows]))]
+        least = _least(tx, index, order, bound, quotas.eviction, spare)
+    reason = f"quota:{name}"
+    return [tx.end(tx.known(id), "evicted", EventType.EVICTED, reason) for _, id in least]
 
 
-def _order(eviction: Eviction, now: int) -> Callable[[Row], Any]:
-    """Return the key by which the first to go comes first."""
+def _bound(eviction: Eviction, index: OwnerIndex, now: int) -> Any:
+    """Return how useful each row is at least: without the times when it was read."""
+    updated = index.column("updated")
     match eviction:
         case Eviction.FIFO:
-            return itemgetter(4)
+            return 0.0
         case Eviction.LRU:
-            return lambda row: max(row[10], row[3])
+            return updated
         case Eviction.TTL:
-            return lambda row: min(_end(row[5]), _end(row[6]))
+            return np.minimum(index.column("until"), index.column("soft"))
         case Eviction.VALUE:
-            return lambda row: _retention_value(row, now)
+            # Importance, confidence, freshness and use count alike.
+            freshness = np.exp2((updated - now) / (90 * DAY_MS))
+            return (index.column("importance") + index.column("confidence") + freshness) / 4
 
 
-def _expired(row: Row, now: int) -> bool:
-    return row[5] is not None and int(row[5]) <= now
+def _least(
+    tx: Transaction, index: OwnerIndex, order: Ints, bound: Floats, eviction: Eviction, count: int
+) -> list[tuple[float, bytes]]:
+    """Return the least useful rows with their worth, worst first."""
+    found: list[tuple[float, bytes]] = []
+    for first in range(0, len(order), BATCH):
+        rows = order[first : first + BATCH].tolist()
+        # Reads only add to a bound, so later rows are more useful than these.
+        if len(found) >= count and found[count - 1][0] <= bound[rows[0]]:
+            break
+        ids = [index.ids[row] for row in rows]
+        padded = {f"id{n}": id for n, id in enumerate([*ids, *[ids[0]] * (BATCH - len(ids))])}
+        sql = statements.last_reads(BATCH)
+        params = {"owner": tx.owner, **padded}
+        read: dict[Any, Any] = dict(tx.connection.rows(sql, params))
+        for row, id in zip(rows, ids, strict=True):
+            found.append((_with_reads(eviction, float(bound[row]), read.get(id), tx.now), id))
+        found.sort()
+    return found[:count]
 
 
-def _end(moment: int | None) -> int:
-    return FOREVER if moment is None else moment
-
-
-def _retention_value(row: Row, now: int) -> float:
-    """Return how useful a memory is, 0 to 1: importance, confidence, freshness and use alike."""
-    _, importance, confidence, updated_at, *_, read_at = row
-    freshness: float = 0.5 ** ((now - updated_at) / (90 * DAY_MS))
-    use: float = 0.5 ** ((now - read_at) / (30 * DAY_MS)) if read_at else 0.0
-    return (Importance(importance).weight + float(confidence) + freshness + use) / 4
+def _with_reads(eviction: Eviction, bound: float, read_at: int | None, now: int) -> float:
+    if read_at is None:
+        return bound
+    if eviction is Eviction.LRU:
+        return max(bound, read_at)
+    use: float = 0.5 ** ((now - read_at) / (30 * DAY_MS))
+    return bound + use / 4 if eviction is Eviction.VALUE else bound
