@@ -45,7 +45,7 @@ def test_an_interrupt_anywhere_leaves_nothing_behind(place, work):
         _, errors = process.communicate(timeout=PATIENCE_S)
     finally:
         process.kill()
-    assert (process.returncode, "Traceback" in errors) == (0, False), (lines[-3:], errors)
+    assert (process.returncode, "Traceback" in errors) == (0, False), "".join([*lines[-3:], errors])
     written = acknowledged("".join(lines))
     assert len(written) == INTERRUPTS
     check(place, written[-1:])
