@@ -1,0 +1,101 @@
+"""An interrupt at each line of a call in turn, while other users write."""
+
+import contextlib
+import linecache
+import sys
+import threading
+import time
+
+import pytest
+from harness import check
+
+import simonides
+
+WAIT_S = 5
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt of this test."""
+
+
+@contextlib.contextmanager
+def interrupted_at(part, number):
+    """Interrupt this thread at the line of a file that runs as the first, second and so on."""
+    line, left = [], [number]
+
+    def trace_lines(frame, event, _):
+        text = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+        # No interrupt falls between the end of a block and the release of its lock; a trace does.
+        if event == "line" and not text.lstrip().startswith("with "):
+            left[0] -= 1
+            if left[0] == 0:
+                line.append(frame.f_lineno)
+                raise Interrupted
+        return trace_lines
+
+    def trace_calls(frame, event, _):
+        return trace_lines if frame.f_code.co_filename.endswith(part) else None
+
+    sys.settrace(trace_calls)
+    try:
+        yield line
+    finally:
+        sys.settrace(None)
+
+
+@contextlib.contextmanager
+def others(store):
+    """Let two users write without pause; yield how often each did."""
+    counts, stop = [0, 0], threading.Event()
+
+    def work(n):
+        while not stop.is_set():
+            store.memory(user=f"user{n}").remember(f"beside {counts[n]}", key="busy")
+            counts[n] += 1
+
+    threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield counts
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(WAIT_S)
+
+
+def all_go_on(counts):
+    before, deadline = list(counts), time.monotonic() + WAIT_S
+    while any(now == then for now, then in zip(counts, before, strict=True)):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.0005)
+    return True
+
+
+@pytest.mark.parametrize("call", ["remember", "recall", "forget"])
+@pytest.mark.parametrize(
+    "part",
+    ["storage/sqlite.py", "storage/line.py", "write/turn.py", "recall/view.py", "recall/index.py"],
+)
+def test_an_interrupt_at_any_line_leaves_nothing_behind(file_place, part, call):
+    store = file_place(embedder="none", settings=simonides.Settings(busy_timeout_s=WAIT_S))
+    memory, another = store.memory(user="ana"), file_place(embedder="none").memory(user="ana")
+    number, left, wrong = 0, [0], []
+    with others(store) as counts:
+        while left[0] <= 0:
+            number += 1
+            memory.remember(f"fact {number}", key="fact")
+            another.remember("written by another process", key="another")
+            with contextlib.suppress(Interrupted), interrupted_at(part, number) as left:
+                {
+                    "remember": lambda n=number: memory.remember(f"more {n}", key=f"key{n % 5}"),
+                    "recall": lambda: memory.recall("fact"),
+                    "forget": lambda: memory.forget("fact"),
+                }[call]()
+            memory.remember(f"after {number}", key="after")
+            assert memory.get("after").content == f"after {number}"
+            assert "after" in {hit.key for hit in memory.recall("after")}
+            assert all_go_on(counts), f"others wait after an interrupt at line {number}"
+    assert wrong == []
+    check(file_place, [])
