@@ -67,14 +67,14 @@ def by_memories(sizes: list[int]) -> list[tuple[int, float, float, float]]:
 
 
 def by_owners(counts: list[int]) -> list[tuple[int, float, float]]:
-    """Return owners, recall and write in ms, for owners with 20 memories each."""
+    """Return owners, recall and write in ms, for owners with 5 memories each."""
     rows = []
     for count in counts:
         rng = random.Random(count)
         folder = tempfile.TemporaryDirectory(dir=".")
         with folder, simonides.open(Path(folder.name) / "m.db") as store:
             for number in range(count):
-                fill(store.memory(user=f"u{number}"), 20, rng)
+                fill(store.memory(user=f"u{number}"), 5, rng)
             someone = [store.memory(user=f"u{rng.randrange(count)}") for _ in range(60)]
             recall = median_ms(lambda n, w=someone, r=rng: w[n].recall(sentence(r)))
             write = median_ms(lambda n, w=someone, r=rng: w[n].remember(sentence(r)))

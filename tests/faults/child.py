@@ -119,6 +119,7 @@ def interrupt(store, arm, disarm):
             done += 1
         except simonides.NotFound:  # another call of this loop was interrupted after its commit
             disarm()
+            continue
         else:
             continue
         begun = time.monotonic()
@@ -134,15 +135,22 @@ def interrupt(store, arm, disarm):
 
 
 def by_signal(store):
+    on = [False]
+
     def raised(number, frame):
-        raise Interrupted
+        if on[0]:  # CPython can run this late, after the timer was stopped
+            raise Interrupted
+
+    def arm(dice):
+        on[0] = True
+        signal.setitimer(signal.ITIMER_REAL, dice.uniform(1e-5, 4e-3))
+
+    def disarm():
+        on[0] = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
     signal.signal(signal.SIGALRM, raised)
-    interrupt(
-        store,
-        lambda dice: signal.setitimer(signal.ITIMER_REAL, dice.uniform(1e-5, 4e-3)),
-        lambda: signal.setitimer(signal.ITIMER_REAL, 0),
-    )
+    interrupt(store, arm, disarm)
 
 
 def by_thread(store):

@@ -1,6 +1,7 @@
 """What the tests of faults share: children, places for stores, and checks of what they left."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ FAULTS = int(os.environ.get("FAULTS", "1"))
 CHILD = Path(__file__).parent / "child.py"
 KEY, AUDIT_KEY = "correct horse battery staple", "kept elsewhere"
 SOURCES = Path(simonides.__file__).parents[1]
+PATIENCE_S = 60
 
 
 def child(work, place, seed=0, count=0):
@@ -23,8 +25,18 @@ def child(work, place, seed=0, count=0):
     return subprocess.Popen(
         [sys.executable, CHILD, work, str(place.target), place.key or "", str(seed), str(count)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path, "PYTHONFAULTHANDLER": "1"},
     )  # fmt: skip
+
+
+def read_line(process):
+    """Read a line of a child. Abort a silent child: its stacks are then on its standard error."""
+    timer = threading.Timer(PATIENCE_S, process.send_signal, [signal.SIGABRT])
+    timer.start()
+    try:
+        return process.stdout.readline()
+    finally:
+        timer.cancel()
 
 
 def acknowledged(text):

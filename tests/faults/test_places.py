@@ -2,13 +2,14 @@
 
 import contextlib
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
 import threading
 
 import pytest
-from harness import check
+from harness import PATIENCE_S, check
 
 import simonides
 
@@ -51,9 +52,12 @@ def in_fork(work):
         finally:
             os._exit(0)
     os.close(writer)
+    timer = threading.Timer(PATIENCE_S, os.kill, [pid, signal.SIGABRT])  # it prints its stacks
+    timer.start()
     with os.fdopen(reader) as out:
         text = out.read()
     os.waitpid(pid, 0)
+    timer.cancel()
     return text
 
 

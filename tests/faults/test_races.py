@@ -7,7 +7,7 @@ import sys
 import threading
 
 import pytest
-from harness import FAULTS, acknowledged, check, child, crowd
+from harness import FAULTS, acknowledged, check, child, crowd, read_line
 
 import simonides
 
@@ -49,7 +49,7 @@ def test_100_threads_write_one_key(place):
 def test_8_processes_write_one_key_and_none_starves(place):
     processes = [child("overwrite", place, n, OVERWRITES) for n in range(8)]
     for process in processes:
-        assert process.stdout.readline() == "ready\n"
+        assert read_line(process) == "ready\n"
     for process in processes:
         process.stdin.write("\n")
         process.stdin.flush()

@@ -347,7 +347,8 @@ class OwnerIndex:
             True, len(entry.terms), len(counts), entry.time, entry.updated_at, entry.until,
             entry.soft_expires_at, entry.importance, entry.confidence, entry.is_stale,
             entry.pinned, entry.spared, entry.is_turn, _KIND_CODES[entry.kind], entry.marks, place,
-            speaker, session, entry.position, NONE, NONE, high, low, entry.scale, bool(entry.vector),
+            speaker, session, entry.position, NONE, NONE, high, low, entry.scale,
+            bool(entry.vector),
         )  # fmt: skip
 
     def _link(self, first: int, added: Sequence[Entry]) -> None:
