@@ -52,10 +52,8 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
-        after_in_child=_after_fork,
-    )
+        before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork,
+    )  # fmt: skip
 
 
 class Store:

@@ -180,12 +180,10 @@ class Outcome(BaseModel):
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as JSON-ready data."""
         return {
-            "kind": self.kind.value,
-            "record": self.record and self.record.to_dict(),
-            "reasons": list(self.reasons),
-            "explanation": self.explanation,
+            "kind": self.kind.value, "record": self.record and self.record.to_dict(),
+            "reasons": list(self.reasons), "explanation": self.explanation,
             "events": [event.to_dict() for event in self.events],
-        }
+        }  # fmt: skip
 
     def __bool__(self) -> bool:
         return self.done

@@ -65,13 +65,9 @@ class Hit(BaseModel):
     def to_dict(self) -> dict[str, Any]:
         """Return the hit as JSON-ready data."""
         return {
-            "record": self.record.to_dict(),
-            "score": self.score,
-            "relevance": self.relevance,
-            "why": dict(self.why),
-            "terms": list(self.terms),
-            "warnings": list(self.warnings),
-        }
+            "record": self.record.to_dict(), "score": self.score, "relevance": self.relevance,
+            "why": dict(self.why), "terms": list(self.terms), "warnings": list(self.warnings),
+        }  # fmt: skip
 
     def __repr__(self) -> str:
         return f"<Hit {self.score:.3f} {self.id} {self.content[:60]!r}>"

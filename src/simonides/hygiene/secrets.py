@@ -131,14 +131,10 @@ def _hints() -> PatternSet:
 
 def _rule(row: Mapping[str, Any]) -> _Rule:
     return _Rule(
-        name=row["name"],
-        hint=row.get("hint") or "|".join(map(escaped, row["keywords"])),
-        pattern=row["pattern"],
-        group=int("(?P<it>" in row["pattern"]),
-        entropy=row["entropy"],
-        check=_CHECKS[row.get("check")],
-        standalone=row.get("standalone", False),
-    )
+        name=row["name"], hint=row.get("hint") or "|".join(map(escaped, row["keywords"])),
+        pattern=row["pattern"], group=int("(?P<it>" in row["pattern"]), entropy=row["entropy"],
+        check=_CHECKS[row.get("check")], standalone=row.get("standalone", False),
+    )  # fmt: skip
 
 
 def _is_standalone(text: str, start: int, end: int) -> bool:

@@ -218,17 +218,14 @@ class Ranking:
         if settings.fusion == "hybrid":
             share = settings.hybrid_weight
             return {
-                "vector": share * vector,
-                "keyword": (1.0 - share) * keyword,
+                "vector": share * vector, "keyword": (1.0 - share) * keyword,
                 "confidence": 0.1 * doubt,
-            }
+            }  # fmt: skip
         age = np.maximum(now - view.column("updated"), 0) / HALF_LIFE_MS
         evidence = {
-            "vector": vector,
-            "keyword": keyword,
-            "recency": np.exp2(-age),
+            "vector": vector, "keyword": keyword, "recency": np.exp2(-age),
             "importance": view.column("importance"),
-        }
+        }  # fmt: skip
         weighted = {name: WEIGHTED[name] * values for name, values in evidence.items()}
         return {**weighted, "confidence": 0.1 * doubt}
 

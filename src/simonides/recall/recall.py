@@ -105,16 +105,14 @@ def ask_of(
     if not isinstance(preference_bias, bool):
         raise InvalidInput("preference_bias", "must be True or False")
     return Ask(
-        query=query,
-        limit=between("limit", limit, 1, MAX_LIMIT),
+        query=query, limit=between("limit", limit, 1, MAX_LIMIT),
         reach=readable(engine, who, scopes),
         predicate=None if filter is None else predicate_of(filter, org=who.home.org or "default"),
         kinds=frozenset(enum_member(Kind, "kinds", kind) for kind in kinds or ()),
         floor=share("min_relevance", min_relevance) or 0.0,
-        known_at=parse_moment("known_at", known_at),
-        valid_at=parse_moment("valid_at", valid_at),
+        known_at=parse_moment("known_at", known_at), valid_at=parse_moment("valid_at", valid_at),
         bias=preference_bias,
-    )
+    )  # fmt: skip
 
 
 def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Recall:

@@ -2,9 +2,9 @@
 
 An exception may arrive between any two instructions of a call: `KeyboardInterrupt` from a signal,
 or one that another thread sets. So nothing here depends on an instruction that must still follow.
-Who may go on follows from the line alone, and waking a place is only a hint. Each place names the
+Who may go on follows from the line alone, and waking a waiter is only a hint. Each waiter names the
 lock of its call. That lock is held in one plain ``with`` around the call, which CPython enters and
-leaves without a gap. A place whose call has ended is dropped by the next one that waits.
+leaves without a gap. A waiter whose call has ended is dropped by the next one that waits.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from collections import deque
 from simonides.core.errors import SimonidesError
 
 LOOK_S = 0.2
-"""How often a place looks at the line without having been woken; chosen."""
+"""How often a waiter looks at the line without having been woken; chosen."""
 
 
-class Place:
-    """A call's place in a line.
+class Waiter:
+    """A call that waits in a line.
 
     Attributes:
         owner: Owner of the change; empty for anything else.
@@ -45,68 +45,68 @@ class Place:
 
 
 class Line:
-    """First come, first served: the first ``width`` places may go on. Thread-safe."""
+    """First come, first served: the first ``width`` waiters may go on. Thread-safe."""
 
     def __init__(self, width: int = 1) -> None:
-        self._places: deque[Place] = deque()
+        self._waiters: deque[Waiter] = deque()
         # Re-entrant: the collector may end an abandoned call while this thread holds it.
         self._mutex, self._width = threading.RLock(), width
 
-    def wait(self, place: Place, wait_s: float) -> bool:
-        """Join the line and wait; return whether the place may go on.
+    def wait(self, waiter: Waiter, wait_s: float) -> bool:
+        """Join the line and wait; return whether the waiter may go on.
 
         The caller must `leave` in every case.
         """
         with self._mutex:
-            self._places.append(place)
+            self._waiters.append(waiter)
         deadline = time.monotonic() + wait_s
-        while not self.admits(place):
+        while not self.admits(waiter):
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
-            place.doze(min(left, LOOK_S))
+            waiter.doze(min(left, LOOK_S))
         return True
 
-    def admits(self, place: Place) -> bool:
-        """Whether a place is in the line and may go on."""
+    def admits(self, waiter: Waiter) -> bool:
+        """Whether a waiter is in the line and may go on."""
         with self._mutex:
             for each in [each for each in self._first() if not each.call.locked()]:
-                self._places.remove(each)
-            return any(each is place for each in self._first())
+                self._waiters.remove(each)
+            return any(each is waiter for each in self._first())
 
-    def leave(self, place: Place) -> None:
+    def leave(self, waiter: Waiter) -> None:
         """Leave the line; a second time does nothing."""
         with self._mutex:
-            if place in self._places:
-                self._places.remove(place)
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
             for each in self._first():
                 each.rouse()
 
     def leave_with(self, call: threading.Lock | None) -> None:
-        """Take the places of a call out of the line."""
+        """Take the waiters of a call out of the line."""
         with self._mutex:
-            places = [each for each in self._places if each.call is call]
-        for place in places:
-            self.leave(place)
+            waiters = [each for each in self._waiters if each.call is call]
+        for waiter in waiters:
+            self.leave(waiter)
 
-    def next(self) -> Place | None:
-        """Return the place behind the first one, or None."""
+    def next(self) -> Waiter | None:
+        """Return the waiter behind the first one, or None."""
         with self._mutex:
-            waiting = [each for each in self._places if each.call.locked()]
+            waiting = [each for each in self._waiters if each.call.locked()]
             return waiting[1] if len(waiting) > 1 else None
 
     def holds(self, thread: int) -> bool:
         """Whether a running call of a thread is in the line."""
         with self._mutex:
-            return any(each.thread == thread and each.call.locked() for each in self._places)
+            return any(each.thread == thread and each.call.locked() for each in self._waiters)
 
     def is_empty(self) -> bool:
         """Whether no running call is in the line."""
         with self._mutex:
-            return not any(each.call.locked() for each in self._places)
+            return not any(each.call.locked() for each in self._waiters)
 
-    def _first(self) -> list[Place]:
-        return [self._places[n] for n in range(min(self._width, len(self._places)))]
+    def _first(self) -> list[Waiter]:
+        return [self._waiters[n] for n in range(min(self._width, len(self._waiters)))]
 
 
 class Group:
@@ -121,6 +121,6 @@ class Group:
 
     def __init__(self) -> None:
         self.owners: set[str] = set()
-        self.members: list[Place] = []
-        self.active: Place | None = None
+        self.members: list[Waiter] = []
+        self.active: Waiter | None = None
         self.error: SimonidesError | None = None

@@ -30,7 +30,7 @@ from simonides.core.errors import (
 )
 from simonides.storage import statements
 from simonides.storage.database import Params, Row
-from simonides.storage.line import LOOK_S, Group, Line, Place
+from simonides.storage.line import LOOK_S, Group, Line, Waiter
 from simonides.storage.lockfile import POLL_S, LockFile
 from simonides.storage.migrate import migrate
 
@@ -226,18 +226,18 @@ class Sqlite:
             line.leave_with(call)
         self._tidy()
 
-    def _place(self, owner: str = "") -> Place:
+    def _waiter(self, owner: str = "") -> Waiter:
         call = getattr(self._local, "call", None)
         if call is None or not call.locked():  # no verb: only the `finally` of the block ends it
             call = threading.Lock()
             call.acquire()
-        return Place(owner, call)
+        return Waiter(owner, call)
 
-    def _wait(self, line: Line, place: Place) -> None:
+    def _wait(self, line: Line, waiter: Waiter) -> None:
         """Wait in a line; the caller must leave it in every case."""
-        if line is self._line and line.holds(place.thread):
+        if line is self._line and line.holds(waiter.thread):
             raise StoreUnavailable(self.location, "this thread is within another call")
-        if not line.wait(place, self._wait_s):
+        if not line.wait(waiter, self._wait_s):
             what = "other calls" if line is self._readers else "other writers"
             raise StoreUnavailable(self.location, f"{what} held it for {self._wait_s:g} s")
         if self._is_shut:
@@ -259,10 +259,10 @@ class Sqlite:
                     yield connection
                 return
             self._start()
-        place = self._place()
+        waiter = self._waiter()
         try:
-            self._wait(self._readers, place)
-            self._check_place()
+            self._wait(self._readers, waiter)
+            self._check_file()
             connection = self._reader()
             try:
                 if snapshot:
@@ -277,7 +277,7 @@ class Sqlite:
                 raise
             self._give_back(connection)
         finally:
-            self._readers.leave(place)
+            self._readers.leave(waiter)
 
     def _give_back(self, connection: _Connection) -> None:
         if connection.raw.in_transaction:
@@ -311,31 +311,31 @@ class Sqlite:
         """Open a change, in order of arrival, and commit it together with others that wait."""
         self._check_open()
         writer = self._ready()
-        place = self._place(owner)
+        waiter = self._waiter(owner)
         group = None
         try:
-            self._wait(self._line, place)
-            group = self._join(place, writer)
+            self._wait(self._line, waiter)
+            group = self._join(waiter, writer)
             writer.run("SAVEPOINT one", {})
             yield writer
             writer.run("RELEASE one", {})
-            group.members.append(place)
+            group.members.append(waiter)
             group.active = None
         finally:
-            self._finish(place)
-        self._await(place, group)
+            self._finish(waiter)
+        self._await(waiter, group)
 
     @contextmanager
     def _turn(self) -> Iterator[_Connection]:
         """Take the writer's turn without a change."""
-        writer, place = self._ready(), self._place()
+        writer, waiter = self._ready(), self._waiter()
         try:
-            self._wait(self._line, place)
+            self._wait(self._line, waiter)
             yield writer
         finally:
-            self._finish(place)
+            self._finish(waiter)
 
-    def _join(self, place: Place, writer: _Connection) -> Group:
+    def _join(self, waiter: Waiter, writer: _Connection) -> Group:
         """Return the group whose commit this change shares; begin its transaction if it is new."""
         self._undo()
         if self._group is not None and self._group.error is not None:
@@ -344,26 +344,26 @@ class Sqlite:
             with self._translated():
                 if self._lock is not None:
                     self._lock.acquire()
-                self._check_place()
+                self._check_file()
                 writer.raw.execute("BEGIN IMMEDIATE")
             self._group = Group()
-        self._group.owners.add(place.owner)
-        self._group.active = place
+        self._group.owners.add(waiter.owner)
+        self._group.active = waiter
         return self._group
 
-    def _finish(self, place: Place) -> None:
+    def _finish(self, waiter: Waiter) -> None:
         """Leave the line; the holder of the turn ends the group, or the next one will.
 
         Critical section: the next in line may give up at any moment. Then it ends the group when it
         leaves, or this one does in `_tidy`, or a member in `_await`, or the next writer in `_join`.
         """
         try:
-            if self._line.admits(place):
+            if self._line.admits(waiter):
                 self._undo()
                 if not self._next_shares():
                     self._end()
         finally:
-            self._line.leave(place)
+            self._line.leave(waiter)
         self._tidy()
 
     def _next_shares(self) -> bool:
@@ -373,10 +373,10 @@ class Sqlite:
         # The same owner again must see this change's commit and index first.
         return following.owner not in group.owners and len(group.owners) < GROUP
 
-    def _await(self, place: Place, group: Group) -> None:
+    def _await(self, waiter: Waiter, group: Group) -> None:
         """Wait until a group has ended, and end it if nobody else does."""
         while self._group is group:
-            place.doze(LOOK_S)
+            waiter.doze(LOOK_S)
             self._tidy()
         if group.error is not None:
             raise group.error
@@ -386,13 +386,13 @@ class Sqlite:
         has_lock = self._lock is not None and self._lock.is_held
         if (self._group is None and not has_lock) or not self._line.is_empty():
             return
-        place = self._place()
+        waiter = self._waiter()
         try:
-            if self._line.wait(place, self._wait_s):
+            if self._line.wait(waiter, self._wait_s):
                 self._undo()
                 self._end()
         finally:
-            self._line.leave(place)
+            self._line.leave(waiter)
 
     def _undo(self) -> None:
         """Undo the change of the writer whose block did not end well."""
@@ -439,7 +439,7 @@ class Sqlite:
         except apsw.Error as error:
             group.error = self._error(error)
 
-    def _check_place(self) -> None:
+    def _check_file(self) -> None:
         """Notice a file that was deleted, renamed or replaced while it was open."""
         if self._path is None:
             return
@@ -506,10 +506,10 @@ class Sqlite:
         self._closed = True
         if os.getpid() != self._pid:
             return  # what is open belongs to the parent
-        thread, place = threading.get_ident(), self._place()
+        thread, waiter = threading.get_ident(), self._waiter()
         within = self._line.holds(thread) or self._readers.holds(thread)
         try:
-            ended = not within and self._line.wait(place, CLOSE_WAIT_S)
+            ended = not within and self._line.wait(waiter, CLOSE_WAIT_S)
             deadline = time.monotonic() + CLOSE_WAIT_S
             while ended and not self._readers.is_empty() and time.monotonic() < deadline:
                 time.sleep(POLL_S)
@@ -526,11 +526,11 @@ class Sqlite:
                 self._lock.close()
                 self._lock = None
         finally:
-            self._line.leave(place)
+            self._line.leave(waiter)
 
     def before_fork(self) -> None:
         """Take the turn: SQLite's locks of a running change would block the child for ever."""
-        self._at_fork = self._place()
+        self._at_fork = self._waiter()
         if not self._line.holds(self._at_fork.thread):
             self._line.wait(self._at_fork, CLOSE_WAIT_S)
 

@@ -159,10 +159,8 @@ def read(text: str) -> Statement:
     telling = list(_telling(words, is_negated=is_negated, breaks_tell=breaks_tell))
     return Statement(
         telling=tuple(word.text for word in telling),
-        meant=tuple(word.meaning for word in telling),
-        words=known,
-        is_negated=is_negated,
-    )
+        meant=tuple(word.meaning for word in telling), words=known, is_negated=is_negated,
+    )  # fmt: skip
 
 
 def fingerprint(text: str) -> bytes:

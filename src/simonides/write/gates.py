@@ -226,10 +226,9 @@ def _store_turn(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) 
     candidate, tx = commit.candidate, turn.tx
     at = {"session": candidate.session, "position": candidate.position}
     place = {
-        "task": candidate.place.task or "",
-        "audience": audience_text(candidate) or "",
+        "task": candidate.place.task or "", "audience": audience_text(candidate) or "",
         "purpose": candidate.place.purpose or "",
-    }
+    }  # fmt: skip
     found = tx.connection.one(statements.TURN_AT, {"owner": tx.owner, **at, **place})
     old = tx.inserted_turn(**at, **place) if found is None else tx.known(found[0])
     if old is not None and _has_expired(turn, old):
