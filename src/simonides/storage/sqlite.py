@@ -30,8 +30,7 @@ from simonides.core.errors import (
 )
 from simonides.storage import statements
 from simonides.storage.database import Params, Row
-from simonides.storage.line import LOOK_S, Group, Line, Waiter
-from simonides.storage.lockfile import POLL_S, LockFile
+from simonides.storage.line import LOOK_S, POLL_S, Group, Line, LockFile, Waiter
 from simonides.storage.migrate import migrate
 
 TYPES = {
