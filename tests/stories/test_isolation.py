@@ -1,8 +1,10 @@
 """One user's memories never show in anything another user gets."""
 
+import psycopg
 import pytest
 
 from simonides import Draft, NotFound, SimonidesError, StoreError
+from simonides.storage.postgres import init
 from simonides.testing import ManualClock
 
 SECRET = "I like dark mode"
@@ -177,6 +179,19 @@ def test_row_security_shows_nothing_without_an_owner(database):
     with database._pool.connection() as raw:
         assert raw.execute("SELECT COUNT(*) FROM memories").fetchone() == (0,)
         assert raw.execute("SELECT COUNT(*) FROM events").fetchone() == (0,)
+
+
+def test_a_table_that_comes_later_is_secured_too(postgres_place, server):
+    url = postgres_place.target.replace("app_role", "owner_role")
+    name = url.partition("/db")[2].partition("?")[0]
+    server.execute(f"ALTER DATABASE db{name} OWNER TO owner_role")
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE simonides.later (owner TEXT)")
+        connection.commit()
+        init(url, "app_role")
+        secured = "SELECT rowsecurity FROM pg_tables WHERE tablename = 'later'"
+        assert connection.execute(secured).fetchone() == (True,)
+        connection.execute("DROP TABLE simonides.later")
 
 
 @pytest.mark.parametrize(

@@ -265,3 +265,35 @@ def test_a_promotion_goes_upward_and_passes_the_target_policy(open_store):
     assert store.memory(user="ana", org="acme").get("lesson").task is None
     with pytest.raises(simonides.NotFound, match="lesson"):
         task.promote("lessons", to="user")
+
+
+def test_forgetting_a_promoted_memory_leaves_what_the_organisation_had_before(open_store):
+    store = open_store()
+    admin = store.admin("root")
+    admin.remember_many(
+        [simonides.Draft("The brand colour is red", key="brand", scope="/org/acme/")]
+    )
+    admin.grant("ana", "org_write", org="acme")
+    ana, bob = (store.memory(user=user, org="acme") for user in ("ana", "bob"))
+    ana.remember("The brand colour is teal", key="brand")
+    assert ana.promote("brand").kind == "superseded"
+    ana.forget("brand")
+    assert list(bob.recall("brand colour")) == []
+    organisation = admin.memory(org="acme")
+    [event] = organisation.audit.list(type="created")[-1:]
+    [left] = organisation.history(event.subject)
+    assert left.content == "The brand colour is red"
+    assert admin.verify_audit()
+
+
+def test_a_promotion_teaches_nothing_that_the_organisation_forgot(open_store):
+    store = open_store()
+    admin = store.admin("root")
+    admin.grant("ana", "org_write", org="acme")
+    ana = store.memory(user="ana", org="acme")
+    ana.remember(simonides.Draft("The brand colour is teal", key="brand", source="agent_inferred"))
+    ana.promote("brand")
+    admin.memory(org="acme").forget("brand")
+    refused = ana.promote("brand")
+    assert (refused.kind, refused.reasons) == ("blocked", ("tombstoned",))
+    assert len(ana.audit.list(type="promoted")) == 1

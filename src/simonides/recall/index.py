@@ -2,7 +2,7 @@
 
 Every attribute that ranking reads is one numpy column over all rows, and every term has a postings
 list, so a query is a handful of array operations and no Python loop over rows. A removed row stays
-as a hole, emptied at once of terms and vector, until `OwnerIndex.compact`.
+as a hole, emptied at once of terms and vector, until `OwnerIndex.compact_if_sparse`.
 
 The index proposes and the database decides: callers fetch the rows of what they found and check
 them. So an addition may appear before its commit; a removal is applied after the commit.

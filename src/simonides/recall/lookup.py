@@ -69,7 +69,7 @@ def find(engine: Engine, who: Principal, which: object, reach: Sequence[Reach]) 
         record = _named(connection, engine, who, name, reach)
         if record is None:
             raise NotFound(name, _nearest_key(connection, engine, who, name, reach))
-        return _latest(connection, record)
+        return latest(connection, record)
 
 
 def history(
@@ -84,13 +84,15 @@ def history(
     record = find(engine, who, which, reach)
     now = engine.clock.now_ms()
     with engine.db.read(record.owner) as connection:
-        found = [record_of(row) for row in versions(connection, record)]
+        found = [
+            record_of(row) for row in versions(connection, record.owner, id_bytes(record.root))
+        ]
     return tuple(each for each in found if "expired" not in exclusions(who, each, reach, now))
 
 
-def versions(connection: Connection, record: Record) -> list[MemoryRow]:
+def versions(connection: Connection, owner: str, root: bytes) -> list[MemoryRow]:
     """Return the rows of all versions of a memory, oldest first."""
-    params = {"owner": record.owner, "root": id_bytes(record.root)}
+    params = {"owner": owner, "root": root}
     return [memory_row(cells) for cells in connection.rows(statements.HISTORY, params)]
 
 
@@ -178,7 +180,8 @@ def _named(
     return None
 
 
-def _latest(connection: Connection, record: Record) -> Record:
+def latest(connection: Connection, record: Record) -> Record:
+    """Return the version in force of a memory, else its last one."""
     if record.is_current:
         return record
     params = {"owner": record.owner, "root": id_bytes(record.root)}

@@ -20,13 +20,13 @@ from simonides.core.validation import between, enum_member, share, text
 from simonides.govern.rights import Reach, may_see, readable
 from simonides.models.embedder import EmbedderFailed, embed
 from simonides.recall.index import KINDS, Bools, OwnerIndex, entry_of
-from simonides.recall.lookup import exclusions, find
+from simonides.recall.lookup import exclusions, find, latest
 from simonides.recall.question import read_question
 from simonides.recall.rank import Preferences, Query, Ranked, Ranking
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, as_then, fetched, id_bytes, memory_row, record_of
+from simonides.storage.rows import MemoryRow, as_then, fetched, id_bytes, memory_row
 from simonides.text.analyse import is_latin, query_terms
 
 T = TypeVar("T")
@@ -129,13 +129,8 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
         ScopeDenied: If a scope may not be read.
         StoreError: If the store cannot be read.
     """
-    return answer(engine, who, ask_of(engine, who, query, **options))
-
-
-def answer(engine: Engine, who: Principal, ask: Ask) -> Recall:
-    """Return the memories that serve a checked request, best first."""
-    now = engine.clock.now_ms()
-    query, degraded = _read(engine, ask.query, now)
+    ask, now = ask_of(engine, who, query, **options), engine.clock.now_ms()
+    read, degraded = _read(engine, ask.query, now)
     hits: list[Hit] | None = None
     waiting = attempt = 0
 
@@ -147,7 +142,7 @@ def answer(engine: Engine, who: Principal, ask: Ask) -> Recall:
         # Where a row was replaced since it was ranked, its successor must not be missed: again.
         while hits is None:
             attempt += 1
-            waiting, hits = _ranking(engine, who, ask, query, connection, now, take)
+            waiting, hits = _ranking(engine, who, ask, read, connection, now, take)
     if engine.embedder is not None and waiting:
         degraded = [*degraded, "vector_partly"]
     if engine.reranker is not None and not ask.is_past:
@@ -302,9 +297,7 @@ def _take(
             if not record.is_current and not ask.is_past:
                 if not is_last:
                     return None
-                params = {"owner": record.owner, "root": id_bytes(record.root)}
-                cells = connection.one(statements.CURRENT_OF_ROOT, params)
-                newer = record if cells is None else record_of(memory_row(cells))
+                newer = latest(connection, record)
                 if not newer.is_current or newer.place != record.place:
                     continue
                 if id_bytes(newer.id) in records:
@@ -354,7 +347,7 @@ def _view_of_the_past(
 ) -> View:
     """Return a view of what was known at one moment and true at another; built for this call."""
     parts: list[tuple[str, OwnerIndex]] = []
-    for owner in dict.fromkeys(owners):
+    for owner in owners:
         index = OwnerIndex(engine.indexes.dimensions)
         found = past_rows(connection, owner, ask.known_at, ask.valid_at)
         # What has expired by now is never returned, also not from the past.
@@ -362,8 +355,6 @@ def _view_of_the_past(
         index.add(entry_of(row, engine.indexes.embedder) for row in rows)
         if len(index) or not parts:
             parts.append((owner, index))
-    if not parts:
-        parts = [("", OwnerIndex(engine.indexes.dimensions))]
     return View([owner for owner, _ in parts], [part for _, part in parts])
 
 

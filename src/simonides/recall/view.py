@@ -125,8 +125,8 @@ class View:
 
     def owner_and_id(self, row: int) -> tuple[str, bytes]:
         """Return the owner and the id of a row."""
-        part = int(np.searchsorted(self.offsets, row, "right")) - 1
-        return self.owners[part], self.parts[part].ids[row - self.offsets[part]]
+        number = int(np.searchsorted(self.offsets, row, "right")) - 1
+        return self.owners[number], self.parts[number].ids[row - self.offsets[number]]
 
     def row_of(self, owner: str, id: bytes) -> int | None:
         """Return the row of a memory, or None."""

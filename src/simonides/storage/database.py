@@ -1,4 +1,4 @@
-"""The interface to a database: reads and writes of named owners, and three chores."""
+"""The interface to a database: reads and writes of named owners, and chores."""
 
 from __future__ import annotations
 

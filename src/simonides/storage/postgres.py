@@ -88,9 +88,9 @@ def init(url: str, role: str) -> None:
 
         migrate(location, applied, TYPES, connection.execute, note)
         note("secret", os.urandom(32).hex())
+        for table in _unguarded_tables(connection):
+            connection.execute(GUARD.format(table=table))
         if not applied:
-            for table in _owned_tables(connection):
-                connection.execute(GUARD.format(table=table))
             connection.execute(OWNERS_FUNCTION)
         grant = sql.Identifier(role)
         for rights in (
@@ -102,9 +102,9 @@ def init(url: str, role: str) -> None:
         connection.execute(sql.SQL("REVOKE INSERT, UPDATE, DELETE ON meta FROM {}").format(grant))
 
 
-def _owned_tables(connection: psycopg.Connection[Any]) -> list[str]:
+def _unguarded_tables(connection: psycopg.Connection[Any]) -> list[str]:
     found = connection.execute(
-        "SELECT tablename FROM pg_tables WHERE schemaname = %s", (SCHEMA,)
+        "SELECT tablename FROM pg_tables WHERE schemaname = %s AND NOT rowsecurity", (SCHEMA,)
     ).fetchall()
     return [name for (name,) in found if name not in SHARED]
 

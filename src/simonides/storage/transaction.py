@@ -17,10 +17,10 @@ from typing import Any
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import Event, EventType
-from simonides.core.record import Record, id_text
+from simonides.core.record import id_text
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, id_bytes, memory_row
+from simonides.storage.rows import MemoryRow, memory_row
 
 EMPTY = bytes(32)
 """Code before the first event, and digest of a row that is gone."""
@@ -188,15 +188,11 @@ class Transaction:
         self.ended.append(row["id"])
         return self._note_memory(row, type, reason)
 
-    def delete(self, record: Record, reason: str = "") -> Event:
+    def delete(self, id: bytes, reason: str = "") -> Event:
         """Delete one version with its vector; its events stay, with digests nobody can read."""
-        id = id_bytes(record.id)
         self._inserted.pop(id, None)
         self._changed.pop(id, None)
         self.ended.append(id)
-        self.connection.run(
-            statements.FORGET_READS, {"owner": self.owner, "memory": id_bytes(record.root)}
-        )
         return self.remove("memories", id, EventType.FORGOTTEN, reason)
 
     def _keep(self, row: MemoryRow) -> None:

@@ -105,7 +105,7 @@ class Candidate:
         """Return every text of the caller's in it."""
         named = (
             self.content, self.key, self.metadata, self.quote, self.origin, self.speaker,
-            self.role, self.session, self.message_id, *(self.triple or ()),
+            self.role, self.session, self.message_id, self.idempotency_key, *(self.triple or ()),
         )  # fmt: skip
         found = (*named, *self.tags, *self.depends_on)
         return tuple(text for text in found if text)

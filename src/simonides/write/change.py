@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,17 +11,17 @@ from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound, ScopeDenied, StoreFull
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.policy import Category
-from simonides.core.record import Draft, Record, Source, looks_like_id
+from simonides.core.record import Draft, Record, Source, id_text, looks_like_id
 from simonides.core.scope import Principal
 from simonides.govern.rights import Reach, check_writable, named_scope
-from simonides.recall.lookup import find, name_of
+from simonides.recall.lookup import find, name_of, versions
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
+from simonides.storage.rows import MemoryRow, id_bytes, record_of
 from simonides.storage.transaction import Transaction
 from simonides.write.candidate import candidate_of_record
-from simonides.write.gates import Turn, refused, store, store_correction
+from simonides.write.gates import Turn, refused, store_correction
 from simonides.write.judge import Commit, Drop, judge
-from simonides.write.remember import vectors_of
+from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import bury, owner_turn
 from simonides.write.versions import changed_version, index_row, renewed
 
@@ -138,19 +139,20 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
         "triple": standing.triple, "parents": (standing.id,), "origin": standing.id,
     }  # fmt: skip
     judged = judge(candidate_of_record(engine, who, standing, target, fields))
-    vectors = vectors_of(engine, [judged.candidate]) if isinstance(judged, Commit) else []
+    vectors = vectors_of(engine, [judged.candidate])
     with owner_turn(engine, target.owner, who.name) as (tx, index):
-        if isinstance(judged, Drop):
-            return refused(tx, judged)
-        outcome = store(Turn(tx, index, engine.indexes.embedder), judged, vectors[0])
+        outcome = decided(Turn(tx, index, engine.indexes.embedder), judged, vectors[0])
+    if not outcome:
+        return outcome
     with owner_turn(engine, standing.owner, who.name) as (tx, _):
         tx.note(EventType.PROMOTED, "memories", b"", reason=f"{standing.id} to {target.path}")
     return outcome
 
 
 def forget(engine: Engine, who: Principal, which: object) -> Outcome:
-    """Delete a memory with all its versions and everything derived from it; leave a tombstone.
+    """Delete a memory with all its versions and what the owner derived from it; leave a tombstone.
 
+    Copies that were promoted from it go, too. What users derived from a memory of their org stays.
     Content, vectors and index terms are gone from the file when this returns. Where another
     connection reads at that moment, or the disk is full, the write-ahead log keeps the text until
     it is joined. What stays is a digest without content, which keeps agents and external text from
@@ -174,11 +176,15 @@ def _forgotten(engine: Engine, who: Principal, standing: Record, which: object) 
     # Copies go first: after a crash the original is still there, and the caller asks again.
     for scope in standing.scope.ancestors:
         if scope.owner != standing.owner and _has_children(engine, scope.owner, standing):
+            with engine.db.read(standing.owner) as connection:
+                ids = {id_text(row["id"]) for row in versions(connection, standing.owner, root)}
             with owner_turn(engine, scope.owner, who.name) as (tx, _):
-                _forget_children(tx, standing.owner, root, set())
+                _forget_derived(tx, standing.owner, root, ids, set())
     with owner_turn(engine, standing.owner, who.name) as (tx, _):
-        _in_force(tx, standing, which, any_version=True)
-        return _forget_root(tx, root, set())
+        rows = versions(tx.connection, tx.owner, root)
+        if not rows:
+            raise NotFound(name_of(which))
+        return _forget(tx, rows, set())
 
 
 def _has_children(engine: Engine, owner: str, parent: Record) -> bool:
@@ -187,24 +193,35 @@ def _has_children(engine: Engine, owner: str, parent: Record) -> bool:
         return connection.one(statements.DERIVED, params) is not None
 
 
-def _forget_children(tx: Transaction, owner: str, root: bytes, done: set[bytes]) -> list[Event]:
-    """Delete what the turn's owner derived from a memory of an owner."""
-    params = {"owner": tx.owner, "parent_owner": owner, "parent": root}
-    children = tx.connection.rows(statements.DERIVED, params)
-    return [event for (child,) in children for event in _forget_root(tx, child, done)]
-
-
-def _forget_root(tx: Transaction, root: bytes, done: set[bytes]) -> list[Event]:
-    """Delete a memory and what was derived from it, in the same owner."""
-    if root in done:
+def _forget(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> list[Event]:
+    """Delete versions of one memory, and what the same owner derived from them."""
+    rows = [row for row in rows if row["id"] not in done]
+    if not rows:
         return []
-    done.add(root)
-    params = {"owner": tx.owner, "root": root}
-    rows = [memory_row(cells) for cells in tx.connection.rows(statements.HISTORY, params)]
+    done |= {row["id"] for row in rows}
     bury(tx, rows)
-    events = [tx.delete(record_of(row), "on_request") for row in rows]
-    events += _forget_children(tx, tx.owner, root, done)
-    tx.connection.run(statements.FORGET_DERIVED, {"owner": tx.owner, "id": root})
+    events = [tx.delete(row["id"], "on_request") for row in rows]
+    root = rows[0]["root"]
+    events += _forget_derived(tx, tx.owner, root, {id_text(row["id"]) for row in rows}, done)
+    if tx.latest(root) is None:
+        tx.connection.run(statements.FORGET_READS, {"owner": tx.owner, "memory": root})
+        tx.connection.run(statements.FORGET_DERIVED, {"owner": tx.owner, "id": root})
+    return events
+
+
+def _forget_derived(
+    tx: Transaction, owner: str, root: bytes, ids: set[str], done: set[bytes]
+) -> list[Event]:
+    """Delete what the turn's owner derived from some versions of a memory of an owner.
+
+    Older versions of it, which were not derived, stay.
+    """
+    params = {"owner": tx.owner, "parent_owner": owner, "parent": root}
+    events: list[Event] = []
+    for (child,) in tx.connection.rows(statements.DERIVED, params):
+        rows = versions(tx.connection, tx.owner, child)
+        derived = [row for row in rows if ids.intersection(json.loads(row["parents"] or "[]"))]
+        events += _forget(tx, derived, done)
     return events
 
 
@@ -219,13 +236,10 @@ def _own(engine: Engine, who: Principal, which: object) -> Record:
     return find(engine, who, which, [reach])
 
 
-def _in_force(
-    tx: Transaction, standing: Record, which: object, *, any_version: bool = False
-) -> MemoryRow:
+def _in_force(tx: Transaction, standing: Record, which: object) -> MemoryRow:
     """Return the row that is in force now of a memory that was found before the turn."""
-    params = {"owner": tx.owner, "root": id_bytes(standing.root)}
-    rows = [memory_row(cells) for cells in tx.connection.rows(statements.HISTORY, params)]
-    current = [row for row in rows if row["known_to"] is None]
-    if not rows or not (current or any_version):
-        raise NotFound(name_of(which))
-    return (current or rows)[-1]
+    rows = versions(tx.connection, tx.owner, id_bytes(standing.root))
+    for row in rows:
+        if row["known_to"] is None:
+            return row
+    raise NotFound(name_of(which))

@@ -136,12 +136,12 @@ def _once(turn: Turn, judged: Judgement, vector: NDArray[np.float32] | None) -> 
     """Store one candidate, or return the first outcome of its idempotency key."""
     key, tx = judged.candidate.idempotency_key, turn.tx
     if key is None:
-        return _decided(turn, judged, vector)
+        return decided(turn, judged, vector)
     request = blake(tx.secret(), judged.candidate.request.encode())
     known = tx.connection.one(statements.IDEMPOTENT, {"owner": tx.owner, "key": key})
     if known is not None:
         return _again(turn, request, known)
-    outcome = _decided(turn, judged, vector)
+    outcome = decided(turn, judged, vector)
     tx.connection.run(
         statements.KEEP_IDEMPOTENT,
         {
@@ -165,7 +165,7 @@ def _again(turn: Turn, request: bytes, known: tuple[bytes, str, bytes]) -> Outco
     return Outcome(kind=OutcomeKind(kind), record=record_of(row))
 
 
-def _decided(turn: Turn, judged: Judgement, vector: NDArray[np.float32] | None) -> Outcome:
+def decided(turn: Turn, judged: Judgement, vector: NDArray[np.float32] | None) -> Outcome:
     """Store a commit; note in the audit trail what is dropped."""
     match judged:
         case Commit(candidate):
