@@ -14,7 +14,7 @@ from pathlib import Path
 API = Path(__file__).parents[1] / "src" / "simonides" / "api"
 TARGET = API / "aio.py"
 CLASSES = {"Audit": "groups", "Memory": "memory", "Admin": "admin", "Store": "store"}
-READS = "recall get list history explain status grants verify verify_audit".split()
+READS = "recall digest get list history explain status grants verify verify_audit".split()
 """Verbs that change nothing: cancelling one abandons it."""
 
 HEAD = '''"""The async face: the verbs of the blocking objects, awaited.

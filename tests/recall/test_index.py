@@ -29,7 +29,7 @@ def entry(number: int, words: list[str], session: str = "", position: int = 0) -
         speaker="",
         session=session, position=position, time=number * 1000, updated_at=number * 1000,
         until=2**62, soft_expires_at=2**62, importance=0.5, confidence=1.0, is_stale=False,
-        pinned=False, spared=False,
+        pinned=False, spared=False, core=False,
     )  # fmt: skip
 
 

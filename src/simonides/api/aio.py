@@ -213,6 +213,47 @@ class AsyncMemory:
             preference_bias=preference_bias,
         )
 
+    async def digest(
+        self,
+        about: str | None = None,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        kinds: Sequence[str] | None = None,
+        scopes: Sequence[str] | None = None,
+        max_items: int | None = None,
+        max_chars: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Digest:
+        """Return the part of a prompt that the memory fills: ``f"{memory.digest(question)}"``.
+
+        Args:
+            about: What the prompt is about; None shows the core block alone.
+            filter: As for `recall`; the core block has none.
+            kinds: As for `recall`.
+            scopes: As for `recall`.
+            max_items: Most lines beside the core block; None means the policy's budgets.
+            max_chars: Most characters of these lines.
+            max_tokens: Most tokens of these lines.
+
+        Returns:
+            Its text, its lines, and the receipt that says why each is there.
+
+        Raises:
+            InvalidInput: If an argument is out of range.
+            ScopeDenied: If a scope may not be read.
+            StoreError: If the store cannot be read.
+        """
+        return await self._threads.read(
+            self._blocking.digest,
+            about,
+            filter=filter,
+            kinds=kinds,
+            scopes=scopes,
+            max_items=max_items,
+            max_chars=max_chars,
+            max_tokens=max_tokens,
+        )
+
     async def get(
         self, which: str | Record | Hit, *, scopes: Sequence[str] | None = None
     ) -> Record | None:

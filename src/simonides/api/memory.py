@@ -10,8 +10,9 @@ from simonides.api.call import Bound
 from simonides.api.groups import Audit
 from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record
-from simonides.core.results import Explanation, Hit, Page, Recall
+from simonides.core.results import Digest, Explanation, Hit, Page, Recall
 from simonides.core.validation import text
+from simonides.prompt.digest import digest
 from simonides.recall import lookup
 from simonides.recall.recall import explain, recall, status
 from simonides.write import change
@@ -119,6 +120,41 @@ class Memory(Bound):
         return self._call(
             recall, query, limit=limit, filter=filter, kinds=kinds, min_relevance=min_relevance,
             known_at=known_at, valid_at=valid_at, scopes=scopes, preference_bias=preference_bias,
+        )  # fmt: skip
+
+    def digest(
+        self,
+        about: str | None = None,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        kinds: Sequence[str] | None = None,
+        scopes: Sequence[str] | None = None,
+        max_items: int | None = None,
+        max_chars: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Digest:
+        """Return the part of a prompt that the memory fills: ``f"{memory.digest(question)}"``.
+
+        Args:
+            about: What the prompt is about; None shows the core block alone.
+            filter: As for `recall`; the core block has none.
+            kinds: As for `recall`.
+            scopes: As for `recall`.
+            max_items: Most lines beside the core block; None means the policy's budgets.
+            max_chars: Most characters of these lines.
+            max_tokens: Most tokens of these lines.
+
+        Returns:
+            Its text, its lines, and the receipt that says why each is there.
+
+        Raises:
+            InvalidInput: If an argument is out of range.
+            ScopeDenied: If a scope may not be read.
+            StoreError: If the store cannot be read.
+        """
+        return self._call(
+            digest, about, filter=filter, kinds=kinds, scopes=scopes, max_items=max_items,
+            max_chars=max_chars, max_tokens=max_tokens,
         )  # fmt: skip
 
     def get(

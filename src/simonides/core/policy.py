@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
 
-from simonides.core.record import Kind, Source
+from simonides.core.record import Kind, Sensitivity, Source
 
 _KIB = 1024
 
@@ -263,6 +263,46 @@ class RecallRules(Section):
     preference_keys: tuple[Name, ...] = ("language", "response_style", "update_channel")
 
 
+class Budget(Section):
+    """Most lines of a kind in a digest.
+
+    Attributes:
+        items: Memories.
+        chars: Characters.
+    """
+
+    items: Annotated[int, Strict(), Field(ge=0, le=1_000)]
+    chars: Annotated[int, Strict(), Field(ge=0, le=1_000_000)]
+
+
+class DigestRules(Section):
+    """What a digest shows.
+
+    Attributes:
+        enabled: Whether there is one; without it, the other parts of a prompt stay as they are.
+        sensitivities: Memories of other sensitivities are not shown.
+        core: What always holds: rules, names, manner. Prohibitions and dangers may exceed it.
+        hard: For prohibitions and dangers, beyond which they are only counted.
+        keyed: Facts under a key.
+        semantic: Other facts.
+        procedural: Ways to do things.
+        episodic: Events and summaries.
+        total: All of these four together.
+        turns: Verbatim turns, besides.
+    """
+
+    enabled: bool = True
+    sensitivities: tuple[Sensitivity, ...] = (Sensitivity.PUBLIC, Sensitivity.PRIVATE)
+    core: Budget = Budget(items=6, chars=900)
+    hard: Budget = Budget(items=20, chars=4_000)
+    keyed: Budget = Budget(items=6, chars=800)
+    semantic: Budget = Budget(items=4, chars=1_200)
+    procedural: Budget = Budget(items=3, chars=1_200)
+    episodic: Budget = Budget(items=2, chars=800)
+    total: Budget = Budget(items=12, chars=2_400)
+    turns: Budget = Budget(items=10, chars=2_400)
+
+
 class Hygiene(Section):
     """What happens to texts that a detector finds something in.
 
@@ -300,6 +340,7 @@ class Policy(Section):
     quotas: Quotas = Quotas()
     recall: RecallRules = RecallRules()
     hygiene: Hygiene = Hygiene()
+    digest: DigestRules = DigestRules()
 
 
 BUILT_IN = Policy()

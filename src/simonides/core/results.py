@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Literal, TypeVar, overload
 
 from pydantic import BaseModel, ConfigDict
 
@@ -112,17 +112,20 @@ class Recall(_Items[Hit]):
     Ties are in the order of the newest ``updated_at``, then of the id.
     """
 
-    __slots__ = ("degraded",)
+    __slots__ = ("degraded", "searched")
 
-    def __init__(self, hits: Sequence[Hit], degraded: Sequence[str] = ()) -> None:
+    def __init__(
+        self, hits: Sequence[Hit], degraded: Sequence[str] = (), searched: int = 0
+    ) -> None:
         """Keep the hits.
 
         Args:
             hits: Best first.
             degraded: Names of sources that failed and were left out, for example ``vector``.
+            searched: Number of memories in force that were compared.
         """
         super().__init__(hits)
-        self.degraded = tuple(degraded)
+        self.degraded, self.searched = tuple(degraded), searched
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hits as JSON-ready data."""
@@ -175,6 +178,95 @@ class Explanation(BaseModel):
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON-ready data."""
         return {**self.model_dump(mode="json", exclude={"record"}), "record": self.record.to_dict()}
+
+
+class DigestItem(BaseModel):
+    """One line of a digest.
+
+    Attributes:
+        ids: The versions that it shows: one, or turns that follow each other.
+        owner: Their owner.
+        part: ``core``, ``relevant`` or ``possible``.
+        marks: Such as ``stale?`` or ``earlier``.
+        score: Of the best of them; None for the core block.
+        relevance: Of the best of them; None for the core block.
+        chars: Most characters of its text.
+        line: The line.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    ids: tuple[str, ...]
+    owner: str
+    part: Literal["core", "relevant", "possible"]
+    marks: tuple[str, ...] = ()
+    score: float | None = None
+    relevance: float | None = None
+    chars: int
+    line: str = ""
+
+
+class Receipt(BaseModel):
+    """What a digest showed, what it left out, and by which rules.
+
+    Attributes:
+        id: Its id.
+        at: Clock of the read.
+        reader: Path of the reader's scope.
+        about: The query.
+        floor: Relevance that the best memory had to have.
+        items: The lines.
+        left_out: Ids that were found and not shown, with the reason.
+        hidden: Number of standing rules for which there was no room.
+        digest: BLAKE2b of the text, hexadecimal.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    id: str
+    at: datetime
+    reader: str
+    about: str
+    floor: float
+    items: tuple[DigestItem, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+    hidden: int = 0
+    digest: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the receipt as JSON-ready data."""
+        return self.model_dump(mode="json")
+
+
+class Digest(BaseModel):
+    """The part of a prompt that the memory fills; its text is ``str(digest)``.
+
+    Attributes:
+        text: The text; empty if the policy switches digests off.
+        receipt: What is in it and why.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    text: str
+    receipt: Receipt
+
+    @property
+    def items(self) -> tuple[DigestItem, ...]:
+        """The lines."""
+        return self.receipt.items
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the digest as JSON-ready data."""
+        return self.model_dump(mode="json")
+
+    def __bool__(self) -> bool:
+        return bool(self.items)
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
 
 
 class AuditReport(BaseModel):

@@ -47,6 +47,13 @@ BLOCK_ROWS = 1024
 SPARED = ("constraint", "guard")
 """Categories that give way to a quota only when nothing else does, like what is pinned."""
 
+STANDING = ("constraint", "rule", "guard")
+MANNER = (
+    "preferred_name", "name", "pronouns", "language", "tone", "response_length", "response_style",
+    "response_format", "spelling", "units",
+)  # fmt: skip
+"""Categories and keys of what every prompt shows, besides what is pinned or critical."""
+
 KINDS = tuple(Kind)
 _KIND_CODES = {kind.value: code for code, kind in enumerate(KINDS)}
 _WEIGHTS = {each.value: each.weight for each in Importance}
@@ -66,6 +73,7 @@ class Entry:
         session: Its conversation; empty for a memory that is no turn.
         time: When it was said, in milliseconds.
         spared: Whether it gives way to a quota last.
+        core: Whether it belongs into every prompt.
         Further fields are as in `Record`.
     """
 
@@ -91,6 +99,7 @@ class Entry:
     is_stale: bool
     pinned: bool
     spared: bool
+    core: bool
 
 
 def entry_of(row: Mapping[str, Any], embedder: str | None) -> Entry:
@@ -115,8 +124,13 @@ def entry_of(row: Mapping[str, Any], embedder: str | None) -> Entry:
         soft_expires_at=FOREVER if row["soft_expires_at"] is None else row["soft_expires_at"],
         importance=_WEIGHTS[row["importance"]], confidence=row["confidence"],
         is_stale=row["status"] == Status.STALE, pinned=bool(row["pinned"]),
-        spared=bool(row["pinned"]) or row["category"] in SPARED,
+        spared=bool(row["pinned"]) or row["category"] in SPARED, core=_is_core(row),
     )  # fmt: skip
+
+
+def _is_core(row: Mapping[str, Any]) -> bool:
+    stands = row["pinned"] or row["category"] in STANDING or row["importance"] == "critical"
+    return bool(stands or row["key"] in MANNER) and row["category"] != TURN
 
 
 @lru_cache
@@ -216,8 +230,9 @@ _CELLS: Mapping[str, type] = {
     "live": np.bool_, "length": np.float32, "distinct": np.int32, "time": np.int64,
     "updated": np.int64, "until": np.int64, "soft": np.int64, "importance": np.float32,
     "confidence": np.float32, "stale": np.bool_, "pinned": np.bool_, "spared": np.bool_,
-    "turn": np.bool_, "kind": np.int8, "marks": np.uint8, "place": np.int32, "speaker": np.int32,
-    "session": np.int32, "position": np.int64, "before": np.int64, "after": np.int64,
+    "core": np.bool_, "turn": np.bool_, "kind": np.int8, "marks": np.uint8,
+    "place": np.int32, "speaker": np.int32, "session": np.int32, "position": np.int64,
+    "before": np.int64, "after": np.int64,
     "id_high": np.uint64, "id_low": np.uint64, "scale": np.float32, "embedded": np.bool_,
 }  # fmt: skip
 """The columns of an index: one cell for each row."""
@@ -346,9 +361,9 @@ class OwnerIndex:
         return (
             True, len(entry.terms), len(counts), entry.time, entry.updated_at, entry.until,
             entry.soft_expires_at, entry.importance, entry.confidence, entry.is_stale,
-            entry.pinned, entry.spared, entry.is_turn, _KIND_CODES[entry.kind], entry.marks, place,
-            speaker, session, entry.position, NONE, NONE, high, low, entry.scale,
-            bool(entry.vector),
+            entry.pinned, entry.spared, entry.core, entry.is_turn, _KIND_CODES[entry.kind],
+            entry.marks, place, speaker, session, entry.position, NONE, NONE, high, low,
+            entry.scale, bool(entry.vector),
         )  # fmt: skip
 
     def _link(self, first: int, added: Sequence[Entry]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -132,17 +131,17 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
     ask, now = ask_of(engine, who, query, **options), engine.clock.now_ms()
     read, degraded = _read(engine, ask.query, now)
     hits: list[Hit] | None = None
-    waiting = attempt = 0
+    waiting = attempt = size = 0
 
-    def take(ranking: Ranking) -> tuple[int, list[Hit] | None]:
+    def take(ranking: Ranking) -> tuple[int, int, list[Hit] | None]:
         found = _take(connection, ask, ranking, now, is_last=attempt == ATTEMPTS)
-        return sum(part.without_vector for part in ranking.view.parts), found
+        return sum(part.without_vector for part in ranking.view.parts), len(ranking.view), found
 
     with engine.db.read(*(reach.owner for reach in ask.reach)) as connection:
         # Where a row was replaced since it was ranked, its successor must not be missed: again.
         while hits is None:
             attempt += 1
-            waiting, hits = _ranking(engine, who, ask, read, connection, now, take)
+            waiting, size, hits = _ranking(engine, who, ask, read, connection, now, take)
     if engine.embedder is not None and waiting:
         degraded = [*degraded, "vector_partly"]
     if engine.reranker is not None and not ask.is_past:
@@ -150,7 +149,27 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
         degraded = [*degraded, *failed]
     if not ask.is_past:
         engine.journal.note((hit.record.owner, id_bytes(hit.record.root)) for hit in hits)
-    return Recall(hits, degraded)
+    return Recall(hits, degraded, size)
+
+
+def standing(engine: Engine, who: Principal, scopes: Sequence[str] | None = None) -> list[Record]:
+    """Return what belongs into every prompt, nearest owner first, oldest first."""
+    now, ask = engine.clock.now_ms(), ask_of(engine, who, "", scopes=scopes)
+    owners = [reach.owner for reach in ask.reach]
+    with engine.db.read(*owners) as connection:
+
+        def chosen(view: View) -> list[tuple[str, bytes]]:
+            rows = np.flatnonzero(_visible(view, who, ask, now) & view.column("core"))
+            return [view.owner_and_id(row) for row in rows.tolist()]
+
+        ids = engine.indexes.reading(connection, owners, chosen)
+        found: list[Record] = []
+        for owner in owners:
+            mine = [id for each, id in ids if each == owner]
+            for first in range(0, len(mine), FIRST_BATCH):
+                found += fetched(connection, owner, mine[first : first + FIRST_BATCH]).values()
+    current = [record for record in found if record.is_current]
+    return sorted(current, key=lambda each: (owners.index(each.owner), each.created_at, each.id))
 
 
 def explain(
@@ -215,18 +234,12 @@ def _ranking(
     """Rank what a reader may see, and return ``use`` of it; the indexes are locked meanwhile."""
     owners = [reach.owner for reach in ask.reach]
 
-    def used(view: View) -> list[T]:
-        if not view.is_current:
-            return []  # a writer came between
-        return [use(_ranked(engine, who, ask, query, view, now))]
+    def ranked(view: View) -> T:
+        return use(_ranked(engine, who, ask, query, view, now))
 
-    while True:
-        if ask.is_past:
-            view = _view_of_the_past(engine, connection, owners, ask, now)
-        else:
-            view = engine.indexes.view(connection, owners)
-        for found in view.locked(partial(used, view)):
-            return found
+    if ask.is_past:
+        return ranked(_view_of_the_past(engine, connection, owners, ask, now))
+    return engine.indexes.reading(connection, owners, ranked)
 
 
 def _ranked(
@@ -399,16 +412,15 @@ def status(engine: Engine, who: Principal) -> dict[str, Any]:
     now, ask = engine.clock.now_ms(), ask_of(engine, who, "")
     own = replace(ask, reach=[reach for reach in ask.reach if reach.owner == who.owner])
     with engine.db.read(who.owner) as connection:
-        view = engine.indexes.view(connection, [who.owner])
         state = connection.one(statements.STATE, {"owner": who.owner})
 
-        def count() -> tuple[int, int, list[int]]:
+        def count(view: View) -> tuple[int, int, list[int]]:
             shown = _visible(view, who, own, now)
             codes = np.bincount(view.column("kind")[shown], minlength=len(KINDS)).tolist()
             turns = int(np.count_nonzero(view.column("turn") & shown))
             return int(np.count_nonzero(shown)), turns, codes
 
-        memories, turns, codes = view.locked(count)
+        memories, turns, codes = engine.indexes.reading(connection, [who.owner], count)
     return {
         "scope": who.home.path, "memories": memories - turns, "turns": turns,
         "kinds": {kind.value: n for kind, n in zip(KINDS, codes, strict=True) if n},

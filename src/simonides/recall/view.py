@@ -226,6 +226,19 @@ class IndexCache:
         index.add(entries_of((r for r in rows if r[_KNOWN_TO] is None), self.embedder))
         index.compact_if_sparse()
 
+    def reading(
+        self, connection: Connection, owners: Sequence[str], work: Callable[[View], T]
+    ) -> T:
+        """Return ``work`` of the current indexes of some owners, which are locked meanwhile."""
+        while True:
+            view = self.view(connection, owners)
+
+            def done(view: View = view) -> list[T]:
+                return [work(view)] if view.is_current else []  # else a writer came between
+
+            for found in view.locked(done):
+                return found
+
     def view(self, connection: Connection, owners: Sequence[str]) -> View:
         """Return the current indexes of some owners as one; an owner without rows is left out."""
         names = {f"owner{number}": owner for number, owner in enumerate(owners)}

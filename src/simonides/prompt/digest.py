@@ -1,0 +1,239 @@
+"""The verb `digest`: the core block, then what bears on the question, within strict budgets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from simonides.core.clock import to_datetime
+from simonides.core.engine import Engine
+from simonides.core.policy import Budget, DigestRules
+from simonides.core.record import TURN, Kind, Record, id_text
+from simonides.core.results import Digest, DigestItem, Hit, Receipt
+from simonides.core.scope import Principal
+from simonides.core.validation import between
+from simonides.prompt.core_block import core_block
+from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash_of, line_of
+from simonides.recall.recall import recall, standing
+
+FOUND = 12
+"""Memories that recall is asked for: the budget of turns, and two."""
+
+RELEVANT = 0.4
+"""Relevance from which a line is not only possibly relevant; measured on development questions."""
+
+LEAST = 0.02
+"""Least relevance of a line. The scale decides whether there is anything; it trims little inside a
+good result."""
+
+FLOOR, FLOOR_SMALL = 0.23, 0.12
+"""Least relevance of the best memory, in stores of 500 memories and more, and of up to 100.
+Measured on development questions, own and foreign."""
+
+OVERHEAD = 40
+"""Characters of a line's id, date and marks, about."""
+
+SHORT = 120
+"""Characters that a memory keeps, however many there are."""
+
+
+def digest(
+    engine: Engine,
+    who: Principal,
+    about: str | None = None,
+    *,
+    filter: Mapping[str, Any] | None = None,
+    kinds: Sequence[str] | None = None,
+    scopes: Sequence[str] | None = None,
+    max_items: int | None = None,
+    max_chars: int | None = None,
+    max_tokens: int | None = None,
+) -> Digest:
+    """Return the part of a prompt that the memory fills, and its receipt.
+
+    Args:
+        engine: The store.
+        who: The reader.
+        about: What the prompt is about; None shows the core block alone.
+        filter: As for `recall`; the core block has no filter.
+        kinds: As for `recall`.
+        scopes: As for `recall`.
+        max_items: Most lines beside the core block; None means the policy's budgets.
+        max_chars: Most characters of these lines.
+        max_tokens: Most tokens of the whole text, the core block apart.
+
+    Raises:
+        InvalidInput: If an argument is out of range.
+        ScopeDenied: If a scope may not be read.
+        StoreError: If the store cannot be read.
+    """
+    rules = engine.policies.for_org(who.home.org).digest
+    limits = {"max_items": max_items, "max_chars": max_chars, "max_tokens": max_tokens}
+    for name, value in limits.items():
+        if value is not None:
+            between(name, value, 0, 1_000_000)
+    if not rules.enabled:
+        return _digest(engine, who, about, [], Choice(rules), 0.0, 0)
+    records = standing(engine, who, scopes)
+    core, hidden = core_block(records, rules)
+    choice, floor = Choice(rules, max_items, max_chars, max_tokens), 0.0
+    if about is not None:
+        options = {"filter": filter, "kinds": kinds, "scopes": scopes}
+        hits = recall(engine, who, about, limit=FOUND, **options)
+        floor = _floor(hits.searched)
+        choice.fill(hits, floor, {id for item in core for id in item.ids})
+    return _digest(engine, who, about, core, choice, floor, hidden)
+
+
+def _digest(
+    engine: Engine,
+    who: Principal,
+    about: str | None,
+    core: list[DigestItem],
+    choice: Choice,
+    floor: float,
+    hidden: int,
+) -> Digest:
+    now = engine.clock.now_ms()
+    items = (*core, *sorted(choice.items, key=lambda item: item.part == "possible"))
+    lines = [(item.part, item.line) for item in items]
+    text = assembled(lines, hidden) if choice.rules.enabled else ""
+    receipt = Receipt(
+        id=id_text(engine.ids.new(now)), at=to_datetime(now), reader=who.home.path,
+        about=about or "", floor=floor, items=items, left_out=tuple(choice.left_out),
+        hidden=hidden, digest=hash_of(text),
+    )  # fmt: skip
+    return Digest(text=text, receipt=receipt)
+
+
+def _floor(rows: int) -> float:
+    """Return the least relevance of the best memory in a store of so many."""
+    share = (math.log(max(rows, 1)) - math.log(100)) / (math.log(500) - math.log(100))
+    return FLOOR_SMALL + (FLOOR - FLOOR_SMALL) * min(max(share, 0.0), 1.0)
+
+
+class Choice:
+    """Chooses lines within budgets.
+
+    Attributes:
+        rules: The policy's rules.
+        items: The chosen lines.
+        left_out: Ids that were found and not chosen, with the reason.
+    """
+
+    def __init__(
+        self,
+        rules: DigestRules,
+        max_items: int | None = None,
+        max_chars: int | None = None,
+        max_tokens: int | None = None,
+    ) -> None:
+        self.rules = rules
+        self.items: list[DigestItem] = []
+        self.left_out: list[tuple[str, str]] = []
+        self._spent: dict[str, list[int]] = {}
+        self._max_items, self._max_chars, self._max_tokens = max_items, max_chars, max_tokens
+
+    def fill(self, hits: Sequence[Hit], floor: float, shown: set[str]) -> None:
+        """Choose from what recall found, best first.
+
+        Args:
+            hits: Best first.
+            floor: Least relevance of the best.
+            shown: Ids that the core block shows.
+        """
+        passes = bool(hits) and hits[0].relevance >= floor
+        chosen: list[Hit] = []
+        for hit in hits:
+            if hit.id in shown:
+                continue
+            if hit.record.sensitivity not in self.rules.sensitivities:
+                self.left_out.append((hit.id, "sensitivity"))
+            elif not passes or hit.relevance < LEAST:
+                self.left_out.append((hit.id, "below_floor"))
+            else:
+                chosen.append(hit)
+        if not chosen:
+            return
+        room = max(self.rules.turns.chars // len(chosen) - OVERHEAD, SHORT)
+        for run in _runs(chosen):
+            self._take(run, min(room, LINE_CHARS))
+
+    def _take(self, run: Sequence[Hit], chars: int) -> None:
+        best = max(run, key=lambda hit: hit.relevance)
+        marks = run[0].warnings if len(run) == 1 else ()
+        records = [hit.record for hit in run]
+        line = line_of(records, marks, chars)
+        if not self._fits(records[0], len(run), line):
+            self.left_out += [(record.id, "budget") for record in records]
+            return
+        part: Literal["relevant", "possible"] = (
+            "relevant" if best.relevance >= RELEVANT else "possible"
+        )
+        self.items.append(
+            DigestItem(
+                ids=tuple(record.id for record in records), owner=records[0].owner, part=part,
+                marks=marks, score=best.score, relevance=best.relevance, chars=chars, line=line,
+            )
+        )  # fmt: skip
+
+    def _fits(self, record: Record, items: int, line: str) -> bool:
+        """Whether a line fits all of its budgets; if so, it is counted."""
+        name, budget = _budget(record, self.rules)
+        budgets = [(name, budget)]
+        if name != "turns":
+            budgets.append(("total", self.rules.total))
+        most = Budget.model_construct(
+            items=10**9 if self._max_items is None else self._max_items,
+            chars=10**9 if self._max_chars is None else self._max_chars,
+        )
+        budgets.append(("all", most))
+        tokens = estimated_tokens("\n".join([*(item.line for item in self.items), line]))
+        if self._max_tokens is not None and tokens > self._max_tokens:
+            return False
+        spent = [(self._spent.setdefault(each, [0, 0]), limit) for each, limit in budgets]
+        for (count, chars), limit in spent:
+            if count + items > limit.items or chars + len(line) > limit.chars:
+                return False
+        for each, _ in spent:
+            each[0] += items
+            each[1] += len(line)
+        return True
+
+
+def _budget(record: Record, rules: DigestRules) -> tuple[str, Budget]:
+    if record.category == TURN:
+        return "turns", rules.turns
+    if record.key is not None:
+        return "keyed", rules.keyed
+    match record.kind:
+        case Kind.SEMANTIC:
+            return "semantic", rules.semantic
+        case Kind.PROCEDURAL:
+            return "procedural", rules.procedural
+        case Kind.EPISODIC:
+            return "episodic", rules.episodic
+
+
+def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
+    """Join turns that follow each other in a session, oldest first, at the rank of the best."""
+    at = {_position(hit.record): hit for hit in hits if hit.record.position is not None}
+    runs: list[list[Hit]] = []
+    done: set[str] = set()
+    for hit in hits:
+        if hit.id in done:
+            continue
+        run = [hit]
+        if hit.record.position is not None:
+            for step in (-1, 1):
+                near = at.get(_position(hit.record, step))
+                if near is not None and near.id not in done:
+                    run.append(near)
+        done |= {each.id for each in run}
+        runs.append(sorted(run, key=lambda each: each.record.position or 0))
+    return runs
+
+
+def _position(record: Record, step: int = 0) -> tuple[Any, ...]:
+    return (record.owner, record.place, record.session, (record.position or 0) + step)
