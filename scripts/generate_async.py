@@ -41,7 +41,7 @@ from simonides.api.threads import Threads
 from simonides.core.clock import Clock
 from simonides.core.outcome import Event, Outcome, Outcomes
 from simonides.core.record import Draft, Record
-from simonides.core.results import AuditReport, Digest, Explanation, Hit, Page, Recall
+from simonides.core.results import AddReport, AuditReport, Digest, Explanation, Hit, Page, Recall
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
 from simonides.models.embedder import Embedder, Reranker

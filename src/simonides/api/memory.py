@@ -10,11 +10,12 @@ from simonides.api.call import Bound
 from simonides.api.groups import Audit
 from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record
-from simonides.core.results import Digest, Explanation, Hit, Page, Recall
+from simonides.core.results import AddReport, Digest, Explanation, Hit, Page, Recall
 from simonides.core.validation import text
 from simonides.prompt.digest import digest
 from simonides.recall import lookup
 from simonides.recall.recall import explain, recall, status
+from simonides.sessions.add import add
 from simonides.write import change
 from simonides.write.remember import remember, remember_one
 
@@ -81,6 +82,33 @@ class Memory(Bound):
             StoreError: If the store could not.
         """
         return self._call(remember, drafts, atomic=atomic)
+
+    def add(
+        self,
+        messages: Any,
+        *,
+        at: datetime | str | None = None,
+        me: str | None = None,
+        source: str | None = None,
+    ) -> AddReport:
+        """Keep what was said: every turn verbatim, and what must not be missed as facts and rules.
+
+        Args:
+            messages: A text of the user; a message; or several. A message is a dictionary or an
+                object of OpenAI, Anthropic, Gemini or LangChain. It may have an ``id``, a time
+                ``at`` and a ``name``.
+            at: When it was said; a message's own time comes first.
+            me: The user's name; a user's message under another name is that other person's.
+            source: For all messages, for example ``external``; None goes by their roles.
+
+        Returns:
+            A report with a line for each message. It is false if nothing was kept.
+
+        Raises:
+            InvalidInput: If a message is malformed; it names the message. Nothing was stored.
+            StoreError: If the store could not.
+        """
+        return self._call(add, messages, at=at, me=me, source=source)
 
     def recall(
         self,

@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 from pydantic import BaseModel, ConfigDict
 
+from simonides.core.outcome import Outcome
 from simonides.core.record import Record
 
 T = TypeVar("T")
@@ -178,6 +179,77 @@ class Explanation(BaseModel):
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON-ready data."""
         return {**self.model_dump(mode="json", exclude={"record"}), "record": self.record.to_dict()}
+
+
+class AddLine(BaseModel):
+    """What became of one message.
+
+    Attributes:
+        role: Whose it was.
+        kept: The outcome of each turn that it became.
+        learned: The outcome of each fact, rule or danger that was read in it.
+        asked: What it asks of the memory, for example ``refuse: my wife``, as it was understood.
+        reasons: Machine-readable, for example ``resent``, ``secret:jwt``, ``no_text``.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    role: str
+    kept: tuple[Outcome, ...] = ()
+    learned: tuple[Outcome, ...] = ()
+    asked: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+class AddReport(BaseModel):
+    """What became of the messages of one `add`; true if anything was kept or done.
+
+    Attributes:
+        lines: One for each message, in order.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    lines: tuple[AddLine, ...]
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """All outcomes: of turns, then of what was learned from them."""
+        return tuple(o for line in self.lines for o in (*line.kept, *line.learned))
+
+    @property
+    def kept(self) -> int:
+        """Number of turns that are kept."""
+        return sum(outcome.done for line in self.lines for outcome in line.kept)
+
+    @property
+    def skipped(self) -> int:
+        """Number of messages of which nothing is kept."""
+        return sum(not any(outcome.done for outcome in line.kept) for line in self.lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON-ready data."""
+        return {
+            "kept": self.kept,
+            "skipped": self.skipped,
+            "lines": [
+                {
+                    "role": line.role, "asked": list(line.asked), "reasons": list(line.reasons),
+                    "kept": [outcome.to_dict() for outcome in line.kept],
+                    "learned": [outcome.to_dict() for outcome in line.learned],
+                }
+                for line in self.lines
+            ],
+        }  # fmt: skip
+
+    def __bool__(self) -> bool:
+        return bool(self.kept) or any(line.asked for line in self.lines)
+
+    def __repr__(self) -> str:
+        learned = sum(len(line.learned) for line in self.lines)
+        return f"<AddReport {self.kept} kept, {self.skipped} skipped, {learned} learned>"
+
+    __str__ = __repr__
 
 
 class DigestItem(BaseModel):

@@ -120,6 +120,15 @@ WHERE owner = :owner AND session = :session AND position = :position AND known_t
   AND COALESCE(task, '') = :task AND COALESCE(audience, '') = :audience
   AND COALESCE(purpose, '') = :purpose"""
 
+# The end of a conversation, newest first.
+LAST_TURNS = """
+SELECT hash, message_id, role, position FROM memories
+WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_to IS NULL
+ORDER BY position DESC LIMIT :limit"""
+
+LAST_POSITION = """
+SELECT MAX(position) FROM memories WHERE owner = :owner AND session = :session"""
+
 SLOT = f"""
 SELECT {_ALL} FROM memories
 WHERE owner = :owner AND subject = :subject AND predicate = :predicate AND known_to IS NULL

@@ -1,0 +1,1 @@
+"""Conversations: what was said is kept, and what it asks of the memory is done."""

@@ -1,0 +1,193 @@
+"""The verb `add`: keep every turn, learn what must not be missed, do what the user asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any
+
+from simonides.capture.commands import Kind
+from simonides.capture.messages import Message, read_messages
+from simonides.core.clock import parse_moment, to_datetime
+from simonides.core.engine import Engine
+from simonides.core.outcome import Outcome
+from simonides.core.record import Draft, Source
+from simonides.core.results import AddLine, AddReport
+from simonides.core.scope import Principal
+from simonides.core.validation import enum_member, text
+from simonides.sessions.reading import Piece, pieces_of
+from simonides.storage import statements
+from simonides.storage.transaction import Transaction
+from simonides.text.statement import content_hash
+from simonides.write.candidate import candidate_of
+from simonides.write.gates import Turn
+from simonides.write.judge import Commit, Judgement, judge, masked
+from simonides.write.remember import decided, vectors_of
+from simonides.write.turn import owner_turn
+
+SLICE = 64
+"""Most messages of one transaction."""
+
+LOOKED_BACK = 400
+"""Turns at the end of a conversation among which resent history is recognised; chosen."""
+
+
+def add(
+    engine: Engine,
+    who: Principal,
+    messages: object,
+    *,
+    at: Any = None,
+    me: str | None = None,
+    source: str | None = None,
+) -> AddReport:
+    """Keep what was said, and say for each message what became of it.
+
+    Args:
+        engine: The store.
+        who: The user; its session is the conversation.
+        messages: A text of the user, a message, or several; see `capture.messages`.
+        at: When it was said; a message's own time comes first.
+        me: The user's name in the messages.
+        source: For all messages, for example ``external``; None goes by their roles.
+
+    Raises:
+        InvalidInput: If a message is malformed; nothing was stored.
+        StoreError: If the store could not.
+    """
+    said = read_messages(messages)
+    moment = parse_moment("at", at)
+    if source is not None:
+        source = enum_member(Source, "source", source).value
+    if me is not None:
+        me = text("me", me)
+    session = who.session or default_session(who)
+    pieces = [pieces_of(message, me=me, source=source) for message in said]
+    known = _resent(engine, who, session, said, pieces)
+    lines = [AddLine(role=message.role, reasons=("resent",)) for message in said[:known]]
+    for first in range(known, len(said), SLICE):
+        batch = range(first, min(first + SLICE, len(said)))
+        lines += _stored(engine, who, session, [(said[n], pieces[n]) for n in batch], moment)
+    return AddReport(lines=tuple(lines))
+
+
+def default_session(who: Principal) -> str:
+    """Return the name of the conversation of turns that are given without one."""
+    return "default" if who.agent is None else f"default {who.agent}"
+
+
+# -- resent history --------------------------------------------------------------------------------
+
+
+def _resent(
+    engine: Engine,
+    who: Principal,
+    session: str,
+    said: Sequence[Message],
+    pieces: Sequence[Sequence[Piece]],
+) -> int:
+    """Return how many messages at the beginning repeat the end of the conversation."""
+    params = {"owner": who.owner, "session": session, "limit": LOOKED_BACK}
+    with engine.db.read(who.owner) as connection:
+        log = connection.rows(statements.LAST_TURNS, params)[::-1]
+    if not log:
+        return 0
+    ids = {row[1] for row in log if row[1] is not None}
+    by_id = next((n for n, each in enumerate(said) if each.id is None or each.id not in ids), None)
+    kept = [[piece for piece in each if piece.is_kept] for each in pieces]
+    marks = [(piece.role, content_hash(masked(piece.text))) for each in kept for piece in each]
+    tail = [(role or "user", hash) for hash, _, role, _ in log]
+    most = min(len(tail), len(marks))
+    same = next((n for n in range(most, 0, -1) if tail[-n:] == marks[:n]), 0)
+    ends = accumulate(map(len, kept), initial=0)
+    whole = max(n for n, end in enumerate(ends) if end <= same)
+    if whole == len(said) == 1:
+        whole = 0  # the user says the same again
+    return max(len(said) if by_id is None else by_id, whole)
+
+
+# -- storing ---------------------------------------------------------------------------------------
+
+
+def _stored(
+    engine: Engine,
+    who: Principal,
+    session: str,
+    messages: Sequence[tuple[Message, Sequence[Piece]]],
+    moment: int | None,
+) -> list[AddLine]:
+    """Store messages in one transaction, each with what is learned from it."""
+    said = [
+        [_judged(engine, who, session, message, piece, moment) for piece in pieces if piece.is_kept]
+        for message, pieces in messages
+    ]
+    every = [each for turns in said for turn, facts in turns for each in (turn, *facts)]
+    commits = [each.candidate for each in every if isinstance(each, Commit)]
+    vectors = iter(vectors_of(engine, commits))
+    lines: list[AddLine] = []
+    with owner_turn(engine, who.owner, who.name) as (tx, index):
+        turn = Turn(tx, index, engine.indexes.embedder)
+        position = _next_position(tx, session)
+        for (message, pieces), turns in zip(messages, said, strict=True):
+            kept: list[Outcome] = []
+            learned: list[Outcome] = []
+            for judged, facts in turns:
+                placed = _placed(judged, position=position)
+                position += 1
+                vector = next(vectors) if isinstance(judged, Commit) else None
+                outcome = decided(turn, placed, vector)
+                kept.append(outcome)
+                parents = () if outcome.record is None else (outcome.record,)
+                for fact in facts:
+                    vector = next(vectors) if isinstance(fact, Commit) else None
+                    learned.append(decided(turn, _placed(fact, parents=parents), vector))
+            lines.append(_line(message, pieces, kept, learned))
+    return lines
+
+
+def _placed(judged: Judgement, **fields: Any) -> Judgement:
+    return replace(judged, candidate=replace(judged.candidate, **fields))
+
+
+def _judged(
+    engine: Engine,
+    who: Principal,
+    session: str,
+    message: Message,
+    piece: Piece,
+    moment: int | None,
+) -> tuple[Judgement, list[Judgement]]:
+    """Return what policy says of a turn, and of what is learned from it."""
+    at = message.at if message.at is not None else moment
+    shared: dict[str, Any] = {
+        "session": session, "role": piece.role, "speaker": piece.speaker, "source": piece.source,
+        "at": None if at is None else to_datetime(at), "origin": piece.origin,
+    }  # fmt: skip
+    turn = Draft(piece.text, position=0, message_id=message.id, **shared)
+    facts = [Draft(**{**shared, "role": None, **fields}) for fields in piece.learned]
+    return judge(candidate_of(engine, who, turn)), [
+        judge(candidate_of(engine, who, fact)) for fact in facts
+    ]
+
+
+def _next_position(tx: Transaction, session: str) -> int:
+    found = tx.connection.one(statements.LAST_POSITION, {"owner": tx.owner, "session": session})
+    return 0 if found is None or found[0] is None else int(found[0]) + 1
+
+
+def _line(
+    message: Message,
+    pieces: Sequence[Piece],
+    kept: Sequence[Outcome],
+    learned: Sequence[Outcome],
+) -> AddLine:
+    asks = [each for piece in pieces for each in piece.asks]
+    reasons = [reason for outcome in kept for reason in outcome.reasons]
+    reasons += ["switches_off_a_safeguard" for each in asks if each.kind is Kind.UNSAFE]
+    if not kept:
+        reasons.append("system" if message.role == "system" else "no_text")
+    return AddLine(
+        role=message.role, kept=tuple(kept), learned=tuple(learned),
+        asked=tuple(f"{each.kind.value}: {each.about}" for each in asks), reasons=tuple(reasons),
+    )  # fmt: skip

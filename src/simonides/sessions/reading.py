@@ -1,0 +1,160 @@
+"""What a message becomes: verbatim turns, what is learned from it, and what it asks of the memory.
+
+Nothing is stored here. A user's message is split into the user's own words and text of others
+inside it; only own words are understood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from simonides.capture.clauses import clauses, sentences
+from simonides.capture.commands import Kind, Reading, read_clause
+from simonides.capture.frames import parts_of
+from simonides.capture.messages import Message
+from simonides.capture.slots import folded, is_danger, is_for_now, slots_of
+from simonides.core.record import Source
+from simonides.prompt.lines import TITLE
+
+MOST_SENTENCES = 40
+"""Sentences of a message that are understood; a longer one is kept and found as a whole."""
+
+CHUNK_CHARS = 15_000
+"""Most characters of a turn, so that it fits the policy's limit in any script."""
+
+GAP = "[…]"
+"""Stands in a turn for what the user asked not to keep."""
+
+_SOURCES = {"assistant": "agent_inferred", "tool": "external"}
+
+MANNER = ("language", "tone", "response_length", "pronouns", "units")
+"""Keys that say how to answer: preferences, not facts."""
+
+
+@dataclass
+class Piece:
+    """Part of a message that becomes a turn of its own.
+
+    Attributes:
+        text: Its text; commands to the memory are cut out of it.
+        role: ``user``, ``assistant`` or ``tool``.
+        speaker: Name of who said it.
+        source: As in a `Draft`.
+        origin: Name of a tool, or ``quoted``.
+        learned: Fields of a `Draft` for each fact, rule or danger in it.
+        asks: What it asks of the memory, in order.
+    """
+
+    text: str
+    role: str
+    speaker: str | None
+    source: str
+    origin: str | None = None
+    learned: list[dict[str, Any]] = field(default_factory=list)
+    asks: list[Reading] = field(default_factory=list)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether anything is left to be kept."""
+        return any(map(str.isalnum, self.text.replace(GAP, "")))
+
+
+def pieces_of(message: Message, *, me: str | None, source: str | None) -> list[Piece]:
+    """Return the turns that a message becomes; none if it has no text.
+
+    Args:
+        message: The message.
+        me: The user's name in it; a user's message under another name is another person's.
+        source: What the caller says of all messages; it may lower a role's trust, never raise it.
+    """
+    speaker, by_role = message.name, _SOURCES.get(message.role, "user_stated")
+    said_by = min(source or by_role, by_role, key=lambda name: Source(name).trust.rank)
+    if said_by != "user_stated" or message.role != "user":
+        return _plain(message, speaker, said_by)
+    if me is not None and speaker is not None and speaker.casefold() != me.casefold():
+        return _plain(message, speaker, "external")
+    pieces: list[Piece] = []
+    for is_own, group in groupby(parts_of(message.text), key=lambda part: part.is_own):
+        text = "".join(part.text for part in group).strip()
+        if not text:
+            continue
+        for chunk in _chunks(text):
+            if is_own:
+                pieces.append(_understood(Piece(chunk, "user", speaker, "user_stated")))
+            elif not chunk.startswith(TITLE):  # what a digest showed is not learned again
+                pieces.append(Piece(chunk, "user", None, "external", "quoted"))
+    return pieces
+
+
+def _plain(message: Message, speaker: str | None, source: str) -> list[Piece]:
+    if message.role == "system":
+        return []
+    return [
+        Piece(text, message.role, speaker, source, message.origin)
+        for text in _chunks(message.text.strip())
+    ]
+
+
+def _chunks(text: str) -> list[str]:
+    return [text[at : at + CHUNK_CHARS] for at in range(0, len(text), CHUNK_CHARS)]
+
+
+def _understood(piece: Piece) -> Piece:
+    """Read a user's own words: what is learned, what is asked, what is cut out."""
+    for sentence in sentences(piece.text)[:MOST_SENTENCES]:
+        whole = read_clause(sentence)
+        parts = [sentence] if whole.kind is Kind.UNSAFE else clauses(sentence)
+        for number, clause in enumerate(parts):
+            _read(piece, clause, goes_on=number > 0)
+    return piece
+
+
+def _read(piece: Piece, clause: str, *, goes_on: bool) -> None:
+    reading = read_clause(clause, goes_on=goes_on)
+    match reading.kind:
+        case Kind.REFUSE | Kind.FORGET | Kind.UNSAY | Kind.UNCLEAR:
+            piece.asks.append(reading)
+            piece.text = piece.text.replace(clause, GAP, 1)
+        case Kind.UNSAFE | Kind.ONE_OFF:
+            piece.asks.append(reading)
+        case Kind.PROHIBITION:
+            rule = {"content": clause, "category": "constraint", "importance": "high"}
+            piece.learned.append(rule)
+        case Kind.RULE:
+            manner = [each for each in slots_of(clause) if folded(each.key) in MANNER]
+            piece.learned += [_fact(clause, each.key, each.value) for each in manner] or [
+                {"content": clause, "category": "rule", "kind": "procedural", "importance": "high"}
+            ]
+        case Kind.REMEMBER:
+            slots = slots_of(reading.about)
+            piece.learned += [_fact(clause, each.key, each.value) for each in slots] or [
+                {"content": reading.about, "category": "fact"}
+            ]
+        case Kind.SAYS:
+            _learn(piece, clause)
+
+
+def _learn(piece: Piece, clause: str) -> None:
+    if is_for_now(clause):
+        return
+    found = [_fact(clause, each.key, each.value) for each in slots_of(clause)]
+    if is_danger(clause) and not any(each.get("importance") == "critical" for each in found):
+        found.append({"content": clause, "category": "entity_fact", "importance": "critical"})
+    piece.learned += found
+
+
+PREDICATES = {"allergies": "allergic_to", "medication": "takes", "diet": "eats", "speaks": "speaks"}
+"""Keys of which people have several values at a time: these are kept as triples."""
+
+
+def _fact(clause: str, key: str, value: str) -> dict[str, Any]:
+    """Return the fields of a fact under a key, or in a slot with several values."""
+    key = folded(key)
+    danger = {"importance": "critical"} if key in ("allergies", "medication") else {}
+    if key in PREDICATES:
+        triple = ("user", PREDICATES[key], value)
+        return {"content": clause, "triple": triple, "category": "entity_fact", **danger}
+    category = "preference" if key in MANNER else "entity_fact"
+    return {"content": value, "key": key, "category": category, "quote": clause}
