@@ -1,0 +1,1 @@
+"""Reads messages: their shape, whose words they hold, and their sentences."""

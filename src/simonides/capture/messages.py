@@ -1,0 +1,309 @@
+"""Reads the messages that a caller adds, in the shapes of today's SDKs.
+
+Known are OpenAI's chat messages and response items, Anthropic's, Gemini's and LangChain's messages,
+each as a dictionary or as an object with the same attributes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from simonides.core.clock import parse_moment
+from simonides.core.errors import InvalidInput, shown
+from simonides.core.validation import MAX_JSON_DEPTH, nearest
+
+MAX_TEXT_BYTES = 1 << 20
+"""Longest text of one message, in UTF-8; chosen."""
+
+MAX_NAME_CHARS = 256
+"""Longest name or id; the same as in a stored record."""
+
+_ROLES = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "model": "assistant",
+    "tool": "tool",
+    "function": "tool",
+    "system": "system",
+    "developer": "system",
+}
+_KEYS = (
+    *("role", "type", "content", "parts", "name", "id", "at", "tool_calls", "function_call"),
+    *("tool_call_id", "call_id", "tool_use_id", "output", "refusal", "audio", "data", "text"),
+    *("function_response", "inline_data", "file_data", "filename", "title", "thought", "file"),
+    *("response", "mime_type", "display_name", "function", "source"),
+)
+_CAMEL_CASE = {
+    "functionCall": "function_call",
+    "functionResponse": "function_response",
+    "inlineData": "inline_data",
+    "fileData": "file_data",
+    "mimeType": "mime_type",
+    "displayName": "display_name",
+}
+_TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+_THOUGHTS = ("thinking", "redacted_thinking", "reasoning", "item_reference", "compaction")
+_CALLS = ("tool_use", "_call", "_approval_request", "_approval_response", "_call_chunk")
+_RESULTS = ("tool_result", "_call_output")
+_MARKS = {"image_url": "image", "input_image": "image", "input_audio": "audio"}
+_FILES = ("file", "input_file", "document")
+
+
+class Message(NamedTuple):
+    """One message of a conversation.
+
+    Attributes:
+        role: ``user``, ``assistant``, ``tool`` or ``system``.
+        text: Its text. A part that is not text leaves a mark such as ``[image]``; a call of a tool
+            leaves nothing.
+        name: The speaker, if the message names one.
+        at: Milliseconds since 1970, if the message has a time.
+        id: The caller's id. The second and later messages that one given message becomes have
+            ``.1``, ``.2`` … appended.
+        origin: Name of the tool, of a tool's result.
+    """
+
+    role: str
+    text: str
+    name: str | None = None
+    at: int | None = None
+    id: str | None = None
+    origin: str | None = None
+
+
+class _Piece(NamedTuple):
+    text: str
+    origin: str | None = None
+    is_result: bool = False
+
+
+def read_messages(given: object) -> list[Message]:
+    """Return the messages that a caller gives, oldest first; none is left out.
+
+    Args:
+        given: A text, which is a user's message; a message; or a sequence of these. Results of
+            tools inside a message become messages of their own.
+
+    Raises:
+        InvalidInput: If a message cannot be read; the field is its path, for example
+            ``messages[3].content``.
+    """
+    if isinstance(given, bytes | bytearray | memoryview | set | frozenset):
+        raise InvalidInput("messages", f"must be texts or messages, not {type(given).__name__}")
+    is_sequence = isinstance(given, Sequence) and not isinstance(given, str)
+    items = list(given) if is_sequence else [given]  # type: ignore[call-overload]  # a sequence
+    if not items:
+        raise InvalidInput("messages", "is empty; give at least one message")
+    called: dict[str, str] = {}
+    found: list[Message] = []
+    for index, each in enumerate(items):
+        found.extend(_read(each, f"messages[{index}]", called))
+    return found
+
+
+def _read(given: object, at: str, called: dict[str, str]) -> Iterator[Message]:
+    if isinstance(given, str):
+        yield Message("user", _checked(given, at))
+        return
+    fields = _fields(given, at)
+    kind = fields.get("type")
+    if isinstance(fields.get("data"), Mapping) and "content" not in fields:
+        fields = {"type": kind, **fields["data"]}  # LangChain's messages_to_dict
+    _note_calls(fields, called)
+    name, id = (_label(fields.get(key), f"{at}.{key}") for key in ("name", "id"))
+    moment = parse_moment(f"{at}.at", fields.get("at"))
+    if fields.get("role") is None and _is_item(kind):
+        pieces, role = _pieces([fields], at, called), "assistant"
+        name = None
+    else:
+        role = _role(fields, at)
+        pieces = _content(fields, at, role, called)
+    if role == "tool":
+        origin = name or called.get(str(fields.get("tool_call_id")))
+        pieces = [piece if piece.is_result else _Piece(piece.text, origin) for piece in pieces]
+        name = None
+    joint = "" if role == "assistant" else "\n"
+    runs = [list(run) for _, run in groupby(enumerate(pieces), key=_run)] or [[(0, _Piece(""))]]
+    for place, run in enumerate(runs):
+        first = run[0][1]
+        yield Message(
+            role="tool" if first.is_result else role,
+            text=_checked(
+                joint.join(piece.text for _, piece in run if piece.text), f"{at}.content"
+            ),
+            name=None if first.is_result else name,
+            at=moment,
+            id=f"{id}.{place}" if id and place else id,
+            origin=first.origin,
+        )
+
+
+def _run(numbered: tuple[int, _Piece]) -> int:
+    # Each result is a message; other parts that follow each other are one.
+    return numbered[0] if numbered[1].is_result else -1
+
+
+def _fields(given: object, at: str) -> Mapping[str, Any]:
+    if isinstance(given, Mapping):
+        return {_CAMEL_CASE.get(str(key), str(key)): value for key, value in given.items()}
+    found = {key: value for key in _KEYS if (value := getattr(given, key, None)) is not None}
+    if isinstance(given, int | float | bytes | Sequence) or not found:
+        raise InvalidInput(at, f"must be a text or a message, not {type(given).__name__}")
+    return found
+
+
+def _note_calls(fields: Mapping[str, Any], called: dict[str, str]) -> None:
+    # Results of most SDKs name only the call's id; the call names the tool.
+    inner = (fields.get(key) for key in ("tool_calls", "content"))
+    for each in (fields, *(call for calls in inner if isinstance(calls, list) for call in calls)):
+        function = _get(each, "function")
+        name = _get(each if function is None else function, "name")
+        id = _get(each, "call_id") or _get(each, "id")
+        if isinstance(id, str) and isinstance(name, str):
+            called.setdefault(id, name)
+
+
+def _get(given: object, key: str) -> Any:
+    return given.get(key) if isinstance(given, Mapping) else getattr(given, key, None)
+
+
+def _is_item(kind: object) -> bool:
+    return isinstance(kind, str) and (kind in _THOUGHTS or kind.endswith((*_CALLS, *_RESULTS)))
+
+
+def _role(fields: Mapping[str, Any], at: str) -> str:
+    key = "role" if fields.get("role") is not None else "type"
+    raw = fields.get(key)
+    if raw is None:
+        raise _missing("role", fields, at)
+    plain = (
+        raw.removesuffix("Chunk").removesuffix("Message").lower() if isinstance(raw, str) else ""
+    )
+    if plain not in _ROLES:
+        known = ("user", "assistant", "tool", "system", *_ROLES)
+        problem = f"{shown(raw)} is none of user, assistant, tool, system{nearest(raw, known)}"
+        raise InvalidInput(f"{at}.role", problem)
+    return _ROLES[plain]
+
+
+def _content(fields: Mapping[str, Any], at: str, role: str, called: dict[str, str]) -> list[_Piece]:
+    key = "parts" if fields.get("content") is None and "parts" in fields else "content"
+    content = fields.get(key)
+    if content is None and role == "assistant":
+        if fields.get("tool_calls") or fields.get("function_call"):
+            return []
+        if fields.get("refusal"):
+            content = fields["refusal"]
+        elif fields.get("audio"):
+            return [_Piece("[audio]")]
+    if isinstance(content, str):
+        return [_Piece(content)]
+    if isinstance(content, list | tuple):
+        return _pieces(content, f"{at}.{key}", called)
+    if key not in fields:
+        raise _missing("content", fields, at)
+    problem = f"must be a text or a list of parts, not {type(content).__name__}"
+    raise InvalidInput(f"{at}.{key}", problem)
+
+
+def _missing(key: str, fields: Mapping[str, Any], at: str) -> InvalidInput:
+    others = [str(each) for each in fields if each not in ("type", "name", key)]
+    similar = difflib.get_close_matches(key, others, n=1)
+    wrong = "text" if key == "content" and "text" in fields else "".join(similar)
+    hint = f": it belongs in {key!r}, not in {shown(wrong)}" if wrong else ""
+    return InvalidInput(f"{at}.{key}", f"is missing{hint}")
+
+
+def _pieces(parts: Sequence[object], at: str, called: dict[str, str]) -> list[_Piece]:
+    if at.count("[") > MAX_JSON_DEPTH:
+        raise InvalidInput(at, f"is nested more than {MAX_JSON_DEPTH} deep")
+    found = []
+    for place, part in enumerate(parts):
+        where = f"{at}[{place}]"
+        if isinstance(part, str):
+            found.append(_Piece(part))
+        else:
+            found.append(_piece(_fields(part, where), where, called))
+    return found
+
+
+def _piece(part: Mapping[str, Any], at: str, called: dict[str, str]) -> _Piece:
+    kind = str(part.get("type") or "")
+    if part.get("function_response") is not None:
+        answer = _fields(part["function_response"], at)
+        return _Piece(
+            _output(answer.get("response"), at, called), answer.get("name"), is_result=True
+        )
+    if kind.endswith(_RESULTS):
+        id = part.get("tool_use_id") or part.get("call_id") or part.get("tool_call_id")
+        output = part.get("content") if part.get("content") is not None else part.get("output")
+        return _Piece(_output(output, at, called), called.get(str(id)), is_result=True)
+    is_call = kind.endswith(_CALLS) or part.get("function_call") is not None
+    if is_call or kind in _THOUGHTS or part.get("thought") is True:
+        return _Piece("")
+    key = _TEXTS.get(kind) or ("text" if not kind and part.get("text") is not None else None)
+    if key is None:
+        return _Piece(_mark(part, kind, at))
+    if not isinstance(part.get(key), str):
+        problem = f"must be a text, not {type(part.get(key)).__name__}"
+        raise InvalidInput(f"{at}.{key}", problem)
+    return _Piece(part[key])
+
+
+def _output(output: object, at: str, called: dict[str, str]) -> str:
+    if isinstance(output, Mapping) and len(output) == 1:
+        (output,) = output.values()
+    if output is None or isinstance(output, str):
+        return output or ""
+    if isinstance(output, list | tuple) and all(_is_part(each) for each in output):
+        return "\n".join(piece.text for piece in _pieces(output, at, called))
+    try:
+        return json.dumps(output, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(at, "holds a result that JSON cannot express") from error
+
+
+def _is_part(each: object) -> bool:
+    return isinstance(_get(each, "type"), str)
+
+
+def _mark(part: Mapping[str, Any], kind: str, at: str) -> str:
+    raw = part.get("inline_data") or part.get("file_data") or part.get("file") or part
+    inner = _fields(raw, at) if not isinstance(raw, str) else part
+    mime = str(inner.get("mime_type") or "")
+    if not kind:
+        kind = mime.split("/")[0] if mime.startswith(("image/", "audio/", "video/")) else ""
+        kind = kind or ("file" if mime or "file" in part else "")
+    if not kind:
+        raise InvalidInput(at, "is no part of a message: it has neither a type nor a text")
+    name = inner.get("filename") or inner.get("title") or inner.get("display_name")
+    kind = _MARKS.get(kind, kind)
+    file = "file" if kind in _FILES else kind
+    return f"[{file} {name}]" if isinstance(name, str) and name else f"[{file}]"
+
+
+def _label(raw: object, at: str) -> str | None:
+    if raw is None:
+        return None
+    if not isinstance(raw, str) or not raw or len(raw) > MAX_NAME_CHARS:
+        problem = f"must be a text of 1 to {MAX_NAME_CHARS} characters, not {shown(raw)}"
+        raise InvalidInput(at, problem)
+    return _checked(raw, at)
+
+
+def _checked(text: str, at: str) -> str:
+    if "\0" in text:
+        raise InvalidInput(at, "holds a NUL character")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInput(at, "holds half of a surrogate pair; it is no valid text") from error
+    if size > MAX_TEXT_BYTES:
+        raise InvalidInput(at, f"has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are read")
+    return text
