@@ -31,6 +31,11 @@ class EventType(StrEnum):
     FORGOTTEN = "forgotten"
     TOMBSTONED = "tombstoned"
     TOMBSTONE_LIFTED = "tombstone_lifted"
+    REDACTED = "redacted"
+    REFUSED = "refused"
+    ALLOWED = "allowed"
+    ASKED = "asked"
+    ANSWERED = "answered"
     GRANTED = "granted"
     REVOKED = "revoked"
 
@@ -123,6 +128,7 @@ _REASONS = {
     "no_news": "nothing in it is new",
     "forgotten_since": "it was forgotten since",
     "tombstoned": "it was forgotten on request",
+    "refused_by_user": "the user does not want this to be remembered",
     "turn_already_stored": "this turn is stored already",
 }
 

@@ -181,6 +181,46 @@ class Explanation(BaseModel):
         return {**self.model_dump(mode="json", exclude={"record"}), "record": self.record.to_dict()}
 
 
+class Refusal(BaseModel):
+    """What a user does not want to have remembered.
+
+    Attributes:
+        id: Its id.
+        kind: ``key``, ``category`` or ``topic``.
+        value: The key, the category, or the topic in the user's words.
+        at: When it was said.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    id: str
+    kind: Literal["key", "category", "topic"]
+    value: str
+    at: datetime
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the refusal as JSON-ready data."""
+        return self.model_dump(mode="json")
+
+
+class Asked(BaseModel):
+    """A request of the user about the memory, as it was understood.
+
+    Attributes:
+        kind: Such as ``refuse``, ``forget`` or ``one_off``.
+        about: Of what it speaks, in the user's words.
+        answer: What was done, in a sentence that can be told to the user.
+        done: Whether it was done; if not, it waits in `pending`.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    kind: str
+    about: str
+    answer: str
+    done: bool = True
+
+
 class AddLine(BaseModel):
     """What became of one message.
 
@@ -188,7 +228,7 @@ class AddLine(BaseModel):
         role: Whose it was.
         kept: The outcome of each turn that it became.
         learned: The outcome of each fact, rule or danger that was read in it.
-        asked: What it asks of the memory, for example ``refuse: my wife``, as it was understood.
+        asked: What it asks of the memory, and what was done.
         reasons: Machine-readable, for example ``resent``, ``secret:jwt``, ``no_text``.
     """
 
@@ -197,7 +237,7 @@ class AddLine(BaseModel):
     role: str
     kept: tuple[Outcome, ...] = ()
     learned: tuple[Outcome, ...] = ()
-    asked: tuple[str, ...] = ()
+    asked: tuple[Asked, ...] = ()
     reasons: tuple[str, ...] = ()
 
 
@@ -234,7 +274,8 @@ class AddReport(BaseModel):
             "skipped": self.skipped,
             "lines": [
                 {
-                    "role": line.role, "asked": list(line.asked), "reasons": list(line.reasons),
+                    "role": line.role, "reasons": list(line.reasons),
+                    "asked": [each.model_dump() for each in line.asked],
                     "kept": [outcome.to_dict() for outcome in line.kept],
                     "learned": [outcome.to_dict() for outcome in line.learned],
                 }

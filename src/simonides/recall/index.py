@@ -11,6 +11,7 @@ them. So an addition may appear before its commit; a removal is applied after th
 from __future__ import annotations
 
 import json
+import math
 import threading
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,14 +24,19 @@ from numpy.typing import NDArray
 
 from simonides.core.clock import FOREVER, in_steps
 from simonides.core.record import TURN, Importance, Kind, Place, Status
+from simonides.recall.refusals import Refusal
 from simonides.storage.database import Row
 from simonides.storage.statements import INDEXED
 from simonides.text.analyse import Mark, analyse, marks_of
 from simonides.text.statement import fingerprint
+from simonides.text.topics import MOST_WORTH, Topic
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
 Bools = NDArray[np.bool_]
+
+TYPICAL_ROWS = 100
+"""Least size of an index for the rarity of a term: among three rows everything is rare."""
 
 NONE = -1
 """The row number of an absent neighbour. Columns padded with one value at the end serve it."""
@@ -80,6 +86,7 @@ class Entry:
     id: bytes
     kind: str
     is_turn: bool
+    category: str
     key: str | None
     fingerprint: bytes
     place: Place
@@ -113,7 +120,7 @@ def entry_of(row: Mapping[str, Any], embedder: str | None) -> Entry:
     has_vector = row["vector"] is not None and row["embedder"] == embedder
     ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
     return Entry(
-        id=row["id"], kind=row["kind"], is_turn=is_turn, key=row["key"],
+        id=row["id"], kind=row["kind"], is_turn=is_turn, category=row["category"], key=row["key"],
         fingerprint=row["fingerprint"], place=_place(row["task"], row["audience"], row["purpose"]),
         terms=row["terms"].split(" ") if row["terms"] else (), marks=row["marks"],
         vector=row["vector"] if has_vector else b"", scale=row["scale"] if has_vector else 0.0,
@@ -230,7 +237,7 @@ _CELLS: Mapping[str, type] = {
     "live": np.bool_, "length": np.float32, "distinct": np.int32, "time": np.int64,
     "updated": np.int64, "until": np.int64, "soft": np.int64, "importance": np.float32,
     "confidence": np.float32, "stale": np.bool_, "pinned": np.bool_, "spared": np.bool_,
-    "core": np.bool_, "turn": np.bool_, "kind": np.int8, "marks": np.uint8,
+    "core": np.bool_, "turn": np.bool_, "kind": np.int8, "category": np.int32, "marks": np.uint8,
     "place": np.int32, "speaker": np.int32, "session": np.int32, "position": np.int64,
     "before": np.int64, "after": np.int64,
     "id_high": np.uint64, "id_low": np.uint64, "scale": np.float32, "embedded": np.bool_,
@@ -248,6 +255,7 @@ class OwnerIndex:
         seen: Length of the audit chain up to which it is complete.
         epoch: The owner's epoch that it was built in.
         revision: Raised by every change of the rows.
+        refusals: What the owner does not want to have remembered.
         by_key: Ids of the rows of a key.
         by_fingerprint: Ids of the rows, other than turns, of a fingerprint.
     """
@@ -267,6 +275,7 @@ class OwnerIndex:
         self.terms: dict[str, Postings] = {}
         self.places: dict[Place, int] = {}
         self.speakers: dict[str, int] = {}
+        self.categories: dict[str, int] = {}
         self.sessions: dict[str, int] = {}
         self.row_of: dict[bytes, int] = {}
         self.by_key: dict[str, list[bytes]] = {}
@@ -274,6 +283,8 @@ class OwnerIndex:
         self._turns: dict[tuple[int, int], int] = {}
         self.vector_sum = np.zeros(dimensions)
         self.without_vector = 0
+        self.refusals: tuple[Refusal, ...] = ()
+        self._hidden: tuple[int, Bools] = (-1, np.zeros(0, np.bool_))
 
     def __len__(self) -> int:
         return len(self.row_of) + len(self._waiting)
@@ -362,6 +373,7 @@ class OwnerIndex:
             True, len(entry.terms), len(counts), entry.time, entry.updated_at, entry.until,
             entry.soft_expires_at, entry.importance, entry.confidence, entry.is_stale,
             entry.pinned, entry.spared, entry.core, entry.is_turn, _KIND_CODES[entry.kind],
+            self.categories.setdefault(entry.category, len(self.categories)),
             entry.marks, place, speaker, session, entry.position, NONE, NONE, high, low,
             entry.scale, bool(entry.vector),
         )  # fmt: skip
@@ -486,6 +498,42 @@ class OwnerIndex:
         here &= self.column("place") == self.places.get(place, NONE)
         found: Floats = here * (shared / united)
         return found
+
+    def covered(self, topic: Topic) -> Bools:
+        """Return which rows a topic covers."""
+        self.settle()
+        found = np.zeros(self.size, np.bool_)
+        rows, _, _ = self.postings([*topic.names, *topic.fields])
+        found[rows] = True
+        terms = list(topic.terms)
+        rows, _, numbers = self.postings(terms)
+        worths = np.array([self.worth(term) for term in terms])
+        if len(rows):
+            share = np.bincount(rows, worths[numbers], self.size) / worths.sum()
+            found |= share >= MOST_WORTH
+        return found
+
+    def worth(self, term: str) -> float:
+        """Return the rarity of a term among the rows, above 0."""
+        postings = self.terms.get(term)
+        holding = 0 if postings is None else len(postings.rows)
+        size = max(self.size, TYPICAL_ROWS)
+        return math.log1p((size - holding + 0.5) / (holding + 0.5))
+
+    def hidden(self) -> Bools:
+        """Return which rows the owner's refusals hide."""
+        if self._hidden[0] != self.revision:
+            found = np.zeros(self.size, np.bool_)
+            for refusal in self.refusals:
+                if refusal.topic is not None:
+                    found |= self.covered(refusal.topic)
+                elif refusal.kind == "key":
+                    found[self.rows_of(self.by_key.get(refusal.value, ()))] = True
+                else:
+                    code = self.categories.get(refusal.value, NONE)
+                    found |= self.column("category") == code
+            self._hidden = (self.revision, found)
+        return self._hidden[1]
 
     def in_scope(self, task: str | None, *, turns: bool) -> Bools:
         """Return which rows are in force in a scope.

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simonides.core.settings import Settings
-from simonides.recall.index import NONE, Bools, Floats, Ints
+from simonides.recall.index import NONE, TYPICAL_ROWS, Bools, Floats, Ints
 from simonides.recall.question import Form, Question
 from simonides.recall.signals import Signals, around, bm25, gather, idf, name_terms
 from simonides.recall.view import View
@@ -301,9 +301,6 @@ def _with_keys(view: View, keys: frozenset[str]) -> Bools:
 
 
 # -- relevance -------------------------------------------------------------------------------------
-
-TYPICAL_ROWS = 100
-"""Least size of an index for the rarity of a term: among three rows everything is rare."""
 
 MOST_TOGETHER = 2.0
 """One question in fifty exceeds it, but Chinese text, where every pair is a term, often."""

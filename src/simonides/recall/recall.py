@@ -268,6 +268,9 @@ def _visible(view: View, who: Principal, ask: Ask, now: int) -> Bools:
     if who.home.task is not None:
         _hide_keys_of_the_user(view, visible, who)
     _hide_farther_keys(view, visible)
+    for part, offset in zip(view.parts, view.offsets, strict=True):
+        if part.refusals:
+            visible[offset : offset + part.size] &= ~part.hidden()
     return visible
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from simonides.core.record import Place
 from simonides.recall.index import NONE, Bools, Floats, Ints, OwnerIndex, entries_of
+from simonides.recall.refusals import refusals_of
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.statements import INDEXED
@@ -225,6 +226,7 @@ class IndexCache:
         index.remove([row[_ID] for row in rows])
         index.add(entries_of((r for r in rows if r[_KNOWN_TO] is None), self.embedder))
         index.compact_if_sparse()
+        index.refusals = refusals_of(connection, owner)
 
     def reading(
         self, connection: Connection, owners: Sequence[str], work: Callable[[View], T]

@@ -22,6 +22,8 @@ end, and old rows have NULL there."""
 TABLES = {
     "memories": MEMORY,
     "tombstones": ("owner", "id", "digest", "at"),
+    "consents": ("owner", "id", "kind", "value", "at", "data", "salt"),
+    "pending": ("owner", "id", "kind", "at", "expires", "session", "data", "salt"),
     "grants": ("owner", "id", "grantee", "right_", "subject", "by_", "at"),
 }
 """Tables whose rows have a digest in the audit chain, with their columns."""
@@ -125,6 +127,14 @@ LAST_TURNS = """
 SELECT hash, message_id, role, position FROM memories
 WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_to IS NULL
 ORDER BY position DESC LIMIT :limit"""
+
+SESSION_ROOTS = """
+SELECT DISTINCT root FROM memories WHERE owner = :owner AND session = :session"""
+
+LAST_SAID = """
+SELECT root FROM memories
+WHERE owner = :owner AND session = :session AND position IS NOT NULL AND role = 'user'
+  AND source = 'user_stated' AND known_to IS NULL ORDER BY position DESC LIMIT 1"""
 
 LAST_POSITION = """
 SELECT MAX(position) FROM memories WHERE owner = :owner AND session = :session"""
@@ -235,6 +245,11 @@ VALUES (:owner, :parent_owner, :parent, :child) ON CONFLICT DO NOTHING"""
 FORGET_DERIVED = "DELETE FROM derived WHERE owner = :owner AND (parent = :id OR child = :id)"
 
 TOMBSTONES = "SELECT id, digest FROM tombstones WHERE owner = :owner AND digest = :digest"
+REFUSALS = """
+SELECT id, kind, value, at, data FROM consents WHERE owner = :owner ORDER BY at, id"""
+PENDING = """
+SELECT id, kind, at, expires, session, data FROM pending WHERE owner = :owner ORDER BY at, id"""
+
 GRANTS = """
 SELECT id, grantee, right_, subject, by_, at FROM grants WHERE owner = :owner
 ORDER BY grantee, right_, subject"""

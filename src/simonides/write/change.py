@@ -184,7 +184,7 @@ def _forgotten(engine: Engine, who: Principal, standing: Record, which: object) 
         rows = versions(tx.connection, tx.owner, root)
         if not rows:
             raise NotFound(name_of(which))
-        return _forget(tx, rows, set())
+        return forget_rows(tx, rows, set())
 
 
 def _has_children(engine: Engine, owner: str, parent: Record) -> bool:
@@ -193,7 +193,7 @@ def _has_children(engine: Engine, owner: str, parent: Record) -> bool:
         return connection.one(statements.DERIVED, params) is not None
 
 
-def _forget(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> list[Event]:
+def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> list[Event]:
     """Delete versions of one memory, and what the same owner derived from them."""
     rows = [row for row in rows if row["id"] not in done]
     if not rows:
@@ -221,7 +221,7 @@ def _forget_derived(
     for (child,) in tx.connection.rows(statements.DERIVED, params):
         rows = versions(tx.connection, tx.owner, child)
         derived = [row for row in rows if ids.intersection(json.loads(row["parents"] or "[]"))]
-        events += _forget(tx, derived, done)
+        events += forget_rows(tx, derived, done)
     return events
 
 

@@ -168,6 +168,8 @@ def _again(turn: Turn, request: bytes, known: tuple[bytes, str, bytes]) -> Outco
 def decided(turn: Turn, judged: Judgement, vector: NDArray[np.float32] | None) -> Outcome:
     """Store a commit; note in the audit trail what is dropped."""
     match judged:
+        case Commit(candidate) if _is_refused(turn, candidate):
+            return refused(turn.tx, Drop(candidate, ("refused_by_user",)))
         case Commit(candidate):
             trusted = candidate.label.trust in (Trust.USER, Trust.SYSTEM)
             if lift(turn.tx, candidate, allowed=trusted):
@@ -175,6 +177,14 @@ def decided(turn: Turn, judged: Judgement, vector: NDArray[np.float32] | None) -
             return refused(turn.tx, Drop(candidate, ("tombstoned",)))
         case Drop():
             return refused(turn.tx, judged)
+
+
+def _is_refused(turn: Turn, candidate: Candidate) -> bool:
+    """Whether the owner does not want it to be remembered."""
+    terms, worth = candidate.analysed.terms, turn.index.worth
+    return any(
+        each.covers(candidate.key, candidate.category, terms, worth) for each in turn.index.refusals
+    )
 
 
 def remember_one(engine: Engine, who: Principal, /, content: str | Draft, **fields: Any) -> Outcome:

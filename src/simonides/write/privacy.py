@@ -1,0 +1,276 @@
+"""Requests of a user about the memory: refuse a key, a category or a topic; forget a topic.
+
+What a topic covers errs on the side of the user's wish. A turn that speaks of it among other things
+stays, without the clauses that do; the request itself is never stored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simonides.capture.clauses import clauses, sentences
+from simonides.core.clock import to_datetime
+from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput, NotFound
+from simonides.core.outcome import EventType
+from simonides.core.record import TURN, id_text
+from simonides.core.results import Refusal
+from simonides.core.scope import Principal
+from simonides.core.validation import text
+from simonides.models.embedder import embed
+from simonides.recall.index import OwnerIndex, analysed, quantise
+from simonides.recall.lookup import versions
+from simonides.recall.refusals import refusals_of
+from simonides.recall.view import View
+from simonides.storage import statements
+from simonides.storage.rows import MemoryRow, id_bytes, memory_row
+from simonides.storage.transaction import Transaction
+from simonides.text.analyse import analyse, is_latin
+from simonides.text.statement import content_hash
+from simonides.text.topics import Topic, topic_of
+from simonides.write.change import forget_rows
+from simonides.write.turn import bury, owner_turn
+from simonides.write.versions import changed_version, index_row
+
+GAP = "[…]"
+"""Stands in a turn for what was forgotten."""
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+def refuse(
+    engine: Engine,
+    who: Principal,
+    *,
+    key: str | None = None,
+    category: str | None = None,
+    about: str | None = None,
+) -> Refusal:
+    """Store nothing more of a key, a category or a topic, and show nothing of what is there.
+
+    Raises:
+        InvalidInput: If not exactly one of the three is named, or the topic says nothing.
+    """
+    given = {"key": key, "category": category, "topic": about}
+    named = {kind: text(kind, value) for kind, value in given.items() if value is not None}
+    if len(named) != 1:
+        raise InvalidInput("about", "name one of key, category and about")
+    [(kind, value)] = named.items()
+    names = _topic(engine, who, value).names if kind == "topic" else ()
+    if kind == "topic" and not topic_of(value).terms:
+        raise InvalidInput("about", "names no subject, for example 'my wife' or 'my health'")
+    with owner_turn(engine, who.owner, who.name) as (tx, index):
+        for id, *known, at, _ in tx.connection.rows(statements.REFUSALS, {"owner": tx.owner}):
+            if known == [kind, value]:
+                return _refusal(id, kind, value, at)
+        row = {
+            "owner": tx.owner, "id": tx.new_id(), "kind": kind, "value": value, "at": tx.now,
+            "data": json.dumps(sorted(names)), "salt": tx.salt(),
+        }  # fmt: skip
+        tx.add("consents", row, EventType.REFUSED, kind)
+        _renew(tx, index)
+    return _refusal(row["id"], kind, value, row["at"])
+
+
+def allow(engine: Engine, who: Principal, id: str) -> bool:
+    """Take a refusal back; return whether it was there."""
+    with owner_turn(engine, who.owner, who.name) as (tx, index):
+        known = {
+            id_text(row[0]) for row in tx.connection.rows(statements.REFUSALS, {"owner": tx.owner})
+        }
+        if text("id", id) not in known:
+            return False
+        tx.remove("consents", id_bytes(id), EventType.ALLOWED)
+        _renew(tx, index)
+    return True
+
+
+def refusals(engine: Engine, who: Principal) -> list[Refusal]:
+    """Return what the user does not want to have remembered, oldest first."""
+    with engine.db.read(who.owner) as connection:
+        rows = connection.rows(statements.REFUSALS, {"owner": who.owner})
+    return [_refusal(id, kind, value, at) for id, kind, value, at, _ in rows]
+
+
+def _refusal(id: bytes, kind: str, value: str, at: int) -> Refusal:
+    return Refusal(id=id_text(id), kind=kind, value=value, at=to_datetime(at))  # type: ignore[arg-type]
+
+
+def _renew(tx: Transaction, index: OwnerIndex) -> None:
+    with index.lock:
+        index.refusals = refusals_of(tx.connection, tx.owner)
+        index.revision += 1
+
+
+# -- forgetting a topic ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Redaction:
+    """What is left of a turn: its text and vector, and the clauses that go."""
+
+    row: MemoryRow
+    content: str
+    gone: tuple[str, ...]
+    vector: np.ndarray | None
+
+
+def forget_topic(engine: Engine, who: Principal, about: str) -> int:
+    """Forget everything of the user's that a topic covers; return how many memories that changed."""
+    topic = _topic(engine, who, about)
+    rows = _covered(engine, who, topic)
+    turns = [row for row in rows if row["category"] == TURN]
+    redactions = [_redacted(engine, row, topic) for row in turns]
+    return _forgotten(engine, who, [row for row in rows if row["category"] != TURN], redactions)
+
+
+def forget_session(engine: Engine, who: Principal, session: str) -> int:
+    """Forget a whole conversation, and what was learned from it."""
+    with engine.db.read(who.owner) as connection:
+        params = {"owner": who.owner, "session": session}
+        roots = [row[0] for row in connection.rows(statements.SESSION_ROOTS, params)]
+        rows = [versions(connection, who.owner, root)[-1] for root in roots]
+    return _forgotten(engine, who, rows, [])
+
+
+def forget_last_said(engine: Engine, who: Principal, session: str) -> int:
+    """Forget what the user said last in a conversation, and what was learned from it."""
+    with engine.db.read(who.owner) as connection:
+        params = {"owner": who.owner, "session": session}
+        found = connection.one(statements.LAST_SAID, params)
+        rows = [] if found is None else versions(connection, who.owner, found[0])
+    return _forgotten(engine, who, rows[-1:], [])
+
+
+def _forgotten(
+    engine: Engine, who: Principal, rows: Sequence[MemoryRow], redactions: Sequence[Redaction]
+) -> int:
+    engine.journal.flush()
+    count = 0
+    with owner_turn(engine, who.owner, who.name) as (tx, index):
+        done: set[bytes] = set()
+        for row in rows:
+            count += bool(forget_rows(tx, versions(tx.connection, tx.owner, row["root"]), done))
+        for redaction in redactions:
+            count += _redact(engine, tx, index, redaction, done)
+    if count:
+        engine.db.checkpoint()
+    return count
+
+
+def _redact(
+    engine: Engine, tx: Transaction, index: OwnerIndex, redaction: Redaction, done: set[bytes]
+) -> bool:
+    """Replace a turn by one without some clauses; forget what was learned from these."""
+    row = tx.memory(redaction.row["id"])
+    if row is None or row["known_to"] is not None:
+        return False
+    if not any(map(str.isalnum, redaction.content.replace(GAP, ""))):
+        return bool(forget_rows(tx, versions(tx.connection, tx.owner, row["root"]), done))
+    params = {"owner": tx.owner, "parent_owner": tx.owner, "parent": row["root"]}
+    for (child,) in tx.connection.rows(statements.DERIVED, params):
+        learned = versions(tx.connection, tx.owner, child)
+        if any((each["quote"] or each["content"]) in redaction.gone for each in learned):
+            forget_rows(tx, learned, done)
+    found = analysed(redaction.content, speaker=row["speaker"], names=(), is_turn=True)
+    cells = {
+        "content": redaction.content, "hash": content_hash(redaction.content),
+        "terms": " ".join(found.terms), "marks": found.marks, "vector": None, "scale": None,
+    }  # fmt: skip
+    if redaction.vector is not None:
+        quantised, steps = quantise(redaction.vector[None])
+        cells |= {"vector": quantised[0].tobytes(), "scale": float(steps[0])}
+    for clause in redaction.gone:
+        bury(tx, [{**row, "content": clause, "key": None}])
+    changed = changed_version(tx, row, **cells)
+    tx.delete(row["id"], "on_request")
+    tx.insert(changed, EventType.REDACTED)
+    index_row(index, changed, engine.indexes.embedder)
+    return True
+
+
+def _redacted(engine: Engine, row: MemoryRow, topic: Topic) -> Redaction:
+    """Return what is left of a turn without the clauses that a topic covers."""
+    content, gone = row["content"], []
+    for sentence in sentences(content):
+        for clause in clauses(sentence):
+            if topic.covers(analyse(clause), _alike):
+                gone.append(clause)
+                content = content.replace(clause, GAP, 1)
+    if not gone:  # the topic is spread over its clauses
+        gone, content = [row["content"]], GAP
+    vector = None
+    if engine.embedder is not None and row["vector"] is not None:
+        [vector] = embed(engine.embedder, [content if is_latin(content) else ""])
+    return Redaction(row, content, tuple(gone), vector)
+
+
+def _alike(term: str) -> float:
+    del term
+    return 1.0
+
+
+def _topic(engine: Engine, who: Principal, words: str) -> Topic:
+    """Read a topic against what the user has said: "my wife" may be Nora."""
+    covered = _covered(engine, who, topic_of(words))
+    return topic_of(words, [row["content"] for row in covered])
+
+
+def _covered(engine: Engine, who: Principal, topic: Topic) -> list[MemoryRow]:
+    """Return the user's memories that a topic covers."""
+
+    def chosen(view: View) -> list[bytes]:
+        return [
+            part.ids[row]
+            for part in view.parts
+            for row in np.flatnonzero(part.covered(topic) & part.column("live")).tolist()
+        ]
+
+    with engine.db.read(who.owner) as connection:
+        ids = engine.indexes.reading(connection, [who.owner], chosen)
+        return [
+            memory_row(cells)
+            for id in ids
+            for cells in connection.rows(statements.BY_ID, {"owner": who.owner, "id": id})
+        ]
+
+
+# -- questions -------------------------------------------------------------------------------------
+
+
+def ask_back(engine: Engine, who: Principal, said: str, session: str) -> str:
+    """Keep a request that was not understood until the user says what is meant; return its id."""
+    with owner_turn(engine, who.owner, who.name) as (tx, _):
+        row = {
+            "owner": tx.owner, "id": tx.new_id(), "kind": "privacy", "at": tx.now,
+            "expires": None, "session": session, "data": json.dumps({"said": said}),
+            "salt": tx.salt(),
+        }  # fmt: skip
+        tx.add("pending", row, EventType.ASKED, "privacy")
+    return id_text(row["id"])
+
+
+def questions(engine: Engine, who: Principal) -> list[dict[str, str]]:
+    """Return requests that were not understood, oldest first."""
+    with engine.db.read(who.owner) as connection:
+        rows = connection.rows(statements.PENDING, {"owner": who.owner})
+    return [
+        {"id": id_text(id), "kind": kind, **json.loads(data)} for id, kind, _, _, _, data in rows
+    ]
+
+
+def answered(engine: Engine, who: Principal, id: str) -> None:
+    """Take a question out of the list.
+
+    Raises:
+        NotFound: If there is none.
+    """
+    if id not in {each["id"] for each in questions(engine, who)}:
+        raise NotFound(id)
+    with owner_turn(engine, who.owner, who.name) as (tx, _):
+        tx.remove("pending", id_bytes(id), EventType.ANSWERED)
