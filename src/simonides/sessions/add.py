@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from simonides.capture.commands import Kind
 from simonides.capture.messages import Message, read_messages
 from simonides.core.clock import parse_moment, to_datetime
 from simonides.core.engine import Engine
@@ -16,6 +15,7 @@ from simonides.core.record import Draft, Source
 from simonides.core.results import AddLine, AddReport
 from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
+from simonides.sessions.obey import obey
 from simonides.sessions.reading import Piece, pieces_of
 from simonides.storage import statements
 from simonides.storage.transaction import Transaction
@@ -66,9 +66,17 @@ def add(
     pieces = [pieces_of(message, me=me, source=source) for message in said]
     known = _resent(engine, who, session, said, pieces)
     lines = [AddLine(role=message.role, reasons=("resent",)) for message in said[:known]]
-    for first in range(known, len(said), SLICE):
-        batch = range(first, min(first + SLICE, len(said)))
-        lines += _stored(engine, who, session, [(said[n], pieces[n]) for n in batch], moment)
+    batch: list[tuple[Message, list[Piece]]] = []
+    for number in range(known, len(said)):
+        batch.append((said[number], pieces[number]))
+        asks = [each for piece in pieces[number] for each in piece.asks]
+        if asks or len(batch) == SLICE or number == len(said) - 1:
+            lines += _stored(engine, who, session, batch, moment)
+            batch = []
+        if asks:
+            cut = any(piece.is_cut for piece in pieces[number])
+            done = tuple(obey(engine, who, session, each, cut=cut) for each in asks)
+            lines[-1] = lines[-1].model_copy(update={"asked": done})
     return AddReport(lines=tuple(lines))
 
 
@@ -129,7 +137,7 @@ def _stored(
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         turn = Turn(tx, index, engine.indexes.embedder)
         position = _next_position(tx, session)
-        for (message, pieces), turns in zip(messages, said, strict=True):
+        for (message, _), turns in zip(messages, said, strict=True):
             kept: list[Outcome] = []
             learned: list[Outcome] = []
             for judged, facts in turns:
@@ -142,7 +150,7 @@ def _stored(
                 for fact in facts:
                     vector = next(vectors) if isinstance(fact, Commit) else None
                     learned.append(decided(turn, _placed(fact, parents=parents), vector))
-            lines.append(_line(message, pieces, kept, learned))
+            lines.append(_line(message, kept, learned))
     return lines
 
 
@@ -176,18 +184,10 @@ def _next_position(tx: Transaction, session: str) -> int:
     return 0 if found is None or found[0] is None else int(found[0]) + 1
 
 
-def _line(
-    message: Message,
-    pieces: Sequence[Piece],
-    kept: Sequence[Outcome],
-    learned: Sequence[Outcome],
-) -> AddLine:
-    asks = [each for piece in pieces for each in piece.asks]
+def _line(message: Message, kept: Sequence[Outcome], learned: Sequence[Outcome]) -> AddLine:
     reasons = [reason for outcome in kept for reason in outcome.reasons]
-    reasons += ["switches_off_a_safeguard" for each in asks if each.kind is Kind.UNSAFE]
     if not kept:
-        reasons.append("system" if message.role == "system" else "no_text")
+        reasons.append("system" if message.role == "system" else "nothing_to_keep")
     return AddLine(
-        role=message.role, kept=tuple(kept), learned=tuple(learned),
-        asked=tuple(f"{each.kind.value}: {each.about}" for each in asks), reasons=tuple(reasons),
-    )  # fmt: skip
+        role=message.role, kept=tuple(kept), learned=tuple(learned), reasons=tuple(reasons)
+    )

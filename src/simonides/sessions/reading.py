@@ -17,6 +17,7 @@ from simonides.capture.messages import Message
 from simonides.capture.slots import folded, is_danger, is_for_now, slots_of
 from simonides.core.record import Source
 from simonides.prompt.lines import TITLE
+from simonides.text.topics import is_just_said
 
 MOST_SENTENCES = 40
 """Sentences of a message that are understood; a longer one is kept and found as a whole."""
@@ -45,6 +46,7 @@ class Piece:
         origin: Name of a tool, or ``quoted``.
         learned: Fields of a `Draft` for each fact, rule or danger in it.
         asks: What it asks of the memory, in order.
+        is_cut: Whether the user asked not to keep what stands in it.
     """
 
     text: str
@@ -54,6 +56,7 @@ class Piece:
     origin: str | None = None
     learned: list[dict[str, Any]] = field(default_factory=list)
     asks: list[Reading] = field(default_factory=list)
+    is_cut: bool = False
 
     @property
     def is_kept(self) -> bool:
@@ -108,7 +111,17 @@ def _understood(piece: Piece) -> Piece:
         parts = [sentence] if whole.kind is Kind.UNSAFE else clauses(sentence)
         for number, clause in enumerate(parts):
             _read(piece, clause, goes_on=number > 0)
+    if piece.is_kept and any(each.kind in _WITHDRAWS and points_back(each) for each in piece.asks):
+        piece.text, piece.learned, piece.is_cut = GAP, [], True
     return piece
+
+
+_WITHDRAWS = (Kind.REFUSE, Kind.FORGET, Kind.UNSAY)
+
+
+def points_back(reading: Reading) -> bool:
+    """Whether a request means what was just said: "scratch that", "don't keep this"."""
+    return reading.kind is Kind.UNSAY or is_just_said(reading.about)
 
 
 def _read(piece: Piece, clause: str, *, goes_on: bool) -> None:

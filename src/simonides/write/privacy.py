@@ -80,10 +80,8 @@ def refuse(
 def allow(engine: Engine, who: Principal, id: str) -> bool:
     """Take a refusal back; return whether it was there."""
     with owner_turn(engine, who.owner, who.name) as (tx, index):
-        known = {
-            id_text(row[0]) for row in tx.connection.rows(statements.REFUSALS, {"owner": tx.owner})
-        }
-        if text("id", id) not in known:
+        rows = tx.connection.rows(statements.REFUSALS, {"owner": tx.owner})
+        if text("id", id) not in {id_text(row[0]) for row in rows}:
             return False
         tx.remove("consents", id_bytes(id), EventType.ALLOWED)
         _renew(tx, index)
@@ -121,7 +119,7 @@ class Redaction:
 
 
 def forget_topic(engine: Engine, who: Principal, about: str) -> int:
-    """Forget everything of the user's that a topic covers; return how many memories that changed."""
+    """Forget what a topic covers of the user's memories; return how many that changed."""
     topic = _topic(engine, who, about)
     rows = _covered(engine, who, topic)
     turns = [row for row in rows if row["category"] == TURN]
