@@ -13,8 +13,16 @@ from pathlib import Path
 
 API = Path(__file__).parents[1] / "src" / "simonides" / "api"
 TARGET = API / "aio.py"
-CLASSES = {"Audit": "groups", "Memory": "memory", "Admin": "admin", "Store": "store"}
-READS = "recall digest get list history explain status grants verify verify_audit".split()
+CLASSES = {
+    "Audit": "groups",
+    "Privacy": "groups",
+    "Pending": "groups",
+    "Receipts": "groups",
+    "Memory": "memory",
+    "Admin": "admin",
+    "Store": "store",
+}
+READS = "recall digest replay get list history explain status grants verify verify_audit".split()
 """Verbs that change nothing: cancelling one abandons it."""
 
 HEAD = '''"""The async face: the verbs of the blocking objects, awaited.
@@ -34,14 +42,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from simonides.api import store as blocking
 from simonides.api.admin import Admin
 from simonides.api.call import no_attribute
-from simonides.api.groups import Audit
+from simonides.api.groups import Audit, Pending, Privacy, Receipts
 from simonides.api.memory import Memory
 from simonides.api.store import Store
 from simonides.api.threads import Threads
 from simonides.core.clock import Clock
 from simonides.core.outcome import Event, Outcome, Outcomes
 from simonides.core.record import Draft, Record
-from simonides.core.results import AddReport, AuditReport, Digest, Explanation, Hit, Page, Recall
+from simonides.core.results import (
+    AddReport, AuditReport, Digest, Explanation, Hit, Page, Recall, Receipt, Refusal, Verification,
+)  # fmt: skip
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
 from simonides.models.embedder import Embedder, Reranker

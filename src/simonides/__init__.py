@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         KeyUnavailable,
         MissingExtra,
         NotFound,
+        NotReplayable,
         OwnerRequired,
         PolicyInvalid,
         QuotaExceeded,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
         Status,
         Trust,
     )  # fmt: skip
-    from simonides.core.results import Explanation, Hit, Page, Recall
+    from simonides.core.results import AddReport, Digest, Explanation, Hit, Page, Recall, Receipt
     from simonides.core.settings import Settings
 
 _HOMES = {
@@ -66,12 +67,12 @@ _HOMES = {
     "api.store": "Store open",
     "core.errors": """
         ConfigurationError IdempotencyMismatch InvalidInput InvalidScope KeyUnavailable MissingExtra
-        NotFound OwnerRequired PolicyInvalid QuotaExceeded Refused ScopeDenied SimonidesError
-        StoreCorrupt StoreError StoreFull StoreReadOnly StoreUnavailable
+        NotFound NotReplayable OwnerRequired PolicyInvalid QuotaExceeded Refused ScopeDenied
+        SimonidesError StoreCorrupt StoreError StoreFull StoreReadOnly StoreUnavailable
     """,
     "core.outcome": "Outcome OutcomeKind Outcomes",
     "core.record": "Draft Importance Kind Record Sensitivity Source Status Trust",
-    "core.results": "Explanation Hit Page Recall",
+    "core.results": "AddReport Digest Explanation Hit Page Recall Receipt",
     "core.settings": "Settings",
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -96,11 +97,12 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Admin", "AsyncAdmin", "AsyncMemory", "AsyncStore", "ConfigurationError", "Draft",
-    "Explanation", "Hit", "IdempotencyMismatch", "Importance", "InvalidInput", "InvalidScope",
-    "KeyUnavailable", "Kind", "Memory", "MissingExtra", "NotFound", "Outcome", "OutcomeKind",
-    "Outcomes", "OwnerRequired", "Page", "PolicyInvalid", "QuotaExceeded", "Recall", "Record",
-    "Refused", "ScopeDenied", "Sensitivity", "Settings", "SimonidesError", "Source", "Status",
-    "Store", "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly", "StoreUnavailable",
-    "Trust", "__version__", "aopen", "open", "testing", "types",
+    "AddReport", "Admin", "AsyncAdmin", "AsyncMemory", "AsyncStore", "ConfigurationError",
+    "Digest", "Draft", "Explanation", "Hit", "IdempotencyMismatch", "Importance",
+    "InvalidInput", "InvalidScope", "KeyUnavailable", "Kind", "Memory", "MissingExtra",
+    "NotFound", "NotReplayable", "Outcome", "OutcomeKind", "Outcomes", "OwnerRequired", "Page",
+    "PolicyInvalid", "QuotaExceeded", "Recall", "Receipt", "Record", "Refused", "ScopeDenied",
+    "Sensitivity", "Settings", "SimonidesError", "Source", "Status", "Store", "StoreCorrupt",
+    "StoreError", "StoreFull", "StoreReadOnly", "StoreUnavailable", "Trust", "__version__",
+    "aopen", "open", "testing", "types",
 ]  # fmt: skip

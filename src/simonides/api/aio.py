@@ -15,14 +15,25 @@ from typing import TYPE_CHECKING, Any, Literal
 from simonides.api import store as blocking
 from simonides.api.admin import Admin
 from simonides.api.call import no_attribute
-from simonides.api.groups import Audit
+from simonides.api.groups import Audit, Pending, Privacy, Receipts
 from simonides.api.memory import Memory
 from simonides.api.store import Store
 from simonides.api.threads import Threads
 from simonides.core.clock import Clock
 from simonides.core.outcome import Event, Outcome, Outcomes
 from simonides.core.record import Draft, Record
-from simonides.core.results import AuditReport, Digest, Explanation, Hit, Page, Recall
+from simonides.core.results import (
+    AddReport,
+    AuditReport,
+    Digest,
+    Explanation,
+    Hit,
+    Page,
+    Recall,
+    Receipt,
+    Refusal,
+    Verification,
+)  # fmt: skip
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
 from simonides.models.embedder import Embedder, Reranker
@@ -83,6 +94,123 @@ class AsyncAudit:
             A report; true if everything fits.
         """
         return await self._threads.read(self._blocking.verify)
+
+
+class AsyncPrivacy:
+    """What the user does not want to have remembered."""
+
+    def __init__(self, blocking: Privacy, threads: Threads) -> None:
+        self._blocking, self._threads = blocking, threads
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._blocking)[1:]}"
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
+
+    async def refuse(
+        self, *, key: str | None = None, category: str | None = None, about: str | None = None
+    ) -> Refusal:
+        """Store nothing more of a key, a category or a topic, and show nothing of what is there.
+
+        Args:
+            key: Name of a fact.
+            category: One of the policy's categories.
+            about: A topic or a person in plain words, for example ``my wife``.
+
+        Raises:
+            InvalidInput: If not exactly one is named, or the topic names no subject.
+            StoreError: If the store could not.
+        """
+        return await self._threads.write(
+            self._blocking.refuse, key=key, category=category, about=about
+        )
+
+    async def allow(self, id: str) -> bool:
+        """Take a refusal back; return whether it was there."""
+        return await self._threads.write(self._blocking.allow, id)
+
+    async def list(self) -> Sequence[Refusal]:
+        """Return all refusals, oldest first."""
+        return await self._threads.read(self._blocking.list)
+
+    async def forget(self, about: str) -> int:
+        """Forget everything about a topic or a person; return how many memories that changed.
+
+        A turn that speaks of other things, too, stays without the clauses about it.
+
+        Args:
+            about: In plain words, for example ``my wife``.
+
+        Raises:
+            StoreError: If the store could not; nothing was deleted.
+        """
+        return await self._threads.write(self._blocking.forget, about)
+
+
+class AsyncPending:
+    """Requests about the memory that were not understood."""
+
+    def __init__(self, blocking: Pending, threads: Threads) -> None:
+        self._blocking, self._threads = blocking, threads
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._blocking)[1:]}"
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
+
+    async def list(self) -> Sequence[dict[str, str]]:
+        """Return what waits for an answer, oldest first."""
+        return await self._threads.read(self._blocking.list)
+
+    async def reject(self, id: str) -> None:
+        """Drop a question.
+
+        Raises:
+            NotFound: If there is none.
+        """
+        await self._threads.write(self._blocking.reject, id)
+
+
+class AsyncReceipts:
+    """What digests showed."""
+
+    def __init__(self, blocking: Receipts, threads: Threads) -> None:
+        self._blocking, self._threads = blocking, threads
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._blocking)[1:]}"
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
+
+    async def list(self, limit: int = 100) -> Sequence[Receipt]:
+        """Return receipts, newest first, without their lines."""
+        return await self._threads.read(self._blocking.list, limit)
+
+    async def verify(self, answer: str, receipt: Receipt) -> Verification:
+        """Say which memories of a digest an answer cites or applies, and what it cites besides.
+
+        Args:
+            answer: The answer of a model.
+            receipt: Of the digest that it was given.
+
+        Raises:
+            NotReplayable: If a memory of it is gone.
+        """
+        return await self._threads.read(self._blocking.verify, answer, receipt)
+
+    async def replay(self, receipt: Receipt) -> Digest:
+        """Return the very digest of a receipt.
+
+        Args:
+            receipt: Of a digest.
+
+        Raises:
+            NotReplayable: If a memory of it is gone, or may no longer be seen.
+        """
+        return await self._threads.read(self._blocking.replay, receipt)
 
 
 class AsyncMemory:
@@ -164,6 +292,33 @@ class AsyncMemory:
             StoreError: If the store could not.
         """
         return await self._threads.write(self._blocking.remember_many, drafts, atomic=atomic)
+
+    async def add(
+        self,
+        messages: Any,
+        *,
+        at: datetime | str | None = None,
+        me: str | None = None,
+        source: str | None = None,
+    ) -> AddReport:
+        """Keep what was said: every turn verbatim, and what must not be missed as facts and rules.
+
+        Args:
+            messages: A text of the user; a message; or several. A message is a dictionary or an
+                object of OpenAI, Anthropic, Gemini or LangChain. It may have an ``id``, a time
+                ``at`` and a ``name``.
+            at: When it was said; a message's own time comes first.
+            me: The user's name; a user's message under another name is that other person's.
+            source: For all messages, for example ``external``; None goes by their roles.
+
+        Returns:
+            A report with a line for each message. It is false if nothing was kept.
+
+        Raises:
+            InvalidInput: If a message is malformed; it names the message. Nothing was stored.
+            StoreError: If the store could not.
+        """
+        return await self._threads.write(self._blocking.add, messages, at=at, me=me, source=source)
 
     async def recall(
         self,
@@ -401,6 +556,21 @@ class AsyncMemory:
             StoreError: If the store could not; nothing was deleted.
         """
         return await self._threads.write(self._blocking.forget, which)
+
+    @property
+    def privacy(self) -> AsyncPrivacy:
+        """What the user does not want to have remembered."""
+        return AsyncPrivacy(self._blocking.privacy, self._threads)
+
+    @property
+    def pending(self) -> AsyncPending:
+        """Requests that were not understood."""
+        return AsyncPending(self._blocking.pending, self._threads)
+
+    @property
+    def receipts(self) -> AsyncReceipts:
+        """What digests showed."""
+        return AsyncReceipts(self._blocking.receipts, self._threads)
 
     @property
     def audit(self) -> AsyncAudit:

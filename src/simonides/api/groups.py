@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from simonides.api.call import Bound
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Event
 from simonides.core.record import FULL_ID
-from simonides.core.results import AuditReport, Page
+from simonides.core.results import AuditReport, Digest, Page, Receipt, Refusal, Verification
 from simonides.govern import audit
+from simonides.prompt import receipts
+from simonides.write import privacy
 
 
 class Audit(Bound):
@@ -54,3 +57,91 @@ class Audit(Bound):
             A report; true if everything fits.
         """
         return self._call(audit.verify)
+
+
+class Privacy(Bound):
+    """What the user does not want to have remembered."""
+
+    def refuse(
+        self, *, key: str | None = None, category: str | None = None, about: str | None = None
+    ) -> Refusal:
+        """Store nothing more of a key, a category or a topic, and show nothing of what is there.
+
+        Args:
+            key: Name of a fact.
+            category: One of the policy's categories.
+            about: A topic or a person in plain words, for example ``my wife``.
+
+        Raises:
+            InvalidInput: If not exactly one is named, or the topic names no subject.
+            StoreError: If the store could not.
+        """
+        return self._call(privacy.refuse, key=key, category=category, about=about)
+
+    def allow(self, id: str) -> bool:
+        """Take a refusal back; return whether it was there."""
+        return self._call(privacy.allow, id)
+
+    def list(self) -> Sequence[Refusal]:
+        """Return all refusals, oldest first."""
+        return self._call(privacy.refusals)
+
+    def forget(self, about: str) -> int:
+        """Forget everything about a topic or a person; return how many memories that changed.
+
+        A turn that speaks of other things, too, stays without the clauses about it.
+
+        Args:
+            about: In plain words, for example ``my wife``.
+
+        Raises:
+            StoreError: If the store could not; nothing was deleted.
+        """
+        return self._call(privacy.forget_topic, about)
+
+
+class Pending(Bound):
+    """Requests about the memory that were not understood."""
+
+    def list(self) -> Sequence[dict[str, str]]:
+        """Return what waits for an answer, oldest first."""
+        return self._call(privacy.questions)
+
+    def reject(self, id: str) -> None:
+        """Drop a question.
+
+        Raises:
+            NotFound: If there is none.
+        """
+        return self._call(privacy.answered, id)
+
+
+class Receipts(Bound):
+    """What digests showed."""
+
+    def list(self, limit: int = 100) -> Sequence[Receipt]:
+        """Return receipts, newest first, without their lines."""
+        return self._call(receipts.list_receipts, limit)
+
+    def verify(self, answer: str, receipt: Receipt) -> Verification:
+        """Say which memories of a digest an answer cites or applies, and what it cites besides.
+
+        Args:
+            answer: The answer of a model.
+            receipt: Of the digest that it was given.
+
+        Raises:
+            NotReplayable: If a memory of it is gone.
+        """
+        return self._call(receipts.verify, answer, receipt)
+
+    def replay(self, receipt: Receipt) -> Digest:
+        """Return the very digest of a receipt.
+
+        Args:
+            receipt: Of a digest.
+
+        Raises:
+            NotReplayable: If a memory of it is gone, or may no longer be seen.
+        """
+        return self._call(receipts.replay, receipt)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from simonides.api.call import Bound
-from simonides.api.groups import Audit
+from simonides.api.groups import Audit, Pending, Privacy, Receipts
 from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record
 from simonides.core.results import AddReport, Digest, Explanation, Hit, Page, Recall
@@ -327,6 +327,21 @@ class Memory(Bound):
             StoreError: If the store could not; nothing was deleted.
         """
         return self._call(change.forget, which)
+
+    @property
+    def privacy(self) -> Privacy:
+        """What the user does not want to have remembered."""
+        return Privacy(self._engine, self._who)
+
+    @property
+    def pending(self) -> Pending:
+        """Requests that were not understood."""
+        return Pending(self._engine, self._who)
+
+    @property
+    def receipts(self) -> Receipts:
+        """What digests showed."""
+        return Receipts(self._engine, self._who)
 
     @property
     def audit(self) -> Audit:

@@ -7,6 +7,7 @@ SimonidesError
 │   └── IdempotencyMismatch use another key: this one belongs to a different write
 ├── OwnerRequired           name a user or a session
 ├── NotFound                use the nearest key, or list what there is
+├── NotReplayable           what a receipt showed was forgotten since
 ├── Refused                 read the outcome; only raise_for_refusal raises it
 ├── ScopeDenied             ask for a grant, or use your own scope
 ├── QuotaExceeded           free space or wait
@@ -121,6 +122,20 @@ class NotFound(SimonidesError, LookupError):
         self.nearest = nearest
         advice = "list() shows what there is" if nearest is None else f"did you mean {nearest!r}?"
         super().__init__(f"nothing is remembered under {shown(which)}; {advice}")
+
+
+class NotReplayable(SimonidesError, LookupError):
+    """A receipt shows memories that are gone, or that the reader may no longer see.
+
+    Attributes:
+        ids: Their ids.
+    """
+
+    hint = "ask the question again: digest(receipt.about)"
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        self.ids = tuple(ids)
+        super().__init__(f"{len(self.ids)} memories of this receipt are no longer readable")
 
 
 class Refused(SimonidesError, PermissionError):

@@ -351,6 +351,29 @@ class Receipt(BaseModel):
         return self.model_dump(mode="json")
 
 
+class Verification(BaseModel):
+    """Whether an answer cites what a digest showed; true if it cites nothing else.
+
+    Attributes:
+        cited: Ids of the memories that it cites, by their short ids.
+        unknown: Short ids in it that the digest did not show.
+        applied: Ids of the shown memories whose words stand in it.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    cited: tuple[str, ...]
+    unknown: tuple[str, ...]
+    applied: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verification as JSON-ready data."""
+        return self.model_dump(mode="json")
+
+    def __bool__(self) -> bool:
+        return not self.unknown
+
+
 class Digest(BaseModel):
     """The part of a prompt that the memory fills; its text is ``str(digest)``.
 

@@ -15,6 +15,7 @@ from simonides.core.scope import Principal
 from simonides.core.validation import between
 from simonides.prompt.core_block import core_block
 from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash_of, line_of
+from simonides.prompt.receipts import keep
 from simonides.recall.recall import recall, standing
 
 FOUND = 12
@@ -104,6 +105,8 @@ def _digest(
         about=about or "", floor=floor, items=items, left_out=tuple(choice.left_out),
         hidden=hidden, digest=hash_of(text),
     )  # fmt: skip
+    if items:
+        keep(engine, who, receipt)
     return Digest(text=text, receipt=receipt)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from simonides.core.clock import DAY_MS, Clock
 from simonides.core.errors import StoreError
@@ -41,7 +42,14 @@ class Journal:
         # Re-entrant: a signal handler may close the store while its thread notes a read.
         self._lock, self._stop = threading.RLock(), threading.Event()
         self._waiting: dict[tuple[str, bytes, int], tuple[int, int]] = {}
+        self._rows: list[tuple[str, str, Sequence[Mapping[str, Any]]]] = []
         self._thread: threading.Thread | None = None
+
+    def keep(self, owner: str, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Note rows of an owner that are written with the counts: receipts, echoes."""
+        with self._lock:
+            self._rows.append((owner, sql, rows))
+            self._begin()
 
     def note(self, reads: Iterable[tuple[str, bytes]]) -> None:
         """Note that memories, by owner and root, were read now."""
@@ -50,11 +58,13 @@ class Journal:
             for owner, root in reads:
                 count, _ = self._waiting.get((owner, root, now // DAY_MS), (0, 0))
                 self._waiting[owner, root, now // DAY_MS] = (count + 1, now)
-            if self._timed and self._thread is None and self._waiting:
-                self._thread = threading.Thread(
-                    target=self._run, name="simonides-journal", daemon=True
-                )
-                self._thread.start()
+            if self._waiting:
+                self._begin()
+
+    def _begin(self) -> None:
+        if self._timed and self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="simonides-journal", daemon=True)
+            self._thread.start()
 
     def flush(self) -> None:
         """Write what waits, one transaction an owner.
@@ -64,7 +74,8 @@ class Journal:
         """
         with self._lock:
             waiting, self._waiting = self._waiting, {}
-        owners = sorted({owner for owner, _, _ in waiting})
+            kept, self._rows = self._rows, []
+        owners = sorted({owner for owner, _, _ in (*waiting, *kept)})
         for place, owner in enumerate(owners):
             counts = [
                 {"owner": owner, "memory": root, "day": day, "count": count, "last": last}
@@ -74,9 +85,14 @@ class Journal:
             ]
             try:
                 with self._db.write(owner) as connection:
-                    connection.run_many(statements.COUNT_READ, counts)
+                    if counts:
+                        connection.run_many(statements.COUNT_READ, counts)
+                    for each, sql, rows in kept:
+                        if each == owner:
+                            connection.run_many(sql, rows)
             except BaseException:
                 with self._lock:
+                    self._rows += [each for each in kept if each[0] in owners[place:]]
                     for key, (count, last) in waiting.items():
                         if key[0] in owners[place:]:
                             more, later = self._waiting.get(key, (0, 0))
@@ -93,7 +109,7 @@ class Journal:
         try:
             self.flush()
         except StoreError as error:
-            self._waiting = {}
+            self._waiting, self._rows = {}, []
             logging.getLogger("simonides.recall").warning("reads not counted: %s", error)
 
     def _run(self) -> None:

@@ -224,6 +224,21 @@ FROM memories WHERE owner = :owner AND root = :memory LIMIT 1
 ON CONFLICT (owner, memory, day) DO UPDATE SET count = reads.count + :count,
   last = CASE WHEN reads.last > :last THEN reads.last ELSE :last END"""
 
+KEEP_RECEIPT = """
+INSERT INTO receipts (owner, id, at, data) VALUES (:owner, :id, :at, :data)
+ON CONFLICT DO NOTHING"""
+RECEIPTS = """
+SELECT data FROM receipts WHERE owner = :owner ORDER BY at DESC, id DESC LIMIT :limit"""
+# A receipt names ids in full, which nothing else in it can look like.
+FORGET_RECEIPTS = "DELETE FROM receipts WHERE owner = :owner AND data LIKE :shows"
+
+NOTE_ECHO = """
+INSERT INTO echoes (owner, session, fingerprint, memory, at)
+VALUES (:owner, :session, :fingerprint, :memory, :at)
+ON CONFLICT (owner, session, fingerprint) DO UPDATE SET at = excluded.at"""
+ECHOES = "SELECT fingerprint FROM echoes WHERE owner = :owner AND session = :session"
+FORGET_ECHOES = "DELETE FROM echoes WHERE owner = :owner AND memory = :memory"
+
 FORGET_READS = "DELETE FROM reads WHERE owner = :owner AND memory = :memory"
 
 

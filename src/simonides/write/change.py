@@ -203,7 +203,11 @@ def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> lis
     events = [tx.delete(row["id"], "on_request") for row in rows]
     root = rows[0]["root"]
     events += _forget_derived(tx, tx.owner, root, {id_text(row["id"]) for row in rows}, done)
+    for row in rows:
+        shows = {"owner": tx.owner, "shows": f"%{id_text(row['id'])}%"}
+        tx.connection.run(statements.FORGET_RECEIPTS, shows)
     if tx.latest(root) is None:
+        tx.connection.run(statements.FORGET_ECHOES, {"owner": tx.owner, "memory": root})
         tx.connection.run(statements.FORGET_READS, {"owner": tx.owner, "memory": root})
         tx.connection.run(statements.FORGET_DERIVED, {"owner": tx.owner, "id": root})
     return events

@@ -1,0 +1,122 @@
+"""Receipts of digests: what was shown, shown again, and compared with an answer.
+
+A kept receipt holds ids, scores and the question, never the text of a memory: the lines come back
+from the versions that it names. So it goes with its reader, and with what it shows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput, NotReplayable
+from simonides.core.record import Record
+from simonides.core.results import Digest, Receipt, Verification
+from simonides.core.scope import Principal
+from simonides.core.validation import text
+from simonides.govern.rights import may_see, readable
+from simonides.prompt.lines import assembled, hash_of, line_of
+from simonides.storage import statements
+from simonides.storage.database import Connection
+from simonides.storage.rows import fetched, id_bytes
+from simonides.text.statement import read
+
+LEAST_APPLIED = 0.5
+"""Share of a memory's telling words that an answer holds, from which it counts as applied."""
+
+_SHORT_ID = re.compile(r"\b[0-9a-f]{8}\b")
+
+
+def keep(engine: Engine, who: Principal, receipt: Receipt) -> None:
+    """Keep a receipt, and the fingerprints of what it showed; both are written within seconds."""
+    shown = receipt.model_dump(mode="json", exclude={"items": {"__all__": {"line"}}})
+    row = {
+        "owner": who.owner, "id": id_bytes(receipt.id),
+        "at": engine.clock.now_ms(), "data": json.dumps(shown, ensure_ascii=False),
+    }  # fmt: skip
+    engine.journal.keep(who.owner, statements.KEEP_RECEIPT, [row])
+
+
+def list_receipts(engine: Engine, who: Principal, limit: int = 100) -> list[Receipt]:
+    """Return the receipts of the reader's digests, newest first, without their lines."""
+    engine.journal.flush()
+    params = {"owner": who.owner, "limit": limit}
+    with engine.db.read(who.owner) as connection:
+        rows = connection.rows(statements.RECEIPTS, params)
+    return [Receipt.model_validate_json(data) for (data,) in rows]
+
+
+def replay(engine: Engine, who: Principal, receipt: Receipt) -> Digest:
+    """Return the very digest of a receipt.
+
+    Raises:
+        NotReplayable: If a memory of it is gone, or may no longer be seen.
+    """
+    if not isinstance(receipt, Receipt):
+        raise InvalidInput("receipt", f"must be a Receipt, not {type(receipt).__name__}")
+    records = _records(engine, who, receipt)
+    lines = []
+    for item in receipt.items:
+        run = [records[id] for id in item.ids]
+        lines.append((item.part, line_of(run, item.marks, item.chars)))
+    text = assembled(lines, receipt.hidden)
+    if hash_of(text) != receipt.digest:
+        raise NotReplayable([id for item in receipt.items for id in item.ids])
+    items = [
+        item.model_copy(update={"line": line})
+        for item, (_, line) in zip(receipt.items, lines, strict=True)
+    ]
+    return Digest(text=text, receipt=receipt.model_copy(update={"items": tuple(items)}))
+
+
+def verify(engine: Engine, who: Principal, answer: str, receipt: Receipt) -> Verification:
+    """Say which memories of a digest an answer cites or applies, and what it cites besides."""
+    said = text("answer", answer)
+    by_short = {id[-8:]: id for item in receipt.items for id in item.ids}
+    named = dict.fromkeys(_SHORT_ID.findall(said))
+    records = _records(engine, who, receipt)
+    words = read(said)
+    applied = [id for id, record in records.items() if _is_applied(record, words.words)]
+    return Verification(
+        cited=tuple(by_short[each] for each in named if each in by_short),
+        unknown=tuple(each for each in named if each not in by_short and not each.isdigit()),
+        applied=tuple(applied),
+    )
+
+
+def _is_applied(record: Record, words: frozenset[str]) -> bool:
+    telling = set(read(record.content).telling)
+    return bool(telling) and len(telling & words) >= LEAST_APPLIED * len(telling)
+
+
+def _records(engine: Engine, who: Principal, receipt: Receipt) -> dict[str, Record]:
+    """Return what a receipt shows, by id, checked against what the reader may see now."""
+    reach = {each.owner: each for each in readable(engine, who)}
+    by_owner: dict[str, list[str]] = {}
+    for item in receipt.items:
+        by_owner.setdefault(item.owner, []).extend(item.ids)
+    found: dict[str, Record] = {}
+    gone: list[str] = []
+    with engine.db.read(*by_owner) as connection:
+        for owner, ids in by_owner.items():
+            records = _fetched(connection, owner, ids) if owner in reach else {}
+            for id in ids:
+                record = records.get(id)
+                if record is None or not may_see(who, reach[owner], record.place):
+                    gone.append(id)
+                else:
+                    found[id] = record
+    if gone:
+        raise NotReplayable(gone)
+    return found
+
+
+def _fetched(connection: Connection, owner: str, ids: Sequence[str]) -> dict[str, Record]:
+    records: dict[str, Record] = {}
+    for first in range(0, len(ids), 64):
+        batch = [id_bytes(id) for id in ids[first : first + 64]]
+        found = fetched(connection, owner, batch)
+        records |= {record.id: record for record in found.values()}
+    return records
