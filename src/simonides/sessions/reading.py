@@ -6,8 +6,9 @@ inside it; only own words are understood.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import compress, groupby
 from typing import Any
 
 from simonides.capture.clauses import clauses, sentences
@@ -60,8 +61,23 @@ class Piece:
 
     @property
     def is_kept(self) -> bool:
-        """Whether anything is left to be kept."""
+        """Whether anything but a gap is left of it."""
         return any(map(str.isalnum, self.text.replace(GAP, "")))
+
+    def cut(self, covered: Callable[[str], bool]) -> None:
+        """Cut out the clauses that the user does not want to be kept, with what they teach."""
+        gone = [
+            clause
+            for sentence in sentences(self.text)
+            for clause in clauses(sentence)
+            if covered(clause)
+        ]
+        for clause in gone:
+            self.text = self.text.replace(clause, GAP, 1)
+        if not gone:  # it is spread over the clauses
+            self.text = GAP
+        kept = [each.get("quote", each["content"]) not in gone for each in self.learned]
+        self.learned = list(compress(self.learned, kept))
 
 
 def pieces_of(message: Message, *, me: str | None, source: str | None) -> list[Piece]:
