@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from simonides.capture.frames import own_words, parts_of
+
+CASES = yaml.safe_load(Path(__file__).with_name("frames.yaml").read_text("utf-8"))
+HOSTILE = [
+    *(">", ">\n", ">\nx\n", "<a", "<a>", "</a>", "<a><b>", '"', '" ', "“a", "«a»", "`", "```\n"),
+    *("\n", "---\n", "From: a\n", "From: a@\n", "Subject:\n", "10:31 a: b\n", "[", "{\n", '{"'),
+    *(
+        '{"a": 1}',
+        "User:\n",
+        "用户：",
+        "translate ",
+        "please ",
+        "pretend you\n\n",
+        "我假装你",
+        "。",
+    ),
+    *(
+        "1. a - http://x\n",
+        "you said ",
+        "ERROR: a\n",
+        "[file ",
+        "on monday bob wrote:\n>\n",
+        "é",
+        "a",
+    ),
+]
+
+
+def _marked(case: str) -> tuple[str, str]:
+    """Return the text, and per character "f" where it is foreign."""
+    text, marks, mark = [], [], "o"
+    for char in case:
+        if char in "⟦⟧":
+            mark = "f" if char == "⟦" else "o"
+        else:
+            text.append(char)
+            marks.append(mark)
+    return "".join(text), "".join(marks)
+
+
+@pytest.mark.parametrize("case", CASES["known"])
+def test_foreign_parts_are_told_from_the_users_words(case: str) -> None:
+    text, expected = _marked(case)
+    parts = parts_of(text)
+    assert "".join(part.text for part in parts) == text
+    found = "".join(("o" if part.is_own else "f") * len(part.text) for part in parts)
+    wrong = [
+        char if mark == "o" else char.upper()
+        for char, mark, seen in zip(text, expected, found, strict=True)
+        if mark != seen and char.isalnum()
+    ]
+    assert not wrong, "".join(wrong)
+
+
+def test_own_words_show_where_something_was_left_out() -> None:
+    assert (
+        own_words("I like it: <p>Rome</p> and <q>Oslo</q>.\nBye") == "I like it: […] and […].\nBye"
+    )
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_time_is_linear_in_hostile_text(unit: str) -> None:
+    text = unit * (65_536 // len(unit.encode()))
+    parts_of("the patterns are compiled once")
+    begun = time.process_time()
+    parts = parts_of(text)
+    assert time.process_time() - begun < 0.1  # at most 10 ms on the machine where it was written
+    assert "".join(part.text for part in parts) == text
