@@ -239,4 +239,5 @@ def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
 
 
 def _position(record: Record, step: int = 0) -> tuple[Any, ...]:
-    return (record.owner, record.place, record.session, (record.position or 0) + step)
+    at = (record.position or 0) + step
+    return (record.owner, record.place, record.trust, record.session, at)

@@ -19,7 +19,9 @@ from simonides.sessions.obey import obey
 from simonides.sessions.reading import Piece, pieces_of
 from simonides.storage import statements
 from simonides.storage.transaction import Transaction
+from simonides.text.analyse import analyse
 from simonides.text.statement import content_hash
+from simonides.write import privacy
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
 from simonides.write.judge import Commit, Judgement, judge, masked
@@ -67,16 +69,20 @@ def add(
     known = _resent(engine, who, session, said, pieces)
     lines = [AddLine(role=message.role, reasons=("resent",)) for message in said[:known]]
     batch: list[tuple[Message, list[Piece]]] = []
-    for number in range(known, len(said)):
-        batch.append((said[number], pieces[number]))
-        asks = [each for piece in pieces[number] for each in piece.asks]
-        if asks or len(batch) == SLICE or number == len(said) - 1:
+    for message, parts in list(zip(said, pieces, strict=True))[known:]:
+        asks = [each for piece in parts for each in piece.asks]
+        if batch and (asks or len(batch) == SLICE):
             lines += _stored(engine, who, session, batch, moment)
             batch = []
-        if asks:
-            cut = any(piece.is_cut for piece in pieces[number])
+        batch.append((message, parts))
+        if asks:  # they are about what came before
+            cut = any(piece.is_cut for piece in parts)
             done = tuple(obey(engine, who, session, each, cut=cut) for each in asks)
-            lines[-1] = lines[-1].model_copy(update={"asked": done})
+            [line] = _stored(engine, who, session, batch, moment)
+            lines.append(line.model_copy(update={"asked": done}))
+            batch = []
+    if batch:
+        lines += _stored(engine, who, session, batch, moment)
     return AddReport(lines=tuple(lines))
 
 
@@ -103,12 +109,11 @@ def _resent(
         return 0
     ids = {row[1] for row in log if row[1] is not None}
     by_id = next((n for n, each in enumerate(said) if each.id is None or each.id not in ids), None)
-    kept = [[piece for piece in each if piece.is_kept] for each in pieces]
-    marks = [(piece.role, content_hash(masked(piece.text))) for each in kept for piece in each]
+    marks = [(piece.role, content_hash(masked(piece.text))) for each in pieces for piece in each]
     tail = [(role or "user", hash) for hash, _, role, _ in log]
     most = min(len(tail), len(marks))
     same = next((n for n in range(most, 0, -1) if tail[-n:] == marks[:n]), 0)
-    ends = accumulate(map(len, kept), initial=0)
+    ends = accumulate(map(len, pieces), initial=0)
     whole = max(n for n, end in enumerate(ends) if end <= same)
     if whole == len(said) == 1:
         whole = 0  # the user says the same again
@@ -126,8 +131,9 @@ def _stored(
     moment: int | None,
 ) -> list[AddLine]:
     """Store messages in one transaction, each with what is learned from it."""
+    _cut_refused(engine, who, messages)
     said = [
-        [_judged(engine, who, session, message, piece, moment) for piece in pieces if piece.is_kept]
+        [_judged(engine, who, session, message, piece, moment) for piece in pieces]
         for message, pieces in messages
     ]
     every = [each for turns in said for turn, facts in turns for each in (turn, *facts)]
@@ -137,21 +143,32 @@ def _stored(
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         turn = Turn(tx, index, engine.indexes.embedder)
         position = _next_position(tx, session)
-        for (message, _), turns in zip(messages, said, strict=True):
+        for (message, pieces), turns in zip(messages, said, strict=True):
             kept: list[Outcome] = []
             learned: list[Outcome] = []
-            for judged, facts in turns:
+            for piece, (judged, facts) in zip(pieces, turns, strict=True):
                 placed = _placed(judged, position=position)
                 position += 1
                 vector = next(vectors) if isinstance(judged, Commit) else None
                 outcome = decided(turn, placed, vector)
-                kept.append(outcome)
+                kept += [outcome] if piece.is_kept else []  # a gap only holds the place
                 parents = () if outcome.record is None else (outcome.record,)
                 for fact in facts:
                     vector = next(vectors) if isinstance(fact, Commit) else None
                     learned.append(decided(turn, _placed(fact, parents=parents), vector))
-            lines.append(_line(message, kept, learned))
+            lines.append(_line(message, pieces, kept, learned))
     return lines
+
+
+def _cut_refused(
+    engine: Engine, who: Principal, messages: Sequence[tuple[Message, Sequence[Piece]]]
+) -> None:
+    """Cut out of the turns what the user does not want to be kept."""
+    topics = privacy.topics(engine, who)
+    for piece in (piece for _, pieces in messages for piece in pieces) if topics else ():
+        for topic in topics:
+            if topic.covers(analyse(piece.text)):
+                piece.cut(topic)
 
 
 def _placed(judged: Judgement, **fields: Any) -> Judgement:
@@ -184,8 +201,14 @@ def _next_position(tx: Transaction, session: str) -> int:
     return 0 if found is None or found[0] is None else int(found[0]) + 1
 
 
-def _line(message: Message, kept: Sequence[Outcome], learned: Sequence[Outcome]) -> AddLine:
+def _line(
+    message: Message,
+    pieces: Sequence[Piece],
+    kept: Sequence[Outcome],
+    learned: Sequence[Outcome],
+) -> AddLine:
     reasons = [reason for outcome in kept for reason in outcome.reasons]
+    reasons += [reason for piece in pieces for reason in piece.reasons]
     if not kept:
         reasons.append("system" if message.role == "system" else "nothing_to_keep")
     return AddLine(

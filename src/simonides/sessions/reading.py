@@ -6,7 +6,6 @@ inside it; only own words are understood.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import compress, groupby
 from typing import Any
@@ -18,7 +17,8 @@ from simonides.capture.messages import Message
 from simonides.capture.slots import folded, is_danger, is_for_now, slots_of
 from simonides.core.record import Source
 from simonides.prompt.lines import TITLE
-from simonides.text.topics import is_just_said
+from simonides.text.analyse import analyse
+from simonides.text.topics import Topic, is_just_said
 
 MOST_SENTENCES = 40
 """Sentences of a message that are understood; a longer one is kept and found as a whole."""
@@ -48,6 +48,7 @@ class Piece:
         learned: Fields of a `Draft` for each fact, rule or danger in it.
         asks: What it asks of the memory, in order.
         is_cut: Whether the user asked not to keep what stands in it.
+        reasons: Why part of it is not kept.
     """
 
     text: str
@@ -58,19 +59,20 @@ class Piece:
     learned: list[dict[str, Any]] = field(default_factory=list)
     asks: list[Reading] = field(default_factory=list)
     is_cut: bool = False
+    reasons: list[str] = field(default_factory=list)
 
     @property
     def is_kept(self) -> bool:
         """Whether anything but a gap is left of it."""
         return any(map(str.isalnum, self.text.replace(GAP, "")))
 
-    def cut(self, covered: Callable[[str], bool]) -> None:
-        """Cut out the clauses that the user does not want to be kept, with what they teach."""
+    def cut(self, topic: Topic) -> None:
+        """Cut out the clauses of a topic that the user refused, with what they teach."""
         gone = [
             clause
             for sentence in sentences(self.text)
             for clause in clauses(sentence)
-            if covered(clause)
+            if topic.covers(analyse(clause))
         ]
         for clause in gone:
             self.text = self.text.replace(clause, GAP, 1)
@@ -78,6 +80,7 @@ class Piece:
             self.text = GAP
         kept = [each.get("quote", each["content"]) not in gone for each in self.learned]
         self.learned = list(compress(self.learned, kept))
+        self.reasons.append("refused_by_user")
 
 
 def pieces_of(message: Message, *, me: str | None, source: str | None) -> list[Piece]:

@@ -61,7 +61,9 @@ class Topic:
     names: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
 
-    def covers(self, terms: Iterable[str], worth: Callable[[str], float]) -> bool:
+    def covers(
+        self, terms: Iterable[str], worth: Callable[[str], float] = lambda term: 1.0
+    ) -> bool:
         """Whether it covers a text of these index terms; ``worth`` is the rarity of a term."""
         held = set(terms)
         if held & (self.names | self.fields):

@@ -95,6 +95,13 @@ def refusals(engine: Engine, who: Principal) -> list[Refusal]:
     return [_refusal(id, kind, value, at) for id, kind, value, at, _ in rows]
 
 
+def topics(engine: Engine, who: Principal) -> list[Topic]:
+    """Return the topics that the user does not want to have remembered."""
+    with engine.db.read(who.owner) as connection:
+        found = refusals_of(connection, who.owner)
+    return [each.topic for each in found if each.topic is not None]
+
+
 def _refusal(id: bytes, kind: str, value: str, at: int) -> Refusal:
     return Refusal(id=id_text(id), kind=kind, value=value, at=to_datetime(at))  # type: ignore[arg-type]
 
@@ -197,7 +204,7 @@ def _redacted(engine: Engine, row: MemoryRow, topic: Topic) -> Redaction:
     content, gone = row["content"], []
     for sentence in sentences(content):
         for clause in clauses(sentence):
-            if topic.covers(analyse(clause), _alike):
+            if topic.covers(analyse(clause)):
                 gone.append(clause)
                 content = content.replace(clause, GAP, 1)
     if not gone:  # the topic is spread over its clauses
@@ -206,11 +213,6 @@ def _redacted(engine: Engine, row: MemoryRow, topic: Topic) -> Redaction:
     if engine.embedder is not None and row["vector"] is not None:
         [vector] = embed(engine.embedder, [content if is_latin(content) else ""])
     return Redaction(row, content, tuple(gone), vector)
-
-
-def _alike(term: str) -> float:
-    del term
-    return 1.0
 
 
 def _topic(engine: Engine, who: Principal, words: str) -> Topic:
