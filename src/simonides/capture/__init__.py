@@ -1,1 +1,1 @@
-"""Reads messages: their shape, whose words they hold, and their sentences."""
+"""Reads messages: their shape, whose words they hold, and what a clause says or asks for."""

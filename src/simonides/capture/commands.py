@@ -1,0 +1,183 @@
+"""What a clause asks of the memory: keep, forget, refuse, a standing rule, a prohibition.
+
+The patterns in ``languages/`` state ways to word a request, never its content. The order of the
+checks matters: first what is not meant (a question, fiction), then privacy, then rules.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import NamedTuple
+
+from simonides.capture.wordings import MOST_CHARS, Wordings, plain, spoken, words_of
+
+
+class Kind(StrEnum):
+    """What a clause asks for.
+
+    Attributes:
+        SAYS: Nothing; it states, asks or tells.
+        REMEMBER: To keep something.
+        REFUSE: Not to keep something.
+        FORGET: To forget something that was kept.
+        UNSAY: To take back what was just said.
+        UNCLEAR: Something about the memory that no wording fits; the user is asked.
+        RULE: To do something from now on.
+        PROHIBITION: Not to do something from now on.
+        ONE_OFF: Something for the running conversation or task.
+        UNSAFE: To switch off a safeguard.
+    """
+
+    SAYS = "says"
+    REMEMBER = "remember"
+    REFUSE = "refuse"
+    FORGET = "forget"
+    UNSAY = "unsay"
+    UNCLEAR = "unclear"
+    RULE = "rule"
+    PROHIBITION = "prohibition"
+    ONE_OFF = "one_off"
+    UNSAFE = "unsafe"
+
+
+class Reading(NamedTuple):
+    """What a clause asks for, and about what.
+
+    Attributes:
+        kind: The request.
+        about: What is to be remembered, refused or forgotten, without its frame ("my wife");
+            "everything"; the clause itself for rules; empty if the clause does not say.
+    """
+
+    kind: Kind
+    about: str
+
+
+_SAYS = Reading(Kind.SAYS, "")
+_QUESTION = re.compile(r"[?？][\"')\s]*$")
+_PRIVACY = (
+    (Kind.UNSAY, "unsay"),
+    (Kind.REFUSE, "refuse"),
+    (Kind.FORGET, "forget"),
+    (Kind.REMEMBER, "remember"),
+)
+
+
+def read_clause(clause: str, *, goes_on: bool = False) -> Reading:
+    """Return what a clause of the user's own words asks for, in any of ten languages.
+
+    Args:
+        clause: At most 400 characters are read.
+        goes_on: The clause continues a statement ("and never eats meat"): without "please" or
+            "you must" it orders nothing.
+    """
+    clause = " ".join(clause[:MOST_CHARS].split())
+    text = plain(clause)
+    words = words_of(text)
+    for language in spoken(text, words):
+        reading = _Reader(language, clause, text, words).read(goes_on=goes_on)
+        if reading is not _SAYS:
+            return reading
+    return _SAYS
+
+
+class _Reader:
+    """Reads one clause in one language.
+
+    Attributes:
+        body: The plain text without the words of politeness and order before the request.
+    """
+
+    def __init__(self, language: Wordings, clause: str, text: str, words: frozenset[str]) -> None:
+        self.language = language
+        self.clause = clause
+        self.text = text
+        self.words = words
+        lead = language.setting("lead").match(text)
+        self.body = text[lead.end() :] if lead else text
+
+    def read(self, *, goes_on: bool) -> Reading:
+        if self._has("says", self.text):
+            return _SAYS
+        if _QUESTION.search(self.text) and not self._is("asks", self.text):
+            return _SAYS
+        for kind, name in _PRIVACY:
+            if found := self.language.find(name, self.body, self.words):
+                return self._about(kind, found)
+        orders = not goes_on or self._is("order", self.text)
+        rule = self._rule(self.text, self.body, orders=orders)
+        if not rule and self._has("unclear", self.body):
+            return Reading(Kind.UNCLEAR, self.clause)
+        return rule or _SAYS
+
+    def _about(self, kind: Kind, found: re.Match[str]) -> Reading:
+        start, end = found.span("about") if "about" in found.re.groupindex else (0, 0)
+        offset = len(self.text) - len(self.body)
+        about = self.clause[offset + start : offset + end].strip()
+        if kind is Kind.REMEMBER:
+            about = about.rstrip(" .!?。！？")
+            return self._rule(about, plain(about)) or Reading(kind, about)
+        if self._is("whole", plain(about), entire=True):
+            return Reading(kind, "everything")
+        about = self._trimmed(about)
+        return Reading(kind, about)
+
+    def _trimmed(self, about: str) -> str:
+        """Return the bare topic: "everything about my wife, please" → "my wife"."""
+        lead = self.language.setting("about_lead").match(plain(about))
+        about = about[lead.end() :] if lead else about
+        tail = self.language.setting("about_tail").search(plain(about))
+        return (about[: tail.start()] if tail else about).strip(" ,.!?:;。，、！？")
+
+    def _rule(self, text: str, body: str, *, orders: bool = True) -> Reading | None:
+        sure = self._has("never_sure", body)
+        forbids = sure or (orders and self._has("never", body))
+        asks = orders and (self._has("rule", body) or self._lasts(text, body))
+        about = text if text is not self.text else self.clause
+        if self._is_unsafe(text, body, is_rule=forbids or asks):
+            return Reading(Kind.UNSAFE, about)
+        if not (forbids or asks) or (not sure and self._has("idiom", body)):
+            return None
+        if self._has("one_off", text):
+            return Reading(Kind.ONE_OFF, about)
+        points = self._is("in_view", text) and not self._is("ever", text)
+        if forbids and not (sure or asks) and points:
+            return Reading(Kind.ONE_OFF, about)
+        return Reading(Kind.PROHIBITION if forbids else Kind.RULE, about)
+
+    def _lasts(self, text: str, body: str) -> bool:
+        """Whether a wish is said to last, and is not about the speaker."""
+        return self._has("durable", text) and not self._is("myself", body)
+
+    def _is_unsafe(self, text: str, body: str, *, is_rule: bool) -> bool:
+        """Whether a request would switch off a safeguard.
+
+        A negation of a safeguard switches it off and two negations keep it: "never delete without
+        asking" is a safeguard itself.
+        """
+        if found := self.language.find("harm", text, self.words):
+            return not self._negated(text, found)
+        if self._has("crisis", text):
+            return not self._is("keeps", text)
+        if not is_rule and self._is("myself", body):
+            return False
+        language = self.language
+        found = language.find("unguarded", text, self.words)
+        if found and self._is("risky", text):
+            return not self._negated(text, found)
+        if not self._has("guards", text):
+            return False
+        return len(language.setting("off").findall(text)) % 2 == 1
+
+    def _negated(self, text: str, found: re.Match[str]) -> bool:
+        """Whether the rest of the text has an odd number of negations."""
+        rest = text[: found.start()] + " " + text[found.end() :]
+        return len(self.language.setting("negation").findall(rest)) % 2 == 1
+
+    def _has(self, name: str, text: str) -> bool:
+        return self.language.find(name, text, self.words) is not None
+
+    def _is(self, name: str, text: str, *, entire: bool = False) -> bool:
+        pattern = self.language.setting(name)
+        return bool(pattern.fullmatch(text) if entire else pattern.search(text))

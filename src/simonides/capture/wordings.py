@@ -1,0 +1,141 @@
+r"""The wordings of requests and facts, read from data files and compiled on first use.
+
+A file lists regular expressions, each with an example sentence that a test runs. ``<NAME>`` stands
+for an entry of ``[parts]``, ``\<`` and ``\>`` for the edges of a word in any script. Matching
+ignores accents, and case but for files with ``keeps_case``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+MOST_CHARS = 400
+"""Of a longer clause only the beginning is read; chosen: requests are short."""
+
+LANGUAGES = (
+    "english german spanish portuguese french italian dutch russian chinese japanese".split()
+)
+
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_UNSPACED = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+_KANA = re.compile("[\u3040-\u30ff]")
+_EDGES = {r"\<": r"(?<!\w)", r"\>": r"(?!\w)"}
+
+
+def _base(code: int) -> str:
+    return unicodedata.normalize("NFD", chr(code))[0]
+
+
+_PLAIN = {code: _base(code) for code in range(0xC0, 0x250)} | {
+    ord(mark): plain for mark, plain in zip("’‘“”ёЁ\u00a0", "''\"\"еЕ ", strict=True)
+}
+"""One character for one, so that positions in a text stay the same."""
+
+
+class Wording(NamedTuple):
+    """A pattern, a sentence that it fits, and what the sentence is about."""
+
+    pattern: re.Pattern[str]
+    case: str
+    about: str
+
+
+class Wordings:
+    """The content of one data file: named lists of wordings, and settings.
+
+    Attributes:
+        words: Words of which a text must hold one before it is read; empty for scripts without
+            spaces.
+    """
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        self._table = table
+        self._parts: dict[str, str] = {}
+        for name, part in table.get("parts", {}).items():
+            self._parts[name] = self._expanded(part)
+        self._needs = {name: frozenset(plain(w).split()) for name, w in table["needs"].items()}
+        self.words = frozenset[str]().union(*self._needs.values())
+        self._compiled: dict[str, list[Wording]] = {}
+        self._settings: dict[str, re.Pattern[str]] = {}
+
+    def of(self, name: str) -> list[Wording]:
+        """Return the wordings of a list; none for a list that the file lacks."""
+        if name not in self._compiled:
+            rows = self._table["wordings"].get(name, [])
+            self._compiled[name] = [
+                Wording(self._pattern(row[0]), row[1], row[2] if len(row) > 2 else "")
+                for row in rows
+            ]
+        return self._compiled[name]
+
+    def find(self, name: str, text: str, words: frozenset[str]) -> re.Match[str] | None:
+        """Return the match of the first wording of a list that fits, if its words are there."""
+        needs = self._needs.get(name)
+        if needs and words.isdisjoint(needs):
+            return None
+        return next(self._matches(name, text), None)
+
+    def setting(self, name: str) -> re.Pattern[str]:
+        """Return a pattern that stands outside the lists; one that fits nothing if it is absent."""
+        if name not in self._settings:
+            self._settings[name] = self._pattern(self._table.get(name, "(?!)"))
+        return self._settings[name]
+
+    def names(self) -> list[str]:
+        """Return the names of the lists."""
+        return list(self._table["wordings"])
+
+    def _matches(self, name: str, text: str) -> Iterator[re.Match[str]]:
+        for wording in self.of(name):
+            if found := wording.pattern.search(text):
+                yield found
+
+    def _pattern(self, pattern: str) -> re.Pattern[str]:
+        keeps_case = self._table.get("keeps_case", False)
+        return re.compile(self._expanded(pattern), 0 if keeps_case else re.IGNORECASE)
+
+    def _expanded(self, pattern: str) -> str:
+        pattern = pattern.replace("\n", "")
+        for edge, meaning in _EDGES.items():
+            pattern = pattern.replace(edge, meaning)
+        return plain(re.sub(r"<([A-Z_]+)>", lambda found: self._parts[found[1]], pattern))
+
+
+def plain(text: str) -> str:
+    """Return a text without accents and typographic quotes, position for position."""
+    return text.translate(_PLAIN)
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the lower-case words of a plain text, and its characters if it has no spaces."""
+    text = text.lower()
+    found = frozenset(_WORD.findall(text))
+    return found.union(text) if _UNSPACED.search(text) else found
+
+
+def spoken(text: str, words: frozenset[str]) -> Iterator[Wordings]:
+    """Yield the wordings of each language that may have something to say of a plain text."""
+    if not words.isdisjoint(_first_look()):
+        for name in LANGUAGES:
+            if name == "chinese" and _KANA.search(text):
+                continue
+            wordings = load(f"languages/{name}.toml")
+            if not words.isdisjoint(wordings.words):
+                yield wordings
+
+
+@cache
+def load(file: str) -> Wordings:
+    """Return the content of a data file of this package."""
+    return Wordings(tomllib.loads((files("simonides.capture") / file).read_text("utf-8")))
+
+
+@cache
+def _first_look() -> frozenset[str]:
+    return frozenset[str]().union(*(load(f"languages/{name}.toml").words for name in LANGUAGES))

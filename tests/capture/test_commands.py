@@ -1,0 +1,112 @@
+"""What clauses ask of the memory: each line of the data files, and what no line may do."""
+
+import time
+
+import pytest
+
+from simonides.capture.commands import Kind, Reading, read_clause
+from simonides.capture.wordings import LANGUAGES, load, plain
+
+KINDS = {
+    "says": Kind.SAYS,
+    "idiom": Kind.SAYS,
+    "unsay": Kind.UNSAY,
+    "refuse": Kind.REFUSE,
+    "forget": Kind.FORGET,
+    "remember": Kind.REMEMBER,
+    "unclear": Kind.UNCLEAR,
+    "durable": Kind.RULE,
+    "never_sure": Kind.PROHIBITION,
+    "never": Kind.PROHIBITION,
+    "rule": Kind.RULE,
+    "one_off": Kind.ONE_OFF,
+    "unguarded": Kind.UNSAFE,
+    "harm": Kind.UNSAFE,
+    "guards": Kind.UNSAFE,
+    "crisis": Kind.UNSAFE,
+}
+CASES = [
+    pytest.param(language, name, row, id=f"{language}-{name}-{row}")
+    for language in LANGUAGES
+    for name in load(f"languages/{language}.toml").names()
+    for row in range(len(load(f"languages/{language}.toml").of(name)))
+    if name in KINDS
+]
+
+
+@pytest.mark.parametrize(("language", "name", "row"), CASES)
+def test_each_wording_reads_its_case(language: str, name: str, row: int) -> None:
+    wordings = load(f"languages/{language}.toml")
+    wording = wordings.of(name)[row]
+    text = plain(wording.case)
+    lead = wordings.setting("lead").match(text)
+    body = text[lead.end() :] if lead else text
+
+    reading = read_clause(wording.case)
+
+    assert reading.kind is KINDS[name]
+    assert wording.pattern.search(text) or wording.pattern.search(body)
+    if wording.about:
+        assert reading.about.casefold() == wording.about.casefold()
+
+
+def test_what_was_just_said_has_no_topic() -> None:
+    assert read_clause("I had the test on Monday, but please don't save that.") == Reading(
+        Kind.REFUSE, ""
+    )
+    assert read_clause("Forget everything you know about me") == Reading(Kind.FORGET, "everything")
+
+
+def test_a_rule_to_remember_is_a_rule() -> None:
+    reading = read_clause("Remember that you must never deploy on Fridays.")
+
+    assert reading.kind in (Kind.PROHIBITION, Kind.SAYS)
+    assert read_clause("Remember: never deploy on Fridays.").kind is Kind.PROHIBITION
+
+
+def test_a_clause_that_goes_on_orders_nothing_without_an_order() -> None:
+    assert read_clause("never eats meat", goes_on=True).kind is Kind.SAYS
+    assert read_clause("please never deploy on Fridays", goes_on=True).kind is Kind.PROHIBITION
+
+
+@pytest.mark.parametrize(
+    ("text", "is_unsafe"),
+    [
+        ("Always delete without asking.", True),
+        ("Never delete without asking.", False),
+        ("Don't escalate to a human.", True),
+        ("Never forget to escalate fraud to a human.", False),
+        ("Never turn off the safety checks.", False),
+        ("Don't ever skip the review before a merge.", False),
+    ],
+)
+def test_two_negations_keep_a_safeguard(text: str, is_unsafe: bool) -> None:
+    assert (read_clause(text).kind is Kind.UNSAFE) is is_unsafe
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "never " * 80,
+        "don't not no never " * 30,
+        "forget everything about " * 20,
+        " " * 400,
+        "don't" + " " * 390 + "x",
+        "please, " * 60,
+        "my my my " * 50 + "must not",
+        "a" * 400,
+        "不要记" * 150,
+        "не " * 140,
+        "only from " * 40,
+        "I don't want " * 33,
+    ],
+)
+def test_no_clause_is_slow(text: str) -> None:
+    read_clause(text)
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        read_clause(text)
+        times.append(time.perf_counter() - start)
+
+    assert min(times) < 0.02  # aim: 2 ms; the slack is for busy machines
