@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.hygiene.secrets import MAX_MATCHES, find_secrets
+from simonides.hygiene.rules import MAX_MATCHES
+from simonides.hygiene.secrets import find_secrets
 
 CORPORA = Path(__file__).parents[2].parent / "shared" / "data" / "security"
 MIXED = string.ascii_letters + string.digits

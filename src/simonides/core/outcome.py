@@ -27,6 +27,7 @@ class EventType(StrEnum):
     EVICTED = "evicted"
     BLOCKED = "blocked"
     DROPPED = "dropped"
+    FLAGGED = "flagged"
     PROMOTED = "promoted"
     FORGOTTEN = "forgotten"
     TOMBSTONED = "tombstoned"
@@ -115,6 +116,11 @@ _KINDS = {
 }
 _REASONS = {
     "secret": "policy forbids this content",
+    "personal": "policy forbids this personal data",
+    "hidden_characters": "external text hides characters",
+    "tool_call_syntax": "external text has the syntax of a tool call",
+    "prompt_pattern": "external text is worded as a command to a model",
+    "instruction": "external text reads like an instruction to a model",
     "category_not_admitted": "the policy does not store this category",
     "source_not_in_category": "the category does not accept this source",
     "kind_not_in_category": "the category does not accept this kind",

@@ -42,9 +42,15 @@ Quota = Annotated[int, Strict(), Field(ge=0, le=10**15)]
 
 
 class Action(StrEnum):
-    """What hygiene does with a finding."""
+    """What hygiene does with a finding.
+
+    ``block`` refuses the write. ``redact`` replaces the finding. ``flag`` stores it as sensitive.
+    ``allow`` does not look.
+    """
 
     BLOCK = "block"
+    REDACT = "redact"
+    FLAG = "flag"
     ALLOW = "allow"
 
 
@@ -308,9 +314,14 @@ class Hygiene(Section):
 
     Attributes:
         secrets: For keys, tokens and passwords.
+        personal: For e-mail, phone and postal addresses and bank accounts. National identity
+            numbers are blocked unless it is ``allow``.
+        injection: For commands to a model in texts of agents and from outside.
     """
 
-    secrets: Action = Action.BLOCK
+    secrets: Literal[Action.BLOCK, Action.ALLOW] = Action.BLOCK
+    personal: Action = Action.FLAG
+    injection: Literal[Action.BLOCK, Action.ALLOW] = Action.BLOCK
 
 
 class Policy(Section):

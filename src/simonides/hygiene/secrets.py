@@ -10,22 +10,13 @@ from __future__ import annotations
 import base64
 import json
 import math
-import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.resources import files
-from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from simonides.hygiene.invisible import without_invisible
-from simonides.text.patterns import PatternSet, escaped, spans
-
-MAX_MATCHES = 750
-"""Most matches that are checked in one text; chosen: more than an honest text has. A hostile text
-of 64 KiB may have 8,000. A text with more matches is one secret as a whole."""
+from simonides.hygiene.rules import Check, Finding, Rules, is_standalone
 
 _MIN_TURNS = 4
 """Least changes between letters and digits in a random text; chosen. Random text has one change in
@@ -43,112 +34,30 @@ _DATE_SHAPES = ([1, 1, 4], [1, 2, 4], [2, 2, 4], [2, 2, 2], [2, 2], [1, 2])
 _DESCRIPTIVE_ENDINGS = tuple("ed ing ly tion able ous ful ent ant ive ert bar lich".split())
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
-    """The place of a secret in a text.
-
-    Attributes:
-        name: The kind of secret, such as ``github-token``; a rule in ``secrets.toml``.
-        start: Position of the first character.
-        end: Position after the last character.
-    """
-
-    name: str
-    start: int
-    end: int
-
-
-def find_secrets(text: str) -> tuple[Secret, ...]:
+def find_secrets(text: str) -> tuple[Finding, ...]:
     """Return the secrets of a text by position, without overlap, in time linear in the text.
 
     Invisible characters do not hide a secret; its span includes them.
     """
-    found = _found(text)
-    for reading, places in () if text.isascii() else without_invisible(text):
-        for each in _found(reading):
-            found.append(Secret(each.name, places[each.start], places[each.end - 1] + 1))
-    return _merged(found)
+    return _rules().find(text)
 
 
-def _found(text: str) -> list[Secret]:
-    """Return the secrets of one reading; of two overlapping matches the earlier rule counts."""
-    found: list[Secret] = []
-    covered = bytearray(len(text))
-    left = MAX_MATCHES
-    for number in _hints().in_text(text):
-        rule = _rules()[number]
-        places = list(islice(spans(rule.pattern, text, group=rule.group), left + 1))
-        if len(places) > left:
-            return [Secret(rule.name, 0, len(text))]
-        left -= len(places)
-        for start, end in places:
-            if covered.find(1, start, end) < 0 and rule.accepts(text, start, end):
-                covered[start:end] = b"\1" * (end - start)
-                found.append(Secret(rule.name, start, end))
-    return found
+@cache
+def _rules() -> Rules:
+    return Rules("secrets.toml", _check_of)
 
 
-def _merged(found: Iterable[Secret]) -> tuple[Secret, ...]:
-    """Return secrets by position; overlapping ones become one with the name of the first."""
-    merged: list[Secret] = []
-    for each in sorted(found, key=lambda each: (each.start, -each.end)):
-        if merged and each.start < merged[-1].end:
-            merged[-1] = replace(merged[-1], end=max(merged[-1].end, each.end))
-        else:
-            merged.append(each)
-    return tuple(merged)
+def _check_of(row: Mapping[str, Any]) -> Check:
+    least, accepts = row["entropy"], _CHECKS[row.get("check")]
+    standalone = row.get("standalone", False)
 
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """A row of ``secrets.toml``; ``group`` is the number of the group that holds the secret."""
-
-    name: str
-    hint: str
-    pattern: str
-    group: int
-    entropy: float
-    check: Callable[[str], bool]
-    standalone: bool
-
-    def accepts(self, text: str, start: int, end: int) -> bool:
+    def check(text: str, start: int, end: int) -> bool:
         value = text[start:end]
-        if self.standalone and not _is_standalone(text, start, end):
+        if standalone and not is_standalone(text, start, end):
             return False
-        return bool(value) and _entropy(value) >= self.entropy and self.check(value)
+        return bool(value) and _entropy(value) >= least and accepts(value)
 
-
-@cache
-def _rules() -> tuple[_Rule, ...]:
-    table = tomllib.loads((files("simonides.hygiene") / "secrets.toml").read_text("utf-8"))
-    return tuple(map(_rule, table["rule"]))
-
-
-@cache
-def _hints() -> PatternSet:
-    return PatternSet([rule.hint for rule in _rules()])
-
-
-def _rule(row: Mapping[str, Any]) -> _Rule:
-    return _Rule(
-        name=row["name"], hint=row.get("hint") or "|".join(map(escaped, row["keywords"])),
-        pattern=row["pattern"], group=int("(?P<it>" in row["pattern"]), entropy=row["entropy"],
-        check=_CHECKS[row.get("check")], standalone=row.get("standalone", False),
-    )  # fmt: skip
-
-
-def _is_standalone(text: str, start: int, end: int) -> bool:
-    """Whether a span is not part of a longer word, number, path or identifier."""
-    before, after = text[max(0, start - 1) : start], text[end : end + 1]
-    if _is_word(before) or _is_word(after) or (before and before in "_/@#&%.+-~\\$€£"):
-        return False
-    continues = bool(after) and after in "-/.:" and text[end + 1 : end + 2].isdigit()
-    return not continues and after not in ("_", "@", "%")
-
-
-def _is_word(char: str) -> bool:
-    # Scripts without case put no space between a number and the next word.
-    return char.isalnum() and (char.isascii() or char.lower() != char.upper())
+    return check
 
 
 def _entropy(text: str) -> float:

@@ -21,30 +21,35 @@ _SET_MEMORY = 64 << 20
 text of 64 KiB makes the engine rebuild the automaton repeatedly."""
 
 
-def spans(pattern: str, text: str, *, group: int = 0) -> Iterator[tuple[int, int]]:
+def spans(pattern: str, text: str | bytes, *, group: int = 0) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each match, from left to right, in characters.
 
     Args:
         pattern: RE2 syntax; compiled on first use and cached.
-        text: The text to search.
+        text: The text to search, or its `encoded` form where many patterns search it.
         group: The group to locate. If it is not part of a match, the whole match counts.
 
     Raises:
         ValueError: If the engine does not support the pattern.
     """
-    encoded = _encoded(text)
-    is_ascii = len(encoded) == len(text)
+    data = text if isinstance(text, bytes) else encoded(text)
+    is_ascii = data.isascii()
     chars = at = 0
-    for match in _compiled(pattern).finditer(encoded):
+    for match in _compiled(pattern).finditer(data):
         start, end = match.span(group)
         if start < 0:
             start, end = match.span()
         if is_ascii:
             yield start, end
             continue
-        chars += len(encoded[at:start].decode())
+        chars += len(data[at:start].decode())
         at = start
-        yield chars, chars + len(encoded[start:end].decode())
+        yield chars, chars + len(data[start:end].decode())
+
+
+def encoded(text: str) -> bytes:
+    """Return a text as the engine reads it. A lone surrogate becomes "?", so positions are kept."""
+    return text.encode("utf-8", "replace")
 
 
 def escaped(literal: str) -> str:
@@ -82,7 +87,7 @@ class PatternSet:
 
     def in_text(self, text: str) -> list[int]:
         """Return the rising positions, in the given sequence, of the patterns that a text holds."""
-        return sorted(self._set.Match(_encoded(text)) or ())
+        return sorted(self._set.Match(encoded(text)) or ())
 
 
 @lru_cache(maxsize=_KEPT_PATTERNS)
@@ -102,8 +107,3 @@ def _options() -> re2.Options:
     options = re2.Options()
     options.log_errors = False
     return options
-
-
-def _encoded(text: str) -> bytes:
-    # A lone surrogate becomes "?", which keeps the number of characters.
-    return text.encode("utf-8", "replace")

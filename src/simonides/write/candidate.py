@@ -101,13 +101,17 @@ class Candidate:
         """The policy's rules for its category."""
         return self.policy.categories.get(self.category, _NO_RULES)
 
-    def texts(self) -> tuple[str, ...]:
-        """Return every text of the caller's in it."""
-        named = (
-            self.content, self.key, self.metadata, self.quote, self.origin, self.speaker,
-            self.role, self.session, self.message_id, self.idempotency_key, *(self.triple or ()),
+    def statements(self) -> tuple[str, ...]:
+        """Return every text beside the content that says something."""
+        found = (self.key, self.metadata, self.quote, *(self.triple or ()), *self.tags)
+        return tuple(text for text in found if text)
+
+    def names(self) -> tuple[str, ...]:
+        """Return every text that only names something, such as its session."""
+        found = (
+            self.origin, self.speaker, self.role, self.session, self.message_id,
+            self.idempotency_key, *self.depends_on,
         )  # fmt: skip
-        found = (*named, *self.tags, *self.depends_on)
         return tuple(text for text in found if text)
 
     def with_content(self, content: str) -> Candidate:

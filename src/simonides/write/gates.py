@@ -324,6 +324,9 @@ def _insert(
         made.append(tx.end(before, "superseded", type, by=row["id"]))
         type = EventType.CORRECTED if candidate.source.is_correction else EventType.CREATED
     made.append(tx.insert(row, type))
+    if commit.reasons:
+        reason = ",".join(commit.reasons)
+        made.append(tx.note(EventType.FLAGGED, "memories", row["id"], reason=reason))
     link_parents(tx, row, candidate)
     index_row(turn.index, row, turn.embedder)
     return _outcome(kind, row, commit, made)

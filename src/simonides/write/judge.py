@@ -6,6 +6,7 @@ The first row that applies decides:
 reason                              decision  when
 ==================================  ========  =============================================
 ``secret:<rule>``                   blocked   a key, token or password is in any of its texts
+``personal:<rule>``                 blocked   a national identity number is in what it says
 ``key_denied_execution``            blocked   the policy denies the key
 ``value_too_long``                  blocked   a model's text is longer than it may be
 ``key_not_allowed_policy:<key>``    blocked   models may not propose the key
@@ -15,24 +16,34 @@ reason                              decision  when
 ``kind_not_in_category:<kind>``     blocked   the category has other kinds
 ``source_not_in_category:<name>``   blocked   the category has other sources
 ``external_directive``              blocked   external text would become a rule
+``hidden_characters``               blocked   a text of an agent or from outside hides characters
+``tool_call_syntax``                blocked   such a text imitates a tool call
+``prompt_pattern``                  blocked   such a text is worded as a command to a model
+``instruction``                     dropped   such a text, but for a turn, reads like a command
 ``below_confidence_floor``          dropped   an inference that is too uncertain
 ==================================  ========  =============================================
 
-A verbatim turn that holds a secret is stored with ``[secret]`` in its place.
+A verbatim turn that holds a secret or an identity number is stored with ``[secret]`` or
+``[personal]`` in its place. A memory with an e-mail, phone or postal address becomes sensitive by
+default; a turn stays as it is, so that the conversation can be shown.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from simonides.core.clock import DAY_MS
 from simonides.core.policy import Action, ProposalLimits
-from simonides.core.record import Kind, Trust
+from simonides.core.record import Kind, Sensitivity, Trust
+from simonides.hygiene.injection import INSTRUCTION, find_injection
+from simonides.hygiene.personal import find_personal
+from simonides.hygiene.rules import Finding
 from simonides.hygiene.secrets import find_secrets
 from simonides.write.candidate import Candidate
 
-MASK = "[secret]"
-"""Stands for a secret in a verbatim turn."""
+_EXPOSED = (Trust.AGENT, Trust.EXTERNAL)
+"""Trust of texts that another person may have written. An instruction of the user is legitimate."""
 
 
 @dataclass(frozen=True)
@@ -73,27 +84,75 @@ def judge(candidate: Candidate, *, by_model: bool = False) -> Judgement:
         candidate: What is proposed.
         by_model: Whether a model proposes it; its limits are narrower than a caller's.
     """
-    reasons: tuple[str, ...] = ()
-    policy = candidate.policy
-    if policy.hygiene.secrets is Action.BLOCK:
-        secrets = tuple(dict.fromkeys(f"secret:{n}" for n in _secrets(candidate.texts())))
-        if secrets and not candidate.is_turn:
-            return Drop(candidate, secrets)
-        if secrets:
-            candidate = candidate.with_content(masked(candidate.content))
-            reasons = secrets
-            if _secrets(candidate.texts()):
-                return Drop(candidate, secrets)  # it is not in the text, but beside it
+    screened = _screened(candidate)
+    if isinstance(screened, Drop):
+        return screened
+    candidate, reasons, policy = screened.candidate, screened.reasons, candidate.policy
     refusal = _refusal(candidate)
     if refusal is None and by_model:
         refusal = _refused_proposal(candidate)
         candidate = _within_lifetimes(candidate, policy.proposals)
     if refusal is not None:
         return Drop(candidate, (refusal,))
+    if (command := _command(candidate)) is not None:
+        return Drop(candidate, (command,), blocked=command != INSTRUCTION)
     inferred = candidate.label.trust is Trust.AGENT and not candidate.is_turn
     if inferred and candidate.confidence < policy.gates.confidence_floor:
         return Drop(candidate, ("below_confidence_floor",), blocked=False)
     return Commit(candidate, reasons)
+
+
+def _screened(candidate: Candidate) -> Commit | Drop:
+    """Look for secrets and personal data: refuse, mask or mark the candidate."""
+    hygiene, is_turn = candidate.policy.hygiene, candidate.is_turn
+    said, names = candidate.statements(), candidate.names()
+    reasons: tuple[str, ...] = ()
+    if hygiene.secrets is Action.BLOCK:
+        secrets = find_secrets(candidate.content)
+        beside = _found(find_secrets, said + names)
+        reasons = _reasons("secret", [*secrets, *beside])
+        if beside or (secrets and not is_turn):
+            return Drop(candidate, reasons)
+        candidate = _masked(candidate, secrets, "[secret]")
+    if hygiene.personal is Action.ALLOW:
+        return Commit(candidate, reasons)
+    personal, beside = list(find_personal(candidate.content)), _found(find_personal, said)
+    if is_turn and hygiene.personal is Action.FLAG:
+        personal, beside = ([each for each in found if each.severe] for found in (personal, beside))
+    reasons += (noticed := _reasons("personal", [*personal, *beside]))
+    blocks = hygiene.personal is Action.BLOCK
+    is_masked = is_turn or hygiene.personal is Action.REDACT
+    if any(each.severe or blocks for each in (beside if is_turn else [*personal, *beside])):
+        return Drop(candidate, noticed)
+    candidate = _masked(candidate, personal if is_masked else [], "[personal]")
+    if beside or (personal and not is_masked):
+        label = candidate.label._replace(sensitivity=Sensitivity.SENSITIVE)
+        candidate = replace(candidate, label=label)
+    return Commit(candidate, reasons)
+
+
+def _found(find: Callable[[str], tuple[Finding, ...]], texts: Iterable[str]) -> list[Finding]:
+    return [finding for text in texts for finding in find(text)]
+
+
+def _reasons(detector: str, findings: Iterable[Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"{detector}:{finding.name}" for finding in findings))
+
+
+def _masked(candidate: Candidate, findings: Sequence[Finding], mask: str) -> Candidate:
+    text = candidate.content
+    for finding in reversed(findings):
+        text = text[: finding.start] + mask + text[finding.end :]
+    return candidate.with_content(text) if findings else candidate
+
+
+def _command(candidate: Candidate) -> str | None:
+    """Return why a text that is not the user's looks like a command to a model."""
+    if candidate.label.trust not in _EXPOSED or candidate.policy.hygiene.injection is Action.ALLOW:
+        return None
+    found = find_injection("\n".join((candidate.content, *candidate.statements())))
+    # A turn is a record of what was said; many harmless answers of a model resemble instructions.
+    return None if found == INSTRUCTION and candidate.is_turn else found
 
 
 def _refusal(candidate: Candidate) -> str | None:
@@ -134,14 +193,3 @@ def _within_lifetimes(candidate: Candidate, allowed: ProposalLimits) -> Candidat
         return candidate
     days = min(max(candidate.ttl_ms / DAY_MS, allowed.min_ttl_days), allowed.max_ttl_days)
     return replace(candidate, ttl_ms=round(days * DAY_MS))
-
-
-def _secrets(texts: tuple[str, ...]) -> list[str]:
-    return [secret.name for text in texts for secret in find_secrets(text)]
-
-
-def masked(text: str) -> str:
-    """Return a text with each secret in it replaced by `MASK`."""
-    for secret in reversed(find_secrets(text)):
-        text = text[: secret.start] + MASK + text[secret.end :]
-    return text

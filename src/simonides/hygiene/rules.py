@@ -1,0 +1,133 @@
+"""Rules that find risky spans of a text: a pattern, and a check of each match.
+
+The rules of a detector are rows of a TOML file. One pass over a text finds the rules whose hint
+occurs; most texts have none. No value and no error holds the text of a finding.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from itertools import islice
+from typing import Any
+
+from simonides.hygiene.invisible import readings
+from simonides.text.patterns import PatternSet, encoded, escaped, spans
+
+MAX_MATCHES = 750
+"""Most matches that are checked in one text; chosen: more than an honest text has. A hostile text
+of 64 KiB may have 8,000. A text with more matches is one finding as a whole."""
+
+Check = Callable[[str, int, int], bool]
+"""Whether a span is what a rule describes; takes the text, start and end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The place of risky content in a text.
+
+    Attributes:
+        name: What it is, such as ``github-token``; a rule of the detector's file.
+        start: Position of the first character.
+        end: Position after the last character.
+        severe: Whether it must not be stored; otherwise it is only suspicious.
+    """
+
+    name: str
+    start: int
+    end: int
+    severe: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    name: str
+    hint: str
+    pattern: str
+    group: int
+    severe: bool
+    check: Check
+
+
+class Rules:
+    """The rules of one detector; of two overlapping matches in a text the earlier rule counts."""
+
+    def __init__(self, file: str, check_of: Callable[[Mapping[str, Any]], Check]) -> None:
+        """Read the rules from a file beside this module.
+
+        Args:
+            file: Name of the TOML file.
+            check_of: Gives the check of a row.
+        """
+        table = tomllib.loads((files("simonides.hygiene") / file).read_text("utf-8"))
+        self._rules = [_rule(row, check_of(row)) for row in table["rule"]]
+        self._hints = PatternSet([rule.hint for rule in self._rules])
+
+    def find(self, text: str) -> tuple[Finding, ...]:
+        """Return the findings by position, without overlap, in time linear in the text.
+
+        Invisible characters do not hide a finding; its span includes them.
+        """
+        found = self._in_reading(text)
+        for reading in readings(text):
+            if inside := self._in_reading(reading.text):
+                at = reading.places()
+                found += [replace(f, start=at[f.start], end=at[f.end - 1] + 1) for f in inside]
+        return _merged(found) if found else ()
+
+    def _in_reading(self, text: str) -> list[Finding]:
+        found: list[Finding] = []
+        hinted = self._hints.in_text(text)
+        if not hinted:
+            return found
+        data = encoded(text)
+        covered = bytearray(len(text))
+        left = MAX_MATCHES
+        for number in hinted:
+            rule = self._rules[number]
+            places = list(islice(spans(rule.pattern, data, group=rule.group), left + 1))
+            if len(places) > left:
+                return [Finding(rule.name, 0, len(text), rule.severe)]
+            left -= len(places)
+            for start, end in places:
+                if covered.find(1, start, end) < 0 and rule.check(text, start, end):
+                    covered[start:end] = b"\1" * (end - start)
+                    found.append(Finding(rule.name, start, end, rule.severe))
+        return found
+
+
+def _rule(row: Mapping[str, Any], check: Check) -> _Rule:
+    return _Rule(
+        row["name"], row.get("hint") or "|".join(map(escaped, row["keywords"])), row["pattern"],
+        int("(?P<it>" in row["pattern"]), row.get("severe", True), check,
+    )  # fmt: skip
+
+
+def _merged(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings by position; overlapping ones become one, named by the first severe one."""
+    merged: list[Finding] = []
+    for each in sorted(found, key=lambda each: (each.start, not each.severe, -each.end)):
+        if merged and each.start < merged[-1].end:
+            last = merged[-1]
+            name = each.name if each.severe > last.severe else last.name
+            end, severe = max(last.end, each.end), last.severe or each.severe
+            merged[-1] = Finding(name, last.start, end, severe)
+        else:
+            merged.append(each)
+    return tuple(merged)
+
+
+def is_standalone(text: str, start: int, end: int) -> bool:
+    """Whether a span is not part of a longer word, number, path or identifier."""
+    before, after = text[max(0, start - 1) : start], text[end : end + 1]
+    if _is_word(before) or _is_word(after) or (before and before in "_/@#&%.+-~\\$€£"):
+        return False
+    continues = bool(after) and after in "-/.:" and text[end + 1 : end + 2].isdigit()
+    return not continues and after not in ("_", "@", "%")
+
+
+def _is_word(char: str) -> bool:
+    # Scripts without case put no space between a number and the next word.
+    return char.isalnum() and (char.isascii() or char.lower() != char.upper())
