@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -20,11 +20,10 @@ from simonides.sessions.reading import Piece, pieces_of
 from simonides.storage import statements
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import analyse
-from simonides.text.statement import content_hash
 from simonides.write import privacy
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
-from simonides.write.judge import Commit, Judgement, judge, masked
+from simonides.write.judge import Commit, Judgement, judge
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 
@@ -66,24 +65,46 @@ def add(
         me = text("me", me)
     session = who.session or default_session(who)
     pieces = [pieces_of(message, me=me, source=source) for message in said]
-    known = _resent(engine, who, session, said, pieces)
-    lines = [AddLine(role=message.role, reasons=("resent",)) for message in said[:known]]
-    batch: list[tuple[Message, list[Piece]]] = []
-    for message, parts in list(zip(said, pieces, strict=True))[known:]:
-        asks = [each for piece in parts for each in piece.asks]
+    _cut_refused(engine, who, pieces)
+    read = [
+        Said(
+            message, parts, [_judged(engine, who, session, message, each, moment) for each in parts]
+        )
+        for m, parts in zip(said, pieces, strict=True)
+    ]
+    known = _resent(engine, who, session, read)
+    lines = [AddLine(role=each.message.role, reasons=("resent",)) for each in read[:known]]
+    batch: list[Said] = []
+    for each in read[known:]:
+        asks = [ask for piece in each.pieces for ask in piece.asks]
         if batch and (asks or len(batch) == SLICE):
-            lines += _stored(engine, who, session, batch, moment)
+            lines += _stored(engine, who, session, batch)
             batch = []
-        batch.append((message, parts))
+        batch.append(each)
         if asks:  # they are about what came before
-            cut = any(piece.is_cut for piece in parts)
-            done = tuple(obey(engine, who, session, each, cut=cut) for each in asks)
-            [line] = _stored(engine, who, session, batch, moment)
+            cut = any(piece.is_cut for piece in each.pieces)
+            done = tuple(obey(engine, who, session, ask, cut=cut) for ask in asks)
+            [line] = _stored(engine, who, session, batch)
             lines.append(line.model_copy(update={"asked": done}))
             batch = []
     if batch:
-        lines += _stored(engine, who, session, batch, moment)
+        lines += _stored(engine, who, session, batch)
     return AddReport(lines=tuple(lines))
+
+
+@dataclass(frozen=True)
+class Said:
+    """A message, read and judged.
+
+    Attributes:
+        message: The message.
+        pieces: The turns that it becomes.
+        judged: For each of them what policy says of it, and of what is learned from it.
+    """
+
+    message: Message
+    pieces: Sequence[Piece]
+    judged: Sequence[tuple[Judgement, list[Judgement]]]
 
 
 def default_session(who: Principal) -> str:
@@ -94,13 +115,7 @@ def default_session(who: Principal) -> str:
 # -- resent history --------------------------------------------------------------------------------
 
 
-def _resent(
-    engine: Engine,
-    who: Principal,
-    session: str,
-    said: Sequence[Message],
-    pieces: Sequence[Sequence[Piece]],
-) -> int:
+def _resent(engine: Engine, who: Principal, session: str, said: Sequence[Said]) -> int:
     """Return how many messages at the beginning repeat the end of the conversation."""
     params = {"owner": who.owner, "session": session, "limit": LOOKED_BACK}
     with engine.db.read(who.owner) as connection:
@@ -108,45 +123,39 @@ def _resent(
     if not log:
         return 0
     ids = {row[1] for row in log if row[1] is not None}
-    by_id = next((n for n, each in enumerate(said) if each.id is None or each.id not in ids), None)
-    marks = [(piece.role, content_hash(masked(piece.text))) for each in pieces for piece in each]
+    named = [each.message.id in ids for each in said]
+    by_id = named.index(False) if False in named else len(said)
+    marks = [
+        (piece.role, turn.candidate.hash)
+        for each in said
+        for piece, (turn, _) in zip(each.pieces, each.judged, strict=True)
+    ]
     tail = [(role or "user", hash) for hash, _, role, _ in log]
     most = min(len(tail), len(marks))
     same = next((n for n in range(most, 0, -1) if tail[-n:] == marks[:n]), 0)
-    ends = accumulate(map(len, pieces), initial=0)
+    ends = accumulate((len(each.pieces) for each in said), initial=0)
     whole = max(n for n, end in enumerate(ends) if end <= same)
     if whole == len(said) == 1:
         whole = 0  # the user says the same again
-    return max(len(said) if by_id is None else by_id, whole)
+    return max(by_id, whole)
 
 
 # -- storing ---------------------------------------------------------------------------------------
 
 
-def _stored(
-    engine: Engine,
-    who: Principal,
-    session: str,
-    messages: Sequence[tuple[Message, Sequence[Piece]]],
-    moment: int | None,
-) -> list[AddLine]:
+def _stored(engine: Engine, who: Principal, session: str, said: Sequence[Said]) -> list[AddLine]:
     """Store messages in one transaction, each with what is learned from it."""
-    _cut_refused(engine, who, messages)
-    said = [
-        [_judged(engine, who, session, message, piece, moment) for piece in pieces]
-        for message, pieces in messages
-    ]
-    every = [each for turns in said for turn, facts in turns for each in (turn, *facts)]
+    every = [j for each in said for turn, facts in each.judged for j in (turn, *facts)]
     commits = [each.candidate for each in every if isinstance(each, Commit)]
     vectors = iter(vectors_of(engine, commits))
     lines: list[AddLine] = []
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         turn = Turn(tx, index, engine.indexes.embedder)
         position = _next_position(tx, session)
-        for (message, pieces), turns in zip(messages, said, strict=True):
+        for each in said:
             kept: list[Outcome] = []
             learned: list[Outcome] = []
-            for piece, (judged, facts) in zip(pieces, turns, strict=True):
+            for piece, (judged, facts) in zip(each.pieces, each.judged, strict=True):
                 placed = _placed(judged, position=position)
                 position += 1
                 vector = next(vectors) if isinstance(judged, Commit) else None
@@ -156,16 +165,14 @@ def _stored(
                 for fact in facts:
                     vector = next(vectors) if isinstance(fact, Commit) else None
                     learned.append(decided(turn, _placed(fact, parents=parents), vector))
-            lines.append(_line(message, pieces, kept, learned))
+            lines.append(_line(each, kept, learned))
     return lines
 
 
-def _cut_refused(
-    engine: Engine, who: Principal, messages: Sequence[tuple[Message, Sequence[Piece]]]
-) -> None:
+def _cut_refused(engine: Engine, who: Principal, pieces: Sequence[Sequence[Piece]]) -> None:
     """Cut out of the turns what the user does not want to be kept."""
     topics = privacy.topics(engine, who)
-    for piece in (piece for _, pieces in messages for piece in pieces) if topics else ():
+    for piece in (piece for each in pieces for piece in each) if topics else ():
         for topic in topics:
             if topic.covers(analyse(piece.text)):
                 piece.cut(topic)
@@ -201,16 +208,11 @@ def _next_position(tx: Transaction, session: str) -> int:
     return 0 if found is None or found[0] is None else int(found[0]) + 1
 
 
-def _line(
-    message: Message,
-    pieces: Sequence[Piece],
-    kept: Sequence[Outcome],
-    learned: Sequence[Outcome],
-) -> AddLine:
+def _line(said: Said, kept: Sequence[Outcome], learned: Sequence[Outcome]) -> AddLine:
     reasons = [reason for outcome in kept for reason in outcome.reasons]
-    reasons += [reason for piece in pieces for reason in piece.reasons]
+    reasons += [reason for piece in said.pieces for reason in piece.reasons]
     if not kept:
-        reasons.append("system" if message.role == "system" else "nothing_to_keep")
+        reasons.append("system" if said.message.role == "system" else "nothing_to_keep")
     return AddLine(
-        role=message.role, kept=tuple(kept), learned=tuple(learned), reasons=tuple(reasons)
+        role=said.message.role, kept=tuple(kept), learned=tuple(learned), reasons=tuple(reasons)
     )

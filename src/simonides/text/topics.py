@@ -45,6 +45,11 @@ _EVERYTHING = re.compile(
 _ME = re.compile(r"\b(?:me|myself|everything|all|data|profile|memor\w+|history)\b", re.IGNORECASE)
 
 
+def _alike(term: str) -> float:
+    del term
+    return 1.0
+
+
 @dataclass(frozen=True)
 class Topic:
     """A topic as it was understood.
@@ -61,9 +66,7 @@ class Topic:
     names: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
 
-    def covers(
-        self, terms: Iterable[str], worth: Callable[[str], float] = lambda term: 1.0
-    ) -> bool:
+    def covers(self, terms: Iterable[str], worth: Callable[[str], float] = _alike) -> bool:
         """Whether it covers a text of these index terms; ``worth`` is the rarity of a term."""
         held = set(terms)
         if held & (self.names | self.fields):
