@@ -132,7 +132,9 @@ def _runs(
             rolled = rolled[:-1] * np.uint32(_STEP) + units[length - 1 :]
         if length in lengths:
             salted = rolled + np.uint32((salt + length) * _MIX & 0xFFFFFFFF)
-            first, last = owners[: len(rolled)], owners[length - 1 :]
-            inside = first == last
-            runs.append((salted, first) if inside.all() else (salted[inside], first[inside]))
+            first = owners[: len(rolled)]
+            if owners[0] != owners[-1]:
+                inside = first == owners[length - 1 :]
+                salted, first = salted[inside], first[inside]
+            runs.append((salted, first))
     return runs
