@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 # The verbs, each with its names in other libraries.
 _VERBS = {
-    "remember": "add store save insert", "recall": "search query retrieve",
+    "remember": "store save insert", "recall": "search query retrieve",
     "forget": "delete remove", "correct": "update", "list": "get_all all",
 }  # fmt: skip
 

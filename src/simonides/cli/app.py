@@ -33,11 +33,18 @@ ADMINISTRATOR = "command-line"
 """Name of an administrator in the audit trail if --actor names none."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
+privacy = typer.Typer(rich_markup_mode=None, help="What is not to be remembered.")
 audit = typer.Typer(rich_markup_mode=None, help="The audit trail of a user.")
 admin = typer.Typer(rich_markup_mode=None, help="The whole store; --actor names who does it.")
 policy = typer.Typer(rich_markup_mode=None, help="Policy files.")
 db = typer.Typer(rich_markup_mode=None, help="PostgreSQL databases.")
-for _name, _group in {"audit": audit, "admin": admin, "policy": policy, "db": db}.items():
+for _name, _group in {
+    "audit": audit,
+    "privacy": privacy,
+    "admin": admin,
+    "policy": policy,
+    "db": db,
+}.items():
     app.add_typer(_group, name=_name)
 
 
@@ -193,6 +200,60 @@ def recall(
 ) -> object:
     """Print the memories that serve a query, best first, each with its reasons."""
     return _memory(context).recall(**_given(context))
+
+
+@app.command()
+def add(
+    context: typer.Context,
+    text: Annotated[str, Argument(metavar="TEXT", help="What the user said.")],
+    at: Time = None,
+) -> object:
+    """Keep what the user said, learn what must not be missed, do what it asks of the memory."""
+    return _memory(context).add(text, at=at)
+
+
+@app.command()
+def digest(
+    context: typer.Context,
+    about: Annotated[str | None, Argument(help="What the prompt is about.")] = None,
+    filter: Json = None,
+    kinds: Kinds = None,
+    scopes: Scopes = None,
+    max_items: int | None = None,
+    max_chars: int | None = None,
+    max_tokens: int | None = None,
+) -> object:
+    """Print the part of a prompt that the memory fills."""
+    return _memory(context).digest(**_given(context))
+
+
+@privacy.command("refuse")
+def privacy_refuse(
+    context: typer.Context,
+    about: Annotated[str | None, Option(help="A topic or a person in plain words.")] = None,
+    key: Annotated[str | None, Option(help="Name of a fact.")] = None,
+    category: Annotated[str | None, Option(help="One of the policy's categories.")] = None,
+) -> object:
+    """Store nothing more of a topic, a key or a category, and show nothing of what is there."""
+    return [_memory(context).privacy.refuse(about=about, key=key, category=category)]
+
+
+@privacy.command("allow")
+def privacy_allow(context: typer.Context, id: str) -> object:
+    """Take a refusal back."""
+    return {"allowed": _memory(context).privacy.allow(id)}
+
+
+@privacy.command("list")
+def privacy_list(context: typer.Context) -> object:
+    """Print what the user does not want to have remembered."""
+    return list(_memory(context).privacy.list())
+
+
+@privacy.command("forget")
+def privacy_forget(context: typer.Context, about: str) -> object:
+    """Forget everything about a topic or a person."""
+    return {"forgotten": _memory(context).privacy.forget(about)}
 
 
 @app.command()

@@ -12,7 +12,16 @@ from typer import TyperException
 from simonides.core.errors import SimonidesError
 from simonides.core.outcome import Event, Outcome
 from simonides.core.record import Record
-from simonides.core.results import AuditReport, Explanation, Hit, Page, Recall
+from simonides.core.results import (
+    AddReport,
+    AuditReport,
+    Digest,
+    Explanation,
+    Hit,
+    Page,
+    Recall,
+    Refusal,
+)
 from simonides.govern.rights import Grant
 
 SHOWN_CHARS = 100
@@ -73,6 +82,10 @@ def _lines(result: Any) -> Iterable[str]:
                 yield _record(record)
         case Record():
             yield _record(result, most=None)
+        case Digest():
+            yield result.text
+        case AddReport():
+            yield from _report(result)
         case Explanation():
             yield from _explanation(result)
         case AuditReport():
@@ -91,7 +104,7 @@ def _lines(result: Any) -> Iterable[str]:
         yield f"more: --cursor {result.next_cursor}"
 
 
-def _item(item: Record | Hit | Event | Grant) -> str:
+def _item(item: Record | Hit | Event | Grant | Refusal) -> str:
     match item:
         case Record():
             past = "" if item.is_current else f"  {item.status.value}"
@@ -106,6 +119,8 @@ def _item(item: Record | Hit | Event | Grant) -> str:
         case Grant():
             right = item.right.value + ("" if item.subject is None else f":{item.subject}")
             return f"{item.grantee}  {right}  [by {item.by}, {item.at:%Y-%m-%d}]"
+        case Refusal():
+            return f"{item.id[-8:]}  {item.kind}  {_visible(item.value)}  [{item.at:%Y-%m-%d}]"
 
 
 def _record(record: Record, most: int | None = SHOWN_CHARS) -> str:
@@ -115,6 +130,16 @@ def _record(record: Record, most: int | None = SHOWN_CHARS) -> str:
     key = "" if record.key is None else f"{record.key} = "
     made = f"{record.source.value}, {record.created_at:%Y-%m-%d}"
     return f"{record.id[-8:]}  {key}{content}  [{made}]"
+
+
+def _report(result: AddReport) -> Iterable[str]:
+    for line in result.lines:
+        why = f" ({', '.join(line.reasons)})" if line.reasons else ""
+        yield f"{line.role}: {'kept' if any(line.kept) else 'not kept'}{why}"
+        for outcome in line.learned:
+            about = "" if outcome.record is None else f" {_record(outcome.record)}"
+            yield f"  learned: {outcome.explanation}{about}"
+        yield from (f"  {_visible(asked.answer)}" for asked in line.asked)
 
 
 def _explanation(result: Explanation) -> Iterable[str]:

@@ -67,9 +67,7 @@ def add(
     pieces = [pieces_of(message, me=me, source=source) for message in said]
     _cut_refused(engine, who, pieces)
     read = [
-        Said(
-            message, parts, [_judged(engine, who, session, message, each, moment) for each in parts]
-        )
+        Said(m, parts, [_judged(engine, who, session, m, each, moment) for each in parts])
         for m, parts in zip(said, pieces, strict=True)
     ]
     known = _resent(engine, who, session, read)
