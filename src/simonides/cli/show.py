@@ -75,6 +75,12 @@ def _failed(result: Any) -> bool:
 
 
 def _lines(result: Any) -> Iterable[str]:
+    if isinstance(result, Digest):
+        return [result.text]
+    return _report(result) if isinstance(result, AddReport) else _of_memories(result)
+
+
+def _of_memories(result: Any) -> Iterable[str]:
     match result:
         case Outcome(record=record):
             yield result.explanation
@@ -82,10 +88,6 @@ def _lines(result: Any) -> Iterable[str]:
                 yield _record(record)
         case Record():
             yield _record(result, most=None)
-        case Digest():
-            yield result.text
-        case AddReport():
-            yield from _report(result)
         case Explanation():
             yield from _explanation(result)
         case AuditReport():
