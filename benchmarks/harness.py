@@ -37,7 +37,7 @@ class SimonidesAdapter:
         if items and "title" in items[0]:
             self._add_beliefs(conv_id, items)
         else:
-            self._memory(conv_id).remember_many([_turn(item) for item in items], atomic=False)
+            self.memory(conv_id).remember_many([_turn(item) for item in items], atomic=False)
 
     def _add_beliefs(self, conv_id: str, items: Sequence[Mapping[str, Any]]) -> None:
         """Give each belief to its owner; one and what replaced it are versions of one key."""
@@ -48,15 +48,19 @@ class SimonidesAdapter:
             while successor.get(last):
                 last = successor[last]
             suffix = "" if item["speaker"] == asks else f".{item['speaker']}"
-            self._memory(conv_id + suffix).remember(_belief(item, key=last))
+            self.memory(conv_id + suffix).remember(_belief(item, key=last))
 
     def search(self, conv_id: str, query: str, k: int, now: str) -> list[str]:
         """Return the ids of the best items."""
+        self.set_time(now)
+        hits = self.memory(conv_id).recall(query, limit=k)
+        return [hit.record.metadata["item_id"] for hit in hits]
+
+    def set_time(self, now: str) -> None:
+        """Let it be a time; an empty text leaves it."""
         if now:
             asked = datetime.fromisoformat(now)
             self._clock.set(asked if asked.tzinfo else asked.replace(tzinfo=UTC))
-        hits = self._memory(conv_id).recall(query, limit=k)
-        return [hit.record.metadata["item_id"] for hit in hits]
 
     def close(self) -> None:
         """Close the store."""
@@ -64,7 +68,8 @@ class SimonidesAdapter:
             self._store.close()
             self._store = None
 
-    def _memory(self, conv_id: str) -> simonides.Memory:
+    def memory(self, conv_id: str) -> simonides.Memory:
+        """Return the memory of a conversation's user."""
         if self._store is None:
             self.reset()
         assert self._store is not None

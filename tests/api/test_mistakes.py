@@ -24,7 +24,7 @@ MISTAKES = [
     ("memory.get_all()", AttributeError, "'get_all'", "'list'"),
     ("memory.all()", AttributeError, "'all'", "'list'"),
     ("memory.rember('x')", AttributeError, "'rember'", "'remember'"),
-    ("memory.reset()", AttributeError, "'reset'", "it has add, audit, confirm, correct"),
+    ("memory.reset()", AttributeError, "'reset'", "did you mean 'receipts'"),
     ("memory.audits", AttributeError, "'audits'", "'audit'"),
     ("memory.audit.search('x')", AttributeError, "Audit has no 'search'", "list, verify"),
     ("store.remember('x')", AttributeError, "Store has no 'remember'", "memory(user=…).remember()"),

@@ -113,20 +113,17 @@ class Recall(_Items[Hit]):
     Ties are in the order of the newest ``updated_at``, then of the id.
     """
 
-    __slots__ = ("degraded", "searched")
+    __slots__ = ("degraded",)
 
-    def __init__(
-        self, hits: Sequence[Hit], degraded: Sequence[str] = (), searched: int = 0
-    ) -> None:
+    def __init__(self, hits: Sequence[Hit], degraded: Sequence[str] = ()) -> None:
         """Keep the hits.
 
         Args:
             hits: Best first.
             degraded: Names of sources that failed and were left out, for example ``vector``.
-            searched: Number of memories in force that were compared.
         """
         super().__init__(hits)
-        self.degraded, self.searched = tuple(degraded), searched
+        self.degraded = tuple(degraded)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hits as JSON-ready data."""

@@ -350,6 +350,11 @@ PER_LOG_ROWS = 0.7
 """Log-odds that the best of n rows loses by ln(n): of many rows the best is better by chance. It is
 part of the same regression."""
 
+PER_LOG_LENGTH, TYPICAL_LENGTH = 0.65, 16.0
+"""Log-odds that it loses by the mean length of the rows, in terms, beyond a typical one: long rows
+hold the words of a question by chance. With it one floor serves three development sets, whose turns
+have 16, 24 and 216 terms."""
+
 BEHIND = 8.0
 """Log-odds that a row loses by the fourth power of its distance behind the best: of evidence among
 the first ten, 95 % is less than .3 behind."""
@@ -392,7 +397,9 @@ def scale_of(
         best: The best rows, best first, at least one.
     """
     measured = measure(view, terms, question, signals, best[:MEASURED])
+    mean_length = float(view.column("length").sum()) / len(view)
     chance = PER_LOG_ROWS * math.log(len(view))
+    chance += PER_LOG_LENGTH * max(math.log(mean_length / TYPICAL_LENGTH), 0.0)
     first = CONSTANT + float(np.dot(FACTORS, measured)) - chance
     return Scale(first, float(score[best[0]]))
 

@@ -131,17 +131,17 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
     ask, now = ask_of(engine, who, query, **options), engine.clock.now_ms()
     read, degraded = _read(engine, ask.query, now)
     hits: list[Hit] | None = None
-    waiting = attempt = size = 0
+    waiting = attempt = 0
 
-    def take(ranking: Ranking) -> tuple[int, int, list[Hit] | None]:
+    def take(ranking: Ranking) -> tuple[int, list[Hit] | None]:
         found = _take(connection, ask, ranking, now, is_last=attempt == ATTEMPTS)
-        return sum(part.without_vector for part in ranking.view.parts), len(ranking.view), found
+        return sum(part.without_vector for part in ranking.view.parts), found
 
     with engine.db.read(*(reach.owner for reach in ask.reach)) as connection:
         # Where a row was replaced since it was ranked, its successor must not be missed: again.
         while hits is None:
             attempt += 1
-            waiting, size, hits = _ranking(engine, who, ask, read, connection, now, take)
+            waiting, hits = _ranking(engine, who, ask, read, connection, now, take)
     if engine.embedder is not None and waiting:
         degraded = [*degraded, "vector_partly"]
     if engine.reranker is not None and not ask.is_past:
@@ -149,7 +149,7 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
         degraded = [*degraded, *failed]
     if not ask.is_past:
         engine.journal.note((hit.record.owner, id_bytes(hit.record.root)) for hit in hits)
-    return Recall(hits, degraded, size)
+    return Recall(hits, degraded)
 
 
 def standing(engine: Engine, who: Principal, scopes: Sequence[str] | None = None) -> list[Record]:
