@@ -46,7 +46,7 @@ def _marked(case: str) -> tuple[str, str]:
     return "".join(text), "".join(marks)
 
 
-@pytest.mark.parametrize("case", CASES["known"])
+@pytest.mark.parametrize("case", [*CASES["known"], *CASES["blind"]])
 def test_foreign_parts_are_told_from_the_users_words(case: str) -> None:
     text, expected = _marked(case)
     parts = parts_of(text)

@@ -25,21 +25,16 @@ _NEVER_LAST = frozenset(
 _OFTEN_LAST = frozenset("etc usw no nr núm nº inc ltd co jr sr ca u.a г т.д т.п enz ecc".split())
 """Abbreviations that end a sentence unless a small letter or a digit follows."""
 
-_MONTHS = frozenset(
-    "januar februar märz april mai juni juli august september oktober november dezember".split()
-)
-_JOINTS = (
-    "and|but|so|because|while|though|und|aber|denn|weil|y|pero|porque|e|mas|ma|perché|et|mais|car"
-    "|en|maar|want|omdat|и|а|но|потому что"
-)
+_MONTHS = frozenset("jan feb mär apr mai jun jul aug sep okt nov dez".split())
+"""How a month begins after a German day, as in "am 3. Mai"."""
+
+_JOINTS = "and|but|so|because|while|und|aber|weil|y|pero|porque|e|mas|ma|et|mais|en|maar|и|а|но"
 _VERBS = (
     "is|are|was|were|has|have|had|likes?|loves?|hates?|prefers?|lives?|works?|should|must|will"
     "|wants?|needs?|ist|sind|hat|heißt|wohnt|arbeitet|es|está|tiene|vive|é|tem|mora|est|a|habite"
     "|vit|è|ha|heet|woont|werkt|heeft"
 )
-_OWNERS = (
-    "my|our|the|his|her|their|meine?|unsere?|mis?|meu|minha|mon|ma|mes|il mio|la mia|mijn|onze"
-)
+_OWNERS = "my|our|the|his|her|their|meine?|mis?|meu|minha|mon|ma|il mio|la mia|mijn"
 _STARTS = (
     r"(?:(?:i|i'm|im|i've|i'd|i'll|we|we're|we've|it's|you|she|she's|he|he's|they|please|don't"
     r"|do not|never|always|use|keep|now|ich|wir|er|yo|me|nosotros|eu|nós|je|nous|elle|io|ik|wij"
@@ -88,14 +83,11 @@ def _goes_on(text: str, start: int, end: int) -> bool:
     before = text[max(start, end - 40) : end].rstrip()
     if not before.endswith(".") or before.endswith(".."):
         return False
-    word = before[:-1].replace("(", " ").rsplit(maxsplit=1)[-1:]
-    if not word:
-        return False
-    last = word[0].lower()
+    last = before[:-1].replace("(", " ").rpartition(" ")[2].lower()
     following = text[end : end + 12]
     if last.isdecimal() and len(last) <= 2:
         is_bullet = before[:-1].strip() == last
-        return is_bullet or following.split(" ")[0].lower().rstrip(".,;:!?") in _MONTHS
+        return is_bullet or following[:3].lower() in _MONTHS
     if last in _OFTEN_LAST:
         return following[:1].islower() or following[:1].isdecimal()
     return last in _NEVER_LAST or (len(last) == 1 and last.isalpha() and last != "i")

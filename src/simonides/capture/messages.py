@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -22,37 +23,26 @@ MAX_TEXT_BYTES = 1 << 20
 MAX_NAME_CHARS = 256
 """Longest name or id; the same as in a stored record."""
 
-_ROLES = {
-    "user": "user",
-    "human": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
-    "model": "assistant",
-    "tool": "tool",
-    "function": "tool",
-    "system": "system",
-    "developer": "system",
-}
+_PLAIN_ROLES = ("user", "assistant", "tool", "system")
+_ROLES = {role: role for role in _PLAIN_ROLES}
+_ROLES |= {"human": "user", "ai": "assistant", "model": "assistant"}
+_ROLES |= {"function": "tool", "developer": "system"}
 _KEYS = (
-    *("role", "type", "content", "parts", "name", "id", "at", "tool_calls", "function_call"),
-    *("tool_call_id", "call_id", "tool_use_id", "output", "refusal", "audio", "data", "text"),
-    *("function_response", "inline_data", "file_data", "filename", "title", "thought", "file"),
-    *("response", "mime_type", "display_name", "function", "source"),
-)
-_CAMEL_CASE = {
-    "functionCall": "function_call",
-    "functionResponse": "function_response",
-    "inlineData": "inline_data",
-    "fileData": "file_data",
-    "mimeType": "mime_type",
-    "displayName": "display_name",
-}
+    "role type content parts name id at tool_calls function_call tool_call_id call_id tool_use_id"
+    " output refusal audio data text function_response inline_data file_data filename title thought"
+    " file response mime_type display_name function"
+).split()
+"""What is read of an object."""
+
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning", "item_reference", "compaction")
 _CALLS = ("tool_use", "_call", "_approval_request", "_approval_response", "_call_chunk")
 _RESULTS = ("tool_result", "_call_output")
 _MARKS = {"image_url": "image", "input_image": "image", "input_audio": "audio"}
-_FILES = ("file", "input_file", "document")
+_NAMED = ("file", "image", "audio", "video")
+_UNSAFE = re.compile(r"[\[\]\s]+")
+_MARKS |= {"input_file": "file", "document": "file", "container_upload": "file"}
 
 
 class Message(NamedTuple):
@@ -132,11 +122,10 @@ def _read(given: object, at: str, called: dict[str, str]) -> Iterator[Message]:
     runs = [list(run) for _, run in groupby(enumerate(pieces), key=_run)] or [[(0, _Piece(""))]]
     for place, run in enumerate(runs):
         first = run[0][1]
+        text = joint.join(piece.text for _, piece in run if piece.text)
         yield Message(
             role="tool" if first.is_result else role,
-            text=_checked(
-                joint.join(piece.text for _, piece in run if piece.text), f"{at}.content"
-            ),
+            text=_checked(text, f"{at}.content"),
             name=None if first.is_result else name,
             at=moment,
             id=f"{id}.{place}" if id and place else id,
@@ -151,9 +140,9 @@ def _run(numbered: tuple[int, _Piece]) -> int:
 
 def _fields(given: object, at: str) -> Mapping[str, Any]:
     if isinstance(given, Mapping):
-        return {_CAMEL_CASE.get(str(key), str(key)): value for key, value in given.items()}
+        return {_HUMP.sub("_", str(key)).lower(): value for key, value in given.items()}
     found = {key: value for key in _KEYS if (value := getattr(given, key, None)) is not None}
-    if isinstance(given, int | float | bytes | Sequence) or not found:
+    if isinstance(given, bytes | Sequence) or not found:
         raise InvalidInput(at, f"must be a text or a message, not {type(given).__name__}")
     return found
 
@@ -178,16 +167,12 @@ def _is_item(kind: object) -> bool:
 
 
 def _role(fields: Mapping[str, Any], at: str) -> str:
-    key = "role" if fields.get("role") is not None else "type"
-    raw = fields.get(key)
+    raw = fields.get("role") or fields.get("type")
     if raw is None:
         raise _missing("role", fields, at)
-    plain = (
-        raw.removesuffix("Chunk").removesuffix("Message").lower() if isinstance(raw, str) else ""
-    )
+    plain = str(raw).removesuffix("Chunk").removesuffix("Message").lower()
     if plain not in _ROLES:
-        known = ("user", "assistant", "tool", "system", *_ROLES)
-        problem = f"{shown(raw)} is none of user, assistant, tool, system{nearest(raw, known)}"
+        problem = f"{shown(raw)} is none of {', '.join(_PLAIN_ROLES)}{nearest(raw, _ROLES)}"
         raise InvalidInput(f"{at}.role", problem)
     return _ROLES[plain]
 
@@ -223,29 +208,23 @@ def _missing(key: str, fields: Mapping[str, Any], at: str) -> InvalidInput:
 def _pieces(parts: Sequence[object], at: str, called: dict[str, str]) -> list[_Piece]:
     if at.count("[") > MAX_JSON_DEPTH:
         raise InvalidInput(at, f"is nested more than {MAX_JSON_DEPTH} deep")
-    found = []
-    for place, part in enumerate(parts):
-        where = f"{at}[{place}]"
-        if isinstance(part, str):
-            found.append(_Piece(part))
-        else:
-            found.append(_piece(_fields(part, where), where, called))
-    return found
+    return [_piece(part, f"{at}[{place}]", called) for place, part in enumerate(parts)]
 
 
-def _piece(part: Mapping[str, Any], at: str, called: dict[str, str]) -> _Piece:
+def _piece(given: object, at: str, called: dict[str, str]) -> _Piece:
+    if isinstance(given, str):
+        return _Piece(given)
+    part = _fields(given, at)
     kind = str(part.get("type") or "")
     if part.get("function_response") is not None:
         answer = _fields(part["function_response"], at)
-        return _Piece(
-            _output(answer.get("response"), at, called), answer.get("name"), is_result=True
-        )
+        output = _output(answer.get("response"), at, called)
+        return _Piece(output, answer.get("name"), is_result=True)
     if kind.endswith(_RESULTS):
         id = part.get("tool_use_id") or part.get("call_id") or part.get("tool_call_id")
-        output = part.get("content") if part.get("content") is not None else part.get("output")
-        return _Piece(_output(output, at, called), called.get(str(id)), is_result=True)
-    is_call = kind.endswith(_CALLS) or part.get("function_call") is not None
-    if is_call or kind in _THOUGHTS or part.get("thought") is True:
+        output = _output(part.get("content", part.get("output")), at, called)
+        return _Piece(output, called.get(str(id)), is_result=True)
+    if part.get("function_call") is not None or part.get("thought") is True or _is_item(kind):
         return _Piece("")
     key = _TEXTS.get(kind) or ("text" if not kind and part.get("text") is not None else None)
     if key is None:
@@ -261,7 +240,9 @@ def _output(output: object, at: str, called: dict[str, str]) -> str:
         (output,) = output.values()
     if output is None or isinstance(output, str):
         return output or ""
-    if isinstance(output, list | tuple) and all(_is_part(each) for each in output):
+    if isinstance(output, list | tuple) and all(
+        isinstance(_get(each, "type"), str) for each in output
+    ):
         return "\n".join(piece.text for piece in _pieces(output, at, called))
     try:
         return json.dumps(output, ensure_ascii=False, default=str)
@@ -269,23 +250,19 @@ def _output(output: object, at: str, called: dict[str, str]) -> str:
         raise InvalidInput(at, "holds a result that JSON cannot express") from error
 
 
-def _is_part(each: object) -> bool:
-    return isinstance(_get(each, "type"), str)
-
-
 def _mark(part: Mapping[str, Any], kind: str, at: str) -> str:
-    raw = part.get("inline_data") or part.get("file_data") or part.get("file") or part
-    inner = _fields(raw, at) if not isinstance(raw, str) else part
-    mime = str(inner.get("mime_type") or "")
-    if not kind:
-        kind = mime.split("/")[0] if mime.startswith(("image/", "audio/", "video/")) else ""
-        kind = kind or ("file" if mime or "file" in part else "")
+    inner = part.get("inline_data") or part.get("file_data") or part.get("file")
+    file = part if inner is None or isinstance(inner, str) else _fields(inner, at)
+    mime = str(file.get("mime_type") or "")
+    if not kind and (mime or "file" in part):
+        kind = mime.split("/")[0] if mime.startswith(("image/", "audio/", "video/")) else "file"
     if not kind:
         raise InvalidInput(at, "is no part of a message: it has neither a type nor a text")
-    name = inner.get("filename") or inner.get("title") or inner.get("display_name")
-    kind = _MARKS.get(kind, kind)
-    file = "file" if kind in _FILES else kind
-    return f"[{file} {name}]" if isinstance(name, str) and name else f"[{file}]"
+    mark = _MARKS.get(kind, kind)
+    name = str(file.get("filename") or file.get("title") or file.get("display_name") or "")
+    # A name must not end its mark: what follows would read as the user's words.
+    plain = _UNSAFE.sub(" ", name)[:MAX_NAME_CHARS].strip() if mark in _NAMED else ""
+    return f"[{mark} {plain}]" if plain else f"[{mark}]"
 
 
 def _label(raw: object, at: str) -> str | None:
