@@ -8,7 +8,7 @@ from typing import Any, Literal
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.policy import Budget, DigestRules
-from simonides.core.record import TURN, Kind, Record, id_text
+from simonides.core.record import TURN, Kind, Record, Trust, id_text
 from simonides.core.results import Digest, DigestItem, Hit, Receipt
 from simonides.core.scope import Principal
 from simonides.core.validation import between
@@ -234,4 +234,5 @@ def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
 
 def _position(record: Record, step: int = 0) -> tuple[Any, ...]:
     at = (record.position or 0) + step
-    return (record.owner, record.place, record.trust, record.session, at)
+    is_foreign = record.trust is Trust.EXTERNAL
+    return (record.owner, record.place, is_foreign, record.session, at)
