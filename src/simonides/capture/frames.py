@@ -18,7 +18,7 @@ from simonides.text.patterns import spans
 GAP = "[…]"
 """Stands for a foreign part."""
 
-MAX_FRAMES = 200
+MAX_FRAMES = 100
 """Most frames of one kind in a message; what follows them is foreign too. Chosen: it bounds the
 time, and a message with more of them is pasted."""
 
@@ -64,19 +64,27 @@ def own_words(text: str) -> str:
 
 
 def _framed(text: str) -> Iterator[tuple[int, int]]:
-    for pattern in _patterns():
-        found = list(islice(spans(pattern, text, group=1), MAX_FRAMES))
-        yield from found
+    # The engine is slow where it has to find the borders of a group in a long match. So a pattern
+    # matches the opening only, if the frame ends with its paragraph or with the message.
+    for until, pattern in _patterns():
+        most = 1 if until == "endings" else MAX_FRAMES
+        found = list(islice(spans(pattern, text, group=1), most))
+        for start, end in found:
+            paragraph = text.find("\n\n", end) if until == "paragraphs" else -1
+            yield start, end if until == "frames" else paragraph if paragraph >= 0 else len(text)
         if len(found) == MAX_FRAMES:
             yield found[-1][1], len(text)
 
 
 @lru_cache(maxsize=1)
-def _patterns() -> list[str]:
-    source = files("simonides.capture").joinpath("frames.toml").read_text("utf-8")
-    tables = tomllib.loads(source)
-    words = {name: word.replace("\n", "") for name, word in tables["words"].items()}
-    return [f"(?im){_filled(pattern, words)}" for pattern in tables["frames"].values()]
+def _patterns() -> list[tuple[str, str]]:
+    tables = tomllib.loads(files("simonides.capture").joinpath("frames.toml").read_text("utf-8"))
+    words = {name: word.replace("\n", "") for name, word in tables.pop("words").items()}
+    return [
+        (until, f"(?im){_filled(pattern, words)}")
+        for until, patterns in tables.items()
+        for pattern in patterns.values()
+    ]
 
 
 def _filled(pattern: str, words: dict[str, str]) -> str:
