@@ -141,13 +141,15 @@ class Choice:
             shown: Ids that the core block shows.
         """
         passes = bool(hits) and hits[0].relevance >= floor
+        asked = {_position(h.record, 1) for h in hits if h.relevance >= LEAST and "?" in h.content}
         chosen: list[Hit] = []
         for hit in hits:
             if hit.id in shown:
                 continue
             if hit.record.sensitivity not in self.rules.sensitivities:
                 self.left_out.append((hit.id, "sensitivity"))
-            elif not passes or hit.relevance < LEAST:
+            # What follows a question belongs to it: an answer has few of its words.
+            elif not passes or (hit.relevance < LEAST and _position(hit.record) not in asked):
                 self.left_out.append((hit.id, "below_floor"))
             else:
                 chosen.append(hit)
