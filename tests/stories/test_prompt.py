@@ -149,3 +149,16 @@ def test_a_pasted_digest_teaches_nothing(ana):
     assert {r.content for r in ana.list() if r.category != "turn"} == {RULE}
     assert all("deploy" not in r.content for r in ana.list() if r.category == "turn")
     assert len(ana.list(limit=1000)) <= before + 3
+
+
+def test_what_was_shown_in_a_conversation_is_not_learned_from_it(store):
+    chat, other = (store.memory(user="ana", session=name) for name in ("one", "two"))
+    chat.remember("Never deploy on Fridays", category="constraint")
+    assert chat.digest("release")
+    report = chat.add("Never deploy on Fridays!")
+    assert (report.lines[0].learned, report.lines[0].reasons) == ((), ("echo",))
+    assert report.kept == 1
+    [again] = other.add("Never deploy on Fridays!").lines[0].learned
+    assert again.kind in ("refreshed", "bumped")
+    chat.forget(again.record)
+    assert chat.add("Never deploy on Fridays.").lines[0].learned[0].done

@@ -75,16 +75,18 @@ def digest(
         if value is not None:
             between(name, value, 0, 1_000_000)
     if not rules.enabled:
-        return _digest(engine, who, about, [], Choice(rules), 0.0, 0)
+        return _digest(engine, who, about, [], Choice(rules), 0.0, 0, [])
     records = standing(engine, who, scopes)
     core, hidden = core_block(records, rules)
     choice, floor = Choice(rules, max_items, max_chars, max_tokens), 0.0
+    hits: Sequence[Hit] = ()
     if about is not None:
         options = {"filter": filter, "kinds": kinds, "scopes": scopes}
         hits = recall(engine, who, about, limit=FOUND, **options)
         floor = FLOOR
         choice.fill(hits, floor, {id for item in core for id in item.ids})
-    return _digest(engine, who, about, core, choice, floor, hidden)
+    found = [*records, *(hit.record for hit in hits)]
+    return _digest(engine, who, about, core, choice, floor, hidden, found)
 
 
 def _digest(
@@ -95,6 +97,7 @@ def _digest(
     choice: Choice,
     floor: float,
     hidden: int,
+    found: Sequence[Record],
 ) -> Digest:
     now = engine.clock.now_ms()
     items = (*core, *sorted(choice.items, key=lambda item: item.part == "possible"))
@@ -106,7 +109,8 @@ def _digest(
         hidden=hidden, digest=hash_of(text),
     )  # fmt: skip
     if items:
-        keep(engine, who, receipt)
+        shown = {id for item in items for id in item.ids}
+        keep(engine, who, receipt, [record for record in found if record.id in shown])
     return Digest(text=text, receipt=receipt)
 
 

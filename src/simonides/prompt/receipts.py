@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from simonides.capture.clauses import clauses, sentences
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotReplayable
 from simonides.core.record import Record
@@ -21,7 +22,7 @@ from simonides.prompt.lines import assembled, hash_of, line_of
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import fetched, id_bytes
-from simonides.text.statement import read
+from simonides.text.statement import fingerprint, read
 
 LEAST_APPLIED = 0.5
 """Share of a memory's telling words that an answer holds, from which it counts as applied."""
@@ -29,14 +30,46 @@ LEAST_APPLIED = 0.5
 _SHORT_ID = re.compile(r"\b[0-9a-f]{8}\b")
 
 
-def keep(engine: Engine, who: Principal, receipt: Receipt) -> None:
-    """Keep a receipt, and the fingerprints of what it showed; both are written within seconds."""
-    shown = receipt.model_dump(mode="json", exclude={"items": {"__all__": {"line"}}})
+def keep(engine: Engine, who: Principal, receipt: Receipt, shown: Iterable[Record]) -> None:
+    """Keep a receipt and the fingerprints of what it showed; both are written within seconds.
+
+    The fingerprints are the echo ledger: what comes back in the same conversation is not learned.
+    """
+    now = engine.clock.now_ms()
+    data = receipt.model_dump(mode="json", exclude={"items": {"__all__": {"line"}}})
     row = {
-        "owner": who.owner, "id": id_bytes(receipt.id),
-        "at": engine.clock.now_ms(), "data": json.dumps(shown, ensure_ascii=False),
+        "owner": who.owner, "id": id_bytes(receipt.id), "at": now,
+        "data": json.dumps(data, ensure_ascii=False),
     }  # fmt: skip
     engine.journal.keep(who.owner, statements.KEEP_RECEIPT, [row])
+    echoes = [
+        {
+            "owner": who.owner, "session": conversation(who), "fingerprint": fingerprint(clause),
+            "memory": id_bytes(record.root), "at": now,
+        }
+        for record in shown
+        for clause in {record.content, *_clauses(record.content)}
+    ]  # fmt: skip
+    engine.journal.keep(who.owner, statements.NOTE_ECHO, echoes)
+
+
+def conversation(who: Principal) -> str:
+    """Return the name of the conversation of a principal; without a session, a default one."""
+    if who.session is not None:
+        return who.session
+    return "default" if who.agent is None else f"default {who.agent}"
+
+
+def echoed(engine: Engine, who: Principal) -> frozenset[bytes]:
+    """Return the fingerprints of what digests have shown in the conversation."""
+    engine.journal.flush()
+    params = {"owner": who.owner, "session": conversation(who)}
+    with engine.db.read(who.owner) as connection:
+        return frozenset(row[0] for row in connection.rows(statements.ECHOES, params))
+
+
+def _clauses(text: str) -> list[str]:
+    return [clause for sentence in sentences(text) for clause in clauses(sentence)]
 
 
 def list_receipts(engine: Engine, who: Principal, limit: int = 100) -> list[Receipt]:

@@ -15,6 +15,7 @@ from simonides.core.record import Draft, Source
 from simonides.core.results import AddLine, AddReport
 from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
+from simonides.prompt.receipts import conversation, echoed
 from simonides.sessions.obey import obey
 from simonides.sessions.reading import Piece, pieces_of
 from simonides.storage import statements
@@ -63,9 +64,12 @@ def add(
         source = enum_member(Source, "source", source).value
     if me is not None:
         me = text("me", me)
-    session = who.session or default_session(who)
+    session = conversation(who)
     pieces = [pieces_of(message, me=me, source=source) for message in said]
     _cut_refused(engine, who, pieces)
+    echoes = echoed(engine, who)
+    for piece in (piece for each in pieces for piece in each):
+        piece.drop_echoes(echoes)
     read = [
         Said(m, parts, [_judged(engine, who, session, m, each, moment) for each in parts])
         for m, parts in zip(said, pieces, strict=True)

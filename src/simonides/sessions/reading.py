@@ -6,8 +6,9 @@ inside it; only own words are understood.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import compress, groupby
+from itertools import groupby
 from typing import Any
 
 from simonides.capture.clauses import clauses, sentences
@@ -18,6 +19,7 @@ from simonides.capture.slots import folded, is_danger, is_for_now, slots_of
 from simonides.core.record import Source
 from simonides.prompt.lines import TITLE
 from simonides.text.analyse import analyse
+from simonides.text.statement import fingerprint
 from simonides.text.topics import Topic, is_just_said
 
 MOST_SENTENCES = 40
@@ -66,6 +68,13 @@ class Piece:
         """Whether anything but a gap is left of it."""
         return any(map(str.isalnum, self.text.replace(GAP, "")))
 
+    def drop_echoes(self, shown: frozenset[bytes]) -> None:
+        """Learn nothing that a digest has shown in this conversation."""
+        learned = [each for each in self.learned if fingerprint(_evidence(each)) not in shown]
+        if len(learned) < len(self.learned):
+            self.learned = learned
+            self.reasons.append("echo")
+
     def cut(self, topic: Topic) -> None:
         """Cut out the clauses of a topic that the user refused, with what they teach."""
         gone = [
@@ -78,9 +87,12 @@ class Piece:
             self.text = self.text.replace(clause, GAP, 1)
         if not gone:  # it is spread over the clauses
             self.text = GAP
-        kept = [each.get("quote", each["content"]) not in gone for each in self.learned]
-        self.learned = list(compress(self.learned, kept))
+        self.learned = [each for each in self.learned if _evidence(each) not in gone]
         self.reasons.append("refused_by_user")
+
+
+def _evidence(fields: Mapping[str, Any]) -> str:
+    return str(fields.get("quote", fields["content"]))
 
 
 def pieces_of(message: Message, *, me: str | None, source: str | None) -> list[Piece]:
