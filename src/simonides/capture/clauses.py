@@ -15,7 +15,7 @@ MAX_CLAUSE_CHARS = 1_000
 
 _END = r"([.!?…]+[\"'”’»)\]*_]*\s+|[。！？]+[”」』）\s]*|\s*\n\s*)"
 _EMOJI_END = r"([\x{1F300}-\x{1FAFF}\x{2600}-\x{27BF}\x{FE0F}\x{200D}]+\s+)\p{Lu}"
-_BULLET = re.compile(r"(?:[-*•–#]{1,6}|\(?\d{1,2}[.)])\s")
+_BULLET = re.compile(r"\A(?:[-*•–#]{1,6}|\(?\d{1,2}[.)])\s+")
 _NEVER_LAST = frozenset(
     "dr mr mrs ms prof sra dra srta vs e.g i.e approx dept z.b d.h bzw evtl ggf p.ex mme mlle p.ej"
     " vd sig dott ing avv dhr mevr bijv bv т.е ул им см prov tel abs vgl st".split()
@@ -63,7 +63,7 @@ def sentences(text: str) -> list[str]:
         if "\n" in text[end - 1 : end] or not _goes_on(text, start, end):
             found.append(text[start:end])
             start = end
-    plain = (_without_bullet(each.strip()) for each in (*found, text[start:]))
+    plain = (_BULLET.sub("", each.strip()) for each in (*found, text[start:]))
     return [each for each in plain if any(map(str.isalnum, each))]
 
 
@@ -91,8 +91,3 @@ def _goes_on(text: str, start: int, end: int) -> bool:
     if last in _OFTEN_LAST:
         return following[:1].islower() or following[:1].isdecimal()
     return last in _NEVER_LAST or (len(last) == 1 and last.isalpha() and last != "i")
-
-
-def _without_bullet(sentence: str) -> str:
-    found = _BULLET.match(sentence)
-    return sentence[found.end() :].strip() if found else sentence
