@@ -30,9 +30,8 @@ _MONTHS = frozenset("jan feb mär apr mai jun jul aug sep okt nov dez".split())
 
 _JOINTS = "and|but|so|because|while|und|aber|weil|y|pero|porque|e|mas|ma|et|mais|en|maar|и|а|но"
 _VERBS = (
-    "is|are|was|were|has|have|had|likes?|loves?|hates?|prefers?|lives?|works?|should|must|will"
-    "|wants?|needs?|ist|sind|hat|heißt|wohnt|arbeitet|es|está|tiene|vive|é|tem|mora|est|a|habite"
-    "|vit|è|ha|heet|woont|werkt|heeft"
+    "is|are|was|were|has|have|had|likes?|loves?|hates?|prefers?|lives?|works?|must|wants?|needs?"
+    "|ist|hat|heißt|wohnt|arbeitet|es|está|tiene|vive|é|tem|mora|est|a|habite|è|ha|heet|woont|heeft"
 )
 _OWNERS = "my|our|the|his|her|their|meine?|mis?|meu|minha|mon|ma|il mio|la mia|mijn"
 _STARTS = (
