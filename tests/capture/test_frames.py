@@ -60,6 +60,12 @@ def test_foreign_parts_are_told_from_the_users_words(case: str) -> None:
     assert not wrong, "".join(wrong)
 
 
+def test_frames_are_found_whatever_ends_the_lines() -> None:
+    text = "You said: I am Otto.\r\n\r\nI am Eve.\r\n> I am Bob.\r\nFrom: a\r\nSubject: b\r\n\r\nHi"
+    found = own_words(text).replace("\r", "")
+    assert found == "You said: […]\n\nI am Eve.\n[…]\n[…]"
+
+
 def test_own_words_show_where_something_was_left_out() -> None:
     assert (
         own_words("I like it: <p>Rome</p> and <q>Oslo</q>.\nBye") == "I like it: […] and […].\nBye"

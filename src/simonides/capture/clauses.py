@@ -15,7 +15,7 @@ MAX_CLAUSE_CHARS = 1_000
 
 _END = r"([.!?…]+[\"'”’»)\]*_]*\s+|[。！？]+[”」』）\s]*|\s*\n\s*)"
 _EMOJI_END = r"([\x{1F300}-\x{1FAFF}\x{2600}-\x{27BF}\x{FE0F}\x{200D}]+\s+)\p{Lu}"
-_BULLET = re.compile(r"(?:[-*•–#]{1,6}|\(?\d{1,2}[.)])\s")
+_BULLET = re.compile(r"\A(?:[-*•–#]{1,6}|\(?\d{1,2}[.)])\s+")
 _NEVER_LAST = frozenset(
     "dr mr mrs ms prof sra dra srta vs e.g i.e approx dept z.b d.h bzw evtl ggf p.ex mme mlle p.ej"
     " vd sig dott ing avv dhr mevr bijv bv т.е ул им см prov tel abs vgl st".split()
@@ -30,9 +30,8 @@ _MONTHS = frozenset("jan feb mär apr mai jun jul aug sep okt nov dez".split())
 
 _JOINTS = "and|but|so|because|while|und|aber|weil|y|pero|porque|e|mas|ma|et|mais|en|maar|и|а|но"
 _VERBS = (
-    "is|are|was|were|has|have|had|likes?|loves?|hates?|prefers?|lives?|works?|should|must|will"
-    "|wants?|needs?|ist|sind|hat|heißt|wohnt|arbeitet|es|está|tiene|vive|é|tem|mora|est|a|habite"
-    "|vit|è|ha|heet|woont|werkt|heeft"
+    "is|are|was|were|has|have|had|likes?|loves?|hates?|prefers?|lives?|works?|must|wants?|needs?"
+    "|ist|hat|heißt|wohnt|arbeitet|es|está|tiene|vive|é|tem|mora|est|a|habite|è|ha|heet|woont|heeft"
 )
 _OWNERS = "my|our|the|his|her|their|meine?|mis?|meu|minha|mon|ma|il mio|la mia|mijn"
 _STARTS = (
@@ -63,7 +62,7 @@ def sentences(text: str) -> list[str]:
         if "\n" in text[end - 1 : end] or not _goes_on(text, start, end):
             found.append(text[start:end])
             start = end
-    plain = (_without_bullet(each.strip()) for each in (*found, text[start:]))
+    plain = (_BULLET.sub("", each.strip()) for each in (*found, text[start:]))
     return [each for each in plain if any(map(str.isalnum, each))]
 
 
@@ -91,8 +90,3 @@ def _goes_on(text: str, start: int, end: int) -> bool:
     if last in _OFTEN_LAST:
         return following[:1].islower() or following[:1].isdecimal()
     return last in _NEVER_LAST or (len(last) == 1 and last.isalpha() and last != "i")
-
-
-def _without_bullet(sentence: str) -> str:
-    found = _BULLET.match(sentence)
-    return sentence[found.end() :].strip() if found else sentence

@@ -23,7 +23,6 @@ MAX_FRAMES = 100
 time, and a message with more of them is pasted."""
 
 _TAG = r"</?[A-Za-z][\w.:-]*(?:\s[^<>]{0,300})?>"
-_TAG_NAME = re.compile(r"</?([\w.:-]+)")
 _STYLES = frozenset("a b i u s br em strong small sub sup code kbd".split())
 """Tags that a writer puts around own words."""
 
@@ -66,6 +65,7 @@ def own_words(text: str) -> str:
 def _framed(text: str) -> Iterator[tuple[int, int]]:
     # The engine is slow where it has to find the borders of a group in a long match. So a pattern
     # matches the opening only, if the frame ends with its paragraph or with the message.
+    text = text.replace("\r\n", " \n").replace("\n \n", "\n\n\n")  # of the same length
     for until, pattern in _patterns():
         most = 1 if until == "endings" else MAX_FRAMES
         found = list(islice(spans(pattern, text, group=1), most))
@@ -101,8 +101,7 @@ def _tagged(text: str, framed: list[tuple[int, int]]) -> Iterator[tuple[int, int
     if len(tags) == 2 * MAX_FRAMES:
         yield tags[0][0], len(text)
     for start, end in tags:
-        found = _TAG_NAME.match(text, start)
-        name = found[1].lower() if found else ""
+        name = text[start:end].strip("</>").split()[0].lower()
         if name in _STYLES or inside[start] or text[start - 1 : start] == "`":
             continue
         if text[start + 1] != "/":

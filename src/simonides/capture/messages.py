@@ -119,7 +119,10 @@ def _read(given: object, at: str, called: dict[str, str]) -> Iterator[Message]:
         pieces = [piece if piece.is_result else _Piece(piece.text, origin) for piece in pieces]
         name = None
     joint = "" if role == "assistant" else "\n"
-    runs = [list(run) for _, run in groupby(enumerate(pieces), key=_run)] or [[(0, _Piece(""))]]
+    # Each result is a message; other parts that follow each other are one.
+    runs = [list(run) for _, run in groupby(enumerate(pieces), lambda n: n[1].is_result and n)] or [
+        [(0, _Piece(""))]
+    ]
     for place, run in enumerate(runs):
         first = run[0][1]
         text = joint.join(piece.text for _, piece in run if piece.text)
@@ -131,11 +134,6 @@ def _read(given: object, at: str, called: dict[str, str]) -> Iterator[Message]:
             id=f"{id}.{place}" if id and place else id,
             origin=first.origin,
         )
-
-
-def _run(numbered: tuple[int, _Piece]) -> int:
-    # Each result is a message; other parts that follow each other are one.
-    return numbered[0] if numbered[1].is_result else -1
 
 
 def _fields(given: object, at: str) -> Mapping[str, Any]:
