@@ -57,7 +57,6 @@ class Reading(NamedTuple):
 _SAYS = Reading(Kind.SAYS, "")
 _QUESTION = re.compile(r"[?？][\"')\s]*$")
 _PRIVACY = (
-    (Kind.UNSAY, "unsay"),
     (Kind.REFUSE, "refuse"),
     (Kind.FORGET, "forget"),
     (Kind.REMEMBER, "remember"),
@@ -98,6 +97,8 @@ class _Reader:
         self.body = text[lead.end() :] if lead else text
 
     def read(self, *, goes_on: bool) -> Reading:
+        if self._has("unsay", self.body):
+            return Reading(Kind.UNSAY, "")
         if self._has("says", self.text):
             return _SAYS
         if _QUESTION.search(self.text) and not self._is("asks", self.text):

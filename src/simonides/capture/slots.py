@@ -99,10 +99,7 @@ def is_danger(clause: str) -> bool:
     words = words_of(text)
     if text.endswith(("?", "？")):
         return False
-    return any(
-        language.find("danger", text, words) and not language.find("says", text, words)
-        for language in spoken(text, words)
-    )
+    return any(language.find("danger", text, words) for language in spoken(text, words))
 
 
 def is_for_now(clause: str) -> bool:
