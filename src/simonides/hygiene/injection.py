@@ -18,7 +18,7 @@ from importlib.resources import files
 from itertools import islice
 
 from simonides.hygiene.classifier import MAX_TEXTS, probabilities, threshold
-from simonides.hygiene.invisible import readings
+from simonides.hygiene.rules import readings
 from simonides.text.patterns import PatternSet, spans
 
 INSTRUCTION = "instruction"

@@ -22,8 +22,7 @@ from simonides.write.candidate import candidate_of_record
 from simonides.write.gates import Turn, refused, store_correction
 from simonides.write.judge import Commit, Drop, judge
 from simonides.write.remember import decided, vectors_of
-from simonides.write.turn import bury, owner_turn
-from simonides.write.versions import changed_version, index_row, renewed
+from simonides.write.turn import bury, changed_version, index_row, owner_turn, renewed
 
 
 def correct(

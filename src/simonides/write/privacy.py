@@ -33,8 +33,7 @@ from simonides.text.analyse import analyse, is_latin
 from simonides.text.statement import content_hash
 from simonides.text.topics import Topic, topic_of
 from simonides.write.change import forget_rows
-from simonides.write.turn import bury, owner_turn
-from simonides.write.versions import changed_version, index_row
+from simonides.write.turn import bury, changed_version, index_row, owner_turn
 
 GAP = "[…]"
 """Stands in a turn for what was forgotten."""

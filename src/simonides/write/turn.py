@@ -1,4 +1,4 @@
-"""An owner's turn to write: its transaction, its index, and what was forgotten there.
+"""An owner's turn to write: its transaction and index, the rows of new versions, tombstones.
 
 A tombstone is a digest without content. What was forgotten is not learned again, except by the
 user's own words.
@@ -9,15 +9,159 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from simonides.core.clock import DAY_MS
 from simonides.core.engine import Engine
+from simonides.core.errors import NotFound
 from simonides.core.outcome import EventType
-from simonides.recall.index import OwnerIndex
+from simonides.core.policy import Category
+from simonides.core.record import Source, Status
+from simonides.recall.index import OwnerIndex, entry_of, quantise
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow
+from simonides.storage.rows import MemoryRow, id_bytes
 from simonides.storage.transaction import Transaction, blake
 from simonides.text.statement import content_hash, read
 from simonides.write.candidate import Candidate
+
+_SAME = (
+    "category key content hash quote origin speaker role session position message_id confidence "
+    "metadata valid_from valid_to"
+).split()
+"""Columns that have the values of a candidate's fields of the same names."""
+
+
+def new_version(
+    tx: Transaction,
+    candidate: Candidate,
+    vector: NDArray[np.float32] | None,
+    embedder: str | None,
+    before: MemoryRow | None = None,
+) -> MemoryRow:
+    """Return the row of a new memory, or of the next version of one.
+
+    Args:
+        tx: The turn; it gives id, salt and time.
+        candidate: What is stored.
+        vector: Of its indexed text, or None.
+        embedder: Id of the vector's embedder.
+        before: The version that it follows, or None.
+    """
+    id = tx.new_id()
+    soft, hard = expiry(candidate, tx.now)
+    cells, scale = None, None
+    if vector is not None:
+        quantised, steps = quantise(vector[None])
+        cells, scale = quantised[0].tobytes(), float(steps[0])
+    subject, predicate, object = candidate.triple or (None, None, None)
+    return {
+        **{name: getattr(candidate, name) for name in _SAME},
+        "owner": tx.owner, "id": id, "root": id if before is None else before["root"],
+        "version": 1 if before is None else _next_version(tx, before),
+        "task": candidate.scope.task, "purpose": candidate.place.purpose,
+        "audience": audience_text(candidate), "kind": candidate.kind.value,
+        "subject": subject, "predicate": predicate, "object": object,
+        "quote_start": None, "quote_end": None, "depends_on": _list(candidate.depends_on),
+        "source": candidate.source.value, "trust": candidate.label.trust.value,
+        "importance": candidate.importance.value,
+        "sensitivity": candidate.label.sensitivity.value, "tags": _list(candidate.tags),
+        "parents": _list([parent.id for parent in candidate.parents]),
+        "pinned": int(candidate.pinned), "timeless": int(candidate.timeless),
+        "status": Status.ACTIVE.value, "created_at": tx.now, "updated_at": tx.now,
+        "verified_at": tx.now if candidate.source is Source.USER_CORRECTION else None,
+        "known_from": tx.now, "known_to": None, "ended": None, "ended_by": None,
+        "soft_expires_at": soft, "hard_expires_at": hard, "ttl": candidate.ttl_ms,
+        "terms": " ".join(candidate.analysed.terms), "marks": candidate.analysed.marks,
+        "fingerprint": candidate.analysed.fingerprint,
+        "embedder": embedder if cells is not None else None, "vector": cells, "scale": scale,
+        "salt": tx.salt(),
+    }  # fmt: skip
+
+
+def changed_version(tx: Transaction, before: MemoryRow, **cells: Any) -> MemoryRow:
+    """Return the row of the next version of a memory, with some columns changed."""
+    fresh = {"id": tx.new_id(), "version": _next_version(tx, before), "salt": tx.salt()}
+    times = {"known_from": tx.now, "known_to": None}
+    ends = {"ended": None, "ended_by": None}
+    return {**before, **fresh, **times, **ends, **cells}
+
+
+def expiry(candidate: Candidate, now: int) -> tuple[int | None, int | None]:
+    """Return soft and hard expiry in milliseconds, counted from the time of record."""
+    rules = candidate.rules
+    soft = _later(now, rules.soft_ttl_days)
+    hard = _later(now, rules.hard_ttl_days)
+    stated = candidate.source in (Source.USER_STATED, Source.USER_CORRECTION)
+    if stated and not rules.user_stated_expires:
+        hard = None
+    if candidate.ttl_ms is not None:
+        hard = now + candidate.ttl_ms
+    if soft is not None and hard is not None and soft >= hard:
+        soft = None
+    return soft, hard
+
+
+def renewed(row: MemoryRow, rules: Category, now: int) -> dict[str, int | None]:
+    """Return the expiries of a version that is said again or confirmed now.
+
+    Args:
+        row: The version.
+        rules: The policy's rules for its category.
+        now: The time.
+    """
+    soft, hard, ttl = row["soft_expires_at"], row["hard_expires_at"], row["ttl"]
+    if soft is not None:
+        soft = _later(now, rules.soft_ttl_days)
+    if hard is not None:
+        hard = now + ttl if ttl is not None else _later(now, rules.hard_ttl_days)
+    return {"soft_expires_at": soft, "hard_expires_at": hard}
+
+
+def index_row(index: OwnerIndex, row: MemoryRow, embedder: str | None) -> None:
+    """Add a new version to the owner's index."""
+    with index.lock:
+        index.add([entry_of(row, embedder)])
+
+
+def audience_text(candidate: Candidate) -> str | None:
+    """Return the audience as it lies in a row."""
+    audience = candidate.label.audience
+    return None if audience is None else json.dumps(audience)
+
+
+def link_parents(tx: Transaction, row: MemoryRow, candidate: Candidate) -> None:
+    """Note what a version was derived from, so that it goes when a parent goes.
+
+    Raises:
+        NotFound: If a parent was forgotten meanwhile.
+    """
+    for parent in candidate.parents:
+        if parent.owner == tx.owner and tx.latest(id_bytes(parent.root)) is None:
+            raise NotFound(parent.id)  # forgotten while the candidate was judged
+        tx.connection.run(
+            statements.DERIVE,
+            {
+                "owner": tx.owner,
+                "parent_owner": parent.owner,
+                "parent": id_bytes(parent.root),
+                "child": row["root"],
+            },
+        )
+
+
+def _next_version(tx: Transaction, before: MemoryRow) -> int:
+    return tx.last_version(before["root"]) + 1
+
+
+def _later(now: int, days: float | None) -> int | None:
+    return None if days is None else now + round(days * DAY_MS)
+
+
+def _list(values: Any) -> str | None:
+    return json.dumps(list(values), ensure_ascii=False) if values else None
 
 
 @contextmanager
