@@ -164,6 +164,15 @@ def test_forgetting_a_topic_leaves_the_rest_of_a_turn(chat):
     assert agent.reasons == ("tombstoned",)
 
 
+def test_typographic_quotes_hide_nothing(chat):
+    chat.add("I’ve got diabetes and I’m in therapy. It’s raining.")
+    chat.add("Don’t remember anything about my health.")
+    chat.add("My doctor’s name is Kim, and I’m fine with rain.")
+    chat.privacy.forget("my health")
+    assert not {"diabetes", "therapy", "Kim"} & set(str(texts(chat)).replace(",", " ").split())
+    assert any("raining" in text for text in texts(chat))
+
+
 @pytest.mark.parametrize("wish", ["Forget what I just said.", "Scratch that."])
 def test_what_was_said_last_is_forgotten(chat, wish):
     chat.add("The sky is blue.")

@@ -67,13 +67,16 @@ def sentences(text: str) -> list[str]:
 
 
 def clauses(sentence: str) -> list[str]:
-    """Return the main clauses of a sentence: each can be true, or end, without the others.
+    """Return the main clauses of a sentence, verbatim: each can be true without the others.
 
     A clause that shares its subject with the one before ("I cook and clean") is not cut off.
     """
     if len(sentence) > MAX_CLAUSE_CHARS:
         return [sentence]
-    parts = (part.strip() for part in _JOINT.split(sentence.replace("’", "'")))
+    joints = [match.span() for match in _JOINT.finditer(sentence.replace("’", "'"))]
+    starts = [0, *(end for _, end in joints)]
+    ends = [*(start for start, _ in joints), len(sentence)]
+    parts = [sentence[a:b].strip() for a, b in zip(starts, ends, strict=True)]
     return [part for part in parts if any(map(str.isalnum, part))]
 
 

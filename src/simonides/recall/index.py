@@ -17,19 +17,21 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simonides.core.clock import FOREVER, in_steps
 from simonides.core.record import TURN, Importance, Kind, Place, Status
-from simonides.recall.refusals import Refusal
 from simonides.storage.database import Row
 from simonides.storage.statements import INDEXED
 from simonides.text.analyse import Mark, analyse, marks_of
 from simonides.text.statement import fingerprint
 from simonides.text.topics import MOST_WORTH, Topic
+
+if TYPE_CHECKING:
+    from simonides.recall.view import Refusal
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]

@@ -11,10 +11,12 @@ several changes no score. A view of one index copies nothing.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,10 +24,10 @@ from numpy.typing import NDArray
 
 from simonides.core.record import Place
 from simonides.recall.index import NONE, Bools, Floats, Ints, OwnerIndex, entries_of
-from simonides.recall.refusals import refusals_of
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.statements import INDEXED
+from simonides.text.topics import Topic, topic_of
 
 _KNOWN_TO, _ID = INDEXED.index("known_to"), INDEXED.index("id")
 
@@ -178,6 +180,38 @@ def _joined(
         for each in names
     ]
     return common, codes
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What an owner does not want to have remembered.
+
+    Attributes:
+        kind: ``key``, ``category`` or ``topic``.
+        value: The key, the category or the topic's words.
+        topic: The topic, or None.
+    """
+
+    kind: str
+    value: str
+    topic: Topic | None
+
+    def covers(
+        self, key: str | None, category: str, terms: Iterable[str], worth: Callable[[str], float]
+    ) -> bool:
+        """Whether it covers a memory of a key, a category and index terms."""
+        if self.topic is not None:
+            return self.topic.covers(terms, worth)
+        return self.value == (key if self.kind == "key" else category)
+
+
+def refusals_of(connection: Connection, owner: str) -> tuple[Refusal, ...]:
+    """Return what an owner does not want to have remembered."""
+    found = []
+    for _, kind, value, _, names in connection.rows(statements.REFUSALS, {"owner": owner}):
+        topic = replace(topic_of(value), names=frozenset(json.loads(names)))
+        found.append(Refusal(kind, value, topic if kind == "topic" else None))
+    return tuple(found)
 
 
 class IndexCache:

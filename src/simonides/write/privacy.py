@@ -24,8 +24,7 @@ from simonides.core.validation import text
 from simonides.models.embedder import embed
 from simonides.recall.index import OwnerIndex, analysed, quantise
 from simonides.recall.lookup import versions
-from simonides.recall.refusals import refusals_of
-from simonides.recall.view import View
+from simonides.recall.view import View, refusals_of
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row
 from simonides.storage.transaction import Transaction

@@ -196,13 +196,10 @@ def remember_one(engine: Engine, who: Principal, /, content: str | Draft, **fiel
         content: The statement, or a `Draft` with every field.
         fields: Further fields of a `Draft`; ignored at their defaults where one is given.
     """
-    if isinstance(content, Draft):
-        given = [name for name, value in fields.items() if value != getattr(_DEFAULTS, name)]
-        if given:
-            raise InvalidInput(given[0], "belongs into the Draft")
-        draft = content
-    else:
-        draft = Draft(content, **fields)
+    given = {name: value for name, value in fields.items() if value != getattr(_DEFAULTS, name)}
+    if isinstance(content, Draft) and given:
+        raise InvalidInput(next(iter(given)), "belongs into the Draft")
+    draft = content if isinstance(content, Draft) else Draft(content, **given)
     [outcome] = remember(engine, who, [draft])
     return outcome
 
