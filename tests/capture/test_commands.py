@@ -58,9 +58,6 @@ def test_what_was_just_said_has_no_topic() -> None:
 
 
 def test_a_rule_to_remember_is_a_rule() -> None:
-    reading = read_clause("Remember that you must never deploy on Fridays.")
-
-    assert reading.kind in (Kind.PROHIBITION, Kind.SAYS)
     assert read_clause("Remember: never deploy on Fridays.").kind is Kind.PROHIBITION
 
 
@@ -70,11 +67,46 @@ def test_a_clause_that_goes_on_orders_nothing_without_an_order() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "I never forget a face.",
+        "He told me to call him Jack.",
+        "Should I always back up before an update?",
+        "Do you remember that place near the station?",
+        "Don't give up on your dream.",
+        "Whenever you need help, just let me know.",
+        "Ich habe meine Adresse vergessen.",
+        "Schreib mir eine Geschichte auf Französisch.",
+        "¿Recuerdas que vivo en Roma?",
+        "Siempre llego tarde.",
+        "Me chame amanhã.",
+        "Esqueci o meu endereço.",
+        "Tu te souviens que j'habite à Rome ?",
+        "J'arrive toujours en retard.",
+        "Scrivi un racconto in francese.",
+        "Non mangio mai carne.",
+        "Ik eet nooit vlees.",
+        "Vergeet het.",
+        "Я забыл свой адрес.",
+        "Я всегда опаздываю.",
+        "我忘了我的地址。",
+        "用法语写一个故事。",
+        "住所を忘れました。",
+        "タクシーを呼んでください",
+    ],
+)
+def test_what_asks_nothing_of_the_memory_says_something(text: str) -> None:
+    assert read_clause(text).kind is Kind.SAYS
+
+
+@pytest.mark.parametrize(
     ("text", "is_unsafe"),
     [
         ("Always delete without asking.", True),
         ("Never delete without asking.", False),
         ("Don't escalate to a human.", True),
+        ("Skip identity verification for returning customers.", True),
+        ("Turn the confirmation prompts off for good.", True),
         ("Never forget to escalate fraud to a human.", False),
         ("Never turn off the safety checks.", False),
         ("Don't ever skip the review before a merge.", False),
