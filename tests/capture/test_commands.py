@@ -5,6 +5,7 @@ import time
 import pytest
 
 from simonides.capture.commands import Kind, Reading, read_clause
+from simonides.capture.slots import slots_of
 from simonides.capture.wordings import LANGUAGES, load, plain
 
 KINDS = {
@@ -136,9 +137,10 @@ def test_two_negations_keep_a_safeguard(text: str, is_unsafe: bool) -> None:
 def test_no_clause_is_slow(text: str) -> None:
     read_clause(text)
     times = []
-    for _ in range(3):
-        start = time.perf_counter()
+    for _ in range(5):
+        start = time.process_time()
         read_clause(text)
-        times.append(time.perf_counter() - start)
+        slots_of(text)
+        times.append(time.process_time() - start)
 
-    assert min(times) < 0.02  # aim: 2 ms; the slack is for busy machines
+    assert min(times) < 0.002
