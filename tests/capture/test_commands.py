@@ -5,6 +5,7 @@ import time
 import pytest
 
 from simonides.capture.commands import Kind, Reading, read_clause
+from simonides.capture.slots import slots_of
 from simonides.capture.wordings import LANGUAGES, load, plain
 
 KINDS = {
@@ -58,9 +59,6 @@ def test_what_was_just_said_has_no_topic() -> None:
 
 
 def test_a_rule_to_remember_is_a_rule() -> None:
-    reading = read_clause("Remember that you must never deploy on Fridays.")
-
-    assert reading.kind in (Kind.PROHIBITION, Kind.SAYS)
     assert read_clause("Remember: never deploy on Fridays.").kind is Kind.PROHIBITION
 
 
@@ -70,11 +68,46 @@ def test_a_clause_that_goes_on_orders_nothing_without_an_order() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "I never forget a face.",
+        "He told me to call him Jack.",
+        "Should I always back up before an update?",
+        "Do you remember that place near the station?",
+        "Don't give up on your dream.",
+        "Whenever you need help, just let me know.",
+        "Ich habe meine Adresse vergessen.",
+        "Schreib mir eine Geschichte auf Französisch.",
+        "¿Recuerdas que vivo en Roma?",
+        "Siempre llego tarde.",
+        "Me chame amanhã.",
+        "Esqueci o meu endereço.",
+        "Tu te souviens que j'habite à Rome ?",
+        "J'arrive toujours en retard.",
+        "Scrivi un racconto in francese.",
+        "Non mangio mai carne.",
+        "Ik eet nooit vlees.",
+        "Vergeet het.",
+        "Я забыл свой адрес.",
+        "Я всегда опаздываю.",
+        "我忘了我的地址。",
+        "用法语写一个故事。",
+        "住所を忘れました。",
+        "タクシーを呼んでください",
+    ],
+)
+def test_what_asks_nothing_of_the_memory_says_something(text: str) -> None:
+    assert read_clause(text).kind is Kind.SAYS
+
+
+@pytest.mark.parametrize(
     ("text", "is_unsafe"),
     [
         ("Always delete without asking.", True),
         ("Never delete without asking.", False),
         ("Don't escalate to a human.", True),
+        ("Skip identity verification for returning customers.", True),
+        ("Turn the confirmation prompts off for good.", True),
         ("Never forget to escalate fraud to a human.", False),
         ("Never turn off the safety checks.", False),
         ("Don't ever skip the review before a merge.", False),
@@ -104,9 +137,10 @@ def test_two_negations_keep_a_safeguard(text: str, is_unsafe: bool) -> None:
 def test_no_clause_is_slow(text: str) -> None:
     read_clause(text)
     times = []
-    for _ in range(3):
-        start = time.perf_counter()
+    for _ in range(5):
+        start = time.process_time()
         read_clause(text)
-        times.append(time.perf_counter() - start)
+        slots_of(text)
+        times.append(time.process_time() - start)
 
-    assert min(times) < 0.02  # aim: 2 ms; the slack is for busy machines
+    assert min(times) < 0.002

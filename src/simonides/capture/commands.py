@@ -99,10 +99,15 @@ class _Reader:
     def read(self, *, goes_on: bool) -> Reading:
         if self._has("unsay", self.body):
             return Reading(Kind.UNSAY, "")
-        if self._has("says", self.text):
-            return _SAYS
-        if _QUESTION.search(self.text) and not self._is("asks", self.text):
-            return _SAYS
+        reading = self._wish(goes_on=goes_on)
+        return _SAYS if reading is not _SAYS and self._is_not_meant() else reading
+
+    def _is_not_meant(self) -> bool:
+        """Whether the clause is a question, fiction or somebody else's words."""
+        is_question = _QUESTION.search(self.text) and not self._is("asks", self.text)
+        return bool(is_question) or self._has("says", self.text)
+
+    def _wish(self, *, goes_on: bool) -> Reading:
         for kind, name in _PRIVACY:
             if found := self.language.find(name, self.body, self.words):
                 return self._about(kind, found)
@@ -157,8 +162,9 @@ class _Reader:
         A negation of a safeguard switches it off and two negations keep it: "never delete without
         asking" is a safeguard itself.
         """
-        if found := self.language.find("harm", text, self.words):
-            return not self._negated(text, found)
+        found = self.language.find("harm", text, self.words)
+        if found and not self._negated(text, found):
+            return True
         if self._has("crisis", text):
             return not self._is("keeps", text)
         if not is_rule and self._is("myself", body):

@@ -1,8 +1,10 @@
 r"""The wordings of requests and facts, read from data files and compiled on first use.
 
-A file lists regular expressions, each with an example sentence that a test runs. ``<NAME>`` stands
-for an entry of ``[parts]``, ``\<`` and ``\>`` for the edges of a word in any script. Matching
-ignores accents, and case but for files with ``keeps_case``.
+A file has lists of wordings: a regular expression, a sentence that it fits (a test runs it), and
+what the sentence is about (the group ``about``). ``<NAME>`` stands for an entry of ``[parts]``.
+``[needs]`` has the words of which a text must hold one before a list is tried, under the list's
+name; other names add words at which the file is opened at all. Matching ignores accents, and case
+but for files with ``keeps_case``.
 """
 
 from __future__ import annotations
@@ -25,7 +27,6 @@ LANGUAGES = (
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _UNSPACED = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 _KANA = re.compile("[\u3040-\u30ff]")
-_EDGES = {r"\<": r"(?<!\w)", r"\>": r"(?!\w)"}
 
 
 def _base(code: int) -> str:
@@ -50,8 +51,7 @@ class Wordings:
     """The content of one data file: named lists of wordings, and settings.
 
     Attributes:
-        words: Words of which a text must hold one before it is read; empty for scripts without
-            spaces.
+        words: Words of which a text must hold one; single characters for Chinese and Japanese.
     """
 
     def __init__(self, table: Mapping[str, Any]) -> None:
@@ -102,8 +102,6 @@ class Wordings:
 
     def _expanded(self, pattern: str) -> str:
         pattern = pattern.replace("\n", "")
-        for edge, meaning in _EDGES.items():
-            pattern = pattern.replace(edge, meaning)
         return plain(re.sub(r"<([A-Z_]+)>", lambda found: self._parts[found[1]], pattern))
 
 
