@@ -10,7 +10,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from simonides.capture.wordings import MOST_CHARS, Wordings, plain, spoken, words_of
+from simonides.capture.wordings import MOST_CHARS, Wordings, load, plain, spoken, words_of
 
 
 class Kind(StrEnum):
@@ -79,6 +79,15 @@ def read_clause(clause: str, *, goes_on: bool = False) -> Reading:
         if reading is not _SAYS:
             return reading
     return _SAYS
+
+
+def is_unreal(clause: str) -> bool:
+    """Whether a clause opens fiction, a supposition or somebody else's words."""
+    text = plain(" ".join(clause[:MOST_CHARS].split()))
+    words = words_of(text)
+    if load("slots.toml").setting("unreal").search(text):
+        return True
+    return any(language.find("says", text, words) for language in spoken(text, words))
 
 
 class _Reader:

@@ -97,7 +97,7 @@ def is_danger(clause: str) -> bool:
     """Whether a clause states what endangers somebody if it is overlooked: an allergy, a drug."""
     text = plain(" ".join(clause[:MOST_CHARS].split()))
     words = words_of(text)
-    if text.endswith(("?", "？")):
+    if text.endswith(("?", "？")) or _is(load("slots.toml"), "hedge", text):
         return False
     return any(language.find("danger", text, words) for language in spoken(text, words))
 

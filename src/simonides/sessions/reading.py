@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from simonides.capture.clauses import clauses, sentences
-from simonides.capture.commands import Kind, Reading, read_clause
+from simonides.capture.commands import Kind, Reading, is_unreal, read_clause
 from simonides.capture.frames import parts_of
 from simonides.capture.messages import Message
 from simonides.capture.slots import folded, is_danger, is_for_now, slots_of
@@ -142,6 +142,8 @@ def _understood(piece: Piece) -> Piece:
         parts = [sentence] if whole.kind is Kind.UNSAFE else clauses(sentence)
         for number, clause in enumerate(parts):
             _read(piece, clause, goes_on=number > 0)
+            if is_unreal(clause):
+                break  # so is the rest of the sentence
     if piece.is_kept and any(each.kind in _WITHDRAWS and points_back(each) for each in piece.asks):
         piece.text, piece.learned, piece.is_cut = GAP, [], True
     return piece
