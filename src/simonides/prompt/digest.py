@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from simonides.core.clock import to_datetime
@@ -14,8 +14,9 @@ from simonides.core.scope import Principal
 from simonides.core.validation import between
 from simonides.prompt.core_block import core_block
 from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash_of, line_of
-from simonides.prompt.receipts import keep
+from simonides.prompt.receipts import clauses_of, keep
 from simonides.recall.recall import recall, standing
+from simonides.text.statement import fingerprint
 
 FOUND = 12
 """Memories that recall is asked for: the budget of turns, and two."""
@@ -84,7 +85,9 @@ def digest(
         options = {"filter": filter, "kinds": kinds, "scopes": scopes}
         hits = recall(engine, who, about, limit=FOUND, **options)
         floor = FLOOR
-        choice.fill(hits, floor, {id for item in core for id in item.ids})
+        pinned = {id for item in core for id in item.ids}
+        choice.note(record for record in records if record.id in pinned)
+        choice.fill(hits, floor, pinned)
     found = [*records, *(hit.record for hit in hits)]
     return _digest(engine, who, about, core, choice, floor, hidden, found)
 
@@ -133,8 +136,16 @@ class Choice:
         self.rules = rules
         self.items: list[DigestItem] = []
         self.left_out: list[tuple[str, str]] = []
+        self._said: set[bytes] = set()
         self._spent: dict[str, list[int]] = {}
         self._max_items, self._max_chars, self._max_tokens = max_items, max_chars, max_tokens
+
+    def note(self, records: Iterable[Record]) -> None:
+        """Note what the core block says; it is not said twice."""
+        for record in records:
+            self._said |= {
+                fingerprint(clause) for clause in clauses_of(record.quote or record.content)
+            }
 
     def fill(self, hits: Sequence[Hit], floor: float, shown: set[str]) -> None:
         """Choose from what recall found, best first.
@@ -150,6 +161,10 @@ class Choice:
         for hit in hits:
             if hit.id in shown:
                 continue
+            said = {fingerprint(clause) for clause in clauses_of(hit.record.quote or hit.content)}
+            if said <= self._said:
+                self.left_out.append((hit.id, "repeated"))
+                continue
             if hit.record.sensitivity not in self.rules.sensitivities:
                 self.left_out.append((hit.id, "sensitivity"))
             # What follows a question belongs to it: an answer has few of its words.
@@ -157,6 +172,7 @@ class Choice:
                 self.left_out.append((hit.id, "below_floor"))
             else:
                 chosen.append(hit)
+                self._said |= said
         if not chosen:
             return
         room = max(self.rules.turns.chars // len(chosen) - OVERHEAD, SHORT)

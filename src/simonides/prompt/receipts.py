@@ -48,7 +48,7 @@ def keep(engine: Engine, who: Principal, receipt: Receipt, shown: Iterable[Recor
             "memory": id_bytes(record.root), "at": now,
         }
         for record in shown
-        for clause in {record.content, *_clauses(record.content)}
+        for clause in {record.content, *clauses_of(record.content)}
     ]  # fmt: skip
     engine.journal.keep(who.owner, statements.NOTE_ECHO, echoes)
 
@@ -68,7 +68,8 @@ def echoed(engine: Engine, who: Principal) -> frozenset[bytes]:
         return frozenset(row[0] for row in connection.rows(statements.ECHOES, params))
 
 
-def _clauses(text: str) -> list[str]:
+def clauses_of(text: str) -> list[str]:
+    """Return the clauses of all sentences of a text."""
     return [clause for sentence in sentences(text) for clause in clauses(sentence)]
 
 
