@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from itertools import accumulate
 from typing import Any
 
@@ -16,11 +17,12 @@ from simonides.core.results import AddLine, AddReport
 from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
 from simonides.prompt.receipts import conversation, echoed
+from simonides.recall.question import days_named
 from simonides.sessions.obey import obey
 from simonides.sessions.reading import Piece, pieces_of
 from simonides.storage import statements
 from simonides.storage.transaction import Transaction
-from simonides.text.analyse import analyse
+from simonides.text.analyse import analyse, fold
 from simonides.write import privacy
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
@@ -199,10 +201,24 @@ def _judged(
         "at": None if at is None else to_datetime(at), "origin": piece.origin,
     }  # fmt: skip
     turn = Draft(piece.text, position=0, message_id=message.id, **shared)
-    facts = [Draft(**{**shared, "role": None, **fields}) for fields in piece.learned]
+    today = to_datetime(engine.clock.now_ms() if at is None else at).date()
+    facts = [
+        Draft(**{**shared, "role": None, **fields, **_since(fields, today)})
+        for fields in piece.learned
+    ]
     return judge(candidate_of(engine, who, turn)), [
         judge(candidate_of(engine, who, fact)) for fact in facts
     ]
+
+
+def _since(fields: Mapping[str, Any], today: date) -> dict[str, Any]:
+    """Return since when a fact is true, if its words name a past day: "moved two weeks ago"."""
+    days, _ = days_named(fold(str(fields.get("quote", ""))), today)
+    past = [span for span in days if span.last < today]
+    if not past:
+        return {}
+    middle = past[0].first + (past[0].last - past[0].first) / 2
+    return {"valid_from": datetime(middle.year, middle.month, middle.day, tzinfo=UTC)}
 
 
 def _next_position(tx: Transaction, session: str) -> int:

@@ -110,13 +110,16 @@ def pieces_of(message: Message, *, me: str | None, source: str | None) -> list[P
     if me is not None and speaker is not None and speaker.casefold() != me.casefold():
         return _plain(message, speaker, "external")
     pieces: list[Piece] = []
+    left = MOST_SENTENCES
     for is_own, group in groupby(parts_of(message.text), key=lambda part: part.is_own):
         text = "".join(part.text for part in group).strip()
         if not text:
             continue
         for chunk in _chunks(text):
             if is_own:
-                pieces.append(_understood(Piece(chunk, "user", speaker, "user_stated")))
+                piece = Piece(chunk, "user", speaker, "user_stated")
+                left -= _understand(piece, left)
+                pieces.append(piece)
             elif not chunk.startswith(TITLE):  # what a digest showed is not learned again
                 pieces.append(Piece(chunk, "user", None, "external", "quoted"))
     return pieces
@@ -135,9 +138,14 @@ def _chunks(text: str) -> list[str]:
     return [text[at : at + CHUNK_CHARS] for at in range(0, len(text), CHUNK_CHARS)]
 
 
-def _understood(piece: Piece) -> Piece:
-    """Read a user's own words: what is learned, what is asked, what is cut out."""
-    for sentence in sentences(piece.text)[:MOST_SENTENCES]:
+def _understand(piece: Piece, most: int) -> int:
+    """Read a user's own words: what is learned, what is asked, what is cut out.
+
+    Returns:
+        The number of sentences that were read, at most ``most``.
+    """
+    said = sentences(piece.text)[:most] if most else []
+    for sentence in said:
         whole = read_clause(sentence)
         parts = [sentence] if whole.kind is Kind.UNSAFE else clauses(sentence)
         for number, clause in enumerate(parts):
@@ -146,7 +154,7 @@ def _understood(piece: Piece) -> Piece:
                 break  # so is the rest of the sentence
     if piece.is_kept and any(each.kind in _WITHDRAWS and points_back(each) for each in piece.asks):
         piece.text, piece.learned, piece.is_cut = GAP, [], True
-    return piece
+    return len(said)
 
 
 _WITHDRAWS = (Kind.REFUSE, Kind.FORGET, Kind.UNSAY)
