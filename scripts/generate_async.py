@@ -22,7 +22,9 @@ CLASSES = {
     "Admin": "admin",
     "Store": "store",
 }
-READS = "recall digest replay get list history explain status grants verify verify_audit".split()
+READS = """
+    recall digest profile replay get list history explain status grants verify verify_audit
+""".split()
 """Verbs that change nothing: cancelling one abandons it."""
 
 HEAD = '''"""The async face: the verbs of the blocking objects, awaited.

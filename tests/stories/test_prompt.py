@@ -162,3 +162,12 @@ def test_what_was_shown_in_a_conversation_is_not_learned_from_it(store):
     assert again.kind in ("refreshed", "bumped")
     chat.forget(again.record)
     assert chat.add("Never deploy on Fridays.").lines[0].learned[0].done
+
+
+def test_a_profile_has_all_named_facts_and_no_turns(ana):
+    ana.add("I live in Porto. I baked a rhubarb cake.")
+    ana.remember("Ana", key="preferred_name", category="entity_fact")
+    ana.remember(Draft("DE12 3456", key="account", sensitivity="sensitive"))
+    profile = ana.profile()
+    assert lines(profile, "core") == ["preferred_name = Ana"]
+    assert lines(profile, "relevant") == ["location = Porto"]

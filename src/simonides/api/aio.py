@@ -409,6 +409,14 @@ class AsyncMemory:
             max_tokens=max_tokens,
         )
 
+    async def profile(self) -> Digest:
+        """Return what is known of the user: the core block, then all facts under a key.
+
+        Raises:
+            StoreError: If the store cannot be read.
+        """
+        return await self._threads.read(self._blocking.profile)
+
     async def get(
         self, which: str | Record | Hit, *, scopes: Sequence[str] | None = None
     ) -> Record | None:

@@ -12,7 +12,7 @@ from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record
 from simonides.core.results import AddReport, Digest, Explanation, Hit, Page, Recall
 from simonides.core.validation import text
-from simonides.prompt.digest import digest
+from simonides.prompt.digest import digest, profile
 from simonides.recall import lookup
 from simonides.recall.recall import explain, recall, status
 from simonides.sessions.add import add
@@ -184,6 +184,14 @@ class Memory(Bound):
             digest, about, filter=filter, kinds=kinds, scopes=scopes, max_items=max_items,
             max_chars=max_chars, max_tokens=max_tokens,
         )  # fmt: skip
+
+    def profile(self) -> Digest:
+        """Return what is known of the user: the core block, then all facts under a key.
+
+        Raises:
+            StoreError: If the store cannot be read.
+        """
+        return self._call(profile)
 
     def get(
         self, which: str | Record | Hit, *, scopes: Sequence[str] | None = None

@@ -227,6 +227,12 @@ def digest(
     return _memory(context).digest(**_given(context))
 
 
+@app.command()
+def profile(context: typer.Context) -> object:
+    """Print what is known of the user."""
+    return _memory(context).profile()
+
+
 @privacy.command("refuse")
 def privacy_refuse(
     context: typer.Context,

@@ -15,6 +15,7 @@ from simonides.core.validation import between
 from simonides.prompt.core_block import core_block
 from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash_of, line_of
 from simonides.prompt.receipts import clauses_of, keep
+from simonides.recall.lookup import MAX_LISTED, list_memories
 from simonides.recall.recall import recall, standing
 from simonides.text.statement import fingerprint
 
@@ -90,6 +91,33 @@ def digest(
         choice.fill(hits, floor, pinned)
     found = [*records, *(hit.record for hit in hits)]
     return _digest(engine, who, about, core, choice, floor, hidden, found)
+
+
+def profile(engine: Engine, who: Principal) -> Digest:
+    """Return what is known of the user: the core block, then all facts under a key, newest first.
+
+    Raises:
+        StoreError: If the store cannot be read.
+    """
+    rules = engine.policies.for_org(who.home.org).digest
+    records = standing(engine, who)
+    core, hidden = core_block(records, rules)
+    pinned = {id for item in core for id in item.ids}
+    named = list_memories(engine, who, filter={"key": {"$exists": True}}, limit=MAX_LISTED)
+    facts = [
+        record
+        for record in named
+        if record.id not in pinned and record.sensitivity in rules.sensitivities
+    ]
+    choice = Choice(rules)
+    choice.items = [
+        DigestItem(
+            ids=(record.id,), owner=record.owner, part="relevant", chars=LINE_CHARS,
+            line=line_of([record], (), LINE_CHARS),
+        )
+        for record in facts
+    ]  # fmt: skip
+    return _digest(engine, who, None, core, choice, 0.0, hidden, [*records, *facts])
 
 
 def _digest(
