@@ -65,7 +65,7 @@ class Ids:
         return os.urandom(16)
 
 
-STEP_S, PAUSE_S = 0.001, 0.00005
+STEP_S, PAUSE_S = 0.002, 0.00005
 """Long work pauses so often and so long; chosen: it costs a twentieth."""
 
 T = TypeVar("T")

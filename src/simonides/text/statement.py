@@ -26,6 +26,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 NEGATIONS = frozenset(
@@ -56,6 +57,9 @@ ONE_MEANING = {
     for word in group.split()
 }  # fmt: skip
 """Words, in lower case, to the representative of their synonyms."""
+
+CACHED_WORDS = 32_768
+"""Chosen: takes some 10 MB and holds the active vocabulary of a busy process."""
 
 _OPENING = "([{¡¿'"
 _DIVIDING = ".,;:!…。、"
@@ -168,9 +172,19 @@ def fingerprint(text: str) -> bytes:
 
     It reads the words that always tell: each once, in no order, one word for all synonyms.
     """
-    found = {word.text for chunk in text.split() for word in _words(chunk)} - _MAY_NOT_TELL
-    words = " ".join(sorted({ONE_MEANING.get(word, word) for word in found}))
+    words = " ".join(sorted(frozenset().union(*map(_always_tell, text.split()))))
     return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def _always_tell(chunk: str) -> frozenset[str]:
+    # Long chunks would fill the cache.
+    return _telling_of(chunk) if len(chunk) <= 64 else _telling_of.__wrapped__(chunk)
+
+
+@lru_cache(maxsize=CACHED_WORDS)
+def _telling_of(chunk: str) -> frozenset[str]:
+    found = {word.text for word in _words(chunk)} - _MAY_NOT_TELL
+    return frozenset(ONE_MEANING.get(word, word) for word in found)
 
 
 def overlap(one: Statement, other: Statement) -> float:
