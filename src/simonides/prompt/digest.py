@@ -14,9 +14,10 @@ from simonides.core.results import Digest, DigestItem, Hit, Receipt
 from simonides.core.scope import Principal
 from simonides.core.validation import between
 from simonides.prompt.core_block import core_block
+from simonides.prompt.endings import Ending, endings
 from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash_of, line_of
 from simonides.prompt.receipts import keep
-from simonides.recall.recall import recall, standing
+from simonides.recall.recall import changes_since, recall, standing
 
 FOUND = 12
 """Memories that recall is asked for: the budget of turns, and two."""
@@ -83,7 +84,14 @@ def digest(
         options = {"filter": filter, "kinds": kinds, "scopes": scopes}
         hits = recall(engine, who, about, limit=FOUND, **options)
         floor = _floor(hits.searched)
-        choice.fill(hits, floor, {id for item in core for id in item.ids})
+        shown = {id for item in core for id in item.ids}
+        chosen = choice.passing(hits, floor, shown)
+        found = [hit.record for hit in chosen]
+        newer, worths = changes_since(engine, who, found, **options) if found else ([], {})
+        newer = [each for each in newer if each.sensitivity in rules.sensitivities]
+        newer += [each for each in records if each.id in shown]
+        ended = endings(engine, found, newer, worths)
+        choice.fill(_newer_first(chosen, ended, shown), ended)
     return _digest(engine, who, about, core, choice, floor, hidden)
 
 
@@ -138,8 +146,8 @@ class Choice:
         self._spent: dict[str, list[int]] = {}
         self._max_items, self._max_chars, self._max_tokens = max_items, max_chars, max_tokens
 
-    def fill(self, hits: Sequence[Hit], floor: float, shown: set[str]) -> None:
-        """Choose from what recall found, best first.
+    def passing(self, hits: Sequence[Hit], floor: float, shown: set[str]) -> list[Hit]:
+        """Return what may be shown of what recall found, best first.
 
         Args:
             hits: Best first.
@@ -157,17 +165,27 @@ class Choice:
                 self.left_out.append((hit.id, "below_floor"))
             else:
                 chosen.append(hit)
-        if not chosen:
-            return
-        room = max(self.rules.turns.chars // len(chosen) - OVERHEAD, SHORT)
-        for run in _runs(chosen):
-            self._take(run, min(room, LINE_CHARS))
+        return chosen
 
-    def _take(self, run: Sequence[Hit], chars: int) -> None:
+    def fill(self, hits: Sequence[Hit], ended: Mapping[str, Ending]) -> None:
+        """Take what there is room for.
+
+        Args:
+            hits: In the order of the lines.
+            ended: What became of earlier memories, by id.
+        """
+        room = max(self.rules.turns.chars // max(len(hits), 1) - OVERHEAD, SHORT)
+        for run in _runs(hits, ended):
+            self._take(run, min(room, LINE_CHARS), ended.get(run[0].id))
+
+    def _take(self, run: Sequence[Hit], chars: int, ending: Ending | None) -> None:
         best = max(run, key=lambda hit: hit.relevance)
         marks = run[0].warnings if len(run) == 1 else ()
+        if ending is not None and not ending.spans:
+            marks = (*marks, "earlier" if ending.is_sure else "may be outdated")
+        earlier = () if ending is None else ending.spans
         records = [hit.record for hit in run]
-        line = line_of(records, marks, chars)
+        line = line_of(records, marks, chars, earlier)
         if not self._fits(records[0], len(run), line):
             self.left_out += [(record.id, "budget") for record in records]
             return
@@ -177,7 +195,8 @@ class Choice:
         self.items.append(
             DigestItem(
                 ids=tuple(record.id for record in records), owner=records[0].owner, part=part,
-                marks=marks, score=best.score, relevance=best.relevance, chars=chars, line=line,
+                marks=marks, earlier=earlier, score=best.score, relevance=best.relevance,
+                chars=chars, line=line,
             )
         )  # fmt: skip
 
@@ -219,16 +238,43 @@ def _budget(record: Record, rules: DigestRules) -> tuple[str, Budget]:
             return "episodic", rules.episodic
 
 
-def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
-    """Join turns that follow each other in a session, oldest first, at the rank of the best."""
-    at = {_position(hit.record): hit for hit in hits if hit.record.position is not None}
+def _newer_first(hits: Sequence[Hit], ended: Mapping[str, Ending], shown: set[str]) -> list[Hit]:
+    """Put before each memory the newer one that has ended it, which is as relevant."""
+    found = {hit.id: hit for hit in hits}
+    order: dict[str, Hit] = {}
+
+    def put(hit: Hit) -> None:
+        ending = ended.get(hit.id)
+        if ending is not None and ending.by.id not in shown:
+            id = ending.by.id
+            newer = order.get(id) or found.get(id)
+            if newer is None and ending.is_sure:
+                newer = hit.model_copy(update={"record": ending.by, "terms": ()})
+            if newer is not None:
+                relevance = max(newer.relevance, hit.relevance)
+                put(newer.model_copy(update={"relevance": relevance}))
+        order[hit.id] = hit
+
+    for hit in hits:
+        if hit.id not in order:
+            put(hit)
+    return list(order.values())
+
+
+def _runs(hits: Sequence[Hit], ended: Mapping[str, Ending]) -> list[list[Hit]]:
+    """Join turns that follow each other in a session, oldest first, at the rank of the best.
+
+    What has ended stands alone, after what ended it.
+    """
+    turns = [hit for hit in hits if hit.record.position is not None and hit.id not in ended]
+    at = {_position(hit.record): hit for hit in turns}
     runs: list[list[Hit]] = []
     done: set[str] = set()
     for hit in hits:
         if hit.id in done:
             continue
         run = [hit]
-        if hit.record.position is not None:
+        if hit.record.position is not None and hit.id not in ended:
             for step in (-1, 1):
                 near = at.get(_position(hit.record, step))
                 if near is not None and near.id not in done:
