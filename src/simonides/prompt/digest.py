@@ -87,10 +87,10 @@ def digest(
         shown = {id for item in core for id in item.ids}
         chosen = choice.passing(hits, floor, shown)
         found = [hit.record for hit in chosen]
-        newer, worths = changes_since(engine, who, found, **options) if found else ([], {})
+        newer, worth = changes_since(engine, who, found, **options)
         newer = [each for each in newer if each.sensitivity in rules.sensitivities]
         newer += [each for each in records if each.id in shown]
-        ended = endings(engine, found, newer, worths)
+        ended = endings(engine, found, newer, worth)
         choice.fill(_newer_first(chosen, ended, shown), ended)
     return _digest(engine, who, about, core, choice, floor, hidden)
 
@@ -211,9 +211,10 @@ class Choice:
             chars=10**9 if self._max_chars is None else self._max_chars,
         )
         budgets.append(("all", most))
-        tokens = estimated_tokens("\n".join([*(item.line for item in self.items), line]))
-        if self._max_tokens is not None and tokens > self._max_tokens:
-            return False
+        if self._max_tokens is not None:
+            lines = [*(item.line for item in self.items), line]
+            if estimated_tokens("\n".join(lines)) > self._max_tokens:
+                return False
         spent = [(self._spent.setdefault(each, [0, 0]), limit) for each, limit in budgets]
         for (count, chars), limit in spent:
             if count + items > limit.items or chars + len(line) > limit.chars:

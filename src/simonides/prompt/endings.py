@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,13 +20,16 @@ import numpy as np
 from simonides.capture.clauses import clauses, sentences
 from simonides.capture.slots import SINGLE, folded, is_for_now, slots_of
 from simonides.core.engine import Engine
-from simonides.core.record import TURN, Record, Trust
+from simonides.core.record import Record, Trust
 from simonides.models.embedder import EmbedderFailed, embed
 from simonides.prompt.lines import LINE_CHARS
 from simonides.recall.index import STANDING, Floats
 from simonides.recall.recall import SOON
 from simonides.text.analyse import analyse
 from simonides.text.changes import Cue, corrected, strongest, wordings_in
+
+Worth = Callable[[str], float]
+"""Gives the rarity of a term."""
 
 WEIGHTS = {
     "constant": -1.9, "cosine": 0.8, "subject": 0.9, "worth": 2.9, "hints": 1.6, "changes": 0.7,
@@ -58,6 +62,9 @@ MOST_TERMS = 12
 
 ALIKE = 0.3
 """Cosine from which a corrected value is of the kind of another; chosen."""
+
+SLOT_CHARS = 120
+"""A longer clause tells more than a keyed fact; chosen."""
 
 MOST_CLAUSES = 12
 """Clauses of a memory that are compared; a line has room for fewer."""
@@ -112,7 +119,7 @@ _GENERIC = frozenset(
 
 @dataclass(frozen=True)
 class Statement:
-    """One clause of a memory.
+    """One clause of a memory, read as far as it is needed.
 
     Attributes:
         text: The clause.
@@ -123,16 +130,71 @@ class Statement:
 
     text: str
     record: Record
-    span: tuple[int, int] = (0, 0)
+    span: tuple[int, int] = (0, LINE_CHARS)
     vectors: Floats | None = None
-    cue: Cue = Cue.NONE
-    wordings: frozenset[str] = frozenset()
-    terms: frozenset[str] = frozenset()
-    values: frozenset[str] = frozenset()
-    slots: Mapping[str, str] = field(default_factory=dict)
-    head: str = ""
-    denies: bool = False
-    states: bool = False
+
+    @cached_property
+    def wordings(self) -> frozenset[str]:
+        """The lists of words of change of which it holds a wording."""
+        return wordings_in(self.text)
+
+    @cached_property
+    def cue(self) -> Cue:
+        """How strongly it says that something has changed."""
+        return strongest(self.wordings)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """Its terms that say something of its subject."""
+        return frozenset(analyse(self.text)) - _GENERIC
+
+    @cached_property
+    def values(self) -> frozenset[str]:
+        """The names and numbers in it."""
+        return frozenset(value.lower().strip(".,!?") for value in _VALUE.findall(self.text))
+
+    @cached_property
+    def slots(self) -> Mapping[str, str]:
+        """What it states of its speaker, by key."""
+        if self.record.key is not None:
+            return {folded(self.record.key): self.record.content}
+        if len(self.text) > SLOT_CHARS:
+            return {}
+        return {folded(slot.key): slot.value for slot in slots_of(self.text)}
+
+    @cached_property
+    def head(self) -> str:
+        """What it is about, as in "my favourite colour is"; or empty."""
+        found = _HEAD.search(self.text)
+        return found[1].lower() if found else ""
+
+    @cached_property
+    def states(self) -> bool:
+        """Whether it states what can end."""
+        text = self.text
+        return bool(not text.endswith("?") and _STATES.search(text) and not _PAST.search(text))
+
+    @property
+    def changes(self) -> bool:
+        """Whether it has words that may end another one."""
+        return self.cue >= Cue.CHANGES or "likes" in self.wordings
+
+    @cached_property
+    def is_news(self) -> bool:
+        """Whether it can end another one at all."""
+        if self.text.endswith("?") or "adds" in self.wordings or is_for_now(self.text):
+            return False
+        return bool(self.slots) or not _ADVISES.search(self.text)
+
+    @property
+    def denies(self) -> bool:
+        """Whether it is negative."""
+        return bool(_NOT.search(self.text))
+
+    @property
+    def dislikes(self) -> bool:
+        """Whether it says that the speaker does not like or want something."""
+        return not self.wordings.isdisjoint(("dislikes", "declines"))
 
 
 class Ending(NamedTuple):
@@ -150,7 +212,7 @@ class Ending(NamedTuple):
 
 
 def endings(
-    engine: Engine, found: Sequence[Record], newer: Sequence[Record], worths: Mapping[str, float]
+    engine: Engine, found: Sequence[Record], newer: Sequence[Record], worth: Worth
 ) -> dict[str, Ending]:
     """Return what has ended among what a question found, by id.
 
@@ -158,30 +220,33 @@ def endings(
         engine: The store.
         found: What the question found.
         newer: Other memories that may have ended it.
-        worths: Rarity of the terms.
+        worth: Rarity of a term.
     """
     told = [each for record in found for each in statements_of(record)]
     known = {record.id for record in found}
     extra = [s for record in newer if record.id not in known for s in statements_of(record)]
-    every = _embedded(engine, [*told, *(each for each in extra if each.cue >= Cue.CHANGES)])
-    told, worth = every[: len(told)], lambda term: worths.get(term, 0.0)
-    news = [each for each in every if _is_news(each)]
+    news = [each for each in told if each.changes or each.slots or each.head]
+    news += [each for each in extra if each.changes]
+    allowed = {(new.id, old.id) for old in found for new in (*found, *newer) if _may_end(new, old)}
+    pairs = [
+        (new, old)
+        for old in told
+        if old.states or old.slots
+        for new in news
+        if (new.record.id, old.record.id) in allowed and _may_be_one(new, old, worth)
+    ]
     ended: dict[str, dict[tuple[int, int], tuple[float, Statement]]] = {}
     doubted: dict[str, Record] = {}
-    for old in told:
-        bar = SURE if old.record.key is not None else LIKELY
-        for new in news:
-            if not _may_end(new.record, old.record):
-                continue
-            chance = probability(new, old, worth)
-            if chance >= (bar if new.record.id in known else SURE):
-                spans = ended.setdefault(old.record.id, {})
-                spans[old.span] = max(
-                    spans.get(old.span, (0.0, new)), (chance, new), key=lambda each: each[0]
-                )
-            elif old.record.key is not None and chance >= DOUBT and new.cue >= Cue.CHANGES:
-                doubted[old.record.id] = new.record
-    return {id: Ending(record, (), is_sure=False) for id, record in doubted.items()} | {
+    for new, old in _embedded(engine, pairs):
+        chance = probability(new, old, worth)
+        is_sure = old.record.key is not None or new.record.id not in known
+        if chance >= (SURE if is_sure else LIKELY):
+            spans = ended.setdefault(old.record.id, {})
+            if chance > spans.get(old.span, (0.0, new))[0]:
+                spans[old.span] = (chance, new)
+        elif old.record.key is not None and chance >= DOUBT and new.record.id in known:
+            doubted[old.record.id] = new.record
+    return {id: Ending(record, is_sure=False) for id, record in doubted.items()} | {
         id: _ending(spans, [each for each in told if each.record.id == id])
         for id, spans in ended.items()
     }
@@ -199,9 +264,8 @@ def statements_of(record: Record) -> list[Statement]:
     """Return the clauses of a memory that can end or be ended; none of what others said."""
     if record.role not in (None, "user") or record.category in STANDING:
         return []
-    if record.category != TURN and record.quote is not None:
-        key = {} if record.key is None else {folded(record.key): record.content}
-        return [_statement(record, record.quote, (0, LINE_CHARS), key)]
+    if record.key is not None or record.quote is not None:
+        return [Statement(record.quote or record.content, record)]
     shown = " ".join(record.content.split()).replace("’", "'")
     parts = (part for each in sentences(record.content) for part in clauses(each))
     found, at = [], 0
@@ -210,51 +274,35 @@ def statements_of(record: Record) -> list[Statement]:
         start = shown.find(clause, at)
         if start >= 0:
             at = start + len(clause)
-            found.append(_statement(record, clause, (start, at)))
+            found.append(Statement(clause, record, (start, at)))
     return found
 
 
-def _statement(
-    record: Record, text: str, span: tuple[int, int], slots: Mapping[str, str] | None = None
-) -> Statement:
-    head, wordings = _HEAD.search(text), wordings_in(text)
-    values = (value.lower().strip(".,!?") for value in _VALUE.findall(text))
-    return Statement(
-        text, record, span, cue=strongest(wordings), wordings=wordings,
-        terms=frozenset(analyse(text)) - _GENERIC,
-        values=frozenset(values), slots=slots or {folded(s.key): s.value for s in slots_of(text)},
-        head=head[1].lower() if head else "", denies=bool(_NOT.search(text)),
-        states=not text.endswith("?") and bool(_STATES.search(text)) and not _PAST.search(text),
-    )  # fmt: skip
-
-
-def _embedded(engine: Engine, told: Sequence[Statement]) -> list[Statement]:
-    """Return statements with their vectors, from one call of the embedder."""
-    texts = [each.text for each in told]
-    texts += [_VALUE.sub(" ", each.text) for each in told]
-    texts += [" ".join(_VALUE.findall(each.text)) for each in told]
-    if engine.embedder is None or not told:
-        return list(told)
+def _embedded(
+    engine: Engine, pairs: Sequence[tuple[Statement, Statement]]
+) -> list[tuple[Statement, Statement]]:
+    """Return pairs of statements with their vectors, from one call of the embedder."""
+    clauses = list(dict.fromkeys(each.text for pair in pairs for each in pair))
+    if engine.embedder is None or not clauses:
+        return list(pairs)
+    texts = clauses + [_VALUE.sub(" ", clause) for clause in clauses]
+    texts += [" ".join(_VALUE.findall(clause)) for clause in clauses]
     try:
-        vectors = embed(engine.embedder, texts)
+        found = np.stack(np.split(embed(engine.embedder, texts), 3), axis=1)
     except EmbedderFailed:
-        return list(told)
-    found = np.stack(np.split(vectors, 3), axis=1)
-    return [replace(each, vectors=found[row]) for row, each in enumerate(told)]
-
-
-def _is_news(new: Statement) -> bool:
-    """Whether a statement can end another one at all."""
-    if new.text.endswith("?") or "adds" in new.wordings or is_for_now(new.text):
-        return False
-    if _ADVISES.search(new.text) and not new.slots:
-        return False
-    return new.cue > Cue.NONE or bool(new.head or new.slots or new.wordings)
+        return list(pairs)
+    vectors = dict(zip(clauses, found, strict=True))
+    return [
+        (replace(new, vectors=vectors[new.text]), replace(old, vectors=vectors[old.text]))
+        for new, old in pairs
+    ]
 
 
 def _may_end(new: Record, old: Record) -> bool:
     """Whether one memory is newer than another one of the same speaker, and not made of it."""
-    is_own = new.trust in (Trust.USER, Trust.SYSTEM) and new.trust.rank >= old.trust.rank
+    is_own = new.trust is Trust.SYSTEM or (
+        new.trust is Trust.USER and old.trust is not Trust.SYSTEM
+    )
     same = (new.owner, new.speaker) == (old.owner, old.speaker)
     is_apart = old.id not in new.parents and new.id not in old.parents and new.id != old.id
     return is_own and same and is_apart and _moment(new) > _moment(old)
@@ -267,17 +315,19 @@ def _moment(record: Record) -> tuple[float, str]:
 # -- two statements --------------------------------------------------------------------------------
 
 
-def probability(new: Statement, old: Statement, worth: Callable[[str], float]) -> float:
+def probability(new: Statement, old: Statement, worth: Worth) -> float:
     """Return the probability that a newer statement ends or replaces an older one."""
-    if _same_key(new, old) or _corrects(new, old) or recants(new, old, worth):
-        return 1.0
-    if not _comparable(new, old) or not _of_one_thing(new, old, worth):
+    if _is_repeated(new, old) or not _may_be_one(new, old, worth):
         return 0.0
+    if _same_key(new, old) or _recants(new, old, worth):
+        return 1.0
+    if _corrects(new, old):
+        return float(_is_of_its_kind(new, old))
     evidence = sum(WEIGHTS[name] * value for name, value in features(new, old, worth).items())
     return 1.0 / (1.0 + math.exp(-max(evidence, -50.0)))
 
 
-def features(new: Statement, old: Statement, worth: Callable[[str], float]) -> dict[str, float]:
+def features(new: Statement, old: Statement, worth: Worth) -> dict[str, float]:
     """Return the evidence that a newer statement ends or replaces an older one."""
     shared = sum(map(worth, new.terms & old.terms))
     mine, theirs = sum(map(worth, new.terms)), sum(map(worth, old.terms))
@@ -306,45 +356,33 @@ def features(new: Statement, old: Statement, worth: Callable[[str], float]) -> d
     }
 
 
-def _comparable(new: Statement, old: Statement) -> bool:
-    """Whether one of two statements can end the other: both say something, and not the same."""
-    if new.cue is old.cue is Cue.ENDS:
-        return False  # two endings are of two things
-    if new.cue is Cue.NONE and (not new.head or new.head != old.head):
-        return False
-    says = old.states and (len(old.text.split()) > 2 or bool(old.slots))
-    return says and bool(new.terms) and bool(old.terms) and not _repeats(new, old)
+def _may_be_one(new: Statement, old: Statement, worth: Worth) -> bool:
+    """Whether two statements name one thing, and the newer may end the older: by words alone."""
+    named = _same_key(new, old) or _corrects(new, old) or _recants(new, old, worth)
+    if not named:
+        says = old.states and (len(old.text.split()) > 2 or bool(old.slots))
+        # Two endings are of two things.
+        named = says and not new.cue is old.cue is Cue.ENDS and _of_one_thing(new, old, worth)
+    return named and new.is_news
 
 
-def _of_one_thing(new: Statement, old: Statement, worth: Callable[[str], float]) -> bool:
-    """Whether two statements name one thing: by a slot, by their subject, by their rare words."""
+def _of_one_thing(new: Statement, old: Statement, worth: Worth) -> bool:
+    """Whether two statements name one thing: by their subject, by a slot, by their rare words."""
     if new.head and new.head == old.head:
         return True
     if new.cue < Cue.CHANGES:
         return False
-    if not new.slots.keys().isdisjoint(old.slots):
-        return True
+    return not new.slots.keys().isdisjoint(old.slots) or _share_words(new, old, worth)
+
+
+def _share_words(new: Statement, old: Statement, worth: Worth) -> bool:
     shared = sum(map(worth, new.terms & old.terms))
     if shared < LEAST_WORTH or len(new.terms) > MOST_TERMS:
         return False
     return shared >= LEAST_SHARED * min(sum(map(worth, new.terms)), sum(map(worth, old.terms)))
 
 
-def recants(new: Statement, old: Statement, worth: Callable[[str], float]) -> bool:
-    """Whether a newer statement takes the opposite attitude to a thing."""
-    likes = "likes" in new.wordings and not _dislikes(new)
-    if not (likes and _dislikes(old) and old.states):
-        return False
-    if _POINTS_BACK.match(new.text):
-        return new.cue >= Cue.CHANGES
-    return _of_one_thing(replace(new, cue=Cue.CHANGES), old, worth)
-
-
-def _dislikes(statement: Statement) -> bool:
-    return not statement.wordings.isdisjoint(("dislikes", "declines"))
-
-
-def _repeats(new: Statement, old: Statement) -> bool:
+def _is_repeated(new: Statement, old: Statement) -> bool:
     """Whether a statement only says the same again."""
     if new.cue is Cue.ENDS or new.values != old.values:
         return False
@@ -356,22 +394,36 @@ def _repeats(new: Statement, old: Statement) -> bool:
 def _same_key(new: Statement, old: Statement) -> bool:
     """Whether a statement gives another value to a key that has one value at a time."""
     return any(
-        key in SINGLE and key in new.slots and new.slots[key].lower() != value.lower()
+        key in SINGLE and key in new.slots and not _is_in(new.slots[key].lower(), value.lower())
         for key, value in old.slots.items()
     )
 
 
+def _is_in(one: str, two: str) -> bool:
+    return one in two or two in one
+
+
+def _recants(new: Statement, old: Statement, worth: Worth) -> bool:
+    """Whether a newer statement takes the opposite attitude to a thing."""
+    if "likes" not in new.wordings or new.dislikes or not old.dislikes or not old.states:
+        return False
+    if _POINTS_BACK.match(new.text):
+        return new.cue >= Cue.CHANGES
+    return _share_words(new, old, worth)
+
+
 def _corrects(new: Statement, old: Statement) -> bool:
-    """Whether a statement corrects a value that was said shortly before in the conversation."""
+    """Whether a statement gives another value shortly after one in the same conversation."""
     steps = (new.record.position or 0) - (old.record.position or 0)
     if new.record.session != old.record.session or not 0 < steps <= SOON or not old.values:
         return False
-    value = corrected(new.text)
-    if not value or value.lower() in old.text.lower() or old.text.endswith("?"):
-        return False
-    is_number = any(map(str.isdigit, value))
-    if is_number != any(map(str.isdigit, "".join(old.values))):
-        return False
-    if is_number or new.vectors is None or old.vectors is None:
-        return True
+    value = corrected(new.text).lower()
+    return bool(value) and value not in old.text.lower() and not old.text.endswith("?")
+
+
+def _is_of_its_kind(new: Statement, old: Statement) -> bool:
+    """Whether the value that corrects another one is of its kind: a number, or a like name."""
+    numbers = [any(map(str.isdigit, "".join(each.values))) for each in (new, old)]
+    if any(numbers) or new.vectors is None or old.vectors is None:
+        return numbers[0] == numbers[1]
     return float(new.vectors[2] @ old.vectors[2]) >= ALIKE

@@ -26,7 +26,7 @@ from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, as_then, fetched, id_bytes, memory_row
-from simonides.text.analyse import Mark, analyse, is_latin, query_terms
+from simonides.text.analyse import Mark, is_latin, query_terms
 
 T = TypeVar("T")
 
@@ -40,10 +40,10 @@ ATTEMPTS = 5
 gives its place to the one in force. Measured: of 70,000 recalls beside a writer that overwrites one
 key without pause, none needed more than 4; on a busy machine with PostgreSQL, some do."""
 
-PULLING, MOST_PULLED = 6, 8
+PULLING, MOST_PULLED = 6, 4
 """Found memories for which newer ones are brought along, and most of these for each; chosen."""
 
-NEAR = 0.35
+NEAR = 0.3
 """Cosine from which a newer memory may be about the same; chosen."""
 
 SOON = 6
@@ -186,8 +186,8 @@ def standing(engine: Engine, who: Principal, scopes: Sequence[str] | None = None
 
 def changes_since(
     engine: Engine, who: Principal, records: Sequence[Record], **options: Any
-) -> tuple[list[Record], dict[str, float]]:
-    """Return what may have ended some memories since, and the rarity of all the terms in both.
+) -> tuple[list[Record], Callable[[str], float]]:
+    """Return what may have ended some memories since, and what gives the rarity of a term.
 
     For each of the first `PULLING` memories these are the newer ones of its speaker with words of
     change: those near in meaning, and those that soon follow it in its conversation.
@@ -201,17 +201,18 @@ def changes_since(
     now, ask = engine.clock.now_ms(), ask_of(engine, who, "", **options)
     owners = [reach.owner for reach in ask.reach]
 
-    def chosen(view: View) -> list[tuple[str, bytes]]:
+    def chosen(view: View) -> tuple[list[tuple[str, bytes]], Callable[[str], float]]:
         changed = (view.column("marks") & _CHANGED > 0) & _visible(view, who, ask, now)
         rows: dict[int, None] = {}
         for record in records[:PULLING]:
             row = view.row_of(record.owner, id_bytes(record.id))
             rows |= {} if row is None else dict.fromkeys(_following(view, row, changed))
-        return [view.owner_and_id(row) for row in rows]
+        return [view.owner_and_id(row) for row in rows], view.parts[0].worth
 
     with engine.db.read(*owners) as connection:
         by_owner: dict[str, list[bytes]] = {}
-        for owner, id in engine.indexes.reading(connection, owners, chosen):
+        chosen_ids, worth = engine.indexes.reading(connection, owners, chosen)
+        for owner, id in chosen_ids:
             by_owner.setdefault(owner, []).append(id)
         found = [
             record
@@ -219,16 +220,7 @@ def changes_since(
             for record in fetched(connection, owner, ids).values()
             if record.is_current and (ask.predicate is None or ask.predicate(record))
         ]
-        terms = {term for record in (*records, *found) for term in analyse(_words(record))}
-
-        def worths(view: View) -> dict[str, float]:
-            return {term: view.parts[0].worth(term) for term in terms}
-
-        return found, engine.indexes.reading(connection, owners, worths)
-
-
-def _words(record: Record) -> str:
-    return f"{record.content} {record.quote or ''}"
+        return found, worth
 
 
 def _following(view: View, row: int, changed: Bools) -> list[int]:
