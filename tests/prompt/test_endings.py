@@ -96,3 +96,35 @@ def test_an_ending_that_the_question_does_not_find_is_brought_along(store, clock
     memory = say(store, clock, "Our dog Rufus is a beagle.", *fillers, "Rufus died.")
     found = lines(memory.digest("Which breed is our beagle?", max_items=4))
     assert place(found, "Rufus died.") < place(found, "beagle")
+
+
+BRAND = [
+    "I can't stand Velox.",
+    "I'm not considering sports cars at all.",
+    "Their new electric line is actually great, I'd buy one.",
+]
+
+
+def test_the_last_word_on_a_brand_is_in_force(store, clock):
+    found = lines(say(store, clock, *BRAND).digest("What do I think of Velox sports cars?"))
+    assert [text in found[0] for text in BRAND] == [False, False, True]
+    assert all("earlier]" in line for line in found[1:])
+
+
+def test_the_last_word_on_a_brand_is_in_force_when_remembered(store, clock):
+    memory = store.memory(user="ana")
+    for text in BRAND:
+        memory.remember(text)
+        clock.advance(days=1)
+    found = lines(memory.digest("What do I think of Velox sports cars?"))
+    assert [text in found[0] for text in BRAND] == [False, False, True]
+    assert all("earlier]" in line for line in found[1:])
+
+
+def test_a_free_statement_is_corrected_soon_after_it(store):
+    memory = store.memory(user="ana", session="s")
+    memory.add("We're meeting in Halifax for lunch.")
+    memory.add("It will be a long day.")
+    memory.add("Sorry, I meant Hull.")
+    found = lines(memory.digest("Where are we meeting?"))
+    assert place(found, "I meant Hull") < place(found, "[earlier: We're meeting in Halifax")

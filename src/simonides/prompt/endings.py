@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from simonides.models.embedder import EmbedderFailed, embed
 from simonides.prompt.lines import LINE_CHARS
 from simonides.recall.index import STANDING, Floats
 from simonides.recall.recall import SOON
-from simonides.text.analyse import analyse
+from simonides.text.analyse import MONTHS, analyse
 from simonides.text.changes import Cue, corrected, strongest, wordings_in
 
 Worth = Callable[[str], float]
@@ -60,8 +60,8 @@ LEAST_WORTH = 3.0
 MOST_TERMS = 12
 """Most terms of a statement that ends another one; longer ones tell a story."""
 
-ALIKE = 0.3
-"""Cosine from which a corrected value is of the kind of another; chosen."""
+ALIKE = 0.1
+"""Cosine from which a name is of the kind of another: of two towns .15, of a man and a town 0."""
 
 SLOT_CHARS = 120
 """A longer clause tells more than a keyed fact; chosen."""
@@ -112,6 +112,7 @@ _GENERIC = frozenset(
         start help hear feel see come give hope show put many without together super amazing nice
         place moment people person regularly big bigger
         """
+        + " ".join(MONTHS)
     )
 )
 """Terms that say nothing of a subject."""
@@ -146,7 +147,8 @@ class Statement:
     @cached_property
     def terms(self) -> frozenset[str]:
         """Its terms that say something of its subject."""
-        return frozenset(analyse(self.text)) - _GENERIC
+        terms = frozenset(analyse(self.text)) - _GENERIC
+        return frozenset(term for term in terms if not any(map(str.isdigit, term)))
 
     @cached_property
     def values(self) -> frozenset[str]:
@@ -246,10 +248,33 @@ def endings(
                 spans[old.span] = (chance, new)
         elif old.record.key is not None and chance >= DOUBT and new.record.id in known:
             doubted[old.record.id] = new.record
+    for new, old in _withdrawn(told, ended):
+        ended.setdefault(old.record.id, {}).setdefault(old.span, (SURE, new))
     return {id: Ending(record, is_sure=False) for id, record in doubted.items()} | {
         id: _ending(spans, [each for each in told if each.record.id == id])
         for id, spans in ended.items()
     }
+
+
+def _withdrawn(
+    told: Sequence[Statement], ended: Mapping[str, Mapping[Any, tuple[float, Statement]]]
+) -> list[tuple[Statement, Statement]]:
+    """Return refusals of a kind of thing that ended with a dislike of one: "no sports cars".
+
+    They were said between the dislike and the newer statement that takes the opposite attitude.
+    """
+    recanted = [
+        (old, ended[old.record.id][old.span][1])
+        for old in told
+        if old.dislikes and old.span in ended.get(old.record.id, {})
+    ]
+    return [
+        (new, each)
+        for old, new in recanted
+        for each in told
+        if "likes" in new.wordings and "declines" in each.wordings
+        and _may_end(new.record, each.record) and _may_end(each.record, old.record)
+    ]  # fmt: skip
 
 
 def _ending(

@@ -15,6 +15,7 @@ from simonides.core.record import Draft, Source
 from simonides.core.results import AddLine, AddReport
 from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
+from simonides.sessions.facts import correct_facts, end_facts
 from simonides.sessions.obey import obey
 from simonides.sessions.reading import Piece, pieces_of
 from simonides.storage import statements
@@ -65,6 +66,7 @@ def add(
         me = text("me", me)
     session = who.session or default_session(who)
     pieces = [pieces_of(message, me=me, source=source) for message in said]
+    correct_facts(engine, who, session, pieces)
     _cut_refused(engine, who, pieces)
     read = [
         Said(m, parts, [_judged(engine, who, session, m, each, moment) for each in parts])
@@ -163,6 +165,8 @@ def _stored(engine: Engine, who: Principal, session: str, said: Sequence[Said]) 
                 for fact in facts:
                     vector = next(vectors) if isinstance(fact, Commit) else None
                     learned.append(decided(turn, _placed(fact, parents=parents), vector))
+                if outcome.record is not None:
+                    end_facts(turn, outcome.record, piece.ends)
             lines.append(_line(each, kept, learned))
     return lines
 
