@@ -127,4 +127,4 @@ def test_a_free_statement_is_corrected_soon_after_it(store):
     memory.add("It will be a long day.")
     memory.add("Sorry, I meant Hull.")
     found = lines(memory.digest("Where are we meeting?"))
-    assert place(found, "I meant Hull") < place(found, "[earlier: We're meeting in Halifax")
+    assert place(found, "I meant Hull") < place(found, "earlier] User: We're meeting")

@@ -289,8 +289,12 @@ def statements_of(record: Record) -> list[Statement]:
     """Return the clauses of a memory that can end or be ended; none of what others said."""
     if record.role not in (None, "user") or record.category in STANDING:
         return []
-    if record.key is not None or record.quote is not None:
-        return [Statement(record.quote or record.content, record)]
+    if record.quote is not None:
+        return [Statement(record.quote, record)]
+    if record.key is not None:
+        is_value = len(record.content.split()) < 4
+        lead = f"My {record.key.replace('_', ' ')} is " if is_value else ""
+        return [Statement(lead + record.content, record)]
     shown = " ".join(record.content.split()).replace("’", "'")
     parts = (part for each in sentences(record.content) for part in clauses(each))
     found, at = [], 0
@@ -395,7 +399,7 @@ def _of_one_thing(new: Statement, old: Statement, worth: Worth) -> bool:
     """Whether two statements name one thing: by their subject, by a slot, by their rare words."""
     if new.head and new.head == old.head:
         return True
-    if new.cue < Cue.CHANGES:
+    if new.cue < (Cue.CHANGES if old.record.key is None else Cue.HINTS):
         return False
     return not new.slots.keys().isdisjoint(old.slots) or _share_words(new, old, worth)
 
