@@ -298,6 +298,7 @@ class DigestItem(BaseModel):
         owner: Their owner.
         part: ``core``, ``relevant`` or ``possible``.
         marks: Such as ``stale?`` or ``earlier``.
+        earlier: Where clauses that have ended begin and end in the text of a single memory.
         score: Of the best of them; None for the core block.
         relevance: Of the best of them; None for the core block.
         chars: Most characters of its text.
@@ -310,6 +311,7 @@ class DigestItem(BaseModel):
     owner: str
     part: Literal["core", "relevant", "possible"]
     marks: tuple[str, ...] = ()
+    earlier: tuple[tuple[int, int], ...] = ()
     score: float | None = None
     relevance: float | None = None
     chars: int

@@ -13,10 +13,11 @@ from simonides.core.results import Digest, DigestItem, Hit, Receipt
 from simonides.core.scope import Principal
 from simonides.core.validation import between
 from simonides.prompt.core_block import core_block
+from simonides.prompt.endings import Ending, endings
 from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash_of, line_of
 from simonides.prompt.receipts import clauses_of, keep
 from simonides.recall.lookup import MAX_LISTED, list_memories
-from simonides.recall.recall import recall, standing
+from simonides.recall.recall import changes_since, recall, standing
 from simonides.text.statement import fingerprint
 
 FOUND = 12
@@ -88,9 +89,16 @@ def digest(
         floor = FLOOR
         pinned = {id for item in core for id in item.ids}
         choice.note(record for record in records if record.id in pinned)
-        choice.fill(hits, floor, pinned)
-    found = [*records, *(hit.record for hit in hits)]
-    return _digest(engine, who, about, core, choice, floor, hidden, found)
+        chosen = choice.passing(hits, floor, pinned)
+        found = [hit.record for hit in chosen]
+        newer, worth = changes_since(engine, who, found, **options)
+        newer = [each for each in newer if each.sensitivity in rules.sensitivities]
+        newer += [each for each in records if each.id in pinned]
+        ended = endings(engine, found, newer, worth)
+        ordered = _newer_first(chosen, ended, pinned)
+        choice.fill(ordered, ended)
+        records += [hit.record for hit in ordered]
+    return _digest(engine, who, about, core, choice, floor, hidden, records)
 
 
 def profile(engine: Engine, who: Principal) -> Digest:
@@ -175,8 +183,8 @@ class Choice:
                 fingerprint(clause) for clause in clauses_of(record.quote or record.content)
             }
 
-    def fill(self, hits: Sequence[Hit], floor: float, shown: set[str]) -> None:
-        """Choose from what recall found, best first.
+    def passing(self, hits: Sequence[Hit], floor: float, shown: set[str]) -> list[Hit]:
+        """Return what may be shown of what recall found, best first.
 
         Args:
             hits: Best first.
@@ -201,17 +209,27 @@ class Choice:
             else:
                 chosen.append(hit)
                 self._said |= said
-        if not chosen:
-            return
-        room = max(self.rules.turns.chars // len(chosen) - OVERHEAD, SHORT)
-        for run in _runs(chosen):
-            self._take(run, min(room, LINE_CHARS))
+        return chosen
 
-    def _take(self, run: Sequence[Hit], chars: int) -> None:
+    def fill(self, hits: Sequence[Hit], ended: Mapping[str, Ending]) -> None:
+        """Take what there is room for.
+
+        Args:
+            hits: In the order of the lines.
+            ended: What became of earlier memories, by id.
+        """
+        room = max(self.rules.turns.chars // max(len(hits), 1) - OVERHEAD, SHORT)
+        for run in _runs(hits, ended):
+            self._take(run, min(room, LINE_CHARS), ended.get(run[0].id))
+
+    def _take(self, run: Sequence[Hit], chars: int, ending: Ending | None) -> None:
         best = max(run, key=lambda hit: hit.relevance)
         marks = run[0].warnings if len(run) == 1 else ()
+        if ending is not None and not ending.spans:
+            marks = (*marks, "earlier" if ending.is_sure else "may be outdated")
+        earlier = () if ending is None else ending.spans
         records = [hit.record for hit in run]
-        line = line_of(records, marks, chars)
+        line = line_of(records, marks, chars, earlier)
         if not self._fits(records[0], len(run), line):
             self.left_out += [(record.id, "budget") for record in records]
             return
@@ -221,7 +239,8 @@ class Choice:
         self.items.append(
             DigestItem(
                 ids=tuple(record.id for record in records), owner=records[0].owner, part=part,
-                marks=marks, score=best.score, relevance=best.relevance, chars=chars, line=line,
+                marks=marks, earlier=earlier, score=best.score, relevance=best.relevance,
+                chars=chars, line=line,
             )
         )  # fmt: skip
 
@@ -236,9 +255,10 @@ class Choice:
             chars=10**9 if self._max_chars is None else self._max_chars,
         )
         budgets.append(("all", most))
-        tokens = estimated_tokens("\n".join([*(item.line for item in self.items), line]))
-        if self._max_tokens is not None and tokens > self._max_tokens:
-            return False
+        if self._max_tokens is not None:
+            lines = [*(item.line for item in self.items), line]
+            if estimated_tokens("\n".join(lines)) > self._max_tokens:
+                return False
         spent = [(self._spent.setdefault(each, [0, 0]), limit) for each, limit in budgets]
         for (count, chars), limit in spent:
             if count + items > limit.items or chars + len(line) > limit.chars:
@@ -263,16 +283,43 @@ def _budget(record: Record, rules: DigestRules) -> tuple[str, Budget]:
             return "episodic", rules.episodic
 
 
-def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
-    """Join turns that follow each other in a session, oldest first, at the rank of the best."""
-    at = {_position(hit.record): hit for hit in hits if hit.record.position is not None}
+def _newer_first(hits: Sequence[Hit], ended: Mapping[str, Ending], shown: set[str]) -> list[Hit]:
+    """Put before each memory the newer one that has ended it, which is as relevant."""
+    found = {hit.id: hit for hit in hits}
+    order: dict[str, Hit] = {}
+
+    def put(hit: Hit) -> None:
+        ending = ended.get(hit.id)
+        if ending is not None and ending.by.id not in shown:
+            id = ending.by.id
+            newer = order.get(id) or found.get(id)
+            if newer is None and ending.is_sure:
+                newer = hit.model_copy(update={"record": ending.by, "terms": ()})
+            if newer is not None:
+                relevance = max(newer.relevance, hit.relevance)
+                put(newer.model_copy(update={"relevance": relevance}))
+        order[hit.id] = hit
+
+    for hit in hits:
+        if hit.id not in order:
+            put(hit)
+    return list(order.values())
+
+
+def _runs(hits: Sequence[Hit], ended: Mapping[str, Ending]) -> list[list[Hit]]:
+    """Join turns that follow each other in a session, oldest first, at the rank of the best.
+
+    What has ended stands alone, after what ended it.
+    """
+    turns = [hit for hit in hits if hit.record.position is not None and hit.id not in ended]
+    at = {_position(hit.record): hit for hit in turns}
     runs: list[list[Hit]] = []
     done: set[str] = set()
     for hit in hits:
         if hit.id in done:
             continue
         run = [hit]
-        if hit.record.position is not None:
+        if hit.record.position is not None and hit.id not in ended:
             for step in (-1, 1):
                 near = at.get(_position(hit.record, step))
                 if near is not None and near.id not in done:

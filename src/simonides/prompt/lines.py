@@ -19,19 +19,25 @@ PARTS: Mapping[str, str] = {
 TokenCounter = Callable[[str], int]
 
 
-def line_of(run: Sequence[Record], marks: Sequence[str], most: int) -> str:
+def line_of(
+    run: Sequence[Record],
+    marks: Sequence[str],
+    most: int,
+    earlier: Sequence[tuple[int, int]] = (),
+) -> str:
     """Return the line of a memory, or of turns that follow each other.
 
     Args:
         run: The memory; several are turns of one session, oldest first.
         marks: Such as ``earlier``.
         most: Most characters of the text of each.
+        earlier: Where what has ended begins and ends in the text of a single memory, rising.
     """
     first = run[0]
     head = [first.id[-8:], _origin(first), f"{first.valid_from or first.created_at:%Y-%m-%d}"]
     if first.confidence < 1.0 and first.category != TURN:
         head.append(f"{first.confidence:.1f}")
-    texts = " / ".join(_text(record, most) for record in run)
+    texts = " / ".join(_text(record, most, earlier) for record in run)
     return f"- [{', '.join([' '.join(head), *marks])}] {texts}"
 
 
@@ -41,13 +47,17 @@ def _origin(record: Record) -> str:
     return record.trust.value
 
 
-def _text(record: Record, most: int) -> str:
+def _text(record: Record, most: int, earlier: Sequence[tuple[int, int]]) -> str:
     speaker = record.speaker or (record.role if record.category == TURN else None)
     lead = f"{speaker.capitalize() if speaker == record.role else speaker}: " if speaker else ""
     key = f"{record.key} = " if record.key is not None else ""
     text = " ".join(record.content.split())  # a line break could pretend to be a line of ours
     cut = min(most, LINE_CHARS)
-    return lead + key + (text if len(text) <= cut else f"{text[: cut - 1]}…")
+    text = text if len(text) <= cut else f"{text[: cut - 1]}…"
+    for start, end in reversed(earlier):
+        if start < cut - 1:
+            text = f"{text[:start]}[earlier: {text[start:end]}]{text[end:]}"
+    return lead + key + text
 
 
 def assembled(lines: Sequence[tuple[str, str]], hidden: int) -> str:

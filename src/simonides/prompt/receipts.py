@@ -94,7 +94,7 @@ def replay(engine: Engine, who: Principal, receipt: Receipt) -> Digest:
     lines = []
     for item in receipt.items:
         run = [records[id] for id in item.ids]
-        lines.append((item.part, line_of(run, item.marks, item.chars)))
+        lines.append((item.part, line_of(run, item.marks, item.chars, item.earlier)))
     text = assembled(lines, receipt.hidden)
     if hash_of(text) != receipt.digest:
         raise NotReplayable([id for item in receipt.items for id in item.ids])

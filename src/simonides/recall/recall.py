@@ -26,7 +26,7 @@ from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, as_then, fetched, id_bytes, memory_row
-from simonides.text.analyse import is_latin, query_terms
+from simonides.text.analyse import Mark, is_latin, query_terms
 
 T = TypeVar("T")
 
@@ -39,6 +39,18 @@ ATTEMPTS = 5
 """Rankings of one recall that meets changes; after the last one, a version that was replaced since
 gives its place to the one in force. Measured: of 70,000 recalls beside a writer that overwrites one
 key without pause, none needed more than 4; on a busy machine with PostgreSQL, some do."""
+
+PULLING, MOST_PULLED = 6, 4
+"""Found memories for which newer ones are brought along, and most of these for each; chosen."""
+
+NEAR = 0.3
+"""Cosine from which a newer memory may be about the same; chosen."""
+
+SOON = 6
+"""Turns within which people correct themselves; chosen."""
+
+_CHANGED = int(Mark.CHANGES | Mark.ENDS)
+_OWN = ("", "user")  # the index names the user so in facts and in turns
 
 FIRST_BATCH = 64
 """Rows that a filter looks at first; each further batch is four times as large."""
@@ -170,6 +182,64 @@ def standing(engine: Engine, who: Principal, scopes: Sequence[str] | None = None
                 found += fetched(connection, owner, mine[first : first + FIRST_BATCH]).values()
     current = [record for record in found if record.is_current]
     return sorted(current, key=lambda each: (owners.index(each.owner), each.created_at, each.id))
+
+
+def changes_since(
+    engine: Engine, who: Principal, records: Sequence[Record], **options: Any
+) -> tuple[list[Record], Callable[[str], float]]:
+    """Return what may have ended some memories since, and what gives the rarity of a term.
+
+    For each of the first `PULLING` memories these are the newer ones of its speaker with words of
+    change: those near in meaning, and those that soon follow it in its conversation.
+
+    Args:
+        engine: The store.
+        who: The reader.
+        records: Best first.
+        options: As for `ask_of`.
+    """
+    now, ask = engine.clock.now_ms(), ask_of(engine, who, "", **options)
+    owners = [reach.owner for reach in ask.reach]
+
+    def chosen(view: View) -> tuple[list[tuple[str, bytes]], Callable[[str], float]]:
+        changed = (view.column("marks") & _CHANGED > 0) & _visible(view, who, ask, now)
+        rows: dict[int, None] = {}
+        for record in records[:PULLING]:
+            row = view.row_of(record.owner, id_bytes(record.id))
+            rows |= {} if row is None else dict.fromkeys(_following(view, row, changed))
+        return [view.owner_and_id(row) for row in rows], view.parts[0].worth
+
+    with engine.db.read(*owners) as connection:
+        by_owner: dict[str, list[bytes]] = {}
+        chosen_ids, worth = engine.indexes.reading(connection, owners, chosen)
+        for owner, id in chosen_ids:
+            by_owner.setdefault(owner, []).append(id)
+        found = [
+            record
+            for owner, ids in by_owner.items()
+            for record in fetched(connection, owner, ids).values()
+            if record.is_current and (ask.predicate is None or ask.predicate(record))
+        ]
+        return found, worth
+
+
+def _following(view: View, row: int, changed: Bools) -> list[int]:
+    """Return the rows of one speaker, among the changed, that may end what a row says."""
+    part, at = view.locate(row)
+    offset = row - at
+    speakers = [part.speakers[name] for name in _OWN if name in part.speakers]
+    speaker = part.column("speaker")[at]
+    said_by = np.isin(part.column("speaker"), speakers if speaker in speakers else [speaker])
+    newer = changed[offset : offset + part.size] & (part.column("time") >= part.column("time")[at])
+    newer[at] = False
+    rows = np.flatnonzero(newer & said_by)
+    like = part.vectors[rows].astype(np.float32) @ part.vectors[at].astype(np.float32)
+    like *= part.column("scale")[rows] * part.column("scale")[at]
+    near = rows[np.argsort(-like, kind="stable")[:MOST_PULLED]][: int(np.sum(like >= NEAR))]
+    steps = part.column("position")[rows] - part.column("position")[at]
+    in_session = part.column("session")[rows] == part.column("session")[at]
+    soon = rows[in_session & (steps > 0) & (steps <= SOON)]
+    return [int(each) + offset for each in (*near, *soon)]
 
 
 def explain(

@@ -18,6 +18,7 @@ from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
 from simonides.prompt.receipts import conversation, echoed
 from simonides.recall.question import days_named
+from simonides.sessions.facts import correct_facts, end_facts
 from simonides.sessions.obey import obey
 from simonides.sessions.reading import Piece, pieces_of
 from simonides.storage import statements
@@ -68,6 +69,7 @@ def add(
         me = text("me", me)
     session = conversation(who)
     pieces = [pieces_of(message, me=me, source=source) for message in said]
+    correct_facts(engine, who, session, pieces)
     _cut_refused(engine, who, pieces)
     echoes = echoed(engine, who)
     for piece in (piece for each in pieces for piece in each):
@@ -169,6 +171,8 @@ def _stored(engine: Engine, who: Principal, session: str, said: Sequence[Said]) 
                 for fact in facts:
                     vector = next(vectors) if isinstance(fact, Commit) else None
                     learned.append(decided(turn, _placed(fact, parents=parents), vector))
+                if outcome.record is not None:
+                    end_facts(turn, outcome.record, piece.ends)
             lines.append(_line(each, kept, learned))
     return lines
 

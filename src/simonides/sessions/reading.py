@@ -19,6 +19,7 @@ from simonides.capture.slots import folded, is_danger, is_for_now, slots_of
 from simonides.core.record import Source
 from simonides.prompt.lines import TITLE
 from simonides.text.analyse import analyse
+from simonides.text.changes import Cue, corrected, cue_of
 from simonides.text.statement import fingerprint
 from simonides.text.topics import Topic, is_just_said
 
@@ -51,6 +52,8 @@ class Piece:
         asks: What it asks of the memory, in order.
         is_cut: Whether the user asked not to keep what stands in it.
         reasons: Why part of it is not kept.
+        ends: Clauses that say that something is over.
+        corrections: Clauses that give another value for what was said before.
     """
 
     text: str
@@ -62,6 +65,8 @@ class Piece:
     asks: list[Reading] = field(default_factory=list)
     is_cut: bool = False
     reasons: list[str] = field(default_factory=list)
+    ends: list[str] = field(default_factory=list)
+    corrections: list[str] = field(default_factory=list)
 
     @property
     def is_kept(self) -> bool:
@@ -154,6 +159,7 @@ def _understand(piece: Piece, most: int) -> int:
                 break  # so is the rest of the sentence
     if piece.is_kept and any(each.kind in _WITHDRAWS and points_back(each) for each in piece.asks):
         piece.text, piece.learned, piece.is_cut = GAP, [], True
+        piece.ends, piece.corrections = [], []
     return len(said)
 
 
@@ -177,7 +183,7 @@ def _read(piece: Piece, clause: str, *, goes_on: bool) -> None:
             rule = {"content": clause, "category": "constraint", "importance": "high"}
             piece.learned.append(rule)
         case Kind.RULE:
-            manner = [each for each in slots_of(clause) if folded(each.key) in MANNER]
+            manner = [each for each in slots_of(clause) if folded(each.key) in (*MANNER, "channel")]
             piece.learned += [_fact(clause, each.key, each.value) for each in manner] or [
                 {"content": clause, "category": "rule", "kind": "procedural", "importance": "high"}
             ]
@@ -193,6 +199,8 @@ def _read(piece: Piece, clause: str, *, goes_on: bool) -> None:
 def _learn(piece: Piece, clause: str) -> None:
     if is_for_now(clause):
         return
+    piece.ends += [clause] if cue_of(clause) is Cue.ENDS else []
+    piece.corrections += [clause] if corrected(clause) else []
     found = [_fact(clause, each.key, each.value) for each in slots_of(clause)]
     if is_danger(clause) and not any(each.get("importance") == "critical" for each in found):
         found.append({"content": clause, "category": "entity_fact", "importance": "critical"})

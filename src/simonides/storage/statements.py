@@ -131,6 +131,19 @@ ORDER BY position DESC LIMIT :limit"""
 SESSION_ROOTS = """
 SELECT DISTINCT root FROM memories WHERE owner = :owner AND session = :session"""
 
+LAST_FACTS = f"""
+SELECT {_ALL} FROM memories
+WHERE owner = :owner AND session = :session AND key IS NOT NULL AND known_to IS NULL
+AND id >= (
+    SELECT id FROM (
+        SELECT id FROM memories
+        WHERE owner = :owner AND session = :session AND position IS NOT NULL
+        ORDER BY position DESC LIMIT :limit
+    ) AS last
+    ORDER BY id LIMIT 1
+)
+ORDER BY id DESC"""
+
 LAST_SAID = """
 SELECT root FROM memories
 WHERE owner = :owner AND session = :session AND position IS NOT NULL AND role = 'user'

@@ -17,6 +17,8 @@ from itertools import pairwise
 
 import Stemmer
 
+from simonides.text.changes import Cue, cue_of
+
 # English function words. The list omits will, may and can: in memories they are names or facts.
 STOP_WORDS = frozenset(
     """
@@ -159,11 +161,13 @@ _stemmers = _Stemmers()
 
 
 class Mark(IntFlag):
-    """What a row contains: a question, the first person, a word for a time."""
+    """What a row contains: a question, the first person, a word for a time, a change, an end."""
 
     ASKS = 1
     SELF = 2
     TIME = 4
+    CHANGES = 8
+    ENDS = 16
 
 
 def any_of(words: str) -> str:
@@ -189,4 +193,8 @@ def marks_of(text: str) -> int:
     """Return the marks of a row's text."""
     folded = fold(text)
     patterns = ((Mark.ASKS, ASKS), (Mark.SELF, SELF), (Mark.TIME, _TIME))
-    return sum(mark for mark, pattern in patterns if pattern.search(folded))
+    found = sum(mark for mark, pattern in patterns if pattern.search(folded))
+    return found | _CHANGED.get(cue_of(folded), 0)
+
+
+_CHANGED = {Cue.CHANGES: Mark.CHANGES, Cue.ENDS: Mark.ENDS}

@@ -1,0 +1,114 @@
+"""What a message says of facts that are known already: it corrects one, or ends it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from simonides.capture.slots import Slot, folded, slots_of
+from simonides.core.engine import Engine
+from simonides.core.outcome import EventType
+from simonides.core.record import Record, Trust
+from simonides.core.scope import Principal
+from simonides.prompt.endings import SURE, Statement, probability
+from simonides.recall.recall import SOON
+from simonides.sessions.reading import PREDICATES, Piece
+from simonides.storage import statements
+from simonides.storage.rows import MemoryRow, memory_row, record_of
+from simonides.text.analyse import analyse
+from simonides.text.changes import corrected
+from simonides.write.gates import Turn
+
+ENDED_KEYS = ("employer", "role", "location", "relationship", "channel", "language", "units")
+"""Keys of facts that can end without another value."""
+
+_OWN = re.compile(
+    r"(?:(?:so|well|and|but|yes|no|yesterday|today|finally|actually|last \w+),? )*"
+    r"(?:i|i'm|im|i've|we|we're|we've)\b",
+    re.IGNORECASE,
+)
+_DOSE = re.compile(r"\b\d+ ?(?:mg|mcg|g|ml)\b", re.IGNORECASE)
+
+_NAMED = {
+    "employer": re.compile(r"\b(?:my|the) (?:job|employer|company)\b", re.IGNORECASE),
+    "role": re.compile(r"\b(?:my|the) job\b", re.IGNORECASE),
+}
+"""Other names of what a key holds."""
+
+
+def correct_facts(
+    engine: Engine, who: Principal, session: str, pieces: Sequence[Sequence[Piece]]
+) -> None:
+    """Let "Sorry, I meant Hull" teach what it corrects, a fact of the turns before it."""
+    said = [piece for each in pieces for piece in each]
+    for place, piece in enumerate(said):
+        for clause in piece.corrections:
+            recent = [f for each in said[max(place - SOON, 0) : place] for f in each.learned]
+            facts = [*reversed(recent), *_last_facts(engine, who, session)]
+            fact = next(filter(None, (_corrected(each, clause) for each in facts)), None)
+            piece.learned += [fact] if fact is not None else []
+
+
+def _last_facts(engine: Engine, who: Principal, session: str) -> list[MemoryRow]:
+    params = {"owner": who.owner, "session": session, "limit": SOON}
+    with engine.db.read(who.owner) as connection:
+        rows = connection.rows(statements.LAST_FACTS, params)
+    return [memory_row(cells) for cells in rows]
+
+
+def _corrected(fact: Mapping[str, Any], clause: str) -> dict[str, Any] | None:
+    """Return a fact with a new value, if its sentence states the same key with that value."""
+    key, old, new = fact.get("key"), fact["content"], corrected(clause)
+    quote = fact.get("quote") or ""
+    if key is None or not new or old not in quote:
+        return None
+    said = {Slot(folded(slot.key), slot.value) for slot in slots_of(quote.replace(old, new))}
+    if Slot(key, new) not in said:
+        return None
+    return {"content": new, "key": key, "category": fact["category"], "quote": clause}
+
+
+def end_facts(turn: Turn, said: Record, ends: Iterable[str]) -> None:
+    """End the facts of the user that clauses say are over, without another value.
+
+    Args:
+        turn: The owner's turn to write.
+        said: The stored turn that holds the clauses.
+        ends: Clauses with words of ending.
+    """
+    for clause in ends:
+        if _OWN.match(clause):
+            new = Statement(clause, said)
+            stated = {folded(slot.key) for slot in slots_of(clause)}
+            for row in _facts(turn, said):
+                if row["key"] not in stated and _is_ended(turn, new, row):
+                    turn.tx.end(row, "superseded", EventType.SUPERSEDED, "ended_by_user")
+
+
+def _facts(turn: Turn, said: Record) -> list[MemoryRow]:
+    """Return what is in force and stated by the user under the keys, in the place of a turn."""
+    tx = turn.tx
+    ids = [id for key in ENDED_KEYS for id in turn.index.by_key.get(key, ())]
+    for predicate in PREDICATES.values():
+        params = {"owner": tx.owner, "subject": "user", "predicate": predicate}
+        ids += [memory_row(each)["id"] for each in tx.connection.rows(statements.SLOT, params)]
+    rows = [row for id in ids if (row := tx.memory(id)) is not None and row["known_to"] is None]
+    mine = (said.place, said.speaker, Trust.USER)
+    return [row for row in rows if _whose(record_of(row)) == mine]
+
+
+def _whose(record: Record) -> tuple[Any, ...]:
+    return record.place, record.speaker, record.trust
+
+
+def _is_ended(turn: Turn, new: Statement, row: MemoryRow) -> bool:
+    """Whether a clause names the value of a fact and surely ends it."""
+    named = _NAMED.get(row["key"])
+    if named is not None and named.search(new.text):
+        return new.is_news
+    value = set(analyse(_DOSE.sub("", row["object"] or row["content"])))
+    if not value or not value <= set(analyse(new.text)):
+        return False
+    old = Statement(row["quote"] or row["content"], record_of({**row, "key": None}))
+    return probability(new, old, turn.index.worth) >= SURE

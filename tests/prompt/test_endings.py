@@ -1,0 +1,136 @@
+"""What ended is marked in a digest, after what ended it; what still holds is not."""
+
+import pytest
+
+from simonides.testing import ManualClock
+from simonides.testing import open as open_store
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def store(clock):
+    with open_store(clock=clock) as store:
+        yield store
+
+
+def say(store, clock, *said):
+    for number, text in enumerate(said):
+        store.memory(user="ana", session=f"s{number}").add(text)
+        clock.advance(days=1)
+    return store.memory(user="ana")
+
+
+def lines(digest):
+    return [line for line in str(digest).splitlines() if line.startswith("- [")]
+
+
+def place(found, text):
+    return next(number for number, line in enumerate(found) if text in line)
+
+
+ENDED = [
+    ("I live in Leipzig, near the station.", "I'm in Dresden now.", "Where do I live?"),
+    ("I drink two coffees every morning.", "I quit coffee altogether.", "Do I drink coffee?"),
+    ("My son is 7.", "My son turned 8 yesterday.", "How old is my son?"),
+    ("I love running.", "I don't like running anymore.", "Do I like running?"),
+    ("The review is on Monday.", "The review has been moved to Friday.", "When is the review?"),
+    ("We deploy with Jenkins.", "We migrated off Jenkins.", "What do we deploy with?"),
+    ("I can't stand Velox.", "I love my new Velox.", "What do I think of Velox?"),
+    ("I can't stand Velox.", "Their new line is actually great.", "What do I think of Velox?"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "question"), ENDED)
+def test_the_newer_comes_first_and_the_older_is_marked(store, clock, old, new, question):
+    found = lines(say(store, clock, old, new).digest(question))
+    first, then = place(found, f"User: {new}"), place(found, f"User: {old}")
+    assert first < then
+    assert "earlier]" in found[then]
+    assert "earlier" not in found[first]
+
+
+def test_a_fact_ends_what_the_user_said_before(store, clock):
+    memory = say(store, clock, "Please answer in German.", "You can go back to English.")
+    found = lines(memory.digest("Which language do I want?"))
+    assert "earlier]" in found[place(found, "answer in German")]
+    assert place(found, "language = English") < place(found, "answer in German")
+
+
+STANDING = [
+    ("I play the cello.", "I also play chess now.", "What do I play?"),
+    ("I live in Berlin.", "I'm in Paris this week for a conference.", "Where do I live?"),
+    ("My sister works at Bosch.", "I quit my job at Siemens.", "Where does my sister work?"),
+    ("I went to Rome last spring.", "The Rome trip is off.", "When was I in Rome?"),
+    ("Do you like Velox?", "I don't like Velox any more.", "What do I think of Velox?"),
+    ("I like the sea.", "I finally have a garden.", "What do I like?"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "question"), STANDING)
+def test_what_still_holds_is_not_marked(store, clock, old, new, question):
+    assert "earlier" not in str(say(store, clock, old, new).digest(question))
+
+
+def test_only_the_ended_clause_is_marked(store, clock):
+    old = "My desk is in room 4, and my address is Lindenweg 4."
+    memory = say(store, clock, old, "New address: Parkstrasse 9.")
+    found = lines(memory.digest("What is my address?"))
+    assert "My desk is in room 4, and [earlier: my address is Lindenweg 4.]" in "\n".join(found)
+
+
+def test_a_receipt_gives_the_marks_again(store, clock):
+    old = "My desk is in room 4, and my address is Lindenweg 4."
+    memory = say(store, clock, old, "New address: Parkstrasse 9.")
+    digest = memory.digest("What is my address?")
+    assert memory.receipts.replay(memory.receipts.list()[0]).text == digest.text
+
+
+def test_what_another_person_says_ends_nothing(store, clock):
+    memory = store.memory(user="ana", session="s")
+    memory.add("I drink coffee every morning.")
+    clock.advance(days=1)
+    memory.add([{"role": "user", "name": "Bob", "content": "I quit coffee."}], me="Ana")
+    assert "earlier" not in str(memory.digest("Do I drink coffee?"))
+
+
+def test_an_ending_that_the_question_does_not_find_is_brought_along(store, clock):
+    fillers = [f"The library has book number {number} about the sea." for number in range(20)]
+    memory = say(store, clock, "Our dog Rufus is a beagle.", *fillers, "Rufus died.")
+    found = lines(memory.digest("Which breed is our beagle?", max_items=4))
+    assert place(found, "Rufus died.") < place(found, "beagle")
+
+
+BRAND = [
+    "I can't stand Velox.",
+    "I'm not considering sports cars at all.",
+    "Their new electric line is actually great, I'd buy one.",
+]
+
+
+def test_the_last_word_on_a_brand_is_in_force(store, clock):
+    found = lines(say(store, clock, *BRAND).digest("What do I think of Velox sports cars?"))
+    assert [text in found[0] for text in BRAND] == [False, False, True]
+    assert all("earlier]" in line for line in found[1:])
+
+
+def test_the_last_word_on_a_brand_is_in_force_when_remembered(store, clock):
+    memory = store.memory(user="ana")
+    for text in BRAND:
+        memory.remember(text)
+        clock.advance(days=1)
+    found = lines(memory.digest("What do I think of Velox sports cars?"))
+    assert [text in found[0] for text in BRAND] == [False, False, True]
+    assert all("earlier]" in line for line in found[1:])
+
+
+def test_a_free_statement_is_corrected_soon_after_it(store):
+    memory = store.memory(user="ana", session="s")
+    memory.add("We're meeting in Halifax for lunch.")
+    memory.add("It will be a long day.")
+    memory.add("Sorry, I meant Hull.")
+    found = lines(memory.digest("Where are we meeting?"))
+    assert place(found, "I meant Hull") < place(found, "earlier] User: We're meeting")

@@ -1,0 +1,73 @@
+"""Keyed facts that a later message ends or corrects."""
+
+import pytest
+
+from simonides.testing import ManualClock
+from simonides.testing import open as open_store
+
+
+@pytest.fixture
+def told():
+    with open_store(clock=ManualClock()) as store:
+        memory = store.memory(user="ana", session="s")
+
+        def tell(*said):
+            for text in said:
+                memory.add(text)
+            return {
+                record.key or record.triple.predicate: record
+                for record in memory.list()
+                if record.key or record.triple
+            }
+
+        yield tell
+
+
+ENDS = [
+    ("employer", "I work at Siemens.", "I quit my job at Siemens."),
+    ("employer", "I work at Siemens.", "I quit my job."),
+    ("location", "I live in Oslo.", "I no longer live in Oslo."),
+    ("eats", "I'm vegetarian.", "I'm no longer vegetarian."),
+    ("takes", "I take 20 mg of lisinopril.", "I came off lisinopril."),
+]
+
+
+@pytest.mark.parametrize(("name", "fact", "end"), ENDS)
+def test_what_the_user_ends_is_a_fact_no_more(told, name, fact, end):
+    assert name in told(fact)
+    assert name not in told(end)
+
+
+KEPT = [
+    ("employer", "I work at Siemens.", "My brother quit his job at Siemens."),
+    ("employer", "I work at Siemens.", "I quit coffee."),
+    ("employer", "I work at Siemens.", "Should I say that I quit my job?"),
+    ("allergic_to", "I'm allergic to peanuts.", "I no longer eat fish."),
+    ("location", "I live in Oslo.", "I left Bergen years ago."),
+]
+
+
+@pytest.mark.parametrize(("name", "fact", "other"), KEPT)
+def test_other_endings_leave_a_fact_alone(told, name, fact, other):
+    assert name in told(fact, other)
+
+
+CORRECTS = [
+    ("location", "Hull", ["I live in Halifax.", "It is a quiet town.", "Sorry, I meant Hull."]),
+    ("age", "43", ["I'm 34.", "Sorry, I meant 43."]),
+    ("location", "Hull", ["I'm 34.", "I live in Halifax.", "I meant Hull."]),
+    ("channel", "Slack", ["Contact me by email.", "Use Slack instead of e-mail."]),
+    ("language", "English", ["Please answer in German.", "You can go back to English."]),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "said"), CORRECTS)
+def test_a_correction_replaces_the_value(told, key, value, said):
+    assert told(*said)[key].content == value
+
+
+def test_a_late_correction_is_of_something_else(told):
+    between = [f"The shop sells {number} kinds of tea." for number in range(8)]
+    assert told("I live in Halifax.", *between, "Sorry, I meant Hull.")["location"].content == (
+        "Halifax"
+    )
