@@ -171,13 +171,9 @@ def together(entries: list[Entry]) -> None:
             )
     total = [sum(bool(entry.get("blind")) == half for entry in entries) for half in (False, True)]
     print(f"  all in one store: open {right[0]}/{total[0]}  blind {right[1]}/{total[1]}")
-    print(
-        f"  a question that the store cannot answer shows something: among {total[0]} turns ",
-        end="",
-    )
-    print(
-        f"open {foreign[0]}/{total[0]}  blind {foreign[1]}/{total[1]}; of one turn {lone}/{sum(total)}"
-    )
+    print("  shows something for a question that it cannot answer:")
+    print(f"  a store of one half: open {foreign[0]}/{total[0]}  blind {foreign[1]}/{total[1]}")
+    print(f"  a store of one turn: {lone}/{sum(total)}")
 
 
 def main(blind: bool, names: list[str]) -> None:
