@@ -8,6 +8,7 @@ from collections.abc import Container, Sequence
 from enum import IntEnum
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from simonides.text.patterns import PatternSet
 
@@ -25,16 +26,6 @@ class Cue(IntEnum):
 
 
 _CUES = (("ends", Cue.ENDS), ("changes", Cue.CHANGES), ("hints", Cue.HINTS))
-
-# Opens a correction of what was just said.
-_CORRECTS = re.compile(
-    r"(?:(?:oh|no|wait|sorry|oops|my bad|hang on|hold on|i mean|apologies|whoops|ah|er)\b[,.! -]*)*"
-    r"(?:correction|(?:that was|that's|it's) (?:a typo|wrong)"
-    r"|i (?:actually )?meant(?: to (?:say|write|type))?|make (?:it|that)|i misspoke"
-    r"|(?:that|it) should (?:be|have been|read|say)|not .{1,30}? but)\b[:,.]?\s*"
-    r"(?P<value>\S.{0,80})",
-    re.IGNORECASE,
-)  # fmt: skip
 
 
 def wordings_in(text: str) -> frozenset[str]:
@@ -56,15 +47,35 @@ def strongest(found: Container[str]) -> Cue:
 
 def corrected(text: str) -> str:
     """Return the new value of "Sorry, I meant Hull"; empty for anything else."""
-    found = _CORRECTS.match(text[:200].replace("’", "'"))
+    found = search("corrects", text[:200].replace("’", "'"))
     return found["value"].strip(" .!?\"'") if found and not text.rstrip().endswith("?") else ""
+
+
+def search(name: str, text: str) -> re.Match[str] | None:
+    """Return the first match of a pattern among the settings of the data file."""
+    return _compiled(name).search(text)
+
+
+def setting(name: str) -> str:
+    """Return a setting of the data file."""
+    return str(_table()["settings"][name])
 
 
 @cache
 def wordings() -> dict[str, list[tuple[str, str]]]:
     """Return the patterns of the data file by list, each with a sentence that it fits."""
-    table = tomllib.loads((files("simonides.text") / "changes.toml").read_text("utf-8"))
-    return {name: [(row[0], row[1]) for row in rows] for name, rows in table.items()}
+    rows = _table()["wordings"]
+    return {name: [(pattern, case) for pattern, case in rows[name]] for name in rows}
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads((files("simonides.text") / "changes.toml").read_text("utf-8"))
+
+
+@cache
+def _compiled(name: str) -> re.Pattern[str]:
+    return re.compile(setting(name))
 
 
 @cache
