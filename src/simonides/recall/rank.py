@@ -399,7 +399,7 @@ def scale_of(
     measured = measure(view, terms, question, signals, best[:MEASURED])
     mean_length = float(view.column("length").sum()) / len(view)
     chance = PER_LOG_ROWS * math.log(len(view))
-    chance += PER_LOG_LENGTH * max(math.log(mean_length / TYPICAL_LENGTH), 0.0)
+    chance += PER_LOG_LENGTH * math.log(max(mean_length / TYPICAL_LENGTH, 1.0))
     first = CONSTANT + float(np.dot(FACTORS, measured)) - chance
     return Scale(first, float(score[best[0]]))
 
