@@ -113,6 +113,8 @@ def privacy(entry: Entry, told: Told) -> str:
         wrong.append("not asked back")
     if gone := entry.get("gone"):
         where = {way for way, text in told.shown() if found(gone, text)}
+        if told.asked.startswith("refuse"):
+            where.discard("list")  # what is refused is hidden; its owner can see and forget it
         if where:
             wrong.append(f"{gone!r} still in {', '.join(sorted(where))}")
     if (kept := entry.get("kept")) and not found(kept, told.kept()):

@@ -45,16 +45,29 @@ def test_each_wording_reads_its_case(language: str, name: str, row: int) -> None
 
     reading = read_clause(wording.case)
 
-    assert reading.kind is KINDS[name]
+    is_told = name == "refuse" and reading.kind is Kind.OFF_RECORD
+    assert reading.kind is KINDS[name] or is_told
     assert wording.pattern.search(text) or wording.pattern.search(body)
     if wording.about:
         assert reading.about.casefold() == wording.about.casefold()
 
 
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "I had the test on Monday, but please don't save that.",
+        "Off the record: I may quit.",
+        "Please don't store it: Olga is pregnant.",
+        "I weigh 90 kilos (don't store that).",
+    ],
+)
+def test_a_clause_may_tell_what_is_not_to_be_kept(clause) -> None:
+    assert read_clause(clause) == Reading(Kind.OFF_RECORD, "")
+
+
 def test_what_was_just_said_has_no_topic() -> None:
-    assert read_clause("I had the test on Monday, but please don't save that.") == Reading(
-        Kind.REFUSE, ""
-    )
+    for said in ("Don't save that, please.", "This stays between us.", "Don't keep it, okay?"):
+        assert read_clause(said) == Reading(Kind.REFUSE, "")
     assert read_clause("Forget everything you know about me") == Reading(Kind.FORGET, "everything")
 
 

@@ -213,3 +213,45 @@ def test_a_past_day_in_a_statement_is_when_the_fact_began(chat, clock):
     fact = chat.get("location")
     assert (fact.content, fact.quote) == ("Porto", "I moved to Porto two weeks ago.")
     assert fact.valid_from.date().isoformat() == "2026-03-06"
+
+
+def test_what_is_told_off_the_record_takes_nothing_else_with_it(chat):
+    chat.add("I like hiking.")
+    report = chat.add("Off the record: I'm going to quit in June.")
+    assert [asked.kind for line in report.lines for asked in line.asked] == ["off_record"]
+    assert [each.content for each in chat.list()] == ["I like hiking."]
+    assert chat.privacy.list() == []
+
+
+def test_a_refused_conversation_is_kept_no_further(chat):
+    chat.add("My tent is green.")
+    chat.add("Don't save this conversation.")
+    chat.add(["I sold the tent.", "Never call me at work."])
+    assert not chat.list()
+    [refusal] = chat.privacy.list()
+    assert refusal.kind == "session"
+    chat.privacy.allow(refusal.id)
+    chat.add("I bought a boat.")
+    assert [each.content for each in chat.list()] == ["I bought a boat."]
+
+
+def test_several_messages_are_forgotten_by_number(chat):
+    for text in ("I like jam.", "I own a drum.", "I sold the car.", "I hate fog."):
+        chat.add(text)
+    chat.add("Forget the last three things I said.")
+    assert [each.content for each in chat.list()] == ["I like jam."]
+
+
+def test_everything_is_asked_back_not_taken_for_the_last_message(chat):
+    chat.add("I like jam.")
+    for request in ("Forget everything.", "Delete everything.", "Forget all of it."):
+        report = chat.add(request)
+        assert [asked.done for line in report.lines for asked in line.asked] == [False]
+    assert [each.content for each in chat.list()] == ["I like jam."]
+
+
+@pytest.mark.parametrize("text", ["👍", "?!", "the"])
+def test_a_store_without_a_countable_word_answers(chat, text):
+    chat.add(text)
+    assert "hello" not in str(chat.digest("hello"))
+    assert chat.recall("hello") is not None

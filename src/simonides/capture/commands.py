@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from simonides.capture.wordings import MOST_CHARS, Wordings, load, plain, spoken, words_of
+from simonides.text.topics import is_just_said
 
 
 class Kind(StrEnum):
@@ -20,6 +21,7 @@ class Kind(StrEnum):
         SAYS: Nothing; it states, asks or tells.
         REMEMBER: To keep something.
         REFUSE: Not to keep something.
+        OFF_RECORD: Not to keep what the clause itself says.
         FORGET: To forget something that was kept.
         UNSAY: To take back what was just said.
         UNCLEAR: Something about the memory that no wording fits; the user is asked.
@@ -32,6 +34,7 @@ class Kind(StrEnum):
     SAYS = "says"
     REMEMBER = "remember"
     REFUSE = "refuse"
+    OFF_RECORD = "off_record"
     FORGET = "forget"
     UNSAY = "unsay"
     UNCLEAR = "unclear"
@@ -56,6 +59,8 @@ class Reading(NamedTuple):
 
 _SAYS = Reading(Kind.SAYS, "")
 _QUESTION = re.compile(r"[?？][\"')\s]*$")
+_THIS = re.compile(r"(?:it|this|that)\s*[:,–—-]", re.IGNORECASE)
+_TELLS = re.compile(r"\w+\W+\w+|[\u3040-\u30ff\u4e00-\u9fff]{6}")
 _PRIVACY = (
     (Kind.REFUSE, "refuse"),
     (Kind.FORGET, "forget"),
@@ -88,6 +93,11 @@ def is_unreal(clause: str) -> bool:
     if load("slots.toml").setting("unreal").search(text):
         return True
     return any(language.find("says", text, words) for language in spoken(text, words))
+
+
+def _tells(text: str) -> bool:
+    """Whether a part of a request says something itself, rather than points at it."""
+    return bool(_TELLS.search(text)) and not is_just_said(text)
 
 
 class _Reader:
@@ -133,9 +143,16 @@ class _Reader:
         if kind is Kind.REMEMBER:
             about = about.rstrip(" .!?。！？")
             return self._rule(about, plain(about)) or Reading(kind, about)
-        if self._is("whole", plain(about), entire=True):
+        if self._is("whole", plain(about).rstrip(" .!"), entire=True):
             return Reading(kind, "everything")
-        about = self._trimmed(about)
+        told = (self.body[: found.start()], self.body[found.end() :], about)
+        about = "" if _THIS.match(about) else self._trimmed(about)
+        if (
+            kind is Kind.REFUSE
+            and is_just_said(about)
+            and any(_tells(self._trimmed(each)) for each in told)
+        ):
+            return Reading(Kind.OFF_RECORD, "")  # "don't store it: Olga is ill"
         return Reading(kind, about)
 
     def _trimmed(self, about: str) -> str:
@@ -143,7 +160,7 @@ class _Reader:
         lead = self.language.setting("about_lead").match(plain(about))
         about = about[lead.end() :] if lead else about
         tail = self.language.setting("about_tail").search(plain(about))
-        return (about[: tail.start()] if tail else about).strip(" ,.!?:;。，、！？")
+        return (about[: tail.start()] if tail else about).strip(" ,.!?:;()。，、！？")
 
     def _rule(self, text: str, body: str, *, orders: bool = True) -> Reading | None:
         sure = self._has("never_sure", body)

@@ -13,10 +13,8 @@ from importlib.resources import files
 from itertools import islice
 from typing import NamedTuple
 
+from simonides.core.record import GAP
 from simonides.text.patterns import spans
-
-GAP = "[…]"
-"""Stands for a foreign part."""
 
 MAX_FRAMES = 100
 """Most frames of one kind in a message; what follows them is foreign too. Chosen: it bounds the

@@ -36,6 +36,9 @@ DECAY_A_DAY = 0.05 / 30
 TURN = "turn"
 """Category of verbatim turns of a conversation."""
 
+GAP = "[…]"
+"""Stands in a turn for what is not kept."""
+
 
 class Kind(StrEnum):
     """The cognitive layer of a memory: facts, what happened, how to do things."""

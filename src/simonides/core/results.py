@@ -183,15 +183,15 @@ class Refusal(BaseModel):
 
     Attributes:
         id: Its id.
-        kind: ``key``, ``category`` or ``topic``.
-        value: The key, the category, or the topic in the user's words.
+        kind: ``key``, ``category``, ``topic``, or ``session`` for a whole conversation.
+        value: The key, the category, the topic in the user's words, or the session.
         at: When it was said.
     """
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
     id: str
-    kind: Literal["key", "category", "topic"]
+    kind: Literal["key", "category", "topic", "session"]
     value: str
     at: datetime
 

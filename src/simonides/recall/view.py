@@ -187,8 +187,8 @@ class Refusal:
     """What an owner does not want to have remembered.
 
     Attributes:
-        kind: ``key``, ``category`` or ``topic``.
-        value: The key, the category or the topic's words.
+        kind: ``key``, ``category``, ``topic`` or ``session``.
+        value: The key, the category, the topic's words or the session.
         topic: The topic, or None.
     """
 
@@ -202,7 +202,7 @@ class Refusal:
         """Whether it covers a memory of a key, a category and index terms."""
         if self.topic is not None:
             return self.topic.covers(terms, worth)
-        return self.value == (key if self.kind == "key" else category)
+        return self.value == {"key": key, "category": category}.get(self.kind)
 
 
 def refusals_of(connection: Connection, owner: str) -> tuple[Refusal, ...]:

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from itertools import accumulate
 from typing import Any
 
+from simonides.capture.commands import Kind
 from simonides.capture.messages import Message, read_messages
 from simonides.core.clock import parse_moment, to_datetime
 from simonides.core.engine import Engine
@@ -24,6 +25,7 @@ from simonides.sessions.reading import Piece, pieces_of
 from simonides.storage import statements
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import analyse, fold
+from simonides.text.topics import is_session
 from simonides.write import privacy
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
@@ -70,7 +72,7 @@ def add(
     session = conversation(who)
     pieces = [pieces_of(message, me=me, source=source) for message in said]
     correct_facts(engine, who, session, pieces)
-    _cut_refused(engine, who, pieces)
+    _cut_refused(engine, who, session, pieces)
     echoes = echoed(engine, who)
     for piece in (piece for each in pieces for piece in each):
         piece.drop_echoes(echoes)
@@ -88,7 +90,8 @@ def add(
             batch = []
         batch.append(each)
         if asks:  # they are about what came before
-            cut = any(piece.is_cut for piece in each.pieces)
+            told = any(ask.kind is Kind.OFF_RECORD for ask in asks)
+            cut = told or any(piece.is_cut for piece in each.pieces)
             done = tuple(obey(engine, who, session, ask, cut=cut) for ask in asks)
             [line] = _stored(engine, who, session, batch)
             lines.append(line.model_copy(update={"asked": done}))
@@ -177,13 +180,19 @@ def _stored(engine: Engine, who: Principal, session: str, said: Sequence[Said]) 
     return lines
 
 
-def _cut_refused(engine: Engine, who: Principal, pieces: Sequence[Sequence[Piece]]) -> None:
+def _cut_refused(
+    engine: Engine, who: Principal, session: str, pieces: Sequence[Sequence[Piece]]
+) -> None:
     """Cut out of the turns what the user does not want to be kept."""
-    topics = privacy.topics(engine, who)
-    for piece in (piece for each in pieces for piece in each) if topics else ():
+    topics, is_refused = privacy.refused(engine, who, session)
+    for piece in (piece for each in pieces for piece in each):
+        if is_refused and piece.is_kept:
+            piece.drop()
+            piece.reasons.append("refused_by_user")
         for topic in topics:
             if topic.covers(analyse(piece.text)):
                 piece.cut(topic)
+        is_refused |= any(ask.kind is Kind.REFUSE and is_session(ask.about) for ask in piece.asks)
 
 
 def _placed(judged: Judgement, **fields: Any) -> Judgement:

@@ -8,8 +8,15 @@ from simonides.core.errors import InvalidInput
 from simonides.core.results import Asked
 from simonides.core.scope import Principal
 from simonides.sessions.reading import points_back
-from simonides.text.topics import is_everything, is_session
+from simonides.text.topics import how_many, is_everything, is_session
 from simonides.write import privacy
+
+ANSWERS = {
+    Kind.UNSAFE: "This is no rule: it would switch off a safeguard.",
+    Kind.ONE_OFF: "This holds for now, not as a rule.",
+    Kind.OFF_RECORD: "This is not kept.",
+}
+"""Requests that need nothing done."""
 
 NOT_UNDERSTOOD = "What should be forgotten, or not be kept?"
 
@@ -26,32 +33,38 @@ def obey(engine: Engine, who: Principal, session: str, reading: Reading, *, cut:
     """
     about = reading.about
     match reading.kind:
-        case Kind.UNSAFE:
-            return _told(reading, "This is no rule: it would switch off a safeguard.")
-        case Kind.ONE_OFF:
-            return _told(reading, "This holds for now, not as a rule.")
+        case Kind.UNSAFE | Kind.ONE_OFF | Kind.OFF_RECORD:
+            return _told(reading, ANSWERS[reading.kind])
         case Kind.REFUSE | Kind.FORGET | Kind.UNSAY if points_back(reading):
             if cut:
-                return _told(reading, "This is not kept.")
-            count = privacy.forget_last_said(engine, who, session)
+                return _told(reading, ANSWERS[Kind.OFF_RECORD])
+            count = privacy.forget_last_said(engine, who, session, how_many(about))
             return _told(reading, _counted(count, "what you said last"))
         case Kind.REFUSE | Kind.FORGET if is_session(about):
             count = privacy.forget_session(engine, who, session)
-            return _told(reading, _counted(count, "this conversation"))
+            said = _counted(count, "this conversation")
+            if reading.kind is Kind.REFUSE:
+                privacy.refuse(engine, who, session=session)
+                said = f"{said} Nothing more of it is kept."
+            return _told(reading, said)
         case Kind.REFUSE | Kind.FORGET if is_everything(about):
             return _asked_back(engine, who, session, reading, "Everything? Then erase the memory.")
         case Kind.REFUSE:
-            try:
-                privacy.refuse(engine, who, about=about)
-            except InvalidInput:
-                return _asked_back(engine, who, session, reading, NOT_UNDERSTOOD)
-            said = f"Nothing about {about} is kept from now on, and what is known is not used."
-            return _told(reading, said)
+            return _refused(engine, who, session, reading)
         case Kind.FORGET:
             count = privacy.forget_topic(engine, who, about)
             return _told(reading, _counted(count, about))
         case _:
             return _asked_back(engine, who, session, reading, NOT_UNDERSTOOD)
+
+
+def _refused(engine: Engine, who: Principal, session: str, reading: Reading) -> Asked:
+    try:
+        privacy.refuse(engine, who, about=reading.about)
+    except InvalidInput:
+        return _asked_back(engine, who, session, reading, NOT_UNDERSTOOD)
+    said = f"Nothing about {reading.about} is kept from now on, and what is known is not used."
+    return _told(reading, said)
 
 
 def _told(reading: Reading, answer: str) -> Asked:

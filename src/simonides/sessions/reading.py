@@ -16,7 +16,7 @@ from simonides.capture.commands import Kind, Reading, is_unreal, read_clause
 from simonides.capture.frames import parts_of
 from simonides.capture.messages import Message
 from simonides.capture.slots import folded, is_danger, is_for_now, slots_of
-from simonides.core.record import Source
+from simonides.core.record import GAP, Source
 from simonides.prompt.lines import TITLE
 from simonides.text.analyse import analyse
 from simonides.text.changes import Cue, corrected, cue_of
@@ -28,9 +28,6 @@ MOST_SENTENCES = 40
 
 CHUNK_CHARS = 15_000
 """Most characters of a turn, so that it fits the policy's limit in any script."""
-
-GAP = "[…]"
-"""Stands in a turn for what the user asked not to keep."""
 
 _SOURCES = {"assistant": "agent_inferred", "tool": "external"}
 
@@ -72,6 +69,11 @@ class Piece:
     def is_kept(self) -> bool:
         """Whether anything but a gap is left of it."""
         return any(map(str.isalnum, self.text.replace(GAP, "")))
+
+    def drop(self) -> None:
+        """Keep and learn nothing of it."""
+        self.text, self.is_cut = GAP, True
+        self.learned, self.ends, self.corrections = [], [], []
 
     def drop_echoes(self, shown: frozenset[bytes]) -> None:
         """Learn nothing that a digest has shown in this conversation."""
@@ -158,12 +160,12 @@ def _understand(piece: Piece, most: int) -> int:
             if is_unreal(clause):
                 break  # so is the rest of the sentence
     if piece.is_kept and any(each.kind in _WITHDRAWS and points_back(each) for each in piece.asks):
-        piece.text, piece.learned, piece.is_cut = GAP, [], True
-        piece.ends, piece.corrections = [], []
+        piece.drop()
     return len(said)
 
 
-_WITHDRAWS = (Kind.REFUSE, Kind.FORGET, Kind.UNSAY)
+_RULED = (*MANNER, "channel", "preferred_name")
+_WITHDRAWS = (Kind.REFUSE, Kind.OFF_RECORD, Kind.FORGET, Kind.UNSAY)
 
 
 def points_back(reading: Reading) -> bool:
@@ -174,7 +176,7 @@ def points_back(reading: Reading) -> bool:
 def _read(piece: Piece, clause: str, *, goes_on: bool) -> None:
     reading = read_clause(clause, goes_on=goes_on)
     match reading.kind:
-        case Kind.REFUSE | Kind.FORGET | Kind.UNSAY | Kind.UNCLEAR:
+        case Kind.REFUSE | Kind.OFF_RECORD | Kind.FORGET | Kind.UNSAY | Kind.UNCLEAR:
             piece.asks.append(reading)
             piece.text = piece.text.replace(clause, GAP, 1)
         case Kind.UNSAFE | Kind.ONE_OFF:
@@ -183,7 +185,7 @@ def _read(piece: Piece, clause: str, *, goes_on: bool) -> None:
             rule = {"content": clause, "category": "constraint", "importance": "high"}
             piece.learned.append(rule)
         case Kind.RULE:
-            manner = [each for each in slots_of(clause) if folded(each.key) in (*MANNER, "channel")]
+            manner = [each for each in slots_of(clause) if folded(each.key) in _RULED]
             piece.learned += [_fact(clause, each.key, each.value) for each in manner] or [
                 {"content": clause, "category": "rule", "kind": "procedural", "importance": "high"}
             ]

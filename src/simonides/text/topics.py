@@ -29,9 +29,11 @@ _GENERIC = frozenset(
     )
 )
 
+_NUMBERS = "one two three four five six seven eight nine ten".split()
+_NUMBER = "|".join((*_NUMBERS, r"\d{1,3}"))
 _JUST_SAID = re.compile(
-    r"(?:(?:that|this|it|the|my|what|whatever|i|you|we|just|said|told|wrote|last|previous|thing"
-    r"|things|message|sentence|part|one|bit|now|earlier|remark|was|is|here|secret|private"
+    r"(?:(?:that|this|it|s|the|my|what|whatever|i|you|we|just|said|told|wrote|last|previous|thing"
+    rf"|things|messages?|sentences?|part|{_NUMBER}|bit|now|earlier|remark|was|is|here|secret|private"
     r"|confidential|personal|all|of|those|these|them)\W*)*",
     re.IGNORECASE,
 )
@@ -93,6 +95,15 @@ def topic_of(words: str, known: Iterable[str] = ()) -> Topic:
 def is_just_said(topic: str) -> bool:
     """Whether a topic points at what was just said."""
     return bool(_JUST_SAID.fullmatch(topic.strip()))
+
+
+def how_many(topic: str) -> int:
+    """Return how many of the user's messages a topic that points back means."""
+    found = re.search(rf"\b(?:{_NUMBER})\b", topic, re.IGNORECASE)
+    if found is None:
+        return 1
+    word = found[0].lower()
+    return int(word) if word.isdigit() else _NUMBERS.index(word) + 1
 
 
 def is_session(topic: str) -> bool:

@@ -17,7 +17,7 @@ from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.outcome import EventType
-from simonides.core.record import TURN, id_text
+from simonides.core.record import GAP, TURN, id_text
 from simonides.core.results import Refusal
 from simonides.core.scope import Principal
 from simonides.core.validation import text
@@ -34,10 +34,6 @@ from simonides.text.topics import Topic, topic_of
 from simonides.write.change import forget_rows
 from simonides.write.turn import bury, changed_version, index_row, owner_turn
 
-GAP = "[…]"
-"""Stands in a turn for what was forgotten."""
-
-
 # -- refusals --------------------------------------------------------------------------------------
 
 
@@ -48,13 +44,16 @@ def refuse(
     key: str | None = None,
     category: str | None = None,
     about: str | None = None,
+    session: str | None = None,
 ) -> Refusal:
     """Store nothing more of a key, a category or a topic, and show nothing of what is there.
 
+    Of a refused conversation nothing more is stored; what is there stays.
+
     Raises:
-        InvalidInput: If not exactly one of the three is named, or the topic says nothing.
+        InvalidInput: If not exactly one is named, or the topic says nothing.
     """
-    given = {"key": key, "category": category, "topic": about}
+    given = {"key": key, "category": category, "topic": about, "session": session}
     named = {kind: text(kind, value) for kind, value in given.items() if value is not None}
     if len(named) != 1:
         raise InvalidInput("about", "name one of key, category and about")
@@ -93,11 +92,12 @@ def refusals(engine: Engine, who: Principal) -> list[Refusal]:
     return [_refusal(id, kind, value, at) for id, kind, value, at, _ in rows]
 
 
-def topics(engine: Engine, who: Principal) -> list[Topic]:
-    """Return the topics that the user does not want to have remembered."""
+def refused(engine: Engine, who: Principal, session: str) -> tuple[list[Topic], bool]:
+    """Return the topics that the user refused, and whether a whole conversation is refused."""
     with engine.db.read(who.owner) as connection:
         found = refusals_of(connection, who.owner)
-    return [each.topic for each in found if each.topic is not None]
+    topics = [each.topic for each in found if each.topic is not None]
+    return topics, ("session", session) in {(each.kind, each.value) for each in found}
 
 
 def _refusal(id: bytes, kind: str, value: str, at: int) -> Refusal:
@@ -141,13 +141,13 @@ def forget_session(engine: Engine, who: Principal, session: str) -> int:
     return _forgotten(engine, who, rows, [])
 
 
-def forget_last_said(engine: Engine, who: Principal, session: str) -> int:
-    """Forget what the user said last in a conversation, and what was learned from it."""
+def forget_last_said(engine: Engine, who: Principal, session: str, count: int = 1) -> int:
+    """Forget the last messages of the user in a conversation, with what they taught."""
     with engine.db.read(who.owner) as connection:
-        params = {"owner": who.owner, "session": session}
-        found = connection.one(statements.LAST_SAID, params)
-        rows = [] if found is None else versions(connection, who.owner, found[0])
-    return _forgotten(engine, who, rows[-1:], [])
+        params = {"owner": who.owner, "session": session, "limit": count}
+        roots = connection.rows(statements.LAST_SAID, params)
+        rows = [versions(connection, who.owner, root)[-1] for (root,) in roots]
+    return _forgotten(engine, who, rows, [])
 
 
 def _forgotten(
