@@ -60,6 +60,16 @@ def test_a_fact_ends_what_the_user_said_before(store, clock):
     assert place(found, "language = English") < place(found, "answer in German")
 
 
+def test_what_ended_a_statement_may_have_ended_too(store, clock):
+    said = ("I live in Rome.", "I like jam.", "I moved to Oslo.")
+    memory = say(store, clock, *said)
+    store.memory(user="ana", session="s2").add("Sorry, I meant Bergen.")
+    found = lines(memory.digest("Where do I live?"))
+    places = [place(found, text) for text in ("meant Bergen", "moved to Oslo", "live in Rome")]
+    assert places == sorted(places)
+    assert ["earlier" in found[at] for at in places] == [False, True, True]
+
+
 STANDING = [
     ("I play the cello.", "I also play chess now.", "What do I play?"),
     ("I live in Berlin.", "I'm in Paris this week for a conference.", "Where do I live?"),

@@ -20,6 +20,9 @@ from simonides.recall.lookup import MAX_LISTED, list_memories
 from simonides.recall.recall import changes_since, recall, standing
 from simonides.text.statement import fingerprint
 
+ROUNDS = 3
+"""Most times that what ended a statement is asked for what ended it; chosen."""
+
 FOUND = 12
 """Memories that recall is asked for: the budget of turns, and two."""
 
@@ -91,10 +94,17 @@ def digest(
         choice.note(record for record in records if record.id in pinned)
         chosen = choice.passing(hits, floor, pinned)
         found = [hit.record for hit in chosen]
-        newer, worth = changes_since(engine, who, found, **options)
-        newer = [each for each in newer if each.sensitivity in rules.sensitivities]
-        newer += [each for each in records if each.id in pinned]
-        ended = endings(engine, found, newer, worth)
+        ended: Mapping[str, Ending] = {}
+        newer, more = [each for each in records if each.id in pinned], found
+        for _ in range(ROUNDS):
+            changes, worth = changes_since(engine, who, more, **options)
+            newer += [each for each in changes if each.sensitivity in rules.sensitivities]
+            ended = endings(engine, found, newer, worth)
+            known = {each.id for each in found} | pinned
+            more = [each.by for each in ended.values() if each.is_sure and each.by.id not in known]
+            if not more:
+                break
+            found += more  # what ended a statement may have ended, too
         ordered = _newer_first(chosen, ended, pinned)
         choice.fill(ordered, ended)
         records += [hit.record for hit in ordered]
