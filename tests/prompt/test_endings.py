@@ -60,12 +60,19 @@ def test_a_fact_ends_what_the_user_said_before(store, clock):
     assert place(found, "language = English") < place(found, "answer in German")
 
 
-def test_what_ended_a_statement_may_have_ended_too(store, clock):
-    said = ("I live in Rome.", "I like jam.", "I moved to Oslo.")
-    memory = say(store, clock, *said)
+def test_the_fact_in_force_ends_what_states_another_value(store, clock):
+    say(store, clock, "I live in Rome.", "I like jam.", "I moved to Oslo.")
     store.memory(user="ana", session="s2").add("Sorry, I meant Bergen.")
-    found = lines(memory.digest("Where do I live?"))
-    places = [place(found, text) for text in ("meant Bergen", "moved to Oslo", "live in Rome")]
+    found = lines(store.memory(user="ana").digest("Where do I live?"))
+    assert "location = Bergen" in found[0]
+    assert all("earlier" in line for line in found[1:])
+
+
+def test_what_ended_a_statement_may_have_ended_too(store, clock):
+    say(store, clock, "The review is on Monday.", "I like jam.", "The review moved to Friday.")
+    store.memory(user="ana", session="s2").add("Sorry, I meant Thursday.")
+    found = lines(store.memory(user="ana").digest("When is the review?"))
+    places = [place(found, day) for day in ("Thursday", "Friday", "Monday")]
     assert places == sorted(places)
     assert ["earlier" in found[at] for at in places] == [False, True, True]
 

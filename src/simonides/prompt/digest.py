@@ -13,7 +13,7 @@ from simonides.core.results import Digest, DigestItem, Hit, Receipt
 from simonides.core.scope import Principal
 from simonides.core.validation import between
 from simonides.prompt.core_block import core_block
-from simonides.prompt.endings import Ending, endings
+from simonides.prompt.endings import Ending, Statement, endings, statements_of
 from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash_of, line_of
 from simonides.prompt.receipts import clauses_of, keep
 from simonides.recall.lookup import MAX_LISTED, list_memories
@@ -93,18 +93,20 @@ def digest(
         pinned = {id for item in core for id in item.ids}
         choice.note(record for record in records if record.id in pinned)
         chosen = choice.passing(hits, floor, pinned)
-        found = [hit.record for hit in chosen]
+        known = set(pinned)
+        told: list[Statement] = []
         ended: Mapping[str, Ending] = {}
-        newer, more = [each for each in records if each.id in pinned], found
+        newer, more = [each for each in records if each.id in pinned], [h.record for h in chosen]
         for _ in range(ROUNDS):
-            changes, worth = changes_since(engine, who, more, **options)
+            said = [statement for record in more for statement in statements_of(record)]
+            keys = {key for statement in said for key in statement.slots}
+            changes, worth = changes_since(engine, who, more, keys, **options)
             newer += [each for each in changes if each.sensitivity in rules.sensitivities]
-            ended = endings(engine, found, newer, worth)
-            known = {each.id for each in found} | pinned
+            told, known = told + said, known.union(record.id for record in more)
+            ended = endings(engine, told, newer, worth)
             more = [each.by for each in ended.values() if each.is_sure and each.by.id not in known]
             if not more:
-                break
-            found += more  # what ended a statement may have ended, too
+                break  # else what ended a statement may have ended, too
         ordered = _newer_first(chosen, ended, pinned)
         choice.fill(ordered, ended)
         records += [hit.record for hit in ordered]

@@ -147,21 +147,21 @@ class Ending(NamedTuple):
 
 
 def endings(
-    engine: Engine, found: Sequence[Record], newer: Sequence[Record], worth: Worth
+    engine: Engine, told: Sequence[Statement], newer: Sequence[Record], worth: Worth
 ) -> dict[str, Ending]:
     """Return what has ended among what a question found, by id.
 
     Args:
         engine: The store.
-        found: What the question found.
+        told: The statements of what the question found.
         newer: Other memories that may have ended it.
         worth: Rarity of a term.
     """
-    told = [each for record in found for each in statements_of(record)]
+    found = list({each.record.id: each.record for each in told}.values())
     known = {record.id for record in found}
     extra = [s for record in newer if record.id not in known for s in statements_of(record)]
     news = [each for each in told if each.changes or each.slots or each.head]
-    news += [each for each in extra if each.changes]
+    news += [each for each in extra if each.changes or each.record.key is not None]
     allowed = {(new.id, old.id) for old in found for new in (*found, *newer) if _may_end(new, old)}
     pairs = [
         (new, old)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -185,25 +185,34 @@ def standing(engine: Engine, who: Principal, scopes: Sequence[str] | None = None
 
 
 def changes_since(
-    engine: Engine, who: Principal, records: Sequence[Record], **options: Any
+    engine: Engine, who: Principal, records: Sequence[Record], keys: Set[str], **options: Any
 ) -> tuple[list[Record], Callable[[str], float]]:
     """Return what may have ended some memories since, and what gives the rarity of a term.
 
-    For each of the first `PULLING` memories these are the newer ones of its speaker with words of
-    change: those near in meaning, and those that soon follow it in its conversation.
+    These are the facts under some keys, and for each of the first `PULLING` memories the newer ones
+    of its speaker with words of change: those near in meaning, and those that soon follow it in its
+    conversation.
 
     Args:
         engine: The store.
         who: The reader.
         records: Best first.
+        keys: Keys of facts that the memories state.
         options: As for `ask_of`.
     """
     now, ask = engine.clock.now_ms(), ask_of(engine, who, "", **options)
     owners = [reach.owner for reach in ask.reach]
 
     def chosen(view: View) -> tuple[list[tuple[str, bytes]], Callable[[str], float]]:
-        changed = (view.column("marks") & _CHANGED > 0) & _visible(view, who, ask, now)
-        rows: dict[int, None] = {}
+        visible = _visible(view, who, ask, now)
+        changed = (view.column("marks") & _CHANGED > 0) & visible
+        named = [
+            part.row_of[id] + offset
+            for part, offset in zip(view.parts, view.offsets, strict=True)
+            for key in keys & part.by_key.keys()
+            for id in part.by_key[key]
+        ]
+        rows: dict[int, None] = dict.fromkeys(row for row in named if visible[row])
         for record in records[:PULLING]:
             row = view.row_of(record.owner, id_bytes(record.id))
             rows |= {} if row is None else dict.fromkeys(_following(view, row, changed))
