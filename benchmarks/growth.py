@@ -1,6 +1,6 @@
 """How recall and writes grow: with the memories of one owner, and with the number of owners.
 
-    python -m benchmarks.growth            # writes benchmarks/results/growth.png, and a table
+    python -m benchmarks.growth            # writes benchmarks/growth.png, and a table
     python -m benchmarks.growth --quick    # up to 10,000 memories and 1,000 owners
 
 It needs `pip install matplotlib`. Medians of one process on one machine; compare them with each
@@ -24,7 +24,7 @@ from benchmarks.sentences import sentence
 
 import simonides
 
-RESULTS = Path(__file__).parent / "results"
+PICTURE = Path(__file__).with_name("growth.png")
 
 
 def median_ms(call: Callable[[int], object], times: int = 60) -> float:
@@ -97,9 +97,8 @@ def draw(memories: list[tuple[int, float, float, float]], owners: list[tuple]) -
         axis.grid(visible=True, which="both", alpha=0.3)
     left.set_ylabel("median, ms")
     left.legend()
-    RESULTS.mkdir(exist_ok=True)
     figure.tight_layout()
-    figure.savefig(RESULTS / "growth.png", dpi=120)
+    figure.savefig(PICTURE, dpi=120)
 
 
 def main() -> None:

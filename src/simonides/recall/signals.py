@@ -283,10 +283,9 @@ def sessions(view: View, matches: Matches, chosen: Bools) -> Floats:
     """Return the BM25 score of each row's session as one text, in which a term counts once."""
     of_row, norms = view.column("session"), view.derived(session_norms)
     count, is_chosen = max(int(np.count_nonzero(norms)), 1), chosen[matches.terms]
-    pairs = np.sort(matches.terms[is_chosen] * len(norms) + of_row[matches.rows[is_chosen]])
-    is_first = np.ones(len(pairs), np.bool_)
-    is_first[1:] = pairs[1:] != pairs[:-1]
-    terms, places = np.divmod(pairs[is_first], len(norms))
+    holds = np.zeros(len(chosen) * len(norms), np.bool_)
+    holds[matches.terms[is_chosen] * len(norms) + of_row[matches.rows[is_chosen]]] = True
+    terms, places = np.divmod(np.flatnonzero(holds), len(norms))
     rarity = idf(count, np.bincount(terms, minlength=len(chosen)))
     score = _summed(places, rarity[terms], len(norms)) / (1.0 + norms)
     found: Floats = score[of_row]
