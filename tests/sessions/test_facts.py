@@ -71,3 +71,13 @@ def test_a_late_correction_is_of_something_else(told):
     assert told("I live in Halifax.", *between, "Sorry, I meant Hull.")["location"].content == (
         "Halifax"
     )
+
+
+def test_the_report_names_the_facts_that_were_ended():
+    with open_store(clock=ManualClock()) as store:
+        memory = store.memory(user="ana")
+        memory.add("I work at Siemens.")
+        report = memory.add("I quit my job at Siemens.")
+    [ended] = report.lines[0].ended
+    assert (ended.key, ended.content) == ("employer", "Siemens")
+    assert report.to_dict()["lines"][0]["ended"][0]["id"] == ended.id

@@ -141,6 +141,7 @@ def _report(result: AddReport) -> Iterable[str]:
         for outcome in line.learned:
             about = "" if outcome.record is None else f" {_record(outcome.record)}"
             yield f"  learned: {outcome.explanation}{about}"
+        yield from (f"  ended: {_record(record)}" for record in line.ended)
         yield from (f"  {_visible(asked.answer)}" for asked in line.asked)
 
 

@@ -225,6 +225,7 @@ class AddLine(BaseModel):
         role: Whose it was.
         kept: The outcome of each turn that it became.
         learned: The outcome of each fact, rule or danger that was read in it.
+        ended: Facts that it says are over.
         asked: What it asks of the memory, and what was done.
         reasons: Machine-readable, for example ``resent``, ``secret:jwt``, ``no_text``.
     """
@@ -234,6 +235,7 @@ class AddLine(BaseModel):
     role: str
     kept: tuple[Outcome, ...] = ()
     learned: tuple[Outcome, ...] = ()
+    ended: tuple[Record, ...] = ()
     asked: tuple[Asked, ...] = ()
     reasons: tuple[str, ...] = ()
 
@@ -275,6 +277,7 @@ class AddReport(BaseModel):
                     "asked": [each.model_dump() for each in line.asked],
                     "kept": [outcome.to_dict() for outcome in line.kept],
                     "learned": [outcome.to_dict() for outcome in line.learned],
+                    "ended": [record.to_dict() for record in line.ended],
                 }
                 for line in self.lines
             ],

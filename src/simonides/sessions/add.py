@@ -13,7 +13,7 @@ from simonides.capture.messages import Message, read_messages
 from simonides.core.clock import parse_moment, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import Outcome
-from simonides.core.record import Draft, Source
+from simonides.core.record import Draft, Record, Source
 from simonides.core.results import AddLine, AddReport
 from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
@@ -164,6 +164,7 @@ def _stored(engine: Engine, who: Principal, session: str, said: Sequence[Said]) 
         for each in said:
             kept: list[Outcome] = []
             learned: list[Outcome] = []
+            ended: list[Record] = []
             for piece, (judged, facts) in zip(each.pieces, each.judged, strict=True):
                 placed = _placed(judged, position=position)
                 position += 1
@@ -175,8 +176,9 @@ def _stored(engine: Engine, who: Principal, session: str, said: Sequence[Said]) 
                     vector = next(vectors) if isinstance(fact, Commit) else None
                     learned.append(decided(turn, _placed(fact, parents=parents), vector))
                 if outcome.record is not None:
-                    end_facts(turn, outcome.record, piece.ends)
-            lines.append(_line(each, kept, learned))
+                    ended += end_facts(turn, outcome.record, piece.ends)
+            line = _line(each, kept, learned)
+            lines.append(line.model_copy(update={"ended": tuple(ended)}))
     return lines
 
 

@@ -69,14 +69,15 @@ def _corrected(fact: Mapping[str, Any], clause: str) -> dict[str, Any] | None:
     return {"content": new, "key": key, "category": fact["category"], "quote": clause}
 
 
-def end_facts(turn: Turn, said: Record, ends: Iterable[str]) -> None:
-    """End the facts of the user that clauses say are over, without another value.
+def end_facts(turn: Turn, said: Record, ends: Iterable[str]) -> list[Record]:
+    """End and return the facts of the user that clauses say are over, without another value.
 
     Args:
         turn: The owner's turn to write.
         said: The stored turn that holds the clauses.
         ends: Clauses with words of ending.
     """
+    ended = []
     for clause in ends:
         if _OWN.match(clause):
             new = Statement(clause, said)
@@ -84,6 +85,8 @@ def end_facts(turn: Turn, said: Record, ends: Iterable[str]) -> None:
             for row in _facts(turn, said):
                 if row["key"] not in stated and _is_ended(turn, new, row):
                     turn.tx.end(row, "superseded", EventType.SUPERSEDED, "ended_by_user")
+                    ended.append(record_of(row))
+    return ended
 
 
 def _facts(turn: Turn, said: Record) -> list[MemoryRow]:
