@@ -313,7 +313,7 @@ def session_norms(view: View) -> Floats:
 
 
 def speakers(view: View, terms: Sequence[str], question: Question) -> Floats:
-    """Return 1 for what the people said whom the question names, or the user of whom it is asked.
+    """Return 1 for what the named people said, or the user if the question is about the user.
 
     All 0 where that selects nothing, or everything.
     """
