@@ -171,3 +171,10 @@ def test_a_profile_has_all_named_facts_and_no_turns(ana):
     profile = ana.profile()
     assert lines(profile, "core") == ["preferred_name = Ana"]
     assert lines(profile, "relevant") == ["location = Porto"]
+
+
+def test_a_sum_brings_nothing_along(store):
+    memory = store.memory(user="ana")
+    memory.add("I have 2 cats. The second sprint ends on April 2.")
+    assert not memory.digest("What is 2+2?").items
+    assert memory.digest("How many cats do I have?").items

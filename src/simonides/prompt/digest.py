@@ -18,6 +18,7 @@ from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash
 from simonides.prompt.receipts import clauses_of, keep
 from simonides.recall.lookup import MAX_LISTED, list_memories
 from simonides.recall.recall import changes_since, recall, standing
+from simonides.text.analyse import query_terms
 from simonides.text.statement import fingerprint
 
 ROUNDS = 3
@@ -85,8 +86,7 @@ def digest(
     records = standing(engine, who, scopes)
     core, hidden = core_block(records, rules)
     choice, floor = Choice(rules, max_items, max_chars, max_tokens), 0.0
-    hits: Sequence[Hit] = ()
-    if about is not None:
+    if about is not None and not _is_sum(about):
         options = {"filter": filter, "kinds": kinds, "scopes": scopes}
         hits = recall(engine, who, about, limit=FOUND, **options)
         floor = FLOOR
@@ -111,6 +111,12 @@ def digest(
         choice.fill(ordered, ended)
         records += [hit.record for hit in ordered]
     return _digest(engine, who, about, core, choice, floor, hidden, records)
+
+
+def _is_sum(about: str) -> bool:
+    """Whether a question names nothing but small numbers, as "What is 2+2?" does."""
+    terms = query_terms(about)
+    return bool(terms) and all(term.isdigit() and len(term) < 4 for term in terms)
 
 
 def profile(engine: Engine, who: Principal) -> Digest:
