@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from simonides.capture.frames import own_words, parts_of
+from simonides.capture.frames import parts_of
+
+
+def own_words(text: str) -> str:
+    return "".join(part.text if part.is_own else "[…]" for part in parts_of(text))
+
 
 CASES = yaml.safe_load(Path(__file__).with_name("frames.yaml").read_text("utf-8"))
 HOSTILE = [

@@ -13,7 +13,6 @@ from importlib.resources import files
 from itertools import islice
 from typing import NamedTuple
 
-from simonides.core.record import GAP
 from simonides.text.patterns import spans
 
 MAX_FRAMES = 100
@@ -53,11 +52,6 @@ def parts_of(text: str) -> list[Part]:
             parts.append(Part(last + text[max(start, end) : stop], is_own=False))
             end = stop
     return [*parts, Part(text[end:], is_own=True)] if end < len(text) else parts
-
-
-def own_words(text: str) -> str:
-    """Return a user's message with ``[…]`` in place of each foreign part."""
-    return "".join(part.text if part.is_own else GAP for part in parts_of(text))
 
 
 def _framed(text: str) -> Iterator[tuple[int, int]]:

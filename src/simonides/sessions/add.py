@@ -116,11 +116,6 @@ class Said:
     judged: Sequence[tuple[Judgement, list[Judgement]]]
 
 
-def default_session(who: Principal) -> str:
-    """Return the name of the conversation of turns that are given without one."""
-    return "default" if who.agent is None else f"default {who.agent}"
-
-
 # -- resent history --------------------------------------------------------------------------------
 
 
