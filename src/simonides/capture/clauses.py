@@ -46,6 +46,13 @@ _JOINT = re.compile(
     re.IGNORECASE,
 )
 
+_OPENING = re.compile(
+    rf"(?:(?:{_OWNERS}) )?[\w'-]+ (?:and|und|y|e|et|en|и) "
+    r"|(?:(?:oh|no|wait|sorry|oops|hang on|hold on)\b[,.! ]*)+",
+    re.IGNORECASE,
+)
+"""What opens a clause and is none: a subject of two, words before a correction."""
+
 
 def sentences(text: str) -> list[str]:
     """Return the sentences of a text with their end marks, without bullets.
@@ -73,7 +80,10 @@ def clauses(sentence: str) -> list[str]:
     """
     if len(sentence) > MAX_CLAUSE_CHARS:
         return [sentence]
-    joints = [match.span() for match in _JOINT.finditer(sentence.replace("’", "'"))]
+    plain = sentence.replace("’", "'")
+    joints = [match.span() for match in _JOINT.finditer(plain)]
+    if joints and _OPENING.fullmatch(plain[: joints[0][1]]):
+        del joints[0]
     starts = [0, *(end for _, end in joints)]
     ends = [*(start for start, _ in joints), len(sentence)]
     parts = [sentence[a:b].strip() for a, b in zip(starts, ends, strict=True)]
@@ -85,7 +95,7 @@ def _goes_on(text: str, start: int, end: int) -> bool:
     before = text[max(start, end - 40) : end].rstrip()
     if not before.endswith(".") or before.endswith(".."):
         return False
-    last = before[:-1].replace("(", " ").rpartition(" ")[2].lower()
+    last = re.split(r"[\s(\"'“‘„«]", before[:-1])[-1].lower()
     following = text[end : end + 12]
     if last.isdecimal() and len(last) <= 2:
         is_bullet = before[:-1].strip() == last

@@ -173,7 +173,8 @@ class _Reader:
             return None
         if self._has("one_off", text):
             return Reading(Kind.ONE_OFF, about)
-        points = self._is("in_view", text) and not self._is("ever", text)
+        order = re.split(r"[,;] (?:that|it|this)(?:'s|'re| is)\b", text)[0]  # "…, that's private"
+        points = self._is("in_view", order) and not self._is("ever", order)
         if forbids and not (sure or asks) and points:
             return Reading(Kind.ONE_OFF, about)
         return Reading(Kind.PROHIBITION if forbids else Kind.RULE, about)

@@ -313,8 +313,13 @@ def _may_be_one(new: Statement, old: Statement, worth: Worth) -> bool:
 
 def _of_one_thing(new: Statement, old: Statement, worth: Worth) -> bool:
     """Whether two statements name one thing: by their subject, by a slot, by their rare words."""
-    if new.head and new.head == old.head:
-        return True
+    if new.head and old.head:
+        if new.head == old.head:
+            return True
+        if (
+            new.head.split()[-1] == old.head.split()[-1]
+        ):  # "the board meeting", "the budget meeting"
+            return False
     if new.cue < (Cue.CHANGES if old.record.key is None else Cue.HINTS):
         return False
     return not new.slots.keys().isdisjoint(old.slots) or _share_words(new, old, worth)

@@ -216,7 +216,7 @@ PREDICATES = {"allergies": "allergic_to", "medication": "takes", "diet": "eats",
 def _fact(clause: str, key: str, value: str) -> dict[str, Any]:
     """Return the fields of a fact under a key, or in a slot with several values."""
     key = folded(key)
-    danger = {"importance": "critical"} if key in ("allergies", "medication") else {}
+    danger = {"importance": "critical"} if key in ("allergies", "medication", "diet") else {}
     if key in PREDICATES:
         triple = ("user", PREDICATES[key], value)
         return {"content": clause, "triple": triple, "category": "entity_fact", **danger}

@@ -40,7 +40,7 @@ _IRREGULAR = """
     catch caught|win won|sell sold|eat ate eaten|sing sang sung|swim swam swum|fli flew flown
     ride rode ridden|sleep slept|know knew known|say said|throw threw thrown|forget forgot forgotten
     wake woke woken|fight fought|drink drank drunk|steal stole stolen|hide hid hidden
-    child children|man men|woman women|person people|foot feet|wife wives|life lives
+    child children|man men|woman women|person people|foot feet|wife wives
 """
 IRREGULAR = {
     form: forms.split()[0] for forms in re.split(r"[|\n]", _IRREGULAR) for form in forms.split()[1:]
