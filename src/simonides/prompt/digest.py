@@ -103,7 +103,7 @@ def digest(
             changes, worth = changes_since(engine, who, more, keys, **options)
             newer += [each for each in changes if each.sensitivity in rules.sensitivities]
             told, known = told + said, known.union(record.id for record in more)
-            ended = endings(engine, told, newer, worth)
+            ended = endings(engine, told, newer, worth, {hit.id for hit in chosen})
             more = [each.by for each in ended.values() if each.is_sure and each.by.id not in known]
             if not more:
                 break  # else what ended a statement may have ended, too

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -147,15 +147,20 @@ class Ending(NamedTuple):
 
 
 def endings(
-    engine: Engine, told: Sequence[Statement], newer: Sequence[Record], worth: Worth
+    engine: Engine,
+    told: Sequence[Statement],
+    newer: Sequence[Record],
+    worth: Worth,
+    asked: Set[str],
 ) -> dict[str, Ending]:
     """Return what has ended among what a question found, by id.
 
     Args:
         engine: The store.
-        told: The statements of what the question found.
+        told: The statements of what the question found, and of what ended it.
         newer: Other memories that may have ended it.
         worth: Rarity of a term.
+        asked: Ids of what the question found itself.
     """
     found = list({each.record.id: each.record for each in told}.values())
     known = {record.id for record in found}
@@ -173,10 +178,10 @@ def endings(
     ended: dict[Statement, tuple[float, Statement]] = {}
     doubted: dict[str, Ending] = {}
     for new, old, chance in _judged(engine, pairs, worth):
-        is_strict = old.record.key is not None or new.record.id not in known
+        is_strict = old.record.key is not None or new.record.id not in asked
         if chance >= (SURE if is_strict else LIKELY):
             ended[old] = max(ended.get(old, (0.0, new)), (chance, new), key=itemgetter(0))
-        elif old.record.key is not None and chance >= DOUBT and new.record.id in known:
+        elif old.record.key is not None and chance >= DOUBT and new.record.id in asked:
             doubted[old.record.id] = Ending(new.record, is_sure=False)
     # "No sports cars", said after a dislike of one make, ends with the dislike.
     for old in [each for each in ended if each.dislikes and "likes" in ended[each][1].wordings]:
