@@ -53,7 +53,8 @@ texts = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_s
 
 @given(texts, st.data())
 def test_an_index_after_removals_equals_one_built_anew(sentences, data):
-    entries = [entry(n, words, "s", n) for n, words in enumerate(sentences, 1)]
+    entries = [entry(n, words, "sst"[n % 3], n) for n, words in enumerate(sentences, 1)]
+    entries += [entry(100 + n, words) for n, words in enumerate(sentences[:3])]
     gone = data.draw(st.sets(st.sampled_from([e.id for e in entries]), max_size=len(entries) - 1))
     worn = OwnerIndex(8)
     worn.add(entries)
@@ -100,3 +101,15 @@ def test_dot_products_are_those_of_the_vectors(count):
     found = index.dots(np.eye(8, dtype=np.float32)[1])
     expected = index.vectors[:, 1] * index.column("scale")
     assert np.allclose(found, expected)
+
+
+def test_an_index_forgets_the_sessions_of_removed_rows():
+    index = OwnerIndex(8)
+    for number in range(500):
+        index.add([entry(number, ["tea"]), entry(1_000 + number, ["milk"], "talk", number)])
+        index.settle()
+        if number:
+            index.remove([entry(number - 1, []).id, entry(999 + number, []).id])
+        index.compact_if_sparse()
+    assert len(index.sessions) < 50
+    assert set(index.column("session")[index.column("live")]) <= set(index.sessions.values())

@@ -439,7 +439,13 @@ class OwnerIndex:
         self._keys = [self._keys[row] for row in kept_rows]
         self._fingerprints = [self._fingerprints[row] for row in kept_rows]
         self.row_of = {id: row for row, id in enumerate(self.ids)}
-        self._turns = {turn: int(number[row]) for turn, row in self._turns.items()}
+        used = np.unique(self.column("session")[live])
+        code = np.full(len(self.sessions), NONE)
+        code[used] = np.arange(len(used))
+        named = {name: int(code[old]) for name, old in self.sessions.items()}
+        self.sessions = {name: new for name, new in named.items() if new != NONE}
+        self._turns = {(int(code[s]), at): int(number[row]) for (s, at), row in self._turns.items()}
+        self.column("session")[:] = code[self.column("session")]
         for name in ("before", "after"):
             self.column(name)[:] = number[self.column(name)]
         for column in (*self._columns.values(), self._vectors):
