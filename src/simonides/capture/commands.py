@@ -90,9 +90,10 @@ def is_unreal(clause: str) -> bool:
     """Whether a clause opens fiction, a supposition or somebody else's words."""
     text = plain(" ".join(clause[:MOST_CHARS].split()))
     words = words_of(text)
-    if load("slots.toml").setting("unreal").search(text):
-        return True
-    return any(language.find("says", text, words) for language in spoken(text, words))
+    opens = load("slots.toml").setting("unreal").search(text)
+    return bool(opens) or any(
+        language.find("says", text, words) for language in spoken(text, words)
+    )
 
 
 def _tells(text: str) -> bool:
@@ -147,11 +148,8 @@ class _Reader:
             return Reading(kind, "everything")
         told = (self.body[: found.start()], self.body[found.end() :], about)
         about = "" if _THIS.match(about) else self._trimmed(about)
-        if (
-            kind is Kind.REFUSE
-            and is_just_said(about)
-            and any(_tells(self._trimmed(each)) for each in told)
-        ):
+        tells = any(_tells(self._trimmed(each)) for each in told)
+        if kind is Kind.REFUSE and is_just_said(about) and tells:
             return Reading(Kind.OFF_RECORD, "")  # "don't store it: Olga is ill"
         return Reading(kind, about)
 

@@ -130,20 +130,16 @@ def profile(engine: Engine, who: Principal) -> Digest:
     core, hidden = core_block(records, rules)
     pinned = {id for item in core for id in item.ids}
     named = list_memories(engine, who, filter={"key": {"$exists": True}}, limit=MAX_LISTED)
-    facts = [
-        record
-        for record in named
-        if record.id not in pinned and record.sensitivity in rules.sensitivities
-    ]
     choice = Choice(rules)
     choice.items = [
         DigestItem(
             ids=(record.id,), owner=record.owner, part="relevant", chars=LINE_CHARS,
             line=line_of([record], (), LINE_CHARS),
         )
-        for record in facts
+        for record in named
+        if record.id not in pinned and record.sensitivity in rules.sensitivities
     ]  # fmt: skip
-    return _digest(engine, who, None, core, choice, 0.0, hidden, [*records, *facts])
+    return _digest(engine, who, None, core, choice, 0.0, hidden, [*records, *named])
 
 
 def _digest(

@@ -147,11 +147,7 @@ class Ending(NamedTuple):
 
 
 def endings(
-    engine: Engine,
-    told: Sequence[Statement],
-    newer: Sequence[Record],
-    worth: Worth,
-    asked: Set[str],
+    engine: Engine, told: list[Statement], newer: Sequence[Record], worth: Worth, ids: Set[str]
 ) -> dict[str, Ending]:
     """Return what has ended among what a question found, by id.
 
@@ -160,7 +156,7 @@ def endings(
         told: The statements of what the question found, and of what ended it.
         newer: Other memories that may have ended it.
         worth: Rarity of a term.
-        asked: Ids of what the question found itself.
+        ids: Ids of what the question found itself.
     """
     found = list({each.record.id: each.record for each in told}.values())
     known = {record.id for record in found}
@@ -178,10 +174,10 @@ def endings(
     ended: dict[Statement, tuple[float, Statement]] = {}
     doubted: dict[str, Ending] = {}
     for new, old, chance in _judged(engine, pairs, worth):
-        is_strict = old.record.key is not None or new.record.id not in asked
+        is_strict = old.record.key is not None or new.record.id not in ids
         if chance >= (SURE if is_strict else LIKELY):
             ended[old] = max(ended.get(old, (0.0, new)), (chance, new), key=itemgetter(0))
-        elif old.record.key is not None and chance >= DOUBT and new.record.id in asked:
+        elif old.record.key is not None and chance >= DOUBT and new.record.id in ids:
             doubted[old.record.id] = Ending(new.record, is_sure=False)
     # "No sports cars", said after a dislike of one make, ends with the dislike.
     for old in [each for each in ended if each.dislikes and "likes" in ended[each][1].wordings]:
@@ -262,10 +258,7 @@ def _moment(record: Record) -> tuple[float, str]:
 
 
 def probability(
-    new: Statement,
-    old: Statement,
-    worth: Worth,
-    vectors: Mapping[str, Floats] | None = None,
+    new: Statement, old: Statement, worth: Worth, vectors: Mapping[str, Floats] | None = None
 ) -> float:
     """Return the probability that a newer statement ends or replaces an older one.
 

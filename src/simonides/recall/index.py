@@ -442,8 +442,8 @@ class OwnerIndex:
         used = np.unique(self.column("session")[live])
         code = np.full(len(self.sessions), NONE)
         code[used] = np.arange(len(used))
-        named = {name: int(code[old]) for name, old in self.sessions.items()}
-        self.sessions = {name: new for name, new in named.items() if new != NONE}
+        codes = ((name, int(code[old])) for name, old in self.sessions.items())
+        self.sessions = {name: new for name, new in codes if new != NONE}
         self._turns = {(int(code[s]), at): int(number[row]) for (s, at), row in self._turns.items()}
         self.column("session")[:] = code[self.column("session")]
         for name in ("before", "after"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from simonides.capture.slots import Slot, folded, slots_of
@@ -97,12 +98,8 @@ def _facts(turn: Turn, said: Record) -> list[MemoryRow]:
         params = {"owner": tx.owner, "subject": "user", "predicate": predicate}
         ids += [memory_row(each)["id"] for each in tx.connection.rows(statements.SLOT, params)]
     rows = [row for id in ids if (row := tx.memory(id)) is not None and row["known_to"] is None]
-    mine = (said.place, said.speaker, Trust.USER)
-    return [row for row in rows if _whose(record_of(row)) == mine]
-
-
-def _whose(record: Record) -> tuple[Any, ...]:
-    return record.place, record.speaker, record.trust
+    mine = attrgetter("place", "speaker", "trust")
+    return [row for row in rows if mine(record_of(row)) == (said.place, said.speaker, Trust.USER)]
 
 
 def _is_ended(turn: Turn, new: Statement, row: MemoryRow) -> bool:
