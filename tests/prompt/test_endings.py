@@ -151,3 +151,21 @@ def test_a_free_statement_is_corrected_soon_after_it(store):
     memory.add("Sorry, I meant Hull.")
     found = lines(memory.digest("Where are we meeting?"))
     assert place(found, "I meant Hull") < place(found, "earlier] User: We're meeting")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "new", "question"),
+    [
+        ("car", "Volvo", "We bought a new car, an Audi.", "Which car do I drive?"),
+        ("dentist", "Dr. Weber", "I have a new dentist, Dr. Blum.", "Who is my dentist?"),
+        ("gym", "FitBox", "I go to the Kraftwerk gym now.", "Which gym do I go to?"),
+        ("phone", "Pixel 8", "I switched my phone to an iPhone.", "Which phone do I have?"),
+    ],
+)
+def test_a_turn_challenges_a_fact_that_the_program_stored(store, clock, key, value, new, question):
+    store.memory(user="ana").remember(value, key=key)
+    clock.advance(days=1)
+    found = lines(say(store, clock, new).digest(question))
+    fact = place(found, f"{key} = {value}")
+    assert place(found, new) < fact
+    assert "earlier]" in found[fact]
