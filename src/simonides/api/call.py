@@ -6,6 +6,7 @@ caller's thread.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Concatenate, NoReturn, ParamSpec, TypeVar
 
@@ -56,10 +57,16 @@ class Bound:
             raise InvalidInput("argument", "an outcome is no memory; pass outcome.record")
         # Critical section: CPython enters and leaves a plain `with` of a lock without a gap, so the
         # lock says reliably whether this call runs. See `simonides.storage.line`.
+        outside = sys.exception()
         with self._engine.db.running():
             try:
                 return function(self._engine, self._who, *args, **kwargs)
-            except SimonidesError:
+            except SimonidesError as error:
+                behind = error.__context__
+                while behind is not None and behind is not outside:
+                    if not isinstance(behind, Exception):  # an interrupt closed the store
+                        raise behind from None
+                    behind = behind.__context__
                 raise
             except BaseException:
                 self._engine.db.settle()
