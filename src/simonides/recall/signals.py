@@ -340,7 +340,8 @@ def name_terms(view: View) -> dict[str, set[int]]:
 
 def marked(view: View, mark: Mark) -> Floats:
     """Return 1 for rows that have a mark."""
-    found: Floats = ((view.column("marks") & mark) != 0).astype(np.float32)
+    # Asked whether an enumeration is an array, numpy drops an exit raised by a signal's handler.
+    found: Floats = ((view.column("marks") & int(mark)) != 0).astype(np.float32)
     return found
 
 
