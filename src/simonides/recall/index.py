@@ -181,7 +181,7 @@ def analysed(content: str, *, speaker: str | None, names: Sequence[str], is_turn
     lead = f"{speaker}: " if speaker else ""
     text = " ".join((lead + content, *names))
     # A memory that is no turn is about its owner, whatever its grammatical subject.
-    marks = marks_of(content) | (0 if is_turn else Mark.SELF)
+    marks = int(marks_of(content) | (0 if is_turn else Mark.SELF))
     return Analysed(text, analyse(text), marks, b"" if is_turn else fingerprint(content))
 
 
