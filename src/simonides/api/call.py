@@ -55,20 +55,21 @@ class Bound:
     ) -> R:
         if args and isinstance(args[0], Outcome):
             raise InvalidInput("argument", "an outcome is no memory; pass outcome.record")
+        outside = sys.exception()
         # Critical section: CPython enters and leaves a plain `with` of a lock without a gap, so the
         # lock says reliably whether this call runs. See `simonides.storage.line`.
-        outside = sys.exception()
         with self._engine.db.running():
             try:
                 return function(self._engine, self._who, *args, **kwargs)
             except SimonidesError as error:
                 behind = error.__context__
                 while behind is not None and behind is not outside:
-                    if not isinstance(behind, Exception):  # an interrupt closed the store
+                    if not isinstance(behind, Exception):  # a handler closed the store
+                        self._engine.db.settle()
                         raise behind from None
                     behind = behind.__context__
                 raise
-            except BaseException:
+            except BaseException:  # an interrupt, too, leaves a place in a line; raised again
                 self._engine.db.settle()
                 raise
 

@@ -90,7 +90,7 @@ class Journal:
                     for each, sql, rows in kept:
                         if each == owner:
                             connection.run_many(sql, rows)
-            except BaseException:
+            except BaseException:  # counts wait on after an interrupt, too; raised again
                 with self._lock:
                     self._rows += [each for each in kept if each[0] in owners[place:]]
                     for key, (count, last) in waiting.items():
@@ -116,6 +116,5 @@ class Journal:
         while not self._stop.wait(FLUSH_EVERY_S):
             try:
                 self.flush()
-            except Exception:
-                # The outermost loop of a worker: counts wait for the next round.
+            except Exception:  # outermost loop of a worker: logged; counts wait for the next round
                 logging.getLogger("simonides.recall").warning("reads not counted", exc_info=True)

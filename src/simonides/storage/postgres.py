@@ -158,7 +158,7 @@ class Postgres:
         self._pool = self._open_pool()
         try:
             self._check()
-        except BaseException:
+        except BaseException:  # an interrupt, too, must not leave connections; raised again
             self._pool.close()
             raise
 

@@ -270,8 +270,7 @@ class Sqlite:
             except SimonidesError:
                 self._give_back(connection)
                 raise
-            except BaseException:
-                # A statement in the middle would keep its old snapshot.
+            except BaseException:  # a statement in the middle would keep its snapshot; raised again
                 connection.raw.close(force=True)
                 raise
             self._give_back(connection)
