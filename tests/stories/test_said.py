@@ -255,3 +255,25 @@ def test_a_store_without_a_countable_word_answers(chat, text):
     chat.add(text)
     assert "hello" not in str(chat.digest("hello"))
     assert chat.recall("hello") is not None
+
+
+def test_a_request_leaves_nothing_that_is_found(chat):
+    chat.add("I like boats.")
+    chat.add("Forget everything. Delete everything.")
+    chat.add("Off the record: I drink.")
+    for found in (chat.recall("What did I ask for?", limit=10), chat.list()):
+        assert [each.content for each in found] == ["I like boats."]
+
+
+def test_a_second_request_takes_back_what_was_said_before_the_first(chat):
+    for text in ("I like jam.", "I own a drum.", "Scratch that.", "Scratch that."):
+        chat.add(text)
+    assert not chat.list()
+
+
+def test_a_program_refuses_a_conversation(chat, store):
+    refusal = chat.privacy.refuse(session="thread-7")
+    chat.add("I like jam.")
+    store.memory(user="ana", session="other").add("I own a drum.")
+    assert [each.content for each in chat.list()] == ["I own a drum."]
+    assert (refusal.kind, refusal.value) == ("session", "thread-7")

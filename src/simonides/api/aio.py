@@ -109,21 +109,29 @@ class AsyncPrivacy:
         __getattr__ = no_attribute
 
     async def refuse(
-        self, *, key: str | None = None, category: str | None = None, about: str | None = None
+        self,
+        *,
+        key: str | None = None,
+        category: str | None = None,
+        about: str | None = None,
+        session: str | None = None,
     ) -> Refusal:
         """Store nothing more of a key, a category or a topic, and show nothing of what is there.
+
+        Of a refused conversation `add` keeps nothing more; what is there stays.
 
         Args:
             key: Name of a fact.
             category: One of the policy's categories.
             about: A topic or a person in plain words, for example ``my wife``.
+            session: A conversation.
 
         Raises:
             InvalidInput: If not exactly one is named, or the topic names no subject.
             StoreError: If the store could not.
         """
         return await self._threads.write(
-            self._blocking.refuse, key=key, category=category, about=about
+            self._blocking.refuse, key=key, category=category, about=about, session=session
         )
 
     async def allow(self, id: str) -> bool:

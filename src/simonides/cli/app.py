@@ -239,9 +239,11 @@ def privacy_refuse(
     about: Annotated[str | None, Option(help="A topic or a person in plain words.")] = None,
     key: Annotated[str | None, Option(help="Name of a fact.")] = None,
     category: Annotated[str | None, Option(help="One of the policy's categories.")] = None,
+    session: Annotated[str | None, Option(help="A conversation.")] = None,
 ) -> object:
     """Store nothing more of a topic, a key or a category, and show nothing of what is there."""
-    return [_memory(context).privacy.refuse(about=about, key=key, category=category)]
+    named = {"about": about, "key": key, "category": category, "session": session}
+    return [_memory(context).privacy.refuse(**named)]
 
 
 @privacy.command("allow")

@@ -40,6 +40,11 @@ GAP = "[…]"
 """Stands in a turn for what is not kept."""
 
 
+def is_gap(content: str) -> bool:
+    """Whether nothing of a turn is kept: it only holds the place of what was said."""
+    return GAP in content and not any(map(str.isalnum, content.replace(GAP, "")))
+
+
 class Kind(StrEnum):
     """The cognitive layer of a memory: facts, what happened, how to do things."""
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides.core.clock import FOREVER, in_steps
-from simonides.core.record import TURN, Importance, Kind, Place, Status
+from simonides.core.record import TURN, Importance, Kind, Place, Status, is_gap
 from simonides.storage.database import Row
 from simonides.storage.statements import INDEXED
 from simonides.text.analyse import Mark, analyse, marks_of
@@ -181,7 +181,8 @@ def analysed(content: str, *, speaker: str | None, names: Sequence[str], is_turn
     lead = f"{speaker}: " if speaker else ""
     text = " ".join((lead + content, *names))
     # A memory that is no turn is about its owner, whatever its grammatical subject.
-    marks = int(marks_of(content) | (0 if is_turn else Mark.SELF))
+    of_kind = (Mark.GAP if is_gap(content) else 0) if is_turn else Mark.SELF
+    marks = int(marks_of(content) | of_kind)
     return Analysed(text, analyse(text), marks, b"" if is_turn else fingerprint(content))
 
 

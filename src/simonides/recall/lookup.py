@@ -12,7 +12,7 @@ from simonides.core.clock import to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.filter import predicate_of
-from simonides.core.record import FULL_ID, GAP, SHORT_ID, Place, Record
+from simonides.core.record import FULL_ID, SHORT_ID, Place, Record, is_gap
 from simonides.core.results import Hit, Page
 from simonides.core.scope import Principal
 from simonides.core.validation import between, text
@@ -124,7 +124,9 @@ def list_memories(
                 rows = [memory_row(cells) for cells in connection.rows(statements.LIST, params)]
                 records = [record_of(row) for row in rows]
                 shown = [
-                    r for r in records if r.content != GAP and not exclusions(who, r, [each], now)
+                    r
+                    for r in records
+                    if not is_gap(r.content) and not exclusions(who, r, [each], now)
                 ]
                 found += [r for r in shown if predicate is None or predicate(r)]
                 if len(rows) < BATCH:

@@ -49,7 +49,7 @@ NEAR = 0.3
 SOON = 6
 """Turns within which people correct themselves; chosen."""
 
-_CHANGED = int(Mark.CHANGES | Mark.ENDS)
+_GAP, _CHANGED = int(Mark.GAP), int(Mark.CHANGES | Mark.ENDS)
 _OWN = ("", "user")  # the index names the user so in facts and in turns
 
 FIRST_BATCH = 64
@@ -340,6 +340,7 @@ def _visible(view: View, who: Principal, ask: Ask, now: int) -> Bools:
     visible = view.column("live") & view.where(
         lambda owner, place: may_see(who, reach[owner], place)
     )
+    visible &= (view.column("marks") & _GAP) == 0
     if not ask.is_past:
         visible &= view.column("until") > now
     if ask.kinds:

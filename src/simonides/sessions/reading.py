@@ -16,7 +16,7 @@ from simonides.capture.commands import Kind, Reading, is_unreal, read_clause
 from simonides.capture.frames import parts_of
 from simonides.capture.messages import Message
 from simonides.capture.slots import folded, is_danger, is_for_now, slots_of
-from simonides.core.record import GAP, Source
+from simonides.core.record import GAP, Source, is_gap
 from simonides.prompt.lines import TITLE
 from simonides.text.analyse import analyse
 from simonides.text.changes import Cue, corrected, cue_of
@@ -68,7 +68,7 @@ class Piece:
     @property
     def is_kept(self) -> bool:
         """Whether anything but a gap is left of it."""
-        return any(map(str.isalnum, self.text.replace(GAP, "")))
+        return not is_gap(self.text)
 
     def drop(self) -> None:
         """Keep and learn nothing of it."""

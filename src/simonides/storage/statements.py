@@ -147,7 +147,8 @@ ORDER BY id DESC"""
 LAST_SAID = """
 SELECT root FROM memories
 WHERE owner = :owner AND session = :session AND position IS NOT NULL AND role = 'user'
-  AND source = 'user_stated' AND known_to IS NULL ORDER BY position DESC LIMIT :limit"""
+  AND source = 'user_stated' AND known_to IS NULL AND (marks & :gap) = 0
+ORDER BY position DESC LIMIT :limit"""
 
 LAST_POSITION = """
 SELECT MAX(position) FROM memories WHERE owner = :owner AND session = :session"""

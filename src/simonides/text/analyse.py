@@ -161,13 +161,14 @@ _stemmers = _Stemmers()
 
 
 class Mark(IntFlag):
-    """What a row contains: a question, the first person, a word for a time, a change, an end."""
+    """What a row contains: a question, the first person, a time, a change, an end, a gap."""
 
     ASKS = 1
     SELF = 2
     TIME = 4
     CHANGES = 8
     ENDS = 16
+    GAP = 32
 
 
 def any_of(words: str) -> str:

@@ -17,7 +17,7 @@ from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.outcome import EventType
-from simonides.core.record import GAP, TURN, id_text
+from simonides.core.record import GAP, TURN, id_text, is_gap
 from simonides.core.results import Refusal
 from simonides.core.scope import Principal
 from simonides.core.validation import text
@@ -28,7 +28,7 @@ from simonides.recall.view import View, refusals_of
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row
 from simonides.storage.transaction import Transaction
-from simonides.text.analyse import analyse, is_latin
+from simonides.text.analyse import Mark, analyse, is_latin
 from simonides.text.statement import content_hash
 from simonides.text.topics import Topic, topic_of
 from simonides.write.change import forget_rows
@@ -56,7 +56,7 @@ def refuse(
     given = {"key": key, "category": category, "topic": about, "session": session}
     named = {kind: text(kind, value) for kind, value in given.items() if value is not None}
     if len(named) != 1:
-        raise InvalidInput("about", "name one of key, category and about")
+        raise InvalidInput("about", "name one of key, category, about and session")
     [(kind, value)] = named.items()
     names = _topic(engine, who, value).names if kind == "topic" else ()
     if kind == "topic" and not topic_of(value).terms:
@@ -144,7 +144,7 @@ def forget_session(engine: Engine, who: Principal, session: str) -> int:
 def forget_last_said(engine: Engine, who: Principal, session: str, count: int = 1) -> int:
     """Forget the last messages of the user in a conversation, with what they taught."""
     with engine.db.read(who.owner) as connection:
-        params = {"owner": who.owner, "session": session, "limit": count}
+        params = {"owner": who.owner, "session": session, "gap": int(Mark.GAP), "limit": count}
         roots = connection.rows(statements.LAST_SAID, params)
         rows = [versions(connection, who.owner, root)[-1] for (root,) in roots]
     return _forgotten(engine, who, rows, [])
@@ -173,7 +173,7 @@ def _redact(
     row = tx.memory(redaction.row["id"])
     if row is None or row["known_to"] is not None:
         return False
-    if not any(map(str.isalnum, redaction.content.replace(GAP, ""))):
+    if is_gap(redaction.content):
         return bool(forget_rows(tx, versions(tx.connection, tx.owner, row["root"]), done))
     params = {"owner": tx.owner, "parent_owner": tx.owner, "parent": row["root"]}
     for (child,) in tx.connection.rows(statements.DERIVED, params):
