@@ -16,12 +16,17 @@ def unavailable(engine, who):
     raise StoreUnavailable(engine.db.location, "the store is closed")
 
 
-def test_an_exit_behind_an_error_of_the_store_is_raised():
+def failing(engine, who):
+    raise AssertionError("a driver was interrupted")
+
+
+@pytest.mark.parametrize("error", [unavailable, failing])
+def test_an_exit_that_an_error_covers_is_raised(error):
     def interrupted(engine, who):
         try:
             sys.exit(3)
         finally:
-            unavailable(engine, who)
+            error(engine, who)
 
     with simonides.testing.open() as store, pytest.raises(SystemExit):
         store.memory(user="ana")._call(interrupted)

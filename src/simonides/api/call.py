@@ -36,6 +36,23 @@ def no_attribute(owner: object, name: str) -> NoReturn:
     raise AttributeError(f"{type(owner).__name__} has no {name!r}{advice}")
 
 
+def _covered(error: BaseException, outside: BaseException | None) -> BaseException | None:
+    """Return the exit or interrupt that an error of a call has covered, or None.
+
+    A handler that exits may have closed the store, and a driver fails when it is interrupted.
+
+    Args:
+        error: The error.
+        outside: What the caller was handling before; it is not of this call.
+    """
+    found: BaseException | None = error
+    while found is not None and found is not outside:
+        if not isinstance(found, (Exception, GeneratorExit)):
+            return None if found is error else found
+        found = found.__context__
+    return None
+
+
 class Bound:
     """An engine and the principal that calls it."""
 
@@ -61,16 +78,12 @@ class Bound:
         with self._engine.db.running():
             try:
                 return function(self._engine, self._who, *args, **kwargs)
-            except SimonidesError as error:
-                behind = error.__context__
-                while behind is not None and behind is not outside:
-                    if not isinstance(behind, Exception):  # a handler closed the store
-                        self._engine.db.settle()
-                        raise behind from None
-                    behind = behind.__context__
-                raise
-            except BaseException:  # an interrupt, too, leaves a place in a line; raised again
-                self._engine.db.settle()
+            except BaseException as error:  # an interrupt, too, leaves a place in a line
+                covered = _covered(error, outside)
+                if covered is not None or not isinstance(error, SimonidesError):
+                    self._engine.db.settle()
+                if covered is not None:
+                    raise covered from None
                 raise
 
     def __repr__(self) -> str:
