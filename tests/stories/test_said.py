@@ -235,6 +235,12 @@ def test_a_refused_conversation_is_kept_no_further(chat):
     assert [each.content for each in chat.list()] == ["I bought a boat."]
 
 
+def test_a_refused_topic_that_is_spread_over_clauses_teaches_nothing(chat):
+    chat.privacy.refuse(about="the trip to Lisbon with Nora")
+    chat.add("I live in Lisbon, and I drive Nora home.")
+    assert not chat.list()
+
+
 def test_several_messages_are_forgotten_by_number(chat):
     for text in ("I like jam.", "I own a drum.", "I sold the car.", "I hate fog."):
         chat.add(text)

@@ -93,7 +93,7 @@ class Piece:
         for clause in gone:
             self.text = self.text.replace(clause, GAP, 1)
         if not gone:  # it is spread over the clauses
-            self.text = GAP
+            self.drop()
         self.learned = [each for each in self.learned if _evidence(each) not in gone]
         self.reasons.append("refused_by_user")
 
