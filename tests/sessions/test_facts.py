@@ -81,3 +81,24 @@ def test_the_report_names_the_facts_that_were_ended():
     [ended] = report.lines[0].ended
     assert (ended.key, ended.content) == ("employer", "Siemens")
     assert report.to_dict()["lines"][0]["ended"][0]["id"] == ended.id
+
+
+DIETS = [
+    (["I'm vegetarian.", "I'm vegan now."], ["vegan"]),
+    (["I'm vegetarian.", "I've started eating meat again."], []),
+    (["I'm vegan.", "I've gone back to eating fish."], []),
+    (["I don't eat fish.", "I'm eating fish again."], []),
+    (["I'm vegan.", "I'm gluten-free."], ["vegan", "gluten-free"]),
+    (["I don't eat pork.", "I'm vegetarian."], ["don't eat pork", "vegetarian"]),
+    (["I don't eat pork.", "I'm eating dairy again."], ["don't eat pork"]),
+]
+
+
+@pytest.mark.parametrize(("said", "left"), DIETS)
+def test_a_prompt_always_shows_the_diets_in_force(said, left):
+    with open_store(clock=ManualClock()) as store:
+        memory = store.memory(user="ana")
+        for text in said:
+            memory.add(text)
+        shown = [memory.get(item.ids[0]) for item in memory.digest("Suggest a menu").items]
+    assert [record.triple.object for record in shown if record.triple is not None] == left

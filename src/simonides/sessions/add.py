@@ -171,7 +171,7 @@ def _stored(engine: Engine, who: Principal, session: str, said: Sequence[Said]) 
                     vector = next(vectors) if isinstance(fact, Commit) else None
                     learned.append(decided(turn, _placed(fact, parents=parents), vector))
                 if outcome.record is not None:
-                    ended += end_facts(turn, outcome.record, piece.ends)
+                    ended += end_facts(turn, outcome.record, piece)
             line = _line(each, kept, learned)
             lines.append(line.model_copy(update={"ended": tuple(ended)}))
     return lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -30,6 +30,13 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 _DOSE = re.compile(r"\b\d+ ?(?:mg|mcg|g|ml)\b", re.IGNORECASE)
+
+_PLANTS = "vegetarian vegan pescatarian flexitarian"
+_DIETS = dict.fromkeys(_PLANTS.split(), _PLANTS) | {
+    "meat": f"{_PLANTS} meat pork beef", "fish": "vegetarian vegan fish", "eggs": "vegan eggs",
+    "dairy": "vegan dairy lactose milk", "gluten": "gluten",
+}  # fmt: skip
+"""What a new diet ends of earlier ones, by its name or by what is eaten again."""
 
 _NAMED = {
     "employer": re.compile(r"\b(?:my|the) (?:job|employer|company)\b", re.IGNORECASE),
@@ -70,24 +77,40 @@ def _corrected(fact: Mapping[str, Any], clause: str) -> dict[str, Any] | None:
     return {"content": new, "key": key, "category": fact["category"], "quote": clause}
 
 
-def end_facts(turn: Turn, said: Record, ends: Iterable[str]) -> list[Record]:
-    """End and return the facts of the user that clauses say are over, without another value.
+def end_facts(turn: Turn, said: Record, piece: Piece) -> list[Record]:
+    """End and return the facts of the user that a turn says are over, without another value.
 
     Args:
         turn: The owner's turn to write.
         said: The stored turn that holds the clauses.
-        ends: Clauses with words of ending.
+        piece: What was read in it.
     """
     ended = []
-    for clause in ends:
-        if _OWN.match(clause):
-            new = Statement(clause, said)
-            stated = {folded(slot.key) for slot in slots_of(clause)}
-            for row in _facts(turn, said):
-                if row["key"] not in stated and _is_ended(turn, new, row):
-                    turn.tx.end(row, "superseded", EventType.SUPERSEDED, "ended_by_user")
-                    ended.append(record_of(row))
-    return ended
+    for each in piece.learned:
+        _, predicate, value = each.get("triple") or ("", "", "")
+        if predicate == PREDICATES["diet"]:
+            ended += [row for row in _facts(turn, said) if _is_given_up(row, value.lower())]
+    for clause in filter(_OWN.match, piece.ends):
+        new, stated = Statement(clause, said), {folded(slot.key) for slot in slots_of(clause)}
+        for row in _facts(turn, said):
+            if row["key"] not in stated and _is_ended(turn, new, row):
+                ended.append(row)
+    ended = list({row["id"]: row for row in ended}.values())
+    for row in ended:
+        turn.tx.end(row, "superseded", EventType.SUPERSEDED, "ended_by_user")
+    return [record_of(row) for row in ended]
+
+
+def _is_given_up(row: MemoryRow, diet: str) -> bool:
+    """Whether a diet ends another one: "vegan" a vegetarian one, "eat meat again" both."""
+    words = diet.split() if diet.startswith("eat") else [diet]
+    over = {each for word in words for each in _DIETS.get(word, "").split()}
+    old = str(row["object"]).lower()
+    return (
+        row["predicate"] == PREDICATES["diet"]
+        and old != diet
+        and not over.isdisjoint(re.findall(r"\w+", old))
+    )
 
 
 def _facts(turn: Turn, said: Record) -> list[MemoryRow]:

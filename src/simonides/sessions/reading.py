@@ -216,7 +216,8 @@ PREDICATES = {"allergies": "allergic_to", "medication": "takes", "diet": "eats",
 def _fact(clause: str, key: str, value: str) -> dict[str, Any]:
     """Return the fields of a fact under a key, or in a slot with several values."""
     key = folded(key)
-    danger = {"importance": "critical"} if key in ("allergies", "medication", "diet") else {}
+    binds = key in ("allergies", "medication") or (key == "diet" and not value.startswith("eat"))
+    danger = {"importance": "critical"} if binds else {}
     if key in PREDICATES:
         triple = ("user", PREDICATES[key], value)
         return {"content": clause, "triple": triple, "category": "entity_fact", **danger}
