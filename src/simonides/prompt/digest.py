@@ -104,7 +104,7 @@ def digest(
             newer += [each for each in changes if each.sensitivity in rules.sensitivities]
             told, known = told + said, known.union(record.id for record in more)
             ended = endings(engine, told, newer, worth, {hit.id for hit in chosen})
-            more = [each.by for each in ended.values() if each.is_sure and each.by.id not in known]
+            more = [each.by for each in ended.values() if each.by.id not in known]
             if not more:
                 break  # else what ended a statement may have ended, too
         ordered = _newer_first(chosen, ended, pinned)
@@ -240,7 +240,7 @@ class Choice:
         best = max(run, key=lambda hit: hit.relevance)
         marks = run[0].warnings if len(run) == 1 else ()
         if ending is not None and not ending.spans:
-            marks = (*marks, "earlier" if ending.is_sure else "may be outdated")
+            marks = (*marks, "earlier")
         earlier = () if ending is None else ending.spans
         records = [hit.record for hit in run]
         line = line_of(records, marks, chars, earlier)
@@ -306,12 +306,10 @@ def _newer_first(hits: Sequence[Hit], ended: Mapping[str, Ending], shown: set[st
         ending = ended.get(hit.id)
         if ending is not None and ending.by.id not in shown:
             id = ending.by.id
-            newer = order.get(id) or found.get(id)
-            if newer is None and ending.is_sure:
-                newer = hit.model_copy(update={"record": ending.by, "terms": ()})
-            if newer is not None:
-                relevance = max(newer.relevance, hit.relevance)
-                put(newer.model_copy(update={"relevance": relevance}))
+            pulled = hit.model_copy(update={"record": ending.by, "terms": ()})
+            newer = order.get(id) or found.get(id) or pulled
+            relevance = max(newer.relevance, hit.relevance)
+            put(newer.model_copy(update={"relevance": relevance}))
         order[hit.id] = hit
 
     for hit in hits:

@@ -34,10 +34,10 @@ Worth = Callable[[str], float]
 
 _CUES = {Cue.NONE: 0.0, Cue.HINTS: 1.6, Cue.CHANGES: 0.7, Cue.ENDS: 2.0}
 
-# Probability from which a statement has ended; from which one has that the same question found,
-# because they are about one thing already; from which a keyed fact may be outdated. The second is
-# measured: .18 marked 20 of 100 turns of running conversations, with the checks by words 7.
-SURE, LIKELY, DOUBT = 0.5, 0.35, 0.3
+# Probability from which a statement has ended, and from which one has that the same question found,
+# because they are about one thing already. The second is measured: .18 marked 20 of 100 turns of
+# running conversations, with the checks by words 7.
+SURE, LIKELY = 0.5, 0.35
 
 # Share of the rarity of the shorter statement that two statements of one thing have in common, and
 # the least rarity of what they share: about that of a word of one row in 20.
@@ -138,12 +138,10 @@ class Ending(NamedTuple):
     Attributes:
         by: The newer memory.
         spans: Where the ended clauses begin and end in the text of its line; empty for all of it.
-        is_sure: False for a keyed fact that may be outdated.
     """
 
     by: Record
     spans: tuple[tuple[int, int], ...] = ()
-    is_sure: bool = True
 
 
 def endings(
@@ -172,20 +170,17 @@ def endings(
         if (new.record.id, old.record.id) in allowed and _may_be_one(new, old, worth)
     ]
     ended: dict[Statement, tuple[float, Statement]] = {}
-    doubted: dict[str, Ending] = {}
     for new, old, chance in _judged(engine, pairs, worth):
         is_strict = old.record.key is not None or new.record.id not in ids
         if chance >= (SURE if is_strict else LIKELY):
             ended[old] = max(ended.get(old, (0.0, new)), (chance, new), key=itemgetter(0))
-        elif old.record.key is not None and chance >= DOUBT and new.record.id in ids:
-            doubted[old.record.id] = Ending(new.record, is_sure=False)
     # "No sports cars", said after a dislike of one make, ends with the dislike.
     for old in [each for each in ended if each.dislikes and "likes" in ended[each][1].wordings]:
         for each in told:
             is_between = _may_end(ended[old][1].record, each.record, old.record)
             if "declines" in each.wordings and is_between:
                 ended.setdefault(each, (SURE, ended[old][1]))
-    return doubted | {
+    return {
         record.id: _ending([each for each in told if each.record.id == record.id], ended)
         for record in {old.record.id: old.record for old in ended}.values()
     }
