@@ -53,6 +53,7 @@ from simonides.core.outcome import Event, Outcome, Outcomes
 from simonides.core.record import Draft, Record
 from simonides.core.results import (
     AddReport, AuditReport, Digest, Explanation, Hit, Page, Recall, Receipt, Refusal, Verification,
+    Waiting,
 )  # fmt: skip
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant

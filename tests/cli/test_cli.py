@@ -248,3 +248,29 @@ def test_the_demonstration_shows_what_it_promises() -> None:
     assert "external text cannot become a rule" in done.stdout
     assert "(in English, concise, by text message)" in done.stdout
     assert "the chain holds" in done.stdout
+
+
+def test_what_waits_is_listed_and_decided(ana: Run) -> None:
+    ana("remember", "The staging server is in Oslo")
+    ana("remember", "The staging server is in Bergen", "--source", "tool_verified")
+    listed = ana("pending", "list")
+    assert "contradiction" in listed.out
+    assert "Bergen" in listed.out
+    id = listed.out.split()[0]
+    assert ana("pending", "resolve", id, "--keep", "new", "--reason", "seen").code == 0
+    assert ana("pending", "list").out.strip() == "nothing found"
+    assert ana("pending", "approve", id).code == 1
+    assert "Bergen" in ana("list").out
+    assert "Oslo" not in ana("list").out
+
+
+def test_a_digest_is_replayed_and_an_answer_verified(ana: Run) -> None:
+    ana("remember", "The staging server is in Oslo")
+    shown = ana("digest", "Where is the staging server?").out
+    id = ana("receipts", "list").out.split()[0]
+    assert ana("receipts", "replay", id).out == shown
+    cited = ana("list").out.split()[0]
+    told = ana("receipts", "verify", id, f"In Oslo [{cited}].")
+    assert (told.code, f"cited        {cited}" in told.out) == (0, True)
+    assert ana("receipts", "verify", id, "In Oslo [0bad0bad].").code == 1
+    assert ana("receipts", "replay", "0bad0bad").code == 1

@@ -196,7 +196,8 @@ def test_deleting_everything_is_asked_back(chat):
     report = chat.add("Delete everything you know about me.")
     assert [asked.done for line in report.lines for asked in line.asked] == [False]
     [question] = chat.pending.list()
-    chat.pending.reject(question["id"])
+    assert question.kind == "privacy"
+    chat.pending.reject(question.id)
     assert chat.pending.list() == []
     assert "I like tea." in texts(chat)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from simonides import Draft, testing
 from simonides.core.policy import Policy
 from simonides.write.candidate import candidate_of
-from simonides.write.judge import Commit, Drop, judge
+from simonides.write.judge import Commit, Drop, Hold, judge
 
 
 def judged(draft, *, by_model=True, **who):
@@ -131,7 +131,8 @@ def test_commands_are_refused_in_texts_that_the_user_did_not_write(source):
         verdict = screened(draft)
         assert (verdict.blocked, verdict.reasons) == (True, ("prompt_pattern",))
     verdict = screened(Draft(NOTE, source=source))
-    assert (verdict.blocked, verdict.reasons) == (False, ("instruction",))
+    assert isinstance(verdict, Hold)
+    assert verdict.reasons == ("instruction",)
     assert isinstance(screened(Draft(NOTE, source=source, **TURN)), Commit)
 
 

@@ -33,6 +33,7 @@ from simonides.core.results import (
     Receipt,
     Refusal,
     Verification,
+    Waiting,
 )  # fmt: skip
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
@@ -157,7 +158,7 @@ class AsyncPrivacy:
 
 
 class AsyncPending:
-    """Requests about the memory that were not understood."""
+    """What waits for a person: contradictions, held statements, requests not understood."""
 
     def __init__(self, blocking: Pending, threads: Threads) -> None:
         self._blocking, self._threads = blocking, threads
@@ -168,17 +169,53 @@ class AsyncPending:
     if not TYPE_CHECKING:  # a type checker would take every name for an attribute
         __getattr__ = no_attribute
 
-    async def list(self) -> Sequence[dict[str, str]]:
-        """Return what waits for an answer, oldest first."""
+    async def list(self) -> Sequence[Waiting]:
+        """Return what waits for a decision, oldest first."""
         return await self._threads.read(self._blocking.list)
 
-    async def reject(self, id: str) -> None:
-        """Drop a question.
+    async def approve(self, id: str, *, reason: str = "") -> Outcome:
+        """Store a held statement, or let the newer of two contradicting ones hold.
+
+        Args:
+            id: Of the entry.
+            reason: For the audit trail, which keeps it for ever.
 
         Raises:
-            NotFound: If there is none.
+            NotFound: If nothing waits under this id.
+            ScopeDenied: If the caller proposed it: an agent or a tool cannot decide its own case.
+            InvalidInput: If it is a request, which can only be said again or rejected.
         """
-        await self._threads.write(self._blocking.reject, id)
+        return await self._threads.write(self._blocking.approve, id, reason=reason)
+
+    async def reject(self, id: str, *, reason: str = "") -> Outcome:
+        """Drop a held statement or a request, or let the older of two contradicting ones hold.
+
+        Args:
+            id: Of the entry.
+            reason: For the audit trail, which keeps it for ever.
+
+        Raises:
+            NotFound: If nothing waits under this id.
+            ScopeDenied: If the caller proposed it.
+        """
+        return await self._threads.write(self._blocking.reject, id, reason=reason)
+
+    async def resolve(
+        self, id: str, *, keep: Literal["new", "old", "both", "neither"], reason: str = ""
+    ) -> Outcome:
+        """Decide which of two contradicting statements holds; the other stays in the history.
+
+        Args:
+            id: Of the entry.
+            keep: ``new``, ``old``, ``both`` or ``neither``.
+            reason: For the audit trail, which keeps it for ever.
+
+        Raises:
+            NotFound: If no contradiction waits under this id.
+            ScopeDenied: If the caller proposed it.
+            InvalidInput: If ``keep`` is none of its values.
+        """
+        return await self._threads.write(self._blocking.resolve, id, keep=keep, reason=reason)
 
 
 class AsyncReceipts:
@@ -580,7 +617,7 @@ class AsyncMemory:
 
     @property
     def pending(self) -> AsyncPending:
-        """Requests that were not understood."""
+        """What waits for a person's decision."""
         return AsyncPending(self._blocking.pending, self._threads)
 
     @property

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Literal
 
 from simonides.api.call import Bound
 from simonides.core.errors import InvalidInput
-from simonides.core.outcome import Event
+from simonides.core.outcome import Event, Outcome
 from simonides.core.record import FULL_ID
-from simonides.core.results import AuditReport, Digest, Page, Receipt, Refusal, Verification
+from simonides.core.results import (
+    AuditReport,
+    Digest,
+    Page,
+    Receipt,
+    Refusal,
+    Verification,
+    Waiting,
+)
 from simonides.govern import audit
 from simonides.prompt import receipts
-from simonides.write import privacy
+from simonides.write import privacy, review
 
 
 class Audit(Bound):
@@ -109,19 +118,55 @@ class Privacy(Bound):
 
 
 class Pending(Bound):
-    """Requests about the memory that were not understood."""
+    """What waits for a person: contradictions, held statements, requests not understood."""
 
-    def list(self) -> Sequence[dict[str, str]]:
-        """Return what waits for an answer, oldest first."""
-        return self._call(privacy.questions)
+    def list(self) -> Sequence[Waiting]:
+        """Return what waits for a decision, oldest first."""
+        return self._call(review.waiting)
 
-    def reject(self, id: str) -> None:
-        """Drop a question.
+    def approve(self, id: str, *, reason: str = "") -> Outcome:
+        """Store a held statement, or let the newer of two contradicting ones hold.
+
+        Args:
+            id: Of the entry.
+            reason: For the audit trail, which keeps it for ever.
 
         Raises:
-            NotFound: If there is none.
+            NotFound: If nothing waits under this id.
+            ScopeDenied: If the caller proposed it: an agent or a tool cannot decide its own case.
+            InvalidInput: If it is a request, which can only be said again or rejected.
         """
-        return self._call(privacy.answered, id)
+        return self._call(review.approve, id, reason)
+
+    def reject(self, id: str, *, reason: str = "") -> Outcome:
+        """Drop a held statement or a request, or let the older of two contradicting ones hold.
+
+        Args:
+            id: Of the entry.
+            reason: For the audit trail, which keeps it for ever.
+
+        Raises:
+            NotFound: If nothing waits under this id.
+            ScopeDenied: If the caller proposed it.
+        """
+        return self._call(review.reject, id, reason)
+
+    def resolve(
+        self, id: str, *, keep: Literal["new", "old", "both", "neither"], reason: str = ""
+    ) -> Outcome:
+        """Decide which of two contradicting statements holds; the other stays in the history.
+
+        Args:
+            id: Of the entry.
+            keep: ``new``, ``old``, ``both`` or ``neither``.
+            reason: For the audit trail, which keeps it for ever.
+
+        Raises:
+            NotFound: If no contradiction waits under this id.
+            ScopeDenied: If the caller proposed it.
+            InvalidInput: If ``keep`` is none of its values.
+        """
+        return self._call(review.resolve, id, keep, reason)
 
 
 class Receipts(Bound):

@@ -343,7 +343,7 @@ class Memory(Bound):
 
     @property
     def pending(self) -> Pending:
-        """Requests that were not understood."""
+        """What waits for a person's decision."""
         return Pending(self._engine, self._who)
 
     @property

@@ -34,6 +34,8 @@ ADMINISTRATOR = "command-line"
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 privacy = typer.Typer(rich_markup_mode=None, help="What is not to be remembered.")
+pending = typer.Typer(rich_markup_mode=None, help="What waits for a person's decision.")
+receipts = typer.Typer(rich_markup_mode=None, help="What digests showed.")
 audit = typer.Typer(rich_markup_mode=None, help="The audit trail of a user.")
 admin = typer.Typer(rich_markup_mode=None, help="The whole store; --actor names who does it.")
 policy = typer.Typer(rich_markup_mode=None, help="Policy files.")
@@ -41,6 +43,8 @@ db = typer.Typer(rich_markup_mode=None, help="PostgreSQL databases.")
 for _name, _group in {
     "audit": audit,
     "privacy": privacy,
+    "pending": pending,
+    "receipts": receipts,
     "admin": admin,
     "policy": policy,
     "db": db,
@@ -262,6 +266,67 @@ def privacy_list(context: typer.Context) -> object:
 def privacy_forget(context: typer.Context, about: str) -> object:
     """Forget everything about a topic or a person."""
     return {"forgotten": _memory(context).privacy.forget(about)}
+
+
+Reason = Annotated[str, Option(help="For the audit trail, which keeps it for ever.")]
+
+
+@pending.command("list")
+def pending_list(context: typer.Context) -> object:
+    """Print what waits for a decision, oldest first."""
+    return list(_memory(context).pending.list())
+
+
+@pending.command("approve")
+def pending_approve(context: typer.Context, id: str, reason: Reason = "") -> object:
+    """Store a held statement, or let the newer of two contradicting ones hold."""
+    return _memory(context).pending.approve(id, reason=reason)
+
+
+@pending.command("reject")
+def pending_reject(context: typer.Context, id: str, reason: Reason = "") -> object:
+    """Drop a held statement or a request, or let the older of two contradicting ones hold."""
+    _memory(context).pending.reject(id, reason=reason)
+    return {"rejected": True}
+
+
+@pending.command("resolve")
+def pending_resolve(
+    context: typer.Context,
+    id: str,
+    keep: Annotated[str, Option(help="new, old, both or neither.")],
+    reason: Reason = "",
+) -> object:
+    """Decide which of two contradicting statements holds."""
+    _memory(context).pending.resolve(id, keep=keep, reason=reason)  # type: ignore[arg-type]
+    return {"kept": keep}
+
+
+@receipts.command("list")
+def receipts_list(context: typer.Context, limit: int = 100) -> object:
+    """Print the receipts of digests, newest first, without their lines."""
+    return list(_memory(context).receipts.list(limit))
+
+
+@receipts.command("replay")
+def receipts_replay(context: typer.Context, id: str) -> object:
+    """Print the very digest of a receipt."""
+    group = _memory(context).receipts
+    return group.replay(_receipt(group, id))
+
+
+@receipts.command("verify")
+def receipts_verify(context: typer.Context, id: str, answer: str) -> object:
+    """Say which memories of a digest an answer cites or applies."""
+    group = _memory(context).receipts
+    return group.verify(answer, _receipt(group, id))
+
+
+def _receipt(group: Any, id: str) -> Any:
+    found = [each for each in group.list(1000) if id in (each.id, each.id[-8:])]
+    if not found:
+        raise simonides.NotFound(id)
+    return found[0]
 
 
 @app.command()

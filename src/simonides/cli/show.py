@@ -20,7 +20,10 @@ from simonides.core.results import (
     Hit,
     Page,
     Recall,
+    Receipt,
     Refusal,
+    Verification,
+    Waiting,
 )
 from simonides.govern.rights import Grant
 
@@ -77,6 +80,8 @@ def _failed(result: Any) -> bool:
 def _lines(result: Any) -> Iterable[str]:
     if isinstance(result, Digest):
         return [result.text]
+    if isinstance(result, Verification):
+        return _fields({name: [id[-8:] for id in ids] for name, ids in result})
     return _report(result) if isinstance(result, AddReport) else _of_memories(result)
 
 
@@ -106,7 +111,7 @@ def _of_memories(result: Any) -> Iterable[str]:
         yield f"more: --cursor {result.next_cursor}"
 
 
-def _item(item: Record | Hit | Event | Grant | Refusal) -> str:
+def _item(item: Record | Hit | Event | Grant | Refusal | Receipt | Waiting) -> str:
     match item:
         case Record():
             past = "" if item.is_current else f"  {item.status.value}"
@@ -121,6 +126,12 @@ def _item(item: Record | Hit | Event | Grant | Refusal) -> str:
         case Grant():
             right = item.right.value + ("" if item.subject is None else f":{item.subject}")
             return f"{item.grantee}  {right}  [by {item.by}, {item.at:%Y-%m-%d}]"
+        case Receipt():
+            about = _visible(item.about) or "(the start)"
+            return f"{item.id[-8:]}  {item.at:%Y-%m-%d %H:%M}  {len(item.items)} lines  {about}"
+        case Waiting():
+            told = [_visible(item.said)] if item.said else [_record(side) for side in item.sides]
+            return "\n    ".join((f"{item.id[-8:]}  {item.kind}  [{item.at:%Y-%m-%d}]", *told))
         case Refusal():
             return f"{item.id[-8:]}  {item.kind}  {_visible(item.value)}  [{item.at:%Y-%m-%d}]"
 

@@ -37,6 +37,8 @@ class EventType(StrEnum):
     ALLOWED = "allowed"
     ASKED = "asked"
     ANSWERED = "answered"
+    REVIEWED = "reviewed"
+    EXPIRED = "expired"
     GRANTED = "granted"
     REVOKED = "revoked"
 

@@ -235,12 +235,17 @@ class Gates(Section):
         near_meaning: Cosine of two vectors above which their texts may be one statement.
         no_news: Jaccard index above which an inferred text that adds nothing is dropped.
         confidence_floor: Least confidence of an inferred memory.
+        clear_gap: Difference in confidence from which the surer of two contradicting statements
+            holds; below it a person is asked.
+        review_days: Days that a person has.
     """
 
     near_text: Share = 0.85
     near_meaning: Share = 0.95
     no_news: Share = 0.5
     confidence_floor: Share = 0.5
+    clear_gap: Share = 0.2
+    review_days: Days = 30
 
 
 class Quotas(Section):

@@ -98,7 +98,8 @@ class _Items(Sequence[T], Generic[T]):
         return iter(self._items)
 
     def __eq__(self, other: object) -> bool:
-        return self._items == (other._items if isinstance(other, _Items) else other)
+        others = tuple(other) if isinstance(other, (list, tuple, _Items)) else other
+        return self._items == others
 
     def __hash__(self) -> int:
         return hash(self._items)
@@ -198,6 +199,38 @@ class Refusal(BaseModel):
     def to_dict(self) -> dict[str, Any]:
         """Return the refusal as JSON-ready data."""
         return self.model_dump(mode="json")
+
+
+class Waiting(BaseModel):
+    """What waits for a person's decision.
+
+    Attributes:
+        id: Its id; its last 8 characters serve as well.
+        kind: ``contradiction``; ``held``, a statement that looks like an instruction; or
+            ``privacy``, a request about the memory that was not understood.
+        at: Since when.
+        expires: When it ends without a decision, or None.
+        by: Who proposed it; it cannot decide.
+        said: The held statement, or the request.
+        reasons: Why it waits, machine-readable.
+        sides: The contradicting statements as they stand, the newer first.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    id: str
+    kind: Literal["contradiction", "held", "privacy"]
+    at: datetime
+    expires: datetime | None = None
+    by: str = ""
+    said: str = ""
+    reasons: tuple[str, ...] = ()
+    sides: tuple[Record, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as JSON-ready data."""
+        own = self.model_dump(mode="json", exclude={"sides"})
+        return {**own, "sides": [side.to_dict() for side in self.sides]}
 
 
 class Asked(BaseModel):

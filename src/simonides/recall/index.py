@@ -89,6 +89,7 @@ class Entry:
     kind: str
     is_turn: bool
     category: str
+    source: str
     key: str | None
     fingerprint: bytes
     place: Place
@@ -122,7 +123,8 @@ def entry_of(row: Mapping[str, Any], embedder: str | None) -> Entry:
     has_vector = row["vector"] is not None and row["embedder"] == embedder
     ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
     return Entry(
-        id=row["id"], kind=row["kind"], is_turn=is_turn, category=row["category"], key=row["key"],
+        id=row["id"], kind=row["kind"], is_turn=is_turn, category=row["category"],
+        source=row["source"], key=row["key"],
         fingerprint=row["fingerprint"], place=_place(row["task"], row["audience"], row["purpose"]),
         terms=row["terms"].split(" ") if row["terms"] else (), marks=row["marks"],
         vector=row["vector"] if has_vector else b"", scale=row["scale"] if has_vector else 0.0,
@@ -261,6 +263,7 @@ class OwnerIndex:
         refusals: What the owner does not want to have remembered.
         by_key: Ids of the rows of a key.
         by_fingerprint: Ids of the rows, other than turns, of a fingerprint.
+        sources: Where the rows, other than turns, come from, or came from once.
     """
 
     def __init__(self, dimensions: int, epoch: int = 0) -> None:
@@ -283,6 +286,7 @@ class OwnerIndex:
         self.row_of: dict[bytes, int] = {}
         self.by_key: dict[str, list[bytes]] = {}
         self.by_fingerprint: dict[bytes, list[bytes]] = {}
+        self.sources: set[str] = set()
         self._turns: dict[tuple[int, int], int] = {}
         self.vector_sum = np.zeros(dimensions)
         self.without_vector = 0
@@ -322,6 +326,7 @@ class OwnerIndex:
         for id, entry in added.items():
             if not entry.is_turn:
                 self.by_fingerprint.setdefault(entry.fingerprint, []).append(id)
+                self.sources.add(entry.source)
             if entry.key is not None:
                 self.by_key.setdefault(entry.key, []).append(id)
             self.without_vector += not entry.vector

@@ -91,7 +91,7 @@ def page(table: str) -> str:
 _ALL = ", ".join(MEMORY)
 
 CHANGE = """
-UPDATE memories SET updated_at = :updated_at, verified_at = :verified_at,
+UPDATE memories SET status = :status, updated_at = :updated_at, verified_at = :verified_at,
   soft_expires_at = :soft_expires_at, hard_expires_at = :hard_expires_at,
   known_to = :known_to, ended = :ended, ended_by = :ended_by
 WHERE owner = :owner AND id = :id"""
@@ -201,9 +201,9 @@ WHERE m.owner = :owner AND m.id IN ({names}) GROUP BY m.id"""
 
 INDEXED = tuple(
     """
-    id kind category key fingerprint task audience purpose terms marks vector scale embedder speaker
-    role session position importance confidence status pinned created_at updated_at valid_from
-    valid_to soft_expires_at hard_expires_at known_to
+    id kind category source key fingerprint task audience purpose terms marks vector scale embedder
+    speaker role session position importance confidence status pinned created_at updated_at
+    valid_from valid_to soft_expires_at hard_expires_at known_to
     """.split()
 )
 _INDEXED = f"SELECT {', '.join(INDEXED)} FROM memories WHERE owner = :owner"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simonides.core.clock import DAY_MS, to_ms
+from simonides.core.clock import DAY_MS, to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, shown
 from simonides.core.policy import Category, Policy
@@ -196,6 +197,23 @@ def candidate_of(
         analysed=_analysed(draft.content, draft.speaker, draft.key, draft.tags, category),
         parents=parents,
     )  # fmt: skip
+
+
+def draft_fields(candidate: Candidate) -> dict[str, Any]:
+    """Return the fields of a draft that makes a candidate again, JSON-ready."""
+    same = [*_SAME, "kind", "source", "confidence", "importance", "session"]
+    fields = {name: getattr(candidate, name) for name in same}
+    label, ttl = candidate.label, candidate.ttl_ms
+    times = {name: getattr(candidate, name) for name in ("valid_from", "valid_to")}
+    fields |= {name: to_datetime(at).isoformat() for name, at in times.items() if at is not None}
+    return fields | {
+        "category": candidate.category, "scope": candidate.scope.path,
+        "sensitivity": label.sensitivity.value, "audience": label.audience,
+        "purpose": candidate.place.purpose, "triple": candidate.triple,
+        "metadata": json.loads(candidate.metadata) if candidate.metadata else None,
+        "ttl_days": None if ttl is None else ttl / DAY_MS,
+        "parents": [parent.id for parent in candidate.parents], "idempotency_key": None,
+    }  # fmt: skip
 
 
 def candidate_of_record(

@@ -18,9 +18,11 @@ from simonides.recall.lookup import find, name_of, versions
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, record_of
 from simonides.storage.transaction import Transaction
+from simonides.text.statement import content_hash
+from simonides.write import queue
 from simonides.write.candidate import candidate_of_record
 from simonides.write.gates import Turn, refused, store_correction
-from simonides.write.judge import Commit, Drop, judge
+from simonides.write.judge import Commit, Drop, judge, judge_approved
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import bury, changed_version, index_row, owner_turn, renewed
 
@@ -57,7 +59,7 @@ def correct(
             cells["importance"] = draft.importance
         return _adjust(engine, who, which, standing, cells)
     fields |= {"content": content, "source": Source.USER_CORRECTION}
-    judged = judge(candidate_of_record(engine, who, standing, standing.scope, fields))
+    judged = judge_approved(candidate_of_record(engine, who, standing, standing.scope, fields))
     vectors = vectors_of(engine, [judged.candidate]) if isinstance(judged, Commit) else []
     with owner_turn(engine, standing.owner, who.name) as (tx, index):
         match judged:
@@ -205,7 +207,10 @@ def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> lis
     for row in rows:
         shows = {"owner": tx.owner, "shows": f"%{id_text(row['id'])}%"}
         tx.connection.run(statements.FORGET_RECEIPTS, shows)
+    said = {row["hash"] for row in rows}
+    queue.forget(tx, lambda text: content_hash(text) in said)
     if tx.latest(root) is None:
+        queue.settle(tx, root)
         tx.connection.run(statements.FORGET_ECHOES, {"owner": tx.owner, "memory": root})
         tx.connection.run(statements.FORGET_READS, {"owner": tx.owner, "memory": root})
         tx.connection.run(statements.FORGET_DERIVED, {"owner": tx.owner, "id": root})

@@ -5,7 +5,10 @@
 3. Nearly the same words (Jaccard index).
 4. Nearly the same meaning (cosine).
 
-The last three compare only texts of one fingerprint, so they take no longer in a large store. Gates
+What passes may still contradict a statement of another source. The clearly surer one holds; else
+both stay, marked, and a person decides.
+
+Gates 2 to 4 compare only texts of one fingerprint, so they take no longer in a large store. Gates
 compare within one place. Texts that differ in a number, date, name or negation are never the
 same. Verbatim turns are identified by session and position instead, and pass no gate.
 """
@@ -24,7 +27,8 @@ from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.errors import QuotaExceeded
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.policy import Eviction, Policy
-from simonides.core.record import Trust
+from simonides.core.record import Status, Trust
+from simonides.hygiene.contradiction import contradict
 from simonides.recall.index import Floats, Ints, OwnerIndex
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, memory_row, record_of
@@ -37,6 +41,7 @@ from simonides.text.statement import (
     read,
     same_figures,
 )
+from simonides.write import queue
 from simonides.write.candidate import Candidate, succeeding
 from simonides.write.judge import Commit, Drop, judge
 from simonides.write.turn import (
@@ -49,6 +54,10 @@ from simonides.write.turn import (
 
 MOST_COMPARED = 8
 """Most statements whose texts are read and compared; chosen."""
+
+MOST_CONTRADICTED, LEAST_ALIKE = 5, 0.3
+"""Most statements that are looked at for a contradiction, and the share of words (Jaccard) that
+they have in common with the newcomer; chosen: another value of one thing shares the rest."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,9 @@ def store(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> Out
         return _repeat(turn, commit, vector, old)
     if candidate.label.trust is Trust.AGENT and _is_no_news(turn, commit):
         return refused(turn.tx, Drop(candidate, ("no_news",), blocked=False))
+    against = _contradicted(turn, commit)
+    if against is not None:
+        return _against(turn, commit, vector, against)
     kind = OutcomeKind.COEXISTS if multi_valued else OutcomeKind.CREATED
     return _insert(turn, commit, vector, None, kind)
 
@@ -219,6 +231,22 @@ def _is_no_news(turn: Turn, commit: Commit) -> bool:
     return False
 
 
+def _contradicted(turn: Turn, commit: Commit) -> MemoryRow | None:
+    """Return a statement of another source that cannot be true beside a newcomer."""
+    candidate, source = commit.candidate, commit.candidate.source
+    named = candidate.key is not None or candidate.triple is not None
+    if named or turn.index.sources <= {source.value}:
+        return None
+    alike = turn.index.overlapping(candidate.place, candidate.analysed.terms)
+    for row in np.argsort(-alike, kind="stable")[:MOST_CONTRADICTED].tolist():
+        found = _current(turn, turn.index.ids[row]) if alike[row] >= LEAST_ALIKE else None
+        if found is None or found["source"] == source or found["subject"] is not None:
+            continue
+        if contradict(candidate.content, found["content"]):
+            return found
+    return None
+
+
 # -- what becomes of it ----------------------------------------------------------------------------
 
 
@@ -299,6 +327,29 @@ def _conflict(
     return _outcome(OutcomeKind.TOUCHED, tx.known(old["id"]), commit, events)
 
 
+def _against(
+    turn: Turn, commit: Commit, vector: NDArray[np.float32] | None, old: MemoryRow
+) -> Outcome:
+    """Let the clearly surer of two contradicting statements hold, or ask a person."""
+    candidate, tx, gates = commit.candidate, turn.tx, commit.candidate.policy.gates
+    standing = record_of(old)
+    gap = candidate.confidence - standing.confidence_at(to_datetime(tx.now))
+    trusted = candidate.label.trust.rank >= min(standing.trust.rank, Trust.TOOL.rank)
+    is_clear = gap <= -gates.clear_gap or (trusted and gap >= gates.clear_gap)
+    if candidate.source.is_correction or is_clear:
+        return _conflict(turn, commit, vector, old)
+    cells = {"status": Status.REVIEW.value}
+    outcome = _insert(turn, commit, vector, None, OutcomeKind.REVIEW, cells)
+    if outcome.record is None:
+        return outcome
+    roots = {"new": outcome.record.root, "old": standing.root, "by": tx.actor}
+    events = (
+        queue.mark(tx, old, Status.REVIEW),
+        queue.put(tx, "contradiction", roots, days=gates.review_days),
+    )
+    return outcome.model_copy(update={"events": (*outcome.events, *events)})
+
+
 def _insert(
     turn: Turn,
     commit: Commit,
@@ -322,6 +373,10 @@ def _insert(
     if before is not None:
         type = EventType.BUMPED if kind is OutcomeKind.BUMPED else EventType.SUPERSEDED
         made.append(tx.end(before, "superseded", type, by=row["id"]))
+        if before["status"] == Status.REVIEW and kind is OutcomeKind.BUMPED:
+            row["status"] = before["status"]  # said again, which decides nothing
+        elif before["status"] == Status.REVIEW:
+            queue.settle(tx, before["root"])
         type = EventType.CORRECTED if candidate.source.is_correction else EventType.CREATED
     made.append(tx.insert(row, type))
     if commit.reasons:

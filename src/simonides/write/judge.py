@@ -19,7 +19,7 @@ reason                              decision  when
 ``hidden_characters``               blocked   a text of an agent or from outside hides characters
 ``tool_call_syntax``                blocked   such a text imitates a tool call
 ``prompt_pattern``                  blocked   such a text is worded as a command to a model
-``instruction``                     dropped   such a text, but for a turn, reads like a command
+``instruction``                     held      such a text, but for a turn, reads like a command
 ``below_confidence_floor``          dropped   an inference that is too uncertain
 ==================================  ========  =============================================
 
@@ -74,7 +74,20 @@ class Drop:
     blocked: bool = True
 
 
-Judgement = Commit | Drop
+@dataclass(frozen=True)
+class Hold:
+    """Keep it back until a person decides.
+
+    Attributes:
+        candidate: What was proposed.
+        reasons: Why.
+    """
+
+    candidate: Candidate
+    reasons: tuple[str, ...]
+
+
+Judgement = Commit | Hold | Drop
 
 
 def judge(candidate: Candidate, *, by_model: bool = False) -> Judgement:
@@ -95,11 +108,17 @@ def judge(candidate: Candidate, *, by_model: bool = False) -> Judgement:
     if refusal is not None:
         return Drop(candidate, (refusal,))
     if (command := _command(candidate)) is not None:
-        return Drop(candidate, (command,), blocked=command != INSTRUCTION)
+        return (Hold if command == INSTRUCTION else Drop)(candidate, (command,))
     inferred = candidate.label.trust is Trust.AGENT and not candidate.is_turn
     if inferred and candidate.confidence < policy.gates.confidence_floor:
         return Drop(candidate, ("below_confidence_floor",), blocked=False)
     return Commit(candidate, reasons)
+
+
+def judge_approved(candidate: Candidate) -> Commit | Drop:
+    """Judge what the user corrects, or a person has approved: it is not held back again."""
+    judged = judge(candidate)
+    return Commit(judged.candidate, judged.reasons) if isinstance(judged, Hold) else judged
 
 
 def _screened(candidate: Candidate) -> Commit | Drop:

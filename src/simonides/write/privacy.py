@@ -15,7 +15,7 @@ import numpy as np
 from simonides.capture.clauses import clauses, sentences
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, NotFound
+from simonides.core.errors import InvalidInput
 from simonides.core.outcome import EventType
 from simonides.core.record import GAP, TURN, id_text, is_gap
 from simonides.core.results import Refusal
@@ -31,6 +31,7 @@ from simonides.storage.transaction import Transaction
 from simonides.text.analyse import Mark, analyse, is_latin
 from simonides.text.statement import content_hash
 from simonides.text.topics import Topic, topic_of
+from simonides.write import queue
 from simonides.write.change import forget_rows
 from simonides.write.turn import bury, changed_version, index_row, owner_turn
 
@@ -129,7 +130,8 @@ def forget_topic(engine: Engine, who: Principal, about: str) -> int:
     rows = _covered(engine, who, topic)
     turns = [row for row in rows if row["category"] == TURN]
     redactions = [_redacted(engine, row, topic) for row in turns]
-    return _forgotten(engine, who, [row for row in rows if row["category"] != TURN], redactions)
+    other = [row for row in rows if row["category"] != TURN]
+    return _forgotten(engine, who, other, redactions, topic)
 
 
 def forget_session(engine: Engine, who: Principal, session: str) -> int:
@@ -151,7 +153,11 @@ def forget_last_said(engine: Engine, who: Principal, session: str, count: int = 
 
 
 def _forgotten(
-    engine: Engine, who: Principal, rows: Sequence[MemoryRow], redactions: Sequence[Redaction]
+    engine: Engine,
+    who: Principal,
+    rows: Sequence[MemoryRow],
+    redactions: Sequence[Redaction],
+    topic: Topic | None = None,
 ) -> int:
     engine.journal.flush()
     count = 0
@@ -161,6 +167,8 @@ def _forgotten(
             count += bool(forget_rows(tx, versions(tx.connection, tx.owner, row["root"]), done))
         for redaction in redactions:
             count += _redact(engine, tx, index, redaction, done)
+        if topic is not None:
+            count += queue.forget(tx, lambda text: topic.covers(analyse(text)))
     if count:
         engine.db.checkpoint()
     return count
@@ -241,34 +249,7 @@ def _covered(engine: Engine, who: Principal, topic: Topic) -> list[MemoryRow]:
 # -- questions -------------------------------------------------------------------------------------
 
 
-def ask_back(engine: Engine, who: Principal, said: str, session: str) -> str:
-    """Keep a request that was not understood until the user says what is meant; return its id."""
+def ask_back(engine: Engine, who: Principal, said: str, session: str) -> None:
+    """Keep a request that was not understood until the user says what is meant."""
     with owner_turn(engine, who.owner, who.name) as (tx, _):
-        row = {
-            "owner": tx.owner, "id": tx.new_id(), "kind": "privacy", "at": tx.now,
-            "expires": None, "session": session, "data": json.dumps({"said": said}),
-            "salt": tx.salt(),
-        }  # fmt: skip
-        tx.add("pending", row, EventType.ASKED, "privacy")
-    return id_text(row["id"])
-
-
-def questions(engine: Engine, who: Principal) -> list[dict[str, str]]:
-    """Return requests that were not understood, oldest first."""
-    with engine.db.read(who.owner) as connection:
-        rows = connection.rows(statements.PENDING, {"owner": who.owner})
-    return [
-        {"id": id_text(id), "kind": kind, **json.loads(data)} for id, kind, _, _, _, data in rows
-    ]
-
-
-def answered(engine: Engine, who: Principal, id: str) -> None:
-    """Take a question out of the list.
-
-    Raises:
-        NotFound: If there is none.
-    """
-    if id not in {each["id"] for each in questions(engine, who)}:
-        raise NotFound(id)
-    with owner_turn(engine, who.owner, who.name) as (tx, _):
-        tx.remove("pending", id_bytes(id), EventType.ANSWERED)
+        queue.put(tx, "privacy", {"said": said}, session=session)

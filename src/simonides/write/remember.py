@@ -22,9 +22,10 @@ from simonides.storage import statements
 from simonides.storage.rows import id_bytes, record_of
 from simonides.storage.transaction import blake
 from simonides.text.analyse import is_latin
-from simonides.write.candidate import Candidate, candidate_of
+from simonides.write import queue
+from simonides.write.candidate import Candidate, candidate_of, draft_fields
 from simonides.write.gates import Turn, refused, store
-from simonides.write.judge import Commit, Drop, Judgement, judge
+from simonides.write.judge import Commit, Drop, Hold, Judgement, judge
 from simonides.write.turn import lift, owner_turn
 
 MAX_ATOMIC = 500
@@ -167,16 +168,22 @@ def _again(turn: Turn, request: bytes, known: tuple[bytes, str, bytes]) -> Outco
 
 def decided(turn: Turn, judged: Judgement, vector: NDArray[np.float32] | None) -> Outcome:
     """Store a commit; note in the audit trail what is dropped."""
+    candidate = judged.candidate
+    if isinstance(judged, Drop):
+        return refused(turn.tx, judged)
+    if _is_refused(turn, candidate):
+        return refused(turn.tx, Drop(candidate, ("refused_by_user",)))
+    trusted = candidate.label.trust in (Trust.USER, Trust.SYSTEM)
+    if not lift(turn.tx, candidate, allowed=trusted):
+        return refused(turn.tx, Drop(candidate, ("tombstoned",)))
     match judged:
-        case Commit(candidate) if _is_refused(turn, candidate):
-            return refused(turn.tx, Drop(candidate, ("refused_by_user",)))
-        case Commit(candidate):
-            trusted = candidate.label.trust in (Trust.USER, Trust.SYSTEM)
-            if lift(turn.tx, candidate, allowed=trusted):
-                return store(turn, judged, vector)
-            return refused(turn.tx, Drop(candidate, ("tombstoned",)))
-        case Drop():
-            return refused(turn.tx, judged)
+        case Commit():
+            return store(turn, judged, vector)
+        case Hold(candidate, reasons):
+            data = {"draft": draft_fields(candidate), "reasons": reasons, "by": turn.tx.actor}
+            days = candidate.policy.gates.review_days
+            event = queue.put(turn.tx, "held", data, days=days)
+            return Outcome(kind=OutcomeKind.HELD, reasons=reasons, events=(event,))
 
 
 def _is_refused(turn: Turn, candidate: Candidate) -> bool:

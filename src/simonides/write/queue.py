@@ -1,0 +1,127 @@
+"""What waits for a person, as rows: contradictions, held statements, requests not understood.
+
+An entry of a contradiction holds ids, never text. The text of a held statement and of a request
+lies here alone, so what is forgotten is looked for here, too.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple
+
+from simonides.core.clock import DAY_MS
+from simonides.core.outcome import Event, EventType
+from simonides.core.record import Status, id_text
+from simonides.storage import statements
+from simonides.storage.database import Connection
+from simonides.storage.rows import MemoryRow, id_bytes
+from simonides.storage.transaction import Transaction
+
+_log = logging.getLogger("simonides.write")
+
+
+class Entry(NamedTuple):
+    """What waits.
+
+    Attributes:
+        id: Its id.
+        kind: ``contradiction``, ``held`` or ``privacy``.
+        at: When it began to wait, in milliseconds.
+        expires: When it ends without a decision, or None.
+        session: The conversation, or None.
+        data: What it is about.
+    """
+
+    id: bytes
+    kind: Literal["contradiction", "held", "privacy"]
+    at: int
+    expires: int | None
+    session: str | None
+    data: dict[str, Any]
+
+    def is_over(self, now: int) -> bool:
+        """Whether nobody has decided it in time."""
+        return self.expires is not None and self.expires <= now
+
+
+def entries(connection: Connection, owner: str) -> Iterator[Entry]:
+    """Return what waits, oldest first."""
+    for *cells, data in list(connection.rows(statements.PENDING, {"owner": owner})):
+        yield Entry._make((*cells, json.loads(data)))
+
+
+def put(
+    tx: Transaction,
+    kind: str,
+    data: dict[str, Any],
+    *,
+    days: float | None = None,
+    session: str | None = None,
+) -> Event:
+    """Let something wait, for so many days."""
+    drop_expired(tx)
+    row = {
+        "owner": tx.owner, "id": tx.new_id(), "kind": kind, "at": tx.now,
+        "expires": None if days is None else tx.now + round(days * DAY_MS), "session": session,
+        "data": json.dumps(data, ensure_ascii=False), "salt": tx.salt(),
+    }  # fmt: skip
+    return tx.add("pending", row, EventType.ASKED, kind)
+
+
+def take(tx: Transaction, entry: Entry, type: EventType, reason: str = "") -> Event:
+    """Take an entry out of the list."""
+    return tx.remove("pending", entry.id, type, reason)
+
+
+def drop_expired(tx: Transaction) -> None:
+    """End what nobody has decided in time: contradicting statements both stay."""
+    for entry in entries(tx.connection, tx.owner):
+        if entry.is_over(tx.now):
+            _log.warning("a %s expired without a decision: %s", entry.kind, id_text(entry.id))
+            take(tx, entry, EventType.EXPIRED, "no_decision")
+            for root in sides(entry):
+                lift(tx, root)
+
+
+def sides(entry: Entry) -> tuple[bytes, ...]:
+    """Return the roots of the statements that contradict each other, the newer first."""
+    return tuple(id_bytes(entry.data[name]) for name in ("new", "old") if name in entry.data)
+
+
+def settle(tx: Transaction, root: bytes) -> None:
+    """End the contradictions of a memory that was replaced or forgotten: the other one holds."""
+    for entry in entries(tx.connection, tx.owner):
+        if root in sides(entry):
+            take(tx, entry, EventType.REVIEWED, "side_gone")
+            for other in set(sides(entry)) - {root}:
+                lift(tx, other)
+
+
+def lift(tx: Transaction, root: bytes) -> MemoryRow | None:
+    """Take the mark of a review from a memory, unless another contradiction of it waits."""
+    row = tx.latest(root)
+    if row is None or row["known_to"] is not None or row["status"] != Status.REVIEW:
+        return row
+    if any(root in sides(entry) for entry in entries(tx.connection, tx.owner)):
+        return row
+    mark(tx, row, Status.ACTIVE)
+    return tx.known(row["id"])
+
+
+def mark(tx: Transaction, row: MemoryRow, status: Status) -> Event:
+    """Give a memory another status; it is not said again by that."""
+    cells = {"status": status.value, "updated_at": row["updated_at"]}
+    return tx.touch(row, EventType.FLAGGED, f"status:{status.value}", **cells)
+
+
+def forget(tx: Transaction, says: Callable[[str], bool]) -> int:
+    """Drop held statements and requests whose text is to be forgotten; return how many."""
+    count = 0
+    for entry in entries(tx.connection, tx.owner):
+        text = entry.data.get("said") or entry.data.get("draft", {}).get("content", "")
+        if text and says(text):
+            take(tx, entry, EventType.FORGOTTEN, "on_request")
+            count += 1
+    return count

@@ -1,0 +1,160 @@
+"""A person decides what waits: contradictions, held statements, requests not understood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from simonides.core.clock import to_datetime
+from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput, NotFound, ScopeDenied
+from simonides.core.outcome import EventType, Outcome, OutcomeKind
+from simonides.core.record import Draft, Record, id_text
+from simonides.core.results import Waiting
+from simonides.core.scope import Principal
+from simonides.core.validation import text
+from simonides.recall.index import OwnerIndex
+from simonides.storage import statements
+from simonides.storage.rows import memory_row, record_of
+from simonides.storage.transaction import Transaction
+from simonides.write import queue
+from simonides.write.candidate import candidate_of
+from simonides.write.gates import Turn
+from simonides.write.judge import judge_approved
+from simonides.write.remember import decided, vectors_of
+from simonides.write.turn import owner_turn
+
+KEEP = ("new", "old", "both", "neither")
+
+
+def waiting(engine: Engine, who: Principal) -> list[Waiting]:
+    """Return what waits for a decision, oldest first; what nobody has decided in time ends."""
+    now, found = engine.clock.now_ms(), []
+    with engine.db.read(who.owner) as connection:
+        is_late = any(each.is_over(now) for each in queue.entries(connection, who.owner))
+    if is_late:
+        with owner_turn(engine, who.owner, who.name) as (tx, _):
+            queue.drop_expired(tx)
+    with engine.db.read(who.owner) as connection:
+        for entry in queue.entries(connection, who.owner):
+            params = [{"owner": who.owner, "root": root} for root in queue.sides(entry)]
+            rows = [connection.one(statements.CURRENT_OF_ROOT, each) for each in params]
+            found.append(_shown(entry, [record_of(memory_row(row)) for row in rows if row]))
+    return found
+
+
+def _shown(entry: queue.Entry, sides: list[Record]) -> Waiting:
+    draft = entry.data.get("draft", {})
+    return Waiting(
+        id=id_text(entry.id), kind=entry.kind, at=to_datetime(entry.at),
+        expires=None if entry.expires is None else to_datetime(entry.expires),
+        by=entry.data.get("by", ""), said=entry.data.get("said") or draft.get("content", ""),
+        reasons=tuple(entry.data.get("reasons", ())), sides=tuple(sides),
+    )  # fmt: skip
+
+
+def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcome:
+    """Store a held statement, or let the newer of two contradicting ones hold.
+
+    Raises:
+        NotFound: If nothing waits under this id.
+        ScopeDenied: If the caller proposed it.
+        InvalidInput: If it is a request, which can only be said again or rejected.
+    """
+    entry = _entry(engine, who, id)
+    if entry.kind == "contradiction":
+        return resolve(engine, who, id, "new", reason)
+    if entry.kind != "held":
+        raise InvalidInput("id", "is a request: do what is meant, then reject(id) it")
+    judged = judge_approved(candidate_of(engine, who, Draft(**entry.data["draft"])))
+    [vector] = vectors_of(engine, [judged.candidate])
+
+    def store(tx: Transaction, index: OwnerIndex) -> Outcome:
+        return decided(Turn(tx, index, engine.indexes.embedder), judged, vector)
+
+    return _decided(engine, who, entry, f"approved {reason}", store)
+
+
+def reject(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcome:
+    """Drop a held statement or a request, or let the older of two contradicting ones hold.
+
+    Raises:
+        NotFound: If nothing waits under this id.
+        ScopeDenied: If the caller proposed it.
+    """
+    entry = _entry(engine, who, id)
+    if entry.kind == "contradiction":
+        return resolve(engine, who, id, "old", reason)
+
+    def drop(tx: Transaction, index: OwnerIndex) -> Outcome:
+        return Outcome(kind=OutcomeKind.DROPPED, reasons=("rejected",))
+
+    return _decided(engine, who, entry, f"rejected {reason}", drop)
+
+
+def resolve(
+    engine: Engine,
+    who: Principal,
+    id: str,
+    keep: Literal["new", "old", "both", "neither"],
+    reason: str = "",
+) -> Outcome:
+    """Decide which of two contradicting statements holds.
+
+    Raises:
+        NotFound: If no contradiction waits under this id.
+        ScopeDenied: If the caller proposed it.
+        InvalidInput: If ``keep`` is none of its values.
+    """
+    if keep not in KEEP:
+        raise InvalidInput("keep", f"must be one of {', '.join(KEEP)}")
+    entry = _entry(engine, who, id)
+    if entry.kind != "contradiction":
+        raise NotFound(id)
+    new, old = queue.sides(entry)
+    kept = {"new": [new], "old": [old], "both": [new, old], "neither": []}[keep]
+
+    def settled(tx: Transaction, index: OwnerIndex) -> Outcome:
+        rows = [queue.lift(tx, root) for root in kept]
+        by = rows[0]["id"] if len(rows) == 1 and rows[0] is not None else None
+        events = []
+        for root in {new, old} - set(kept):
+            row = tx.latest(root)
+            if row is not None and row["known_to"] is None:
+                events.append(tx.end(row, "superseded", EventType.SUPERSEDED, "review", by=by))
+                queue.settle(tx, root)
+        record = None if not rows or rows[0] is None else record_of(rows[0])
+        return Outcome(kind=OutcomeKind.SUPERSEDED, record=record, events=tuple(events))
+
+    return _decided(engine, who, entry, f"kept_{keep} {reason}", settled)
+
+
+def _entry(engine: Engine, who: Principal, id: str) -> queue.Entry:
+    name, now = text("id", id), engine.clock.now_ms()
+    with engine.db.read(who.owner) as connection:
+        for entry in queue.entries(connection, who.owner):
+            if name in (id_text(entry.id), id_text(entry.id)[-8:]):
+                if entry.is_over(now):
+                    break
+                # The user may decide what was proposed in its own name; who acts for it may not.
+                if entry.data.get("by") == who.name != who.home.path:
+                    problem = "who proposed it cannot decide it; a person does"
+                    raise ScopeDenied(who.home.path, "decide", problem)
+                return entry
+    raise NotFound(name)
+
+
+def _decided(
+    engine: Engine,
+    who: Principal,
+    entry: queue.Entry,
+    reason: str,
+    decision: Callable[[Transaction, OwnerIndex], Outcome],
+) -> Outcome:
+    """Take an entry out and do what was decided, in one transaction."""
+    with owner_turn(engine, who.owner, who.name) as (tx, index):
+        if all(each.id != entry.id for each in queue.entries(tx.connection, tx.owner)):
+            raise NotFound(id_text(entry.id))  # decided meanwhile
+        event = queue.take(tx, entry, EventType.REVIEWED, reason.strip())
+        outcome = decision(tx, index)
+    return outcome.model_copy(update={"events": (event, *outcome.events)})
