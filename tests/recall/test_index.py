@@ -23,7 +23,7 @@ def entry(number: int, words: list[str], session: str = "", position: int = 0) -
     vector = rng.normal(size=8).astype(np.float32)
     cells, scale = quantise((vector / np.linalg.norm(vector))[None])
     return Entry(
-        id=number.to_bytes(16, "big"), kind="semantic", category="fact",
+        id=number.to_bytes(16, "big"), kind="semantic", category="fact", source="user_stated",
         is_turn=bool(session), key=None, fingerprint=found.fingerprint, place=Place(),
         terms=found.terms, marks=found.marks, vector=cells[0].tobytes(), scale=float(scale[0]),
         speaker="",

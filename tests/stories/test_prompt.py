@@ -178,3 +178,41 @@ def test_a_sum_brings_nothing_along(store):
     memory.add("I have 2 cats. The second sprint ends on April 2.")
     assert not memory.digest("What is 2+2?").items
     assert memory.digest("How many cats do I have?").items
+
+
+TALK = [
+    {"role": "user", "content": "Where did I leave my bike?"},
+    {"role": "assistant", "content": "In the shed."},
+]
+
+
+def test_a_digest_of_messages_is_about_the_last_words_of_the_user(ana):
+    ana.add(["My bike is in the shed behind the church.", "My cello stands in the attic."])
+    asked = ana.digest(TALK)
+    assert asked.receipt.about == "Where did I leave my bike?"
+    pasted = "Where is my cello?\n<document>\nWhere is the boat?\n</document>"
+    assert ana.digest([*TALK, {"role": "user", "content": pasted}]).receipt.about == (
+        "Where is my cello?"
+    )
+    follow_up = ana.digest([*TALK, {"role": "user", "content": "And hers?"}])
+    assert follow_up.receipt.about == "Where did I leave my bike?\nAnd hers?"
+    assert "shed" in str(follow_up)
+    with pytest.raises(simonides.InvalidInput, match="messages"):
+        ana.digest([{"role": "nobody", "content": "x"}])
+
+
+def test_the_floor_rises_where_digests_are_shown_in_vain_and_falls_where_little_is_used(ana, ben):
+    empty = ana.digest("Who won the chess tournament?").receipt
+    ana.add("My bike is in the shed behind the church.")
+    shown = ana.digest("Where is my bike?").receipt
+    assert shown.floor == 0.75
+    for _ in range(20):
+        ana.receipts.verify("No idea.", shown)
+    assert ana.digest("Where is my bike?").receipt.floor == 0.8
+    assert ben.digest("Where is my bike?").receipt.floor == 0.75
+    for _ in range(20):
+        ana.receipts.verify("In the shed behind the church [my bike].", shown)
+    assert ana.digest("Where is my bike?").receipt.floor == 0.8
+    for _ in range(20):
+        ana.receipts.verify("No idea.", empty)
+    assert ana.digest("Where is my bike?").receipt.floor == 0.75

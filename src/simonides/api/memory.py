@@ -152,7 +152,7 @@ class Memory(Bound):
 
     def digest(
         self,
-        about: str | None = None,
+        about: Any = None,
         *,
         filter: Mapping[str, Any] | None = None,
         kinds: Sequence[str] | None = None,
@@ -164,7 +164,8 @@ class Memory(Bound):
         """Return the part of a prompt that the memory fills: ``f"{memory.digest(question)}"``.
 
         Args:
-            about: What the prompt is about; None shows the core block alone.
+            about: What the prompt is about: a text; or messages as for `add`, of which the user's
+                last one counts. None shows the core block alone.
             filter: As for `recall`; the core block has none.
             kinds: As for `recall`.
             scopes: As for `recall`.

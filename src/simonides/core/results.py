@@ -20,8 +20,9 @@ class Hit(BaseModel):
     Attributes:
         record: The record.
         score: 0 to 1; it orders the hits of one query.
-        relevance: 0 to 1: how likely the record bears on the query at all. ``min_relevance``
-            compares with it. Unlike the score it knows no age, doubt or preference.
+        relevance: 0 to 1: it rises with the probability that the record bears on the query at all,
+            and is .75 where a digest begins to show something. ``min_relevance`` compares with it.
+            Unlike the score it knows no age, doubt or preference.
         why: Each named component with its contribution in log-odds, largest first.
         terms: Terms of the query that the record holds.
         at: Clock of the read.

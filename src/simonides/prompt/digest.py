@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+from simonides.capture.frames import parts_of
+from simonides.capture.messages import read_messages
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.policy import Budget, DigestRules
@@ -14,10 +16,11 @@ from simonides.core.scope import Principal
 from simonides.core.validation import between
 from simonides.prompt.core_block import core_block
 from simonides.prompt.endings import Ending, Statement, endings, statements_of
+from simonides.prompt.floor import floor_of
 from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash_of, line_of
 from simonides.prompt.receipts import clauses_of, keep
 from simonides.recall.lookup import MAX_LISTED, list_memories
-from simonides.recall.recall import changes_since, recall, standing
+from simonides.recall.recall import MAX_QUERY_CHARS, changes_since, recall, standing
 from simonides.text.analyse import query_terms
 from simonides.text.statement import fingerprint
 
@@ -27,17 +30,12 @@ ROUNDS = 3
 FOUND = 12
 """Memories that recall is asked for: the budget of turns, and two."""
 
-RELEVANT = 0.4
+RELEVANT = 0.93
 """Relevance from which a line is not only possibly relevant; measured on development questions."""
 
-LEAST = 0.02
+LEAST = 0.29
 """Least relevance of a line. The scale decides whether there is anything; it trims little inside a
 good result."""
-
-FLOOR = 0.13
-"""Least relevance of the best memory. Measured on development questions: at least 92 % of the
-evidence that recall finds is shown, and at least 70 % of questions asked of another conversation's
-memory show nothing."""
 
 OVERHEAD = 40
 """Characters of a line's id, date and marks, about."""
@@ -49,7 +47,7 @@ SHORT = 120
 def digest(
     engine: Engine,
     who: Principal,
-    about: str | None = None,
+    about: object = None,
     *,
     filter: Mapping[str, Any] | None = None,
     kinds: Sequence[str] | None = None,
@@ -63,7 +61,8 @@ def digest(
     Args:
         engine: The store.
         who: The reader.
-        about: What the prompt is about; None shows the core block alone.
+        about: What the prompt is about: a text, or messages, of which the user's last one counts;
+            None shows the core block alone.
         filter: As for `recall`; the core block has no filter.
         kinds: As for `recall`.
         scopes: As for `recall`.
@@ -81,6 +80,7 @@ def digest(
     for name, value in limits.items():
         if value is not None:
             between(name, value, 0, 1_000_000)
+    about = question_of(about)
     if not rules.enabled:
         return _digest(engine, who, about, [], Choice(rules), 0.0, 0, [])
     records = standing(engine, who, scopes)
@@ -89,7 +89,7 @@ def digest(
     if about is not None and not _is_sum(about):
         options = {"filter": filter, "kinds": kinds, "scopes": scopes}
         hits = recall(engine, who, about, limit=FOUND, **options)
-        floor = FLOOR
+        floor = floor_of(engine, who)
         pinned = {id for item in core for id in item.ids}
         choice.note(record for record in records if record.id in pinned)
         chosen = choice.passing(hits, floor, pinned)
@@ -111,6 +111,22 @@ def digest(
         choice.fill(ordered, ended)
         records += [hit.record for hit in ordered]
     return _digest(engine, who, about, core, choice, floor, hidden, records)
+
+
+def question_of(about: object) -> str | None:
+    """Return the text that a digest is about: of messages, the user's own words in the last one.
+
+    If these say nothing to search for ("And his?"), the user's message before stands with them.
+
+    Raises:
+        InvalidInput: If a message is malformed.
+    """
+    if about is None or isinstance(about, str):
+        return about
+    said = [message.text for message in read_messages(about) if message.role == "user"]
+    own = ["".join(part.text for part in parts_of(each) if part.is_own).strip() for each in said]
+    own = [each for each in own if each][-2:]
+    return "\n".join(own if own and not query_terms(own[-1]) else own[-1:])[:MAX_QUERY_CHARS]
 
 
 def _is_sum(about: str) -> bool:

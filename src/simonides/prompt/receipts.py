@@ -18,6 +18,7 @@ from simonides.core.results import Digest, Receipt, Verification
 from simonides.core.scope import Principal
 from simonides.core.validation import text
 from simonides.govern.rights import may_see, readable
+from simonides.prompt.floor import learn
 from simonides.prompt.lines import assembled, hash_of, line_of
 from simonides.storage import statements
 from simonides.storage.database import Connection
@@ -106,15 +107,21 @@ def replay(engine: Engine, who: Principal, receipt: Receipt) -> Digest:
 
 
 def verify(engine: Engine, who: Principal, answer: str, receipt: Receipt) -> Verification:
-    """Say which memories of a digest an answer cites or applies, and what it cites besides."""
+    """Say which memories of a digest an answer cites or applies, and what it cites besides.
+
+    The floor of later digests learns from it.
+    """
     said = text("answer", answer)
     by_short = {id[-8:]: id for item in receipt.items for id in item.ids}
     named = dict.fromkeys(_SHORT_ID.findall(said))
     records = _records(engine, who, receipt)
     words = read(said)
     applied = [id for id, record in records.items() if _is_applied(record, words.words)]
+    cited = tuple(by_short[each] for each in named if each in by_short)
+    found = {id for item in receipt.items if item.part != "core" for id in item.ids}
+    learn(engine, who, receipt, used=not found.isdisjoint([*cited, *applied]))
     return Verification(
-        cited=tuple(by_short[each] for each in named if each in by_short),
+        cited=cited,
         unknown=tuple(each for each in named if each not in by_short and not each.isdigit()),
         applied=tuple(applied),
     )

@@ -1,7 +1,8 @@
 """Weighs the evidence and returns rows, best first, each with its reasons and its relevance.
 
 Ranking compares the rows of one query, and some row always comes first. Relevance is comparable
-between queries and owners: 0 to 1, how likely a row bears on the query at all. It is read from the
+between queries and owners: 0 to 1, and it rises with the probability that a row bears on the query
+at all; from .75 on, a digest shows it. It is read from the
 best rows: how much of the query one of them and the turns around it hold, how much of that
 together, and how alike it is in meaning. Words, above all names, that no row holds speak against
 the whole result. The other rows follow by their distance behind the best.
@@ -90,7 +91,7 @@ class Ranked(NamedTuple):
         owner: Its owner.
         id: Its id.
         score: 0 to 1; orders the rows of one query.
-        relevance: 0 to 1: the probability that the row bears on the query.
+        relevance: 0 to 1: how likely the row bears on the query; from .75 on a digest shows it.
         why: What each signal added, in log-odds, largest first.
         terms: Terms of the query that it holds.
     """
@@ -355,6 +356,9 @@ PER_LOG_LENGTH, TYPICAL_LENGTH = 0.65, 16.0
 hold the words of a question by chance. With it one floor serves three development sets, whose turns
 have 16, 24 and 216 terms."""
 
+ANCHOR = 3.0
+"""Log-odds by which the scale lies above the probability, so that the floor of digests is .75."""
+
 BEHIND = 8.0
 """Log-odds that a row loses by the fourth power of its distance behind the best: of evidence among
 the first ten, 95 % is less than .3 behind."""
@@ -374,7 +378,8 @@ class Scale(NamedTuple):
     def relevance(self, score: Floats) -> Floats:
         """Return the relevance of rows by their scores."""
         behind = (self.top - score) / max(self.top, 1.0)
-        found: Floats = 1.0 / (1.0 + np.exp(np.minimum(BEHIND * behind**4 - self.best, 80.0)))
+        odds = self.best + ANCHOR - BEHIND * behind**4
+        found: Floats = 1.0 / (1.0 + np.exp(np.minimum(-odds, 80.0)))
         return found
 
 

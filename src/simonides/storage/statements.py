@@ -273,6 +273,12 @@ INSERT INTO derived (owner, parent_owner, parent, child)
 VALUES (:owner, :parent_owner, :parent, :child) ON CONFLICT DO NOTHING"""
 FORGET_DERIVED = "DELETE FROM derived WHERE owner = :owner AND (parent = :id OR child = :id)"
 
+# Counters without a day are of the digests' floor.
+COUNTERS = "SELECT name, value FROM counters WHERE owner = :owner AND day = 0"
+SET_COUNTER = """
+INSERT INTO counters (owner, day, name, value) VALUES (:owner, 0, :name, :value)
+ON CONFLICT (owner, day, name) DO UPDATE SET value = excluded.value"""
+
 TOMBSTONES = "SELECT id, digest FROM tombstones WHERE owner = :owner AND digest = :digest"
 REFUSALS = """
 SELECT id, kind, value, at, data FROM consents WHERE owner = :owner ORDER BY at, id"""
