@@ -27,11 +27,12 @@ def upgrade(memory: Memory) -> None:
     )
     for tool, result in TOOLS.items():
         prompt = task.before_model()  # ask your model with this prompt: it names the tool
-        print(f"Step {task.steps_done + 1}: {task.current_step}")
+        status = task.status()
+        print(f"Step {status['steps_done'] + 1}: {status['step']}")
         print("  constraint in the prompt:", CONSTRAINT in prompt)
         found = task.before_tool(tool, {"service": "user-service"})
-        for item in () if found is None else found.items:
-            print("  remembered for the tool:", item.record.content)
+        for item in found.items:
+            print("  remembered for the tool:", item.line)
         importance = "high" if tool == "read_version" else "normal"
         task.observe(tool, result, importance=importance, verified=True)
         task.step_done()

@@ -18,14 +18,18 @@ CLASSES = {
     "Privacy": "groups",
     "Pending": "groups",
     "Receipts": "groups",
+    "Task": "task",
     "Memory": "memory",
     "Admin": "admin",
     "Store": "store",
 }
 READS = """
-    recall digest profile replay get list history explain status grants verify verify_audit
+    recall digest profile replay get list history explain status grants verify verify_audit prompt
 """.split()
 """Verbs that change nothing: cancelling one abandons it."""
+
+OPENS = ("task",)
+"""Verbs that read or write before they return an object."""
 
 HEAD = '''"""The async face: the verbs of the blocking objects, awaited.
 
@@ -47,13 +51,14 @@ from simonides.api.call import no_attribute
 from simonides.api.groups import Audit, Pending, Privacy, Receipts
 from simonides.api.memory import Memory
 from simonides.api.store import Store
+from simonides.api.task import Task
 from simonides.api.threads import Threads
 from simonides.core.clock import Clock
 from simonides.core.outcome import Event, Outcome, Outcomes
 from simonides.core.record import Draft, Record
 from simonides.core.results import (
     AddReport, AuditReport, Digest, Explanation, Hit, Page, Recall, Receipt, Refusal, Verification,
-    Waiting,
+    TaskReport, Waiting,
 )  # fmt: skip
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
@@ -171,7 +176,11 @@ def _method(node: ast.stmt, owner: str) -> str:
     returns = ast.unparse(node.returns)
     doc = ast.get_docstring(node, clean=False)
     call = f"self._blocking.{node.name}"
-    if returns in CLASSES:
+    if node.name in OPENS:
+        made = f"await self._threads.write({', '.join(filter(None, [call, passed]))})"
+        body = f"return Async{returns}({made}, self._threads)"
+        head = f"    async def {node.name}({signature}) -> Async{returns}:"
+    elif returns in CLASSES:
         is_property = bool(node.decorator_list)
         made = call if is_property else f"{call}({passed})"
         body = f"return Async{returns}({made}, self._threads)"

@@ -22,9 +22,10 @@ from simonides._version import __version__
 if TYPE_CHECKING:
     from simonides import testing, types
     from simonides.api.admin import Admin
-    from simonides.api.aio import AsyncAdmin, AsyncMemory, AsyncStore, aopen
+    from simonides.api.aio import AsyncAdmin, AsyncMemory, AsyncStore, AsyncTask, aopen
     from simonides.api.memory import Memory
     from simonides.api.store import Store, open  # noqa: A004  the public name
+    from simonides.api.task import Task
     from simonides.core.errors import (
         ConfigurationError,
         IdempotencyMismatch,
@@ -62,9 +63,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api.admin": "Admin",
-    "api.aio": "AsyncAdmin AsyncMemory AsyncStore aopen",
+    "api.aio": "AsyncAdmin AsyncMemory AsyncStore AsyncTask aopen",
     "api.memory": "Memory",
     "api.store": "Store open",
+    "api.task": "Task",
     "core.errors": """
         ConfigurationError IdempotencyMismatch InvalidInput InvalidScope KeyUnavailable MissingExtra
         NotFound NotReplayable OwnerRequired PolicyInvalid QuotaExceeded Refused ScopeDenied
@@ -97,12 +99,12 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "AddReport", "Admin", "AsyncAdmin", "AsyncMemory", "AsyncStore", "ConfigurationError",
-    "Digest", "Draft", "Explanation", "Hit", "IdempotencyMismatch", "Importance",
-    "InvalidInput", "InvalidScope", "KeyUnavailable", "Kind", "Memory", "MissingExtra",
-    "NotFound", "NotReplayable", "Outcome", "OutcomeKind", "Outcomes", "OwnerRequired", "Page",
-    "PolicyInvalid", "QuotaExceeded", "Recall", "Receipt", "Record", "Refused", "ScopeDenied",
-    "Sensitivity", "Settings", "SimonidesError", "Source", "Status", "Store", "StoreCorrupt",
-    "StoreError", "StoreFull", "StoreReadOnly", "StoreUnavailable", "Trust", "__version__",
-    "aopen", "open", "testing", "types",
+    "AddReport", "Admin", "AsyncAdmin", "AsyncMemory", "AsyncStore", "AsyncTask",
+    "ConfigurationError", "Digest", "Draft", "Explanation", "Hit", "IdempotencyMismatch",
+    "Importance", "InvalidInput", "InvalidScope", "KeyUnavailable", "Kind", "Memory",
+    "MissingExtra", "NotFound", "NotReplayable", "Outcome", "OutcomeKind", "Outcomes",
+    "OwnerRequired", "Page", "PolicyInvalid", "QuotaExceeded", "Recall", "Receipt", "Record",
+    "Refused", "ScopeDenied", "Sensitivity", "Settings", "SimonidesError", "Source", "Status",
+    "Store", "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly", "StoreUnavailable", "Task",
+    "Trust", "__version__", "aopen", "open", "testing", "types",
 ]  # fmt: skip

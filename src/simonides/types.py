@@ -6,12 +6,12 @@ from simonides.core.clock import Clock
 from simonides.core.outcome import Event, EventType
 from simonides.core.policy import Policy
 from simonides.core.record import Place, Triple
-from simonides.core.results import AuditReport
+from simonides.core.results import AuditReport, TaskReport, Verification, Waiting
 from simonides.core.scope import Principal, Right, Scope
 from simonides.govern.rights import Grant
 from simonides.models.embedder import Embedder, Reranker
 
 __all__ = [
     "AuditReport", "Clock", "Embedder", "Event", "EventType", "Grant", "Place", "Policy",
-    "Principal", "Reranker", "Right", "Scope", "Triple",
+    "Principal", "Reranker", "Right", "Scope", "TaskReport", "Triple", "Verification", "Waiting",
 ]  # fmt: skip

@@ -274,3 +274,32 @@ def test_a_digest_is_replayed_and_an_answer_verified(ana: Run) -> None:
     assert (told.code, f"cited        {cited}" in told.out) == (0, True)
     assert ana("receipts", "verify", id, "In Oslo [0bad0bad].").code == 1
     assert ana("receipts", "replay", "0bad0bad").code == 1
+
+
+def test_a_task_is_worked_on_by_name(ana: Run) -> None:
+    begun = ana(
+        "task", "begin", "up-1", "Upgrade it", "--step", "Install", "--constraint", "No restart"
+    )
+    assert begun.code == 0
+    assert (
+        ana(
+            "task", "observe", "up-1", "probe", "healthy", "--importance", "high", "--verified"
+        ).code
+        == 0
+    )
+    assert ana("task", "note", "up-1", "nearly done").code == 0
+    assert ana("task", "step-done", "up-1").code == 0
+    assert ana("task", "turn-end", "up-1").code == 0
+    prompt = ana("task", "prompt", "up-1").out
+    assert prompt.startswith("[TASK_GOAL]\nUpgrade it\n[CURRENT_STEP] (1/1)")
+    assert "No restart" in prompt
+    assert ana("task", "before-tool", "up-1", "restart").code == 1
+    assert ana("task", "status", "up-1").code == 0
+    done = ana("task", "complete", "up-1", "--learning", "It starts without a restart")
+    assert (done.code, "removed: " in done.out) == (0, True)
+    assert ana("task", "prompt", "up-1").code == 1
+    assert ana("task", "begin", "up-2", "Another").code == 0
+    assert ana("task", "abandon", "up-2").code == 0
+    listed = ana("list").out
+    assert "healthy" in listed
+    assert "starts without" in listed

@@ -12,6 +12,7 @@ FUNCTIONS = {
     "insert": [(table,) for table in statements.TABLES],
     "delete": [(table,) for table in statements.TABLES],
     "page": [(table,) for table in statements.TABLES],
+    "replace": [("tasks",)],
     "by_ids": [(1,), (4,)],
     "last_reads": [(2,)],
     "reads_of": [(1,), (4,)],

@@ -18,6 +18,7 @@ from simonides.api.call import no_attribute
 from simonides.api.groups import Audit, Pending, Privacy, Receipts
 from simonides.api.memory import Memory
 from simonides.api.store import Store
+from simonides.api.task import Task
 from simonides.api.threads import Threads
 from simonides.core.clock import Clock
 from simonides.core.outcome import Event, Outcome, Outcomes
@@ -32,6 +33,7 @@ from simonides.core.results import (
     Recall,
     Receipt,
     Refusal,
+    TaskReport,
     Verification,
     Waiting,
 )  # fmt: skip
@@ -256,6 +258,126 @@ class AsyncReceipts:
             NotReplayable: If a memory of it is gone, or may no longer be seen.
         """
         return await self._threads.read(self._blocking.replay, receipt)
+
+
+class AsyncTask:
+    """The working memory of a task; `Memory.task` begins or resumes it.
+
+    It lies in the store: another process resumes it by its name.
+    """
+
+    def __init__(self, blocking: Task, threads: Threads) -> None:
+        self._blocking, self._threads = blocking, threads
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._blocking)[1:]}"
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
+
+    async def prompt(self) -> str:
+        """Return the prompt: goal, step, observations, constraints, memories, scratchpad.
+
+        The constraints hold those of the task, and what stands in every prompt.
+
+        Raises:
+            InvalidInput: If the task has ended.
+        """
+        return await self._threads.read(self._blocking.prompt)
+
+    async def before_model(self) -> str:
+        """Return the prompt, and do not look up again what it shows until the turn ends.
+
+        Raises:
+            InvalidInput: If the task has ended.
+        """
+        return await self._threads.write(self._blocking.before_model)
+
+    async def before_tool(self, name: str, input: Any = "") -> Digest:
+        """Return what is remembered for a call of a tool, and was not shown in this turn.
+
+        Args:
+            name: Of the tool.
+            input: Its arguments: a text, or JSON-ready data.
+
+        Raises:
+            InvalidInput: If the task has ended.
+        """
+        return await self._threads.write(self._blocking.before_tool, name, input)
+
+    async def observe(
+        self, tool: str, result: Any, *, importance: str = "normal", verified: bool = False
+    ) -> Outcome:
+        """Keep the result of a tool: shortened in the prompt, whole in the task's session.
+
+        Args:
+            tool: Its name.
+            result: A text, or JSON-ready data.
+            importance: ``critical`` goes first; ``high`` and ``critical`` outlive the task, if
+                verified.
+            verified: Whether the tool is trusted; else the result counts as text from outside.
+
+        Raises:
+            InvalidInput: If the task has ended, or the importance is unknown.
+            StoreError: If the store could not.
+        """
+        return await self._threads.write(
+            self._blocking.observe, tool, result, importance=importance, verified=verified
+        )
+
+    async def note(self, text: str) -> Outcome:
+        """Keep a note of the agent in the scratchpad.
+
+        Raises:
+            InvalidInput: If the task has ended.
+            StoreError: If the store could not.
+        """
+        return await self._threads.write(self._blocking.note, text)
+
+    async def step_done(self) -> int:
+        """Advance to the next step; return how many are done.
+
+        Raises:
+            InvalidInput: If the task has ended.
+        """
+        return await self._threads.write(self._blocking.step_done)
+
+    async def turn_end(self) -> None:
+        """End a turn of the agent: what it was shown may be shown again.
+
+        Raises:
+            InvalidInput: If the task has ended.
+        """
+        await self._threads.write(self._blocking.turn_end)
+
+    async def status(self) -> dict[str, Any]:
+        """Return goal, plan, current step and how many steps are done.
+
+        Raises:
+            InvalidInput: If the task has ended.
+        """
+        return await self._threads.read(self._blocking.status)
+
+    async def complete(self, learning: str | None = None) -> TaskReport:
+        """End the task: keep what matters and what was learned, remove the rest.
+
+        Args:
+            learning: What the next task should know.
+
+        Raises:
+            InvalidInput: If the task has ended.
+            StoreError: If the store could not; the task is still open.
+        """
+        return await self._threads.write(self._blocking.complete, learning)
+
+    async def abandon(self) -> int:
+        """End the task and remove all of it; return how many memories that were.
+
+        Raises:
+            InvalidInput: If the task has ended.
+            StoreError: If the store could not; the task is still open.
+        """
+        return await self._threads.write(self._blocking.abandon)
 
 
 class AsyncMemory:
@@ -610,6 +732,36 @@ class AsyncMemory:
             StoreError: If the store could not; nothing was deleted.
         """
         return await self._threads.write(self._blocking.forget, which)
+
+    async def task(
+        self,
+        goal: str | None = None,
+        *,
+        name: str | None = None,
+        plan: Sequence[str] = (),
+        constraints: Sequence[str] = (),
+    ) -> AsyncTask:
+        """Begin a task of this user, or resume the open one of this name.
+
+        Args:
+            goal: What is to be done; a resumed task keeps its own. None only resumes.
+            name: An id; None makes one.
+            plan: Its steps; a resumed task keeps its own.
+            constraints: What must not happen, or must hold. A resumed task gets them, too.
+
+        Raises:
+            InvalidInput: If a text is empty or may not be stored, or neither goal nor name is
+                given.
+            InvalidScope: If the name is no id, or this principal is no user.
+            NotFound: If there is no goal and no open task of this name.
+            StoreError: If the store could not.
+        """
+        return AsyncTask(
+            await self._threads.write(
+                self._blocking.task, goal, name=name, plan=plan, constraints=constraints
+            ),
+            self._threads,
+        )
 
     @property
     def privacy(self) -> AsyncPrivacy:

@@ -8,14 +8,17 @@ from typing import Any
 
 from simonides.api.call import Bound
 from simonides.api.groups import Audit, Pending, Privacy, Receipts
+from simonides.api.task import Task
+from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome, Outcomes
-from simonides.core.record import Draft, Record
+from simonides.core.record import Draft, Record, id_text
 from simonides.core.results import AddReport, Digest, Explanation, Hit, Page, Recall
 from simonides.core.validation import text
 from simonides.prompt.digest import digest, profile
 from simonides.recall import lookup
 from simonides.recall.recall import explain, recall, status
 from simonides.sessions.add import add
+from simonides.tasks import loop
 from simonides.write import change
 from simonides.write.remember import remember, remember_one
 
@@ -336,6 +339,39 @@ class Memory(Bound):
             StoreError: If the store could not; nothing was deleted.
         """
         return self._call(change.forget, which)
+
+    def task(
+        self,
+        goal: str | None = None,
+        *,
+        name: str | None = None,
+        plan: Sequence[str] = (),
+        constraints: Sequence[str] = (),
+    ) -> Task:
+        """Begin a task of this user, or resume the open one of this name.
+
+        Args:
+            goal: What is to be done; a resumed task keeps its own. None only resumes.
+            name: An id; None makes one.
+            plan: Its steps; a resumed task keeps its own.
+            constraints: What must not happen, or must hold. A resumed task gets them, too.
+
+        Raises:
+            InvalidInput: If a text is empty or may not be stored, or neither goal nor name is
+                given.
+            InvalidScope: If the name is no id, or this principal is no user.
+            NotFound: If there is no goal and no open task of this name.
+            StoreError: If the store could not.
+        """
+        if goal is None and name is None:
+            raise InvalidInput("goal", "say what is to be done, or name an open task")
+        if name is None:
+            made = self._engine.ids.new(self._engine.clock.now_ms())
+            name = f"task-{id_text(made)[-12:]}"
+        who = loop.principal_of_task(self._who, name)
+        bound = Bound(self._engine, who)
+        id = bound._call(loop.begin, goal, plan=plan, constraints=constraints)
+        return Task(self._engine, who, id)
 
     @property
     def privacy(self) -> Privacy:

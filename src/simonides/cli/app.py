@@ -34,6 +34,7 @@ ADMINISTRATOR = "command-line"
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 privacy = typer.Typer(rich_markup_mode=None, help="What is not to be remembered.")
+task = typer.Typer(rich_markup_mode=None, help="Tasks of an agent: their working memory.")
 pending = typer.Typer(rich_markup_mode=None, help="What waits for a person's decision.")
 receipts = typer.Typer(rich_markup_mode=None, help="What digests showed.")
 audit = typer.Typer(rich_markup_mode=None, help="The audit trail of a user.")
@@ -43,6 +44,7 @@ db = typer.Typer(rich_markup_mode=None, help="PostgreSQL databases.")
 for _name, _group in {
     "audit": audit,
     "privacy": privacy,
+    "task": task,
     "pending": pending,
     "receipts": receipts,
     "admin": admin,
@@ -266,6 +268,95 @@ def privacy_list(context: typer.Context) -> object:
 def privacy_forget(context: typer.Context, about: str) -> object:
     """Forget everything about a topic or a person."""
     return {"forgotten": _memory(context).privacy.forget(about)}
+
+
+TaskName = Annotated[str, Argument(metavar="NAME", help="Name of the task.")]
+
+
+def _task(context: typer.Context, name: str) -> simonides.Task:
+    return _memory(context).task(name=name)
+
+
+@task.command("begin")
+def task_begin(
+    context: typer.Context,
+    name: TaskName,
+    goal: Annotated[str, Argument(help="What is to be done.")],
+    plan: Annotated[list[str] | None, Option("--step", help="A step; repeatable.")] = None,
+    constraints: Annotated[
+        list[str] | None, Option("--constraint", help="What must not happen; repeatable.")
+    ] = None,
+) -> object:
+    """Begin a task, or resume the open one of this name."""
+    return _memory(context).task(**_given(context)).status()
+
+
+@task.command("prompt")
+def task_prompt(context: typer.Context, name: TaskName) -> object:
+    """Print the prompt: goal, step, observations, constraints, memories, scratchpad."""
+    return {"prompt": _task(context, name).prompt()}
+
+
+@task.command("before-tool")
+def task_before_tool(
+    context: typer.Context, name: TaskName, tool: str, input: Annotated[str, Argument()] = ""
+) -> object:
+    """Print what is remembered for a call of a tool."""
+    return _task(context, name).before_tool(tool, input)
+
+
+@task.command("observe")
+def task_observe(
+    context: typer.Context,
+    name: TaskName,
+    tool: str,
+    result: str,
+    importance: Annotated[str, Option(help="normal, high or critical.")] = "normal",
+    verified: Annotated[bool, Option("--verified", help="The tool is trusted.")] = False,
+) -> object:
+    """Keep the result of a tool."""
+    return _task(context, name).observe(tool, result, importance=importance, verified=verified)
+
+
+@task.command("note")
+def task_note(context: typer.Context, name: TaskName, text: str) -> object:
+    """Keep a note in the scratchpad."""
+    return _task(context, name).note(text)
+
+
+@task.command("step-done")
+def task_step_done(context: typer.Context, name: TaskName) -> object:
+    """Advance to the next step."""
+    return {"steps_done": _task(context, name).step_done()}
+
+
+@task.command("turn-end")
+def task_turn_end(context: typer.Context, name: TaskName) -> object:
+    """End a turn of the agent."""
+    _task(context, name).turn_end()
+    return {"ended": True}
+
+
+@task.command("status")
+def task_status(context: typer.Context, name: TaskName) -> object:
+    """Print goal, plan and step."""
+    return _task(context, name).status()
+
+
+@task.command("complete")
+def task_complete(
+    context: typer.Context,
+    name: TaskName,
+    learning: Annotated[str | None, Option(help="What the next task should know.")] = None,
+) -> object:
+    """End a task: keep what matters and what was learned, remove the rest."""
+    return _task(context, name).complete(learning)
+
+
+@task.command("abandon")
+def task_abandon(context: typer.Context, name: TaskName) -> object:
+    """End a task and remove all of it."""
+    return {"removed": _task(context, name).abandon()}
 
 
 Reason = Annotated[str, Option(help="For the audit trail, which keeps it for ever.")]

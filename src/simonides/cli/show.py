@@ -22,6 +22,7 @@ from simonides.core.results import (
     Recall,
     Receipt,
     Refusal,
+    TaskReport,
     Verification,
     Waiting,
 )
@@ -82,6 +83,14 @@ def _lines(result: Any) -> Iterable[str]:
         return [result.text]
     if isinstance(result, Verification):
         return _fields({name: [id[-8:] for id in ids] for name, ids in result})
+    if isinstance(result, TaskReport):
+        kept = [each for each in (*result.promoted, result.learned) if each is not None]
+        return [
+            *(line for each in kept for line in _of_memories(each)),
+            f"removed: {result.removed}",
+        ]
+    if isinstance(result, Mapping) and list(result) == ["prompt"]:
+        return [str(result["prompt"])]
     return _report(result) if isinstance(result, AddReport) else _of_memories(result)
 
 

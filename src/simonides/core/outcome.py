@@ -39,6 +39,7 @@ class EventType(StrEnum):
     ANSWERED = "answered"
     REVIEWED = "reviewed"
     EXPIRED = "expired"
+    TASK = "task"
     GRANTED = "granted"
     REVOKED = "revoked"
 

@@ -441,6 +441,31 @@ class Digest(BaseModel):
     __repr__ = __str__
 
 
+class TaskReport(BaseModel):
+    """What a task has left.
+
+    Attributes:
+        scope: Where it lies now.
+        promoted: Outcomes of the observations that were important.
+        learned: Outcome of what was learned, or None.
+        removed: Number of the task's memories, with their versions, that are gone.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    scope: str
+    promoted: tuple[Outcome, ...] = ()
+    learned: Outcome | None = None
+    removed: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON-ready data."""
+        return {
+            "scope": self.scope, "promoted": [each.to_dict() for each in self.promoted],
+            "learned": self.learned and self.learned.to_dict(), "removed": self.removed,
+        }  # fmt: skip
+
+
 class AuditReport(BaseModel):
     """Result of checking an audit chain.
 

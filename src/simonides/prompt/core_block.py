@@ -46,12 +46,12 @@ def _fitting(records: Iterable[Record], items: int, chars: int) -> tuple[list[Di
     shown: list[DigestItem] = []
     spent = 0
     for record in records:
-        line = line_of([record], (), LINE_CHARS)
+        # What a task must heed is never cut.
+        most = LINE_CHARS if record.task is None else chars
+        line = line_of([record], (), most)
         if len(shown) < items and spent + len(line) <= chars:
             spent += len(line)
             shown.append(
-                DigestItem(
-                    ids=(record.id,), owner=record.owner, part="core", chars=LINE_CHARS, line=line
-                )
+                DigestItem(ids=(record.id,), owner=record.owner, part="core", chars=most, line=line)
             )
     return shown, spent

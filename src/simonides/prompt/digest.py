@@ -55,6 +55,9 @@ def digest(
     max_items: int | None = None,
     max_chars: int | None = None,
     max_tokens: int | None = None,
+    floor: float | None = None,
+    shown: Sequence[str] = (),
+    has_core: bool = True,
 ) -> Digest:
     """Return the part of a prompt that the memory fills, and its receipt.
 
@@ -69,6 +72,9 @@ def digest(
         max_items: Most lines beside the core block; None means the policy's budgets.
         max_chars: Most characters of these lines.
         max_tokens: Most tokens of the whole text, the core block apart.
+        floor: Least relevance of the best memory; None means the reader's.
+        shown: Ids that the prompt shows already.
+        has_core: Whether the core block is shown; else the prompt has it already.
 
     Raises:
         InvalidInput: If an argument is out of range.
@@ -85,14 +91,14 @@ def digest(
         return _digest(engine, who, about, [], Choice(rules), 0.0, 0, [])
     records = standing(engine, who, scopes)
     core, hidden = core_block(records, rules)
-    choice, floor = Choice(rules, max_items, max_chars, max_tokens), 0.0
+    choice, least = Choice(rules, max_items, max_chars, max_tokens), 0.0
     if about is not None and not _is_sum(about):
         options = {"filter": filter, "kinds": kinds, "scopes": scopes}
         hits = recall(engine, who, about, limit=FOUND, **options)
-        floor = floor_of(engine, who)
+        least = floor_of(engine, who) if floor is None else floor
         pinned = {id for item in core for id in item.ids}
         choice.note(record for record in records if record.id in pinned)
-        chosen = choice.passing(hits, floor, pinned)
+        chosen = choice.passing(hits, least, pinned.union(shown))
         known = set(pinned)
         told: list[Statement] = []
         ended: Mapping[str, Ending] = {}
@@ -110,7 +116,8 @@ def digest(
         ordered = _newer_first(chosen, ended, pinned)
         choice.fill(ordered, ended)
         records += [hit.record for hit in ordered]
-    return _digest(engine, who, about, core, choice, floor, hidden, records)
+    core, hidden = (core, hidden) if has_core else ([], 0)
+    return _digest(engine, who, about, core, choice, least, hidden, records)
 
 
 def question_of(about: object) -> str | None:

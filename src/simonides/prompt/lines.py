@@ -50,10 +50,9 @@ def _text(record: Record, most: int, earlier: Sequence[tuple[int, int]]) -> str:
     lead = f"{speaker.capitalize() if speaker == record.role else speaker}: " if speaker else ""
     key = f"{record.key} = " if record.key is not None else ""
     text = " ".join(record.content.split())  # a line break could pretend to be a line of ours
-    cut = min(most, LINE_CHARS)
-    text = text if len(text) <= cut else f"{text[: cut - 1]}…"
+    text = text if len(text) <= most else f"{text[: most - 1]}…"
     for start, end in reversed(earlier):
-        if start < cut - 1:
+        if start < most - 1:
             text = f"{text[:start]}[earlier: {text[start:end]}]{text[end:]}"
     return lead + key + text
 

@@ -180,7 +180,8 @@ def standing(engine: Engine, who: Principal, scopes: Sequence[str] | None = None
             mine = [id for each, id in ids if each == owner]
             for first in range(0, len(mine), FIRST_BATCH):
                 found += fetched(connection, owner, mine[first : first + FIRST_BATCH]).values()
-    current = [record for record in found if record.is_current]
+    own = (None, who.home.task)  # of a task, it stands in the prompts of that task only
+    current = [record for record in found if record.is_current and record.task in own]
     return sorted(current, key=lambda each: (owners.index(each.owner), each.created_at, each.id))
 
 

@@ -155,7 +155,7 @@ def _stored(engine: Engine, who: Principal, session: str, said: Sequence[Said]) 
     lines: list[AddLine] = []
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         turn = Turn(tx, index, engine.indexes.embedder)
-        position = _next_position(tx, session)
+        position = next_position(tx, session)
         for each in said:
             kept: list[Outcome] = []
             learned: list[Outcome] = []
@@ -231,7 +231,8 @@ def _since(fields: Mapping[str, Any], today: date) -> dict[str, Any]:
     return {"valid_from": datetime(middle.year, middle.month, middle.day, tzinfo=UTC)}
 
 
-def _next_position(tx: Transaction, session: str) -> int:
+def next_position(tx: Transaction, session: str) -> int:
+    """Return the place of the next turn of a conversation."""
     found = tx.connection.one(statements.LAST_POSITION, {"owner": tx.owner, "session": session})
     return 0 if found is None or found[0] is None else int(found[0]) + 1
 

@@ -24,6 +24,7 @@ TABLES = {
     "tombstones": ("owner", "id", "digest", "at"),
     "consents": ("owner", "id", "kind", "value", "at", "data", "salt"),
     "pending": ("owner", "id", "kind", "at", "expires", "session", "data", "salt"),
+    "tasks": ("owner", "id", "name", "status", "begun", "last", "data", "salt"),
     "grants": ("owner", "id", "grantee", "right_", "subject", "by_", "at"),
 }
 """Tables whose rows have a digest in the audit chain, with their columns."""
@@ -69,6 +70,14 @@ def insert(table: str) -> str:
     columns = TABLES[table]
     values = ", ".join(f":{name}" for name in columns)
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"
+
+
+@lru_cache
+def replace(table: str) -> str:
+    """Return the statement that changes a row."""
+    columns = TABLES[table][2:]
+    cells = ", ".join(f"{name} = :{name}" for name in columns)
+    return f"UPDATE {table} SET {cells} WHERE owner = :owner AND id = :id"
 
 
 @lru_cache
@@ -284,6 +293,11 @@ REFUSALS = """
 SELECT id, kind, value, at, data FROM consents WHERE owner = :owner ORDER BY at, id"""
 PENDING = """
 SELECT id, kind, at, expires, session, data FROM pending WHERE owner = :owner ORDER BY at, id"""
+
+OPEN_TASK = "SELECT id FROM tasks WHERE owner = :owner AND name = :name AND status = :status"
+TASK = f"SELECT {', '.join(TABLES['tasks'])} FROM tasks WHERE owner = :owner AND id = :id"
+TASKS = f"SELECT {', '.join(TABLES['tasks'])} FROM tasks WHERE owner = :owner"
+OF_TASK = "SELECT id FROM memories WHERE owner = :owner AND task = :task"
 
 GRANTS = """
 SELECT id, grantee, right_, subject, by_, at FROM grants WHERE owner = :owner

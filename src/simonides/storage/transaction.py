@@ -213,6 +213,12 @@ class Transaction:
         values = [row[name] for name in statements.TABLES[table]]
         return self.note(type, table, row["id"], row_digest(self._key, table, values), reason)
 
+    def replace(self, table: str, row: Mapping[str, Any], type: EventType, reason: str) -> Event:
+        """Change a row of another table in the chain, at once."""
+        self.connection.run(statements.replace(table), row)
+        values = [row[name] for name in statements.TABLES[table]]
+        return self.note(type, table, row["id"], row_digest(self._key, table, values), reason)
+
     def remove(self, table: str, id: bytes, type: EventType, reason: str = "") -> Event:
         """Delete a row of a table in the chain, at once, and raise the epoch."""
         self.connection.run(statements.delete(table), {"owner": self.owner, "id": id})

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from simonides.core.clock import DAY_MS
 from simonides.core.outcome import Event, EventType
-from simonides.core.record import Status, id_text
+from simonides.core.record import GAP, Status, id_text
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, id_bytes
@@ -117,8 +117,19 @@ def mark(tx: Transaction, row: MemoryRow, status: Status) -> Event:
 
 
 def forget(tx: Transaction, says: Callable[[str], bool]) -> int:
-    """Drop held statements and requests whose text is to be forgotten; return how many."""
+    """Drop held statements and requests whose text is to be forgotten; return how many.
+
+    Goals and steps of tasks whose text is to be forgotten become gaps.
+    """
     count = 0
+    for cells in list(tx.connection.rows(statements.TASKS, {"owner": tx.owner})):
+        row = dict(zip(statements.TABLES["tasks"], cells, strict=True))
+        state = json.loads(row["data"])
+        kept = [GAP if says(text) else text for text in (state["goal"], *state["plan"])]
+        if GAP in kept:
+            data = json.dumps({**state, "goal": kept[0], "plan": kept[1:]}, ensure_ascii=False)
+            tx.replace("tasks", {**row, "data": data}, EventType.REDACTED, "on_request")
+            count += 1
     for entry in entries(tx.connection, tx.owner):
         text = entry.data.get("said") or entry.data.get("draft", {}).get("content", "")
         if text and says(text):

@@ -17,7 +17,7 @@ CREATE TABLE owners (
   head   {blob} NOT NULL   -- code of its last event
 ) {clustered};
 
--- Rows are versions. After its insertion a row only changes in updated_at, verified_at,
+-- Rows are versions. After its insertion a row only changes in status, updated_at, verified_at,
 -- soft_expires_at and hard_expires_at (said again, confirmed) and in known_to, ended and ended_by
 -- (out of force).
 CREATE TABLE memories (

@@ -1,0 +1,1 @@
+"""Tasks of an agent: their working memory, and what they leave."""

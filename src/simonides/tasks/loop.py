@@ -1,0 +1,355 @@
+"""The verbs of a task: begin, build the prompt, look up, observe, note, end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput, NotFound
+from simonides.core.outcome import EventType, Outcome, Outcomes
+from simonides.core.record import Draft, Importance, Record, Source, id_text
+from simonides.core.results import Digest, TaskReport
+from simonides.core.scope import Principal, Scope
+from simonides.core.validation import enum_member, text
+from simonides.prompt.digest import digest
+from simonides.prompt.floor import floor_of
+from simonides.sessions.add import next_position
+from simonides.storage import statements
+from simonides.storage.database import Connection
+from simonides.storage.rows import id_bytes, memory_row, record_of
+from simonides.storage.transaction import Transaction
+from simonides.tasks.working import Working, prompt_of, roots_of
+from simonides.write.candidate import candidate_of
+from simonides.write.gates import Turn
+from simonides.write.judge import Commit, judge
+from simonides.write.remember import decided, remember, vectors_of
+from simonides.write.turn import owner_turn
+
+PUSH_FLOOR, PUSH_ITEMS, PUSH_TOKENS = 0.8, 5, 2_000
+PULL_ITEMS, INPUT_CHARS = 3, 200
+OPEN, COMPLETE, ABANDONED = "open", "complete", "abandoned"
+
+
+def principal_of_task(who: Principal, name: str) -> Principal:
+    """Return the user in the scope and the session of a task.
+
+    Raises:
+        InvalidScope: If the name is no id, or there is no user.
+    """
+    home = Scope(who.home.org, who.home.user, name)
+    return replace(who, home=home, session=f"task {name}")
+
+
+def begin(
+    engine: Engine,
+    who: Principal,
+    goal: str | None,
+    *,
+    plan: Sequence[str] = (),
+    constraints: Sequence[str] = (),
+) -> str:
+    """Begin a task, or resume the open one of this name; return its id.
+
+    Args:
+        engine: The store.
+        who: The user in the task's scope.
+        goal: What is to be done; a resumed task keeps its own. None only resumes.
+        plan: Its steps; a resumed task keeps its own.
+        constraints: What must not happen, or must hold; they are added to a resumed task.
+
+    Raises:
+        InvalidInput: If a text is empty or may not be stored.
+        NotFound: If there is no goal and no open task of this name.
+        QuotaExceeded: If the scope is full.
+    """
+    for name, given in (("plan", plan), ("constraints", constraints)):
+        if isinstance(given, str) or not all(isinstance(each, str) for each in given):
+            raise InvalidInput(name, "must be a list of texts")
+    name = str(who.home.task)
+    steps = tuple(_clean(engine, who, "plan", each) for each in plan)
+    state = None if goal is None else Working(goal=_clean(engine, who, "goal", goal), plan=steps)
+    drafts = [Draft(each, category="constraint", importance="high") for each in constraints]
+    with owner_turn(engine, who.owner, who.name) as (tx, _):
+        params = {"owner": tx.owner, "name": name, "status": OPEN}
+        found = tx.connection.one(statements.OPEN_TASK, params)
+        if found is not None:
+            id = found[0]
+        elif state is not None:
+            id = _begun(tx, name, state)
+        else:
+            raise NotFound(name)
+    for outcome in remember(engine, who, drafts):
+        outcome.raise_for_refusal()
+    return id_text(id)
+
+
+def _begun(tx: Transaction, name: str, state: Working) -> bytes:
+    row = {
+        "owner": tx.owner, "id": tx.new_id(), "name": name, "status": OPEN, "begun": tx.now,
+        "last": tx.now, "data": state.model_dump_json(), "salt": tx.salt(),
+    }  # fmt: skip
+    tx.add("tasks", row, EventType.TASK, "begun")
+    return bytes(row["id"])
+
+
+def _clean(engine: Engine, who: Principal, field: str, said: str) -> str:
+    """Return a text without secrets.
+
+    Raises:
+        InvalidInput: If it may not be kept at all.
+    """
+    draft = Draft(text(field, said), position=0)
+    judged = judge(candidate_of(engine, who, draft))
+    if not isinstance(judged, Commit):
+        raise InvalidInput(field, f"is not stored: {', '.join(judged.reasons)}")
+    return judged.candidate.content
+
+
+# -- state -----------------------------------------------------------------------------------------
+
+
+def state_of(engine: Engine, who: Principal, id: str) -> Working:
+    """Return the state of an open task.
+
+    Raises:
+        InvalidInput: If it has ended.
+    """
+    with engine.db.read(who.owner) as connection:
+        return _open(_row(connection, who, id), who)
+
+
+def _row(connection: Connection, who: Principal, id: str) -> dict[str, Any]:
+    params = {"owner": who.owner, "id": id_bytes(id)}
+    [cells] = connection.rows(statements.TASK, params)
+    return dict(zip(statements.TABLES["tasks"], cells, strict=True))
+
+
+def _open(row: Mapping[str, Any], who: Principal) -> Working:
+    if row["status"] != OPEN:
+        problem = f"{who.home.task} is {row['status']}; memory.task(…) begins another"
+        raise InvalidInput("task", problem)
+    return Working.model_validate_json(row["data"])
+
+
+def _change(
+    tx: Transaction, who: Principal, id: str, edit: Callable[[Working], Working], status: str = OPEN
+) -> Working:
+    row = _row(tx.connection, who, id)
+    state = edit(_open(row, who))
+    cells = {"data": state.model_dump_json(), "last": tx.now, "status": status}
+    tx.replace("tasks", {**row, **cells}, EventType.TASK, status)
+    return state
+
+
+def _edited(
+    engine: Engine, who: Principal, id: str, edit: Callable[[Working], Working], status: str = OPEN
+) -> Working:
+    with owner_turn(engine, who.owner, who.name) as (tx, _):
+        return _change(tx, who, id, edit, status)
+
+
+def step_done(engine: Engine, who: Principal, id: str) -> int:
+    """Advance to the next step; return how many are done."""
+
+    def advanced(state: Working) -> Working:
+        return state.model_copy(update={"done": min(state.done + 1, len(state.plan))})
+
+    return _edited(engine, who, id, advanced).done
+
+
+def turn_end(engine: Engine, who: Principal, id: str) -> None:
+    """End a turn of the agent: what it was shown may be shown again."""
+
+    def ended(state: Working) -> Working:
+        return state.model_copy(update={"turns": state.turns + 1, "shown": ()})
+
+    _edited(engine, who, id, ended)
+
+
+def status(engine: Engine, who: Principal, id: str) -> dict[str, Any]:
+    """Return goal, plan, current step and how many steps are done."""
+    state = state_of(engine, who, id)
+    return {
+        "task": who.home.task, "goal": state.goal, "plan": list(state.plan), "step": state.step,
+        "steps_done": state.done, "turns": state.turns,
+    }  # fmt: skip
+
+
+# -- prompts ---------------------------------------------------------------------------------------
+
+
+def prompt(engine: Engine, who: Principal, id: str) -> str:
+    """Return the prompt of a task."""
+    return _prompt(engine, who, state_of(engine, who, id))[0]
+
+
+def before_model(engine: Engine, who: Principal, id: str) -> str:
+    """Return the prompt of a task, and remember what it shows until the turn ends."""
+    shown, pushed = _prompt(engine, who, state_of(engine, who, id))
+    ids = [id for item in pushed.items for id in item.ids]
+    _edited(engine, who, id, lambda state: _with_shown(state, ids))
+    return shown
+
+
+def _with_shown(state: Working, ids: Sequence[str]) -> Working:
+    return state.model_copy(update={"shown": tuple(dict.fromkeys((*state.shown, *ids)))})
+
+
+def _prompt(engine: Engine, who: Principal, state: Working) -> tuple[str, Digest]:
+    texts = _texts(engine, who, roots_of(state))
+    about = "\n".join(filter(None, (state.goal, state.step)))
+    floor = max(floor_of(engine, who), PUSH_FLOOR)
+    pushed = digest(
+        engine, who, about, max_items=PUSH_ITEMS, max_tokens=PUSH_TOKENS, floor=floor,
+        shown=[record.id for record in texts.values()],
+    )  # fmt: skip
+    return prompt_of(state, texts, pushed), pushed
+
+
+def _texts(engine: Engine, who: Principal, roots: Sequence[str]) -> dict[str, Record]:
+    with engine.db.read(who.owner) as connection:
+        params = [{"owner": who.owner, "root": id_bytes(root)} for root in roots]
+        rows = [connection.one(statements.CURRENT_OF_ROOT, each) for each in params]
+    records = [record_of(memory_row(row)) for row in rows if row is not None]
+    return {record.root: record for record in records if record.is_current}
+
+
+def before_tool(engine: Engine, who: Principal, id: str, name: str, input: object = "") -> Digest:
+    """Return what is remembered for a call of a tool, and was not shown in this turn.
+
+    Args:
+        engine: The store.
+        who: The user in the task's scope.
+        id: The task.
+        name: Of the tool.
+        input: Its arguments.
+    """
+    state = state_of(engine, who, id)
+    said = input if isinstance(input, str) else json.dumps(input, default=str, ensure_ascii=False)
+    found = digest(
+        engine, who, f"{text('name', name)} {said[:INPUT_CHARS]}", max_items=PULL_ITEMS,
+        shown=[*state.shown, *(r.id for r in _texts(engine, who, roots_of(state)).values())],
+        has_core=False,
+    )  # fmt: skip
+    ids = [id for item in found.items for id in item.ids]
+    if ids:
+        _edited(engine, who, id, lambda state: _with_shown(state, ids))
+    return found
+
+
+# -- what happens ----------------------------------------------------------------------------------
+
+
+def observe(
+    engine: Engine,
+    who: Principal,
+    id: str,
+    tool: str,
+    result: object,
+    *,
+    importance: str = "normal",
+    verified: bool = False,
+) -> Outcome:
+    """Keep the result of a tool: shortened in the prompt, whole in the task's session.
+
+    Args:
+        engine: The store.
+        who: The user in the task's scope.
+        id: The task.
+        tool: Its name.
+        result: A text, or JSON-ready data.
+        importance: ``critical`` goes first; ``high`` and ``critical`` outlive the task.
+        verified: Whether the tool is trusted; else the result counts as text from outside.
+    """
+    weight = enum_member(Importance, "importance", importance)
+    said = result if isinstance(result, str) else json.dumps(result, default=str)
+    source = Source.TOOL_VERIFIED if verified else Source.EXTERNAL
+    fields: dict[str, Any] = {"role": "tool", "source": source.value, "origin": text("tool", tool)}
+    return _logged(
+        engine, who, id, Draft(said, position=0, **fields),
+        lambda state, root: state.with_observation(
+            root, critical=weight is Importance.CRITICAL,
+            kept=verified and weight is not Importance.NORMAL,
+        ),
+    )  # fmt: skip
+
+
+def note(engine: Engine, who: Principal, id: str, said: str) -> Outcome:
+    """Keep a note of the agent in the scratchpad."""
+    draft = Draft(
+        text("text", said), position=0, role="assistant", source=Source.AGENT_INFERRED.value
+    )
+    return _logged(
+        engine, who, id, draft,
+        lambda state, root: state.model_copy(update={"notes": (*state.notes, root)[-20:]}),
+    )  # fmt: skip
+
+
+def _logged(
+    engine: Engine, who: Principal, id: str, draft: Draft, edit: Callable[[Working, str], Working]
+) -> Outcome:
+    """Write a turn of the task's session and its place in the prompt, in one transaction."""
+    judged = judge(candidate_of(engine, who, draft))
+    [vector] = vectors_of(engine, [judged.candidate])
+    with owner_turn(engine, who.owner, who.name) as (tx, index):
+        _open(_row(tx.connection, who, id), who)
+        position = next_position(tx, str(who.session))
+        placed = replace(judged, candidate=replace(judged.candidate, position=position))
+        outcome = decided(Turn(tx, index, engine.indexes.embedder), placed, vector)
+        if outcome.done and outcome.record is not None:
+            root = outcome.record.root
+            _change(tx, who, id, lambda state: edit(state, root))
+    return outcome
+
+
+# -- ends ------------------------------------------------------------------------------------------
+
+
+def complete(engine: Engine, who: Principal, id: str, learning: str | None = None) -> TaskReport:
+    """End a task: keep what matters and what was learned, remove the rest.
+
+    Args:
+        engine: The store.
+        who: The user in the task's scope.
+        id: The task.
+        learning: What the next task should know.
+    """
+    state = state_of(engine, who, id)
+    name, user = who.home.task, Scope(who.home.org, who.home.user).path
+    kept = _texts(engine, who, state.kept)
+    shared: dict[str, Any] = {"origin": f"task {name}"}
+    drafts = [
+        Draft(each.content, category="tool_result", source=each.source.value,
+              importance="high", sensitivity=each.sensitivity.value, tags=(each.origin or "tool",),
+              **shared)
+        for each in kept.values()
+    ]  # fmt: skip
+    if learning is not None:
+        said = text("learning", learning)
+        source = Source.TASK_LEARNING.value
+        drafts.append(Draft(said, category="task_learning", source=source, **shared))
+    owner = replace(who, home=Scope(who.home.org, who.home.user), session=None)
+    outcomes = remember(engine, owner, drafts) if drafts else Outcomes()
+    promoted = Outcomes(outcomes[: len(kept)])
+    learned = outcomes[-1] if learning is not None else None
+    removed = _end(engine, who, id, COMPLETE)
+    return TaskReport(scope=user, promoted=tuple(promoted), learned=learned, removed=removed)
+
+
+def abandon(engine: Engine, who: Principal, id: str) -> int:
+    """End a task and remove all of it; return how many memories that were."""
+    return _end(engine, who, id, ABANDONED)
+
+
+def _end(engine: Engine, who: Principal, id: str, status: str) -> int:
+    engine.journal.flush()
+    with owner_turn(engine, who.owner, who.name) as (tx, _):
+        _change(tx, who, id, lambda state: Working(goal="(ended)"), status)
+        params = {"owner": tx.owner, "task": who.home.task}
+        ids = [row[0] for row in tx.connection.rows(statements.OF_TASK, params)]
+        for each in ids:
+            tx.delete(each, "task_end")
+    return len(ids)

@@ -1,0 +1,125 @@
+"""The working memory of a task: what is kept of it, and how it reads in a prompt.
+
+The row of a task holds its goal and plan, and names its observations and notes by id. Their texts
+are turns of the task's own session, so they are screened, searched and forgotten like all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict
+
+from simonides.core.record import Record
+from simonides.core.results import Digest
+from simonides.prompt.lines import NOTE, PARTS
+
+MOST_OBSERVATIONS = 5
+OBSERVATION_CHARS = 200
+SCRATCHPAD_CHARS = 500
+NONE = "(none)"
+
+
+class Working(BaseModel):
+    """The state of a task.
+
+    Attributes:
+        goal: What is to be done.
+        plan: Its steps.
+        done: How many of them are done.
+        observed: Root ids of the observations in the prompt, oldest first; True for critical ones.
+        notes: Root ids of the notes in the scratchpad, oldest first.
+        shown: Ids that the prompt or a look-up has shown in this turn.
+        turns: How many turns have ended.
+        kept: Root ids of observations that outlive the task.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    goal: str
+    plan: tuple[str, ...] = ()
+    done: int = 0
+    observed: tuple[tuple[str, bool], ...] = ()
+    notes: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    turns: int = 0
+    kept: tuple[str, ...] = ()
+
+    @property
+    def step(self) -> str:
+        """The current step; empty without a plan, or when all is done."""
+        return self.plan[self.done] if self.done < len(self.plan) else ""
+
+    def with_observation(self, root: str, *, critical: bool, kept: bool) -> Working:
+        """Return it with an observation; beyond the most, the oldest that is not critical goes."""
+        observed = [*self.observed, (root, critical)]
+        if len(observed) > MOST_OBSERVATIONS:
+            normal = [each for each in observed if not each[1]]
+            observed.remove((normal or observed)[0])
+        more = {"kept": (*self.kept, root)} if kept else {}
+        return self.model_copy(update={"observed": tuple(observed), **more})
+
+
+def prompt_of(state: Working, texts: Mapping[str, Record], digest: Digest) -> str:
+    """Return the prompt of a task: its slots in their order, and what is remembered.
+
+    Args:
+        state: The task.
+        texts: Observations and notes by root id; what was forgotten is not there.
+        digest: Of goal and step.
+    """
+    lines = {part: [i.line for i in digest.items if i.part == part] for part in PARTS}
+    core, hidden = lines.pop("core"), digest.receipt.hidden
+    if hidden:
+        core.append(f"({hidden} more standing rules are not shown: there is no room)")
+    remembered = [line for part, own in lines.items() if own for line in (PARTS[part], *own)]
+    step, following = state.step or NONE, state.plan[state.done + 1 : state.done + 2]
+    parts = [
+        ("[TASK_GOAL]", [_line(state.goal)]),
+        (f"[CURRENT_STEP] ({state.done}/{len(state.plan)})", [_line(step)]),
+        ("[NEXT_STEPS]", [_line(each) for each in following]),
+        ("[RECENT_OBSERVATIONS]", _observations(state, texts)),
+        ("[CONSTRAINTS]", core),
+        *([("Memory digest:", [NOTE, *remembered])] if remembered else []),
+        ("[SCRATCHPAD]", _notes(state, texts)),
+    ]
+    return "\n".join(line for title, own in parts for line in (title, *(own or [NONE])))
+
+
+def _observations(state: Working, texts: Mapping[str, Record]) -> list[str]:
+    known = [(texts[root], critical) for root, critical in state.observed if root in texts]
+    return [
+        f"{'⚡' if critical else '·'} {_cut(_named(record), OBSERVATION_CHARS)}"
+        for record, critical in sorted(known, key=lambda each: not each[1])
+    ]
+
+
+def _notes(state: Working, texts: Mapping[str, Record]) -> list[str]:
+    notes = [texts[root] for root in state.notes if root in texts]
+    lines = [f"{_time(note.created_at)} {_line(note.content)}" for note in notes]
+    while len(lines) > 1 and sum(map(len, lines)) > SCRATCHPAD_CHARS:
+        lines.pop(0)
+    return [_cut(line, SCRATCHPAD_CHARS) for line in lines]
+
+
+def _named(record: Record) -> str:
+    return f"{record.origin}: {_line(record.content)}" if record.origin else _line(record.content)
+
+
+def _time(at: datetime) -> str:
+    return f"{at:%H:%M}"
+
+
+def _line(text: str) -> str:
+    """Return a text as one line: a line break could pretend to be a slot."""
+    return " ".join(text.split())
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def roots_of(state: Working) -> Sequence[str]:
+    """Return the root ids whose texts a prompt needs."""
+    return [*(root for root, _ in state.observed), *state.notes]
