@@ -7,10 +7,10 @@ deletes some, recalls ten memories, and looks in them for strings that must be t
 that must not. Its requests name no memory, so each way finds what is meant, the same for all cases:
 
 - operations: a fact goes in by `remember`. What is superseded is the first hit of `recall`, which
-  `correct` replaces. What is released or purged are the hits of `recall` before the largest gap in
-  their relevance, as in the judge's own adapters; `forget` deletes them.
+  `correct` replaces. What is released or purged are the first hit and every other that holds the
+  same words of the request (`hit.terms`); `forget` deletes them.
 - words: a fact goes in by `add`, and what is released or purged is asked for in plain words,
-  "Forget everything about X." Cases that ask to forget nothing are left out.
+  "Forget everything about X." Cases that supersede something are left out.
 
 Printed for each part and category: percent right, of all cases and of the even and odd numbers;
 with ``--failures`` each failure of an even number.
@@ -21,14 +21,9 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 import simonides.testing
-from simonides.core.results import Hit
-
-LEAST_GAP = 0.05
-"""Smaller gaps in relevance divide nothing, as in the judge's adapters."""
 
 
 class Operations:
@@ -75,13 +70,6 @@ class Words(Operations):
     purge = release
 
 
-def _before_gap(hits: list[Hit]) -> list[Hit]:
-    gaps = [first.relevance - second.relevance for first, second in pairwise(hits)]
-    if gaps and max(gaps) >= LEAST_GAP:
-        return hits[: gaps.index(max(gaps)) + 1]
-    return [hit for hit in hits if hit.relevance >= 0.95 * hits[0].relevance]
-
-
 def run(name: str, adapter: Operations, parts: dict[str, list[Any]], failures: bool) -> None:
     """Judge an adapter, and print what is right."""
     right: dict[str, list[int]] = defaultdict(lambda: [0, 0])
@@ -98,9 +86,9 @@ def run(name: str, adapter: Operations, parts: dict[str, list[Any]], failures: b
                 print(f"  {case.id} {case.mutations} {case.final_query}\n    {found}")
             adapter.close()
     for row, count in total.items():
-        shares = [sum(right[row]) / sum(count), *(r / c for r, c in zip(right[row], count))]
-        everything, even, odd = (f"{100 * share:.1f}" for share in shares)
-        print(f"  {row:26}{everything:>6} of {sum(count):4}   even {even:>5}   odd {odd:>5}")
+        pairs = [(sum(right[row]), sum(count)), *zip(right[row], count, strict=True)]
+        whole, even, odd = (f"{100 * good / of:.1f}" for good, of in pairs)
+        print(f"  {row:26}{whole:>6} of {sum(count):4}   even {even:>5}   odd {odd:>5}")
 
 
 def main(folder: str, failures: bool) -> None:
