@@ -524,7 +524,21 @@ class OwnerIndex:
         worths = np.array([self.worth(term) for term in terms])
         if len(rows):
             share = np.bincount(rows, worths[numbers], self.size) / worths.sum()
-            found |= share >= MOST_WORTH
+            found |= (share >= MOST_WORTH) & self._identified(topic)
+        for other in topic.others:
+            found |= self.covered(other)
+        return found
+
+    def _identified(self, topic: Topic) -> Bools:
+        """Return which rows hold an identifier of a topic, or one that begins with it; or all."""
+        found = np.full(self.size, not topic.identifiers)
+        for terms in topic.identifiers:
+            rows, _, _ = self.postings(list(terms))
+            here = np.bincount(rows, minlength=self.size) == len(terms)
+            if not here.any() and len(terms) == 1:
+                longer = [term for term in self.terms if term.startswith(tuple(terms))]
+                here[self.postings(longer)[0]] = True
+            found |= here
         return found
 
     def worth(self, term: str) -> float:

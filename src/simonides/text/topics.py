@@ -1,7 +1,8 @@
 """What a topic in plain words covers: "my wife", "anything about my health", "the Alpha project".
 
 A topic covers a text that holds most of its rare words, a name of the person meant, or a word of a
-field that people name as a whole. It errs on the side of the user's wish.
+field that people name as a whole. It errs on the side of the user's wish, except for identifiers:
+"ana@acme.io" does not cover ana@acme.io.uk.
 """
 
 from __future__ import annotations
@@ -28,6 +29,23 @@ _GENERIC = frozenset(
         """
     )
 )
+
+# What is kept of somebody, when it ends a topic: "Ana's profile", "the order history".
+_RECORD = re.compile(
+    r"(?<=\w)(?:'s?)?\s+(?:(?:personal|profile|records?|history|data|files?|preferences?|entry|entries"
+    r"|details?|info(?:rmation)?)\b\W*)+$",
+    re.IGNORECASE,
+)
+# "Ana the nurse", "my neighbour Ana who sings": what follows says who is meant.
+_WHO = re.compile(r"(?:[a-z]+ ){0,2}([A-Z][\w'-]+(?: [A-Z][\w'-]+)*),? (?:the|who|our)\b(?!.*\d).*")
+# Other names of the same: "Kim Minji / 김민지", "Ivan Petrov (Иван Петров)".
+_ALSO = re.compile(
+    r"\s+(?:/|aka|a\.k\.a\.|alias|also known as)\s+|\s*(?:\((?=[^\W\x00-\u036f])|\))\s*"
+    r"|(?<=[a-z])\s+(?=[^\W\x00-\u036f])"
+)
+_NAMED = re.compile(r"[A-Z@\d]|[^\W\x00-\u036f]")
+# "ana@acme.io", "INV-100-B", "555-0100"; no "p.m.", "4th" and "5-year-old".
+_IDENTIFIER = re.compile(r"\w{3,}[@._]\w|\w[@._]\w{3,}|[^\W\d]\S*\d|\d(?:\W?\d){4}")
 
 _NUMBERS = "one two three four five six seven eight nine ten".split()
 _NUMBER = "|".join((*_NUMBERS, r"\d{1,3}"))
@@ -61,18 +79,26 @@ class Topic:
         terms: Index terms of its telling words.
         names: Terms of the names that the memory ties to it.
         fields: Terms of the fields that it names.
+        identifiers: Terms of each identifier in it: a text must hold all of one.
+        others: Other names of the same.
     """
 
     words: str
     terms: frozenset[str]
     names: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
+    identifiers: tuple[frozenset[str], ...] = ()
+    others: tuple[Topic, ...] = ()
 
     def covers(self, terms: Iterable[str], worth: Callable[[str], float] = _alike) -> bool:
         """Whether it covers a text of these index terms; ``worth`` is the rarity of a term."""
         held = set(terms)
-        if held & (self.names | self.fields):
+        if held & (self.names | self.fields) or any(o.covers(held, worth) for o in self.others):
             return True
+        if self.identifiers and not any(map(held.issuperset, self.identifiers)):
+            begun = [next(iter(each)) for each in self.identifiers if len(each) == 1]
+            if not any(term.startswith(tuple(begun)) for term in held):
+                return False
         every = sum(map(worth, self.terms))
         return bool(self.terms) and sum(map(worth, self.terms & held)) >= MOST_WORTH * every
 
@@ -84,12 +110,32 @@ def topic_of(words: str, known: Iterable[str] = ()) -> Topic:
         words: As the user put it.
         known: Texts of the user, in which a person's name may stand: "my wife Nora".
     """
-    terms = frozenset(analyse(words)) - _GENERIC
+    named = _ALSO.split(words.strip())
+    alike = re.search("[A-Z@]", words) and all(_NAMED.search(name) for name in named if name)
+    others = tuple(topic_of(name) for name in named if name) if alike and named[1:] else ()
+    who = _WHO.fullmatch(words)
+    subject = who[1] if who else _RECORD.sub("", words)
+    terms = frozenset(analyse(subject)) - _GENERIC
+    identifiers = _identifiers(subject)
     fields = frozenset[str]()
     for names, spanning in _fields():
-        if terms & names:
+        if terms & names and not identifiers:
             fields |= spanning
-    return Topic(words, terms, _names(words, known), fields)
+    return Topic(words, terms, _names(words, known), fields, identifiers, others)
+
+
+def _identifiers(words: str) -> tuple[frozenset[str], ...]:
+    """Return the terms of e-mail addresses, part numbers and the like.
+
+    Of digits alone only the parts count: a phone number may have a country code.
+    """
+    found = []
+    for word in words.split():
+        *parts, whole = analyse(word) or [""]
+        if parts and _IDENTIFIER.search(word):
+            digits = all(part.isdigit() for part in parts)
+            found.append(frozenset(parts) if digits else frozenset([whole]))
+    return tuple(found)
 
 
 def is_just_said(topic: str) -> bool:

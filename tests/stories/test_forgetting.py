@@ -1,0 +1,85 @@
+"""What is forgotten when the user names it in plain words, and what stays."""
+
+import pytest
+
+
+@pytest.fixture
+def left(store):
+    """Return what stays of some statements after the user asks to forget a topic."""
+
+    def forget(about, *statements):
+        memory = store.memory(user="ana", session="one")
+        for statement in statements:
+            memory.remember(statement)
+        memory.privacy.forget(about)
+        return [record.content for record in reversed(memory.list())]
+
+    return forget
+
+
+@pytest.mark.parametrize(
+    ("named", "longer"),
+    [
+        ("lena@nord.se", "lena@nord.se.net"),
+        ("lena@nord.se", "lena.berg@nord.se"),
+        ("INV-2207-A", "INV-2207-B"),
+        ("build_77_x", "build_77_x_old"),
+        ("nord.se", "nord.se.net"),
+        ("020-555-7788", "020-555-77889"),
+    ],
+)
+def test_forgetting_an_identifier_keeps_others_that_resemble_it(left, named, longer):
+    statements = (f"The invoice for {named} is paid.", f"The invoice for {longer} is open.")
+    assert left(f"{named} invoice", *statements) == [statements[1]]
+
+
+def test_forgetting_an_identifier_does_not_forget_the_field_of_a_word_beside_it(left):
+    kept = "My salary goes to a new bank."
+    assert left("the budget of PRJ-88-X", "The budget of PRJ-88-X is 9,000.", kept) == [kept]
+
+
+@pytest.mark.parametrize("stored", ["+44-20-7946-0018", "20-7946-0018", "20.7946.0018"])
+def test_a_phone_number_is_forgotten_with_and_without_country_code(left, stored):
+    assert left("the phone 20-7946-0018", f"The phone of Lena is {stored}.") == []
+
+
+def test_the_beginning_of_an_identifier_names_it_if_nothing_else_does(left):
+    assert left("the token tok-5hq2", "The token of the robot is tok-5hq2-blue.") == []
+
+
+@pytest.mark.parametrize("about", ["Lena's profile", "Lena history", "Lena's personal data"])
+def test_what_is_kept_of_somebody_is_all_about_them(left, about):
+    statements = ("Lena plays the cello.", "Lena lives in Lund.", "Omar lives in Oslo.")
+    assert left(about, *statements) == [statements[2]]
+
+
+@pytest.mark.parametrize("about", ["Lena the cellist", "my neighbour Lena who moved away"])
+def test_words_that_say_who_is_meant_need_not_be_in_the_memory(left, about):
+    assert left(about, "Lena likes plums.", "Omar likes figs.") == ["Omar likes figs."]
+
+
+@pytest.mark.parametrize(
+    "about", ["Oleg Sidorov / Олег Сидоров", "client Oleg Sidorov (Олег Сидоров)"]
+)
+def test_a_person_is_forgotten_under_each_name_that_is_given(left, about):
+    statements = (
+        "Олег Сидоров pays in cash.",
+        "Oleg Sidorov likes tea.",
+        "The client list is long.",
+    )
+    assert left(about, *statements) == [statements[2]]
+
+
+@pytest.mark.parametrize("about", ["my trip (to Rome)", "my 5-year-old son", "my 3 p.m. call"])
+def test_other_brackets_dots_and_numbers_name_no_one(left, about):
+    statements = ("My trip to Lund was short.", "I have a car that is 5 years old.")
+    assert left(about, *statements) == list(statements)
+
+
+def test_a_turn_keeps_what_it_says_of_another_identifier(store):
+    chat = store.memory(user="ana", session="one")
+    chat.add("I pay with card KX-1000-B. My library card is KX-2000-B.")
+    chat.add("Forget everything about KX-1000-B.")
+    [turn] = chat.list()
+    assert "KX-2000-B" in turn.content
+    assert "KX-1000-B" not in turn.content
