@@ -41,6 +41,18 @@ ENDED = [
     ("We deploy with Jenkins.", "We migrated off Jenkins.", "What do we deploy with?"),
     ("I can't stand Velox.", "I love my new Velox.", "What do I think of Velox?"),
     ("I can't stand Velox.", "Their new line is actually great.", "What do I think of Velox?"),
+    # They share no word, but answer one question.
+    (
+        "I bank with Halden.",
+        "I've moved to Norrbank, closed the old account.",
+        "Which bank am I with?",
+    ),
+    ("Our rent is 900 euros.", "The rent went up again, 950 now.", "How much is our rent?"),
+    ("My number ends in 4471.", "New sim, my number ends in 9026.", "What does my number end in?"),
+    # A fact that the older one taught is over.
+    ("I work at Siemens as a planner.", "I quit my job.", "Where do I work?"),
+    ("I'm vegetarian, no meat since uni.", "So I've started eating meat again.", "Do I eat meat?"),
+    ("I take Ramipril every morning.", "My doctor took me off Ramipril.", "What do I take?"),
 ]
 
 
@@ -84,6 +96,11 @@ STANDING = [
     ("I went to Rome last spring.", "The Rome trip is off.", "When was I in Rome?"),
     ("Do you like Velox?", "I don't like Velox any more.", "What do I think of Velox?"),
     ("I like the sea.", "I finally have a garden.", "What do I like?"),
+    ("My sister lives in Oslo.", "My brother lives in Rome now.", "Where does my sister live?"),
+    ("My dentist is Dr. Blum.", "My new physio is Dr. Hart.", "Who is my dentist?"),
+    ("My rent is 900.", "The new flat's deposit is 1800.", "How much is my rent?"),
+    ("I live in Oslo.", "I loved Rome when we were there.", "Where do I live?"),
+    ("I have two cats.", "I now have three guitars.", "How many cats do I have?"),
 ]
 
 
@@ -97,6 +114,18 @@ def test_only_the_ended_clause_is_marked(store, clock):
     memory = say(store, clock, old, "New address: Parkstrasse 9.")
     found = lines(memory.digest("What is my address?"))
     assert "My desk is in room 4, and [earlier: my address is Lindenweg 4.]" in "\n".join(found)
+
+
+def test_what_was_said_of_it_ends_with_it(store, clock):
+    memory = say(store, clock, "We have a beagle, Rufus, he sleeps on my feet.", "Rufus died.")
+    found = lines(memory.digest("How is Rufus doing?"))
+    assert "earlier" in found[place(found, "sleeps on my feet")].split("] ")[0]
+
+
+def test_an_ending_whose_subject_is_refused_marks_and_shows_nothing(store, clock):
+    memory = say(store, clock, "I work at Siemens as a planner.", "I quit my job, thanks to Olga.")
+    memory.privacy.refuse(about="Olga")
+    assert "Olga" not in str(memory.digest("Where do I work?"))
 
 
 def test_a_receipt_gives_the_marks_again(store, clock):

@@ -105,6 +105,7 @@ def is_danger(clause: str) -> bool:
 def is_for_now(clause: str) -> bool:
     """Whether a clause says that something holds for a short time only."""
     text = plain(" ".join(clause[:MOST_CHARS].split()))
+    text = load("slots.toml").setting("begins").sub("", text)
     words = words_of(text)
     return _is(load("slots.toml"), "for_now", text) or any(
         language.find("one_off", text, words) for language in spoken(text, words)

@@ -15,7 +15,7 @@ from simonides.core.results import Digest, DigestItem, Hit, Receipt
 from simonides.core.scope import Principal
 from simonides.core.validation import between
 from simonides.prompt.core_block import core_block
-from simonides.prompt.endings import Ending, Statement, endings, statements_of
+from simonides.prompt.endings import Context, Ending, Statement, endings, statements_of
 from simonides.prompt.floor import floor_of
 from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash_of, line_of
 from simonides.prompt.receipts import clauses_of, keep
@@ -36,6 +36,10 @@ RELEVANT = 0.93
 LEAST = 0.29
 """Least relevance of a line. The scale decides whether there is anything; it trims little inside a
 good result."""
+
+BEST, PROBABLE = 3, 0.85
+"""Memories of which two may answer one question with different values, and their least relevance;
+chosen by what is marked wrongly in development conversations."""
 
 OVERHEAD = 40
 """Characters of a line's id, date and marks, about."""
@@ -99,18 +103,19 @@ def digest(
         pinned = {id for item in core for id in item.ids}
         choice.note(record for record in records if record.id in pinned)
         chosen = choice.passing(hits, least, pinned.union(shown))
-        known = set(pinned)
-        told: list[Statement] = []
-        ended: Mapping[str, Ending] = {}
+        best = {hit.id for hit in chosen[:BEST] if hit.relevance >= PROBABLE}
+        context = Context(about, frozenset(hit.id for hit in chosen), frozenset(best))
+        shown_before, told, ended = set(pinned), list[Statement](), dict[str, Ending]()
         newer, more = [each for each in records if each.id in pinned], [h.record for h in chosen]
         for _ in range(ROUNDS):
             said = [statement for record in more for statement in statements_of(record)]
             keys = {key for statement in said for key in statement.slots}
-            changes, worth = changes_since(engine, who, more, keys, **options)
-            newer += [each for each in changes if each.sensitivity in rules.sensitivities]
-            told, known = told + said, known.union(record.id for record in more)
-            ended = endings(engine, told, newer, worth, {hit.id for hit in chosen})
-            more = [each.by for each in ended.values() if each.by.id not in known]
+            changes = changes_since(engine, who, more, keys, **options)
+            newer += [each for each in changes.records if each.sensitivity in rules.sensitivities]
+            told, shown_before = told + said, shown_before.union(record.id for record in more)
+            context = context.with_changes(changes)
+            ended = endings(engine, context, told, newer)
+            more = [each.by for each in ended.values() if each.by.id not in shown_before]
             if not more:
                 break  # else what ended a statement may have ended, too
         ordered = _newer_first(chosen, ended, pinned)

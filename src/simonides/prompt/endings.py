@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice, pairwise, product
 from operator import itemgetter
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +25,10 @@ from simonides.capture.slots import SINGLE, folded, is_for_now, slots_of
 from simonides.core.engine import Engine
 from simonides.core.record import Record, Trust
 from simonides.models.embedder import EmbedderFailed, embed
+from simonides.prompt.asked import Asked, asked_of, replaces
 from simonides.prompt.lines import LINE_CHARS
 from simonides.recall.index import STANDING, Floats
-from simonides.recall.recall import SOON
+from simonides.recall.recall import SOON, Changes
 from simonides.text.analyse import MONTHS, analyse
 from simonides.text.changes import Cue, corrected, search, setting, strongest, wordings_in
 
@@ -112,7 +114,7 @@ class Statement:
     @property
     def changes(self) -> bool:
         """Whether it has words that may end another one."""
-        return self.cue >= Cue.CHANGES or "likes" in self.wordings
+        return self.cue >= Cue.CHANGES or "likes" in self.wordings or bool(corrected(self.text))
 
     @cached_property
     def is_news(self) -> bool:
@@ -120,6 +122,20 @@ class Statement:
         if self.text.endswith("?") or "adds" in self.wordings or is_for_now(self.text):
             return False
         return bool(self.slots) or not search("advises", self.text)
+
+    def answers_anew(self, asked: Asked, old: Statement) -> bool:
+        """Whether it answers a question with another value than an older statement."""
+        if (
+            _of_other_heads(self, old)
+            or not self.is_news
+            or max(len(self.terms), len(old.terms)) > MOST_TERMS
+        ):
+            return False
+        if self.cue is Cue.ENDS and asked.names & self.terms & old.terms:
+            return True
+        said = self.record.content
+        text = said if len(said) <= SLOT_CHARS else self.text
+        return replaces(asked, text, old.text, is_change=self.cue >= Cue.HINTS)
 
     @property
     def denies(self) -> bool:
@@ -130,6 +146,10 @@ class Statement:
     def dislikes(self) -> bool:
         """Whether it says that the speaker does not like or want something."""
         return not self.wordings.isdisjoint(("dislikes", "declines"))
+
+
+_NEW = frozenset("new other next current".split())
+_PRONOUN = re.compile(r"(?:and |but )?(?:he|she|it|they)\b", re.IGNORECASE)
 
 
 class Ending(NamedTuple):
@@ -144,18 +164,44 @@ class Ending(NamedTuple):
     spans: tuple[tuple[int, int], ...] = ()
 
 
+Ended = dict[Statement, tuple[float, Statement]]
+"""Statements that have ended, each with the probability and with what ended it."""
+
+
+class Context(NamedTuple):
+    """What a question found, besides its statements.
+
+    Attributes:
+        about: The question.
+        ids: Ids of what it found itself.
+        best: Those of them that answer it best.
+        worth: Rarity of a term.
+        known: By root and clause the id of what ended the fact that the clause taught.
+    """
+
+    about: str
+    ids: frozenset[str]
+    best: frozenset[str]
+    worth: Worth = len
+    known: Mapping[tuple[str, str], str] = MappingProxyType({})
+
+    def with_changes(self, changes: Changes) -> Context:
+        """Return it with what may have ended some of it."""
+        return self._replace(worth=changes.worth, known={**self.known, **changes.known})
+
+
 def endings(
-    engine: Engine, told: list[Statement], newer: Sequence[Record], worth: Worth, ids: Set[str]
+    engine: Engine, context: Context, told: list[Statement], newer: Sequence[Record]
 ) -> dict[str, Ending]:
     """Return what has ended among what a question found, by id.
 
     Args:
         engine: The store.
+        context: The question, and what it found.
         told: The statements of what the question found, and of what ended it.
         newer: Other memories that may have ended it.
-        worth: Rarity of a term.
-        ids: Ids of what the question found itself.
     """
+    worth, ids = context.worth, context.ids
     found = list({each.record.id: each.record for each in told}.values())
     known = {record.id for record in found}
     extra = [s for record in newer if record.id not in known for s in statements_of(record)]
@@ -169,21 +215,48 @@ def endings(
         for new in news
         if (new.record.id, old.record.id) in allowed and _may_be_one(new, old, worth)
     ]
-    ended: dict[Statement, tuple[float, Statement]] = {}
+    ended: Ended = {}
     for new, old, chance in _judged(engine, pairs, worth):
         is_strict = old.record.key is not None or new.record.id not in ids
         if chance >= (SURE if is_strict else LIKELY):
             ended[old] = max(ended.get(old, (0.0, new)), (chance, new), key=itemgetter(0))
+    _end_known(context, told, [*found, *newer], ended)
+    asked = asked_of(context.about)
+    if asked is not None:
+        best = [each for each in told if each.record.id in context.best]
+        for new, old in product(best, [each for each in best if each.states]):
+            if (new.record.id, old.record.id) in allowed and new.answers_anew(asked, old):
+                ended.setdefault(old, (SURE, new))
+    _end_with_others(told, ended)
+    return {
+        record.id: _ending([each for each in told if each.record.id == record.id], ended)
+        for record in {old.record.id: old.record for old in ended}.values()
+    }
+
+
+def _end_known(
+    context: Context, told: Sequence[Statement], records: Sequence[Record], ended: Ended
+) -> None:
+    """End the clauses that taught a fact which is known to have ended."""
+    by_id = {record.id: record for record in records}
+    for old in told:
+        by = by_id.get(context.known.get((old.record.root, old.text), ""))
+        if by is not None and by.id != old.record.id:
+            ended.setdefault(old, (1.0, Statement(by.content, by)))
+
+
+def _end_with_others(told: Sequence[Statement], ended: Ended) -> None:
+    """End what goes on about something that is over, or was said because of it."""
+    for before, old in pairwise(told):
+        goes_on = before.record is old.record and _PRONOUN.match(old.text)
+        if goes_on and before in ended and ended[before][1].cue is Cue.ENDS:
+            ended.setdefault(old, ended[before])  # "we have a dog, she sleeps in my bed"
     # "No sports cars", said after a dislike of one make, ends with the dislike.
     for old in [each for each in ended if each.dislikes and "likes" in ended[each][1].wordings]:
         for each in told:
             is_between = _may_end(ended[old][1].record, each.record, old.record)
             if "declines" in each.wordings and is_between:
                 ended.setdefault(each, (SURE, ended[old][1]))
-    return {
-        record.id: _ending([each for each in told if each.record.id == record.id], ended)
-        for record in {old.record.id: old.record for old in ended}.values()
-    }
 
 
 def _ending(
@@ -306,16 +379,23 @@ def _may_be_one(new: Statement, old: Statement, worth: Worth) -> bool:
 
 def _of_one_thing(new: Statement, old: Statement, worth: Worth) -> bool:
     """Whether two statements name one thing: by their subject, by a slot, by their rare words."""
-    if new.head and old.head:
-        if new.head == old.head:
-            return True
-        if (
-            new.head.split()[-1] == old.head.split()[-1]
-        ):  # "the board meeting", "the budget meeting"
-            return False
+    if new.head and new.head == old.head:
+        return True
+    if _of_other_heads(new, old):
+        return False
     if new.cue < (Cue.CHANGES if old.record.key is None else Cue.HINTS):
         return False
     return not new.slots.keys().isdisjoint(old.slots) or _share_words(new, old, worth)
+
+
+def _of_other_heads(new: Statement, old: Statement) -> bool:
+    """Whether two statements name two things: the board and the budget meeting, my dentist and my
+    new physio.
+    """
+    mine, theirs = new.head.split(), old.head.split()
+    if not mine or not theirs or set(mine) - _NEW <= set(theirs) or set(theirs) <= set(mine):
+        return False
+    return mine[-1] == theirs[-1] or {mine[0], theirs[0]} <= {"my", "our"}
 
 
 def _share_words(new: Statement, old: Statement, worth: Worth) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from simonides.core.clock import FOREVER, parse_moment, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.filter import Predicate, predicate_of
-from simonides.core.record import Kind, Record
+from simonides.core.record import Kind, Record, id_text
 from simonides.core.results import Explanation, Hit, Recall
 from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, share, text
@@ -185,14 +185,28 @@ def standing(engine: Engine, who: Principal, scopes: Sequence[str] | None = None
     return sorted(current, key=lambda each: (owners.index(each.owner), each.created_at, each.id))
 
 
+class Changes(NamedTuple):
+    """What may have ended some memories.
+
+    Attributes:
+        records: Newer memories.
+        worth: Gives the rarity of a term.
+        known: By root and clause the id of what ended the fact that the clause taught.
+    """
+
+    records: list[Record]
+    worth: Callable[[str], float]
+    known: Mapping[tuple[str, str], str]
+
+
 def changes_since(
     engine: Engine, who: Principal, records: Sequence[Record], keys: Set[str], **options: Any
-) -> tuple[list[Record], Callable[[str], float]]:
-    """Return what may have ended some memories since, and what gives the rarity of a term.
+) -> Changes:
+    """Return what may have ended some memories since.
 
-    These are the facts under some keys, and for each of the first `PULLING` memories the newer ones
-    of its speaker with words of change: those near in meaning, and those that soon follow it in its
-    conversation.
+    These are what is known to have ended a fact that they taught; the facts under some keys; and
+    for each of the first `PULLING` memories the newer ones of its speaker with words of change:
+    those near in meaning, and those that soon follow it in its conversation.
 
     Args:
         engine: The store.
@@ -213,6 +227,8 @@ def changes_since(
             for key in keys & part.by_key.keys()
             for id in part.by_key[key]
         ]
+        known = [view.row_of(who.owner, id) for id in over.values()]
+        named += [row for row in known if row is not None]
         rows: dict[int, None] = dict.fromkeys(row for row in named if visible[row])
         for record in records[:PULLING]:
             row = view.row_of(record.owner, id_bytes(record.id))
@@ -221,6 +237,7 @@ def changes_since(
 
     with engine.db.read(*owners) as connection:
         by_owner: dict[str, list[bytes]] = {}
+        over = _known_ends(connection, who.owner, records)
         chosen_ids, worth = engine.indexes.reading(connection, owners, chosen)
         for owner, id in chosen_ids:
             by_owner.setdefault(owner, []).append(id)
@@ -230,7 +247,22 @@ def changes_since(
             for record in fetched(connection, owner, ids).values()
             if record.is_current and (ask.predicate is None or ask.predicate(record))
         ]
-        return found, worth
+        ends = {each: id_text(by) for each, by in over.items()}
+        return Changes(found, worth, ends)
+
+
+def _known_ends(
+    connection: Connection, owner: str, records: Sequence[Record]
+) -> dict[tuple[str, str], bytes]:
+    """Return by memory and clause the id of what ended a fact that the clause taught."""
+    roots = [id_bytes(each.root) for each in records if each.owner == owner]
+    if not roots:
+        return {}
+    size = 1 << (len(roots) - 1).bit_length()
+    padded = [*roots, *[roots[-1]] * (size - len(roots))]
+    params = {f"id{number}": root for number, root in enumerate(padded)}
+    rows = connection.rows(statements.ended_of(size), {"owner": owner, **params})
+    return {(id_text(root), quote): by for root, quote, by in rows}
 
 
 def _following(view: View, row: int, changed: Bools) -> list[int]:

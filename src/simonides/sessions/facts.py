@@ -16,7 +16,7 @@ from simonides.prompt.endings import SURE, Statement, probability
 from simonides.recall.recall import SOON
 from simonides.sessions.reading import PREDICATES, Piece
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, memory_row, record_of
+from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
 from simonides.text.analyse import analyse
 from simonides.text.changes import corrected
 from simonides.write.gates import Turn
@@ -26,7 +26,7 @@ ENDED_KEYS = ("employer", "role", "location", "relationship", "channel", "langua
 
 _OWN = re.compile(
     r"(?:(?:so|well|and|but|yes|no|yesterday|today|finally|actually|last \w+),? )*"
-    r"(?:i|i'm|im|i've|we|we're|we've)\b",
+    r"(?:(?:i|i'm|im|i've|we|we're|we've)\b|.{0,40}\b(?:took|taken|got|let|fired) (?:me|us)\b)",
     re.IGNORECASE,
 )
 _DOSE = re.compile(r"\b\d+ ?(?:mg|mcg|g|ml)\b", re.IGNORECASE)
@@ -97,7 +97,8 @@ def end_facts(turn: Turn, said: Record, piece: Piece) -> list[Record]:
                 ended.append(row)
     ended = list({row["id"]: row for row in ended}.values())
     for row in ended:
-        turn.tx.end(row, "superseded", EventType.SUPERSEDED, "ended_by_user")
+        by = id_bytes(said.id)
+        turn.tx.end(row, "superseded", EventType.SUPERSEDED, "ended_by_user", by=by)
     return [record_of(row) for row in ended]
 
 

@@ -277,6 +277,19 @@ WHERE owner = :owner AND memory IN ({names}) GROUP BY memory"""
 DERIVED = """
 SELECT child FROM derived
 WHERE owner = :owner AND parent_owner = :parent_owner AND parent = :parent"""
+
+
+@lru_cache
+def ended_of(count: int) -> str:
+    """Return the statement for what was learned from this many turns and has ended since."""
+    names = ", ".join(f":id{number}" for number in range(count))
+    return f"""
+SELECT d.parent, COALESCE(m.quote, m.content), m.ended_by FROM derived d
+JOIN memories m ON m.owner = d.owner AND m.root = d.child
+WHERE d.owner = :owner AND d.parent_owner = d.owner AND d.parent IN ({names})
+AND m.ended = 'superseded' AND m.ended_by IS NOT NULL"""
+
+
 DERIVE = """
 INSERT INTO derived (owner, parent_owner, parent, child)
 VALUES (:owner, :parent_owner, :parent, :child) ON CONFLICT DO NOTHING"""

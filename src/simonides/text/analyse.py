@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import Stemmer
 
-from simonides.text.changes import Cue, cue_of
+from simonides.text.changes import Cue, corrected, cue_of
 
 # English function words. The list omits will, may and can: in memories they are names or facts.
 STOP_WORDS = frozenset(
@@ -195,7 +195,7 @@ def marks_of(text: str) -> int:
     folded = fold(text)
     patterns = ((Mark.ASKS, ASKS), (Mark.SELF, SELF), (Mark.TIME, _TIME))
     found = sum(mark for mark, pattern in patterns if pattern.search(folded))
-    return found | _CHANGED.get(cue_of(folded), 0)
+    return found | _CHANGED.get(cue_of(folded), Mark.CHANGES if corrected(folded) else 0)
 
 
 _CHANGED = {Cue.CHANGES: Mark.CHANGES, Cue.ENDS: Mark.ENDS}

@@ -1,0 +1,106 @@
+"""Whether two statements answer one question about the present, each with a value of its own.
+
+Then the newer one replaces the older, though they may share no word: "I bank with Lloyds", "I've
+switched to Monzo for everything", asked "Which bank am I with?".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from simonides.text.analyse import MONTHS, analyse
+from simonides.text.changes import setting
+
+_NOW = re.compile(
+    r"^(?:and |so |ok,? |hey,? )*(?:(?:on|in|at|to|with|for) )?"
+    r"(?:when|what|which|where|who|whose|how)(?:'s|'re)?\b(?!.*\b(?:did|was|were|had|has|have|been|ever|first"
+    r"|last|previous\w*|before|used|you|should|would|could|can|between|compared?)\b)",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(
+    r"\b(?:when|how (?:much|many|old|long|often|far|tall|big)|what (?:time|day|date|size|number)"
+    r"|number|price|cost|budget|deadline"
+    r"|which (?:day|floor|level|year|room|gate|platform|number))\b",
+    re.IGNORECASE,
+)
+_PERSON = re.compile(r"\b(?:where|who|whose)\b", re.IGNORECASE)
+_ABOUT = re.compile(r"\b(?:my|our|the) ((?:[\w'-]+ ){0,2}[\w'-]+)", re.IGNORECASE)
+_NAME = re.compile(r"(?<=[\w,'’] )(?!I\b|I['’])[A-Z][\w’'-]*")
+_MINE = re.compile(
+    r"(?:(?:so|well|and|but|yes|ok|ugh|hey|update|btw|finally|actually|just|now|as of \w+),? )*"
+    r"(?:i|i'm|im|i've|i'd|i'll|we|we're|we've|we'll|\w+ed|got|sold|left|bought|took)\b",
+    re.IGNORECASE,
+)
+_COUNTS = "one two three four five six seven eight nine ten eleven twelve twenty thirty fifty"
+_NUMBER = re.compile(rf"[\w.,:/-]*\d[\w.,:/-]*|\b(?:{'|'.join(_COUNTS.split())})\b", re.IGNORECASE)
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
+_DATE = re.compile(rf"\b(?:{'|'.join((*MONTHS, *_DAYS.split()))})\b", re.IGNORECASE)
+_DENIED = re.compile(r"\bnot [\w:.,-]*\w", re.IGNORECASE)
+_GENERIC = frozenset(analyse(f"{setting('generic')} name kind type current right moment"))
+
+
+class Asked(NamedTuple):
+    """What a question asks for about the present.
+
+    Attributes:
+        terms: Index terms of the question.
+        subjects: Terms of what it is about; empty if it is about the speaker.
+        names: Those of them that are names.
+        figure: Whether it asks for a number or a time; None if for either that or a name.
+    """
+
+    terms: frozenset[str]
+    subjects: frozenset[str]
+    names: frozenset[str]
+    figure: bool | None
+
+
+def asked_of(about: str) -> Asked | None:
+    """Return what a question asks for, or None if it does not ask how something is now."""
+    about = about.strip().replace("’", "'")
+    if not _NOW.search(about):
+        return None
+    names = frozenset(analyse(" ".join(_NAME.findall(about))))
+    named = frozenset(analyse(" ".join(_ABOUT.findall(about)))) - _GENERIC
+    figure = True if _FIGURE.search(about) else False if _PERSON.search(about) else None
+    return Asked(frozenset(analyse(about)) - _GENERIC, named | names, names, figure)
+
+
+def replaces(asked: Asked, new: str, old: str, *, is_change: bool) -> bool:
+    """Whether a newer statement answers a question anew.
+
+    Args:
+        asked: What the question asks for.
+        new: The newer statement.
+        old: The older one.
+        is_change: Whether the newer one has words of change.
+    """
+    new = _DENIED.sub(" ", new)
+    mine, theirs = frozenset(analyse(new)), frozenset(analyse(old))
+    if not (is_change or mine & asked.terms) or not _same_subject(asked, new, mine, theirs):
+        return False
+    values = [(_figures(text), _names(text) - asked.names) for text in (new, old)]
+    (my_figures, my_names), (their_figures, their_names) = values
+    figures = bool(my_figures and their_figures and my_figures.isdisjoint(their_figures))
+    names = bool(my_names and their_names and my_names.isdisjoint(their_names))
+    if asked.figure is None:
+        return figures or (names and not my_figures and not their_figures)
+    return figures if asked.figure else names
+
+
+def _same_subject(asked: Asked, new: str, mine: frozenset[str], theirs: frozenset[str]) -> bool:
+    if asked.subjects:
+        shared = asked.subjects & theirs
+        names = shared & asked.names
+        return bool(shared & mine) and (not names or bool(names & mine))
+    return bool(_MINE.match(new))
+
+
+def _figures(text: str) -> frozenset[str]:
+    dates = _DATE.findall(text)
+    return frozenset(each.lower().strip(".,") for each in (*_NUMBER.findall(text), *dates))
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(analyse(_DATE.sub(" ", " ".join(_NAME.findall(f"x {text}")))))
