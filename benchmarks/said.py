@@ -93,7 +93,8 @@ def ordinary(entry: Entry, told: Told) -> str:
 def slots(entry: Entry, told: Told) -> str:
     facts = told.facts()
     for fact in facts:
-        if found(entry["value"], fact.content) and found(entry["key"], fact.key or fact.content):
+        name = " ".join((fact.key or "", *fact.tags, fact.content))
+        if found(entry["value"], fact.content) and found(entry["key"], name):
             return ""
     learned = "; ".join(f"{fact.category} {fact.key}={fact.content!r}" for fact in facts)
     return f"learned [{learned}] asked [{told.asked}] for {entry['key']}"

@@ -48,10 +48,11 @@ _JOINT = re.compile(
 
 _OPENING = re.compile(
     rf"(?:(?:{_OWNERS}) )?[\w'-]+ (?:and|und|y|e|et|en|и) "
-    r"|(?:(?:oh|no|wait|sorry|oops|hang on|hold on)\b[,.! ]*)+",
+    r"|(?:(?:oh|no|wait|sorry|oops|hang on|hold on|hi|hey|hello|hiya|hi there|hello there"
+    r"|good (?:morning|evening))\b[,.! ]*)+",
     re.IGNORECASE,
 )
-"""What opens a clause and is none: a subject of two, words before a correction."""
+"""What opens a clause and is none: a subject of two, a greeting, words before a correction."""
 
 
 def sentences(text: str) -> list[str]:

@@ -220,6 +220,7 @@ def _fact(clause: str, key: str, value: str) -> dict[str, Any]:
     danger = {"importance": "critical"} if binds else {}
     if key in PREDICATES:
         triple = ("user", PREDICATES[key], value)
-        return {"content": clause, "triple": triple, "category": "entity_fact", **danger}
+        shared = {"triple": triple, "tags": (key,), "category": "entity_fact"}
+        return {"content": clause, **shared, **danger}
     category = "preference" if key in MANNER else "entity_fact"
     return {"content": value, "key": key, "category": category, "quote": clause}
