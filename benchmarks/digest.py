@@ -4,8 +4,9 @@
 
 FOLDER holds the development sets of the retrieval evaluation. Each conversation is a user, with its
 turns stored verbatim. Printed for each set: the share of questions whose evidence the digest shows,
-of those for which the first ten of `recall` hold it; and the share of questions of *other*
-conversations for which the digest shows nothing beside the core block. Half of the conversations
+of those for which the first ten of `recall` hold it; the share of all evidence that the first six
+of `recall` hold, and that the digest shows; and the share of questions of *other* conversations for
+which the digest shows nothing beside the core block. Half of the conversations
 choose nothing and are printed apart.
 """
 
@@ -38,20 +39,24 @@ def measure(folder: Path) -> None:
             queries[query["conv_id"]].append(query)
     adapter = SimonidesAdapter()
     adapter.reset()
-    rows: list[tuple[str, int, int, int, int, int]] = []
+    rows: list[tuple[str | float, ...]] = []
     for conv in items:
         adapter.add(conv, items[conv])
     for conv in items:
-        memory, shown = adapter.memory(conv), [0, 0, 0]
+        memory, shown = adapter.memory(conv), [0.0] * 6
         for query in queries[conv]:
             adapter.set_time(query["question_date"])
             gold = set(query["evidence_item_ids"])
             hits = memory.recall(query["question"], limit=10)
-            if not gold & {hit.record.metadata["item_id"] for hit in hits}:
-                continue
+            first = [hit.record.metadata["item_id"] for hit in hits]
             digest = memory.digest(query["question"])
             ids = {id for item in digest.items for id in item.ids}
             found = {memory.get(id).metadata["item_id"] for id in ids}
+            shown[3] += 1
+            shown[4] += len(gold.intersection(first[:6])) / len(gold)
+            shown[5] += len(gold & found) / len(gold)
+            if gold.isdisjoint(first):
+                continue
             shown[0] += 1
             shown[1] += bool(gold & found)
             shown[2] += len(digest.text)
@@ -60,12 +65,14 @@ def measure(folder: Path) -> None:
         empty = sum(not memory.digest(query["question"]) for query in asked)
         rows.append((conv, len(items[conv]), *shown, empty, len(asked)))
     for name, chosen in (("even", rows[::2]), ("odd", rows[1::2]), ("all", rows)):
-        total = [sum(row[n] for row in chosen) for n in range(2, 7)]
-        if total[0] and total[4]:
-            shown, empty = total[1] / total[0], total[3] / total[4]
+        total = [sum(row[n] for row in chosen) for n in range(2, 10)]
+        if total[0] and total[7]:
+            shown, empty = total[1] / total[0], total[6] / total[7]
+            six, digest = total[4] / total[3], total[5] / total[3]
             print(
                 f"{folder.parent.name:<12} {name:<5} {len(chosen):>3} conversations: evidence "
-                f"shown {shown:.3f} of {total[0]}, foreign empty {empty:.3f} of {total[4]}, "
+                f"shown {shown:.3f} of {total[0]:.0f}, six hits {six:.3f}, digest {digest:.3f}, "
+                f"foreign empty {empty:.3f} of {total[7]}, "
                 f"characters {total[2] / total[0]:.0f}"
             )
 
