@@ -2,6 +2,8 @@
 
 import pytest
 
+from simonides import Draft
+
 
 @pytest.fixture
 def left(store):
@@ -83,3 +85,56 @@ def test_a_turn_keeps_what_it_says_of_another_identifier(store):
     [turn] = chat.list()
     assert "KX-2000-B" in turn.content
     assert "KX-1000-B" not in turn.content
+
+
+AGAIN = [
+    # What was said, what is forgotten, and what is left of the turns.
+    (
+        ["I live in Porto. My cat is called Milo.", ("assistant", "So you live in Porto. Nice!")],
+        "location",
+        ["[…] My cat is called Milo.", "[…] Nice!"],
+    ),
+    (
+        [
+            "Remember that the door code is 4471.",
+            ("assistant", "Noted, your door code is 4471. OK?"),
+        ],
+        {"category": "fact"},
+        ["[…] OK?"],
+    ),
+    (
+        ["I'm allergic to nuts, so careful.", ("assistant", "You're allergic to nuts, noted.")],
+        {"tags": "allergies"},
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "which", "left"), AGAIN)
+def test_turns_that_say_a_forgotten_memory_again_lose_the_clause(ana, said, which, left):
+    for each in said:
+        role, text = each if isinstance(each, tuple) else ("user", each)
+        ana.add([{"role": role, "content": text}])
+    ana.add("Flight 4471 leaves Porto Alegre. My sister eats nuts.")
+    named = ana.list(filter=which)[0] if isinstance(which, dict) else which
+    assert ana.forget(named)
+    kept = {record.content for record in ana.list()}
+    assert kept == {*left, "Flight 4471 leaves Porto Alegre. My sister eats nuts."}
+    assert ana.audit.verify()
+
+
+def test_what_only_resembles_a_forgotten_memory_stays(ana):
+    fact = ana.remember("I like tea").record
+    said = "My sister likes tea. I don't like tea any more. I like the teapot."
+    ana.add(said)
+    ana.forget(fact)
+    assert [record.content for record in ana.list()] == [said]
+
+
+def test_an_agent_cannot_teach_a_redacted_clause_again(ana):
+    ana.add("I live in Porto.")
+    ana.forget("location")
+    assert ana.list() == []
+    again = ana.remember(Draft("I live in Porto.", source="agent_inferred"))
+    assert again.reasons == ("tombstoned",)
+    assert ana.add("I live in Porto.").kept == 1

@@ -721,8 +721,8 @@ class AsyncMemory:
     async def forget(self, which: str | Record | Hit) -> Outcome:
         """Delete a memory with all its versions and what was derived from it.
 
-        A tombstone without content stays: agents, tools and external text cannot teach it again,
-        only the user can.
+        Turns that say it again stay without the clauses that do. A tombstone without content
+        stays: agents, tools and external text cannot teach it again, only the user can.
 
         Args:
             which: As for `correct`.

@@ -19,7 +19,7 @@ from simonides.recall import lookup
 from simonides.recall.recall import explain, recall, status
 from simonides.sessions.add import add
 from simonides.tasks import loop
-from simonides.write import change
+from simonides.write import change, forget
 from simonides.write.remember import remember, remember_one
 
 
@@ -328,8 +328,8 @@ class Memory(Bound):
     def forget(self, which: str | Record | Hit) -> Outcome:
         """Delete a memory with all its versions and what was derived from it.
 
-        A tombstone without content stays: agents, tools and external text cannot teach it again,
-        only the user can.
+        Turns that say it again stay without the clauses that do. A tombstone without content
+        stays: agents, tools and external text cannot teach it again, only the user can.
 
         Args:
             which: As for `correct`.
@@ -338,7 +338,7 @@ class Memory(Bound):
             NotFound: If there is no such memory in the own scope; it names the nearest key.
             StoreError: If the store could not; nothing was deleted.
         """
-        return self._call(change.forget, which)
+        return self._call(forget.forget, which)
 
     def task(
         self,

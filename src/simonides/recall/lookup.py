@@ -12,7 +12,7 @@ from simonides.core.clock import to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.filter import predicate_of
-from simonides.core.record import FULL_ID, SHORT_ID, Place, Record, is_gap
+from simonides.core.record import FULL_ID, SHORT_ID, Place, Record, is_gap, looks_like_id
 from simonides.core.results import Hit, Page
 from simonides.core.scope import Principal
 from simonides.core.validation import between, text
@@ -226,3 +226,14 @@ def _with_reads(connection: Connection, records: Sequence[Record]) -> list[Recor
         reads = {"access_count": count, "last_accessed_at": to_datetime(last)}
         done.append(record.model_copy(update=reads) if count else record)
     return done
+
+
+def own(engine: Engine, who: Principal, which: object) -> Record:
+    """Return the memory that a name means in the principal's own scope.
+
+    A key means the principal's own; an id also reaches the tasks of a user.
+    """
+    task = who.home.task
+    by_id = task is None and looks_like_id(name_of(which))
+    reach = Reach(who.owner, None if by_id else frozenset({task}))
+    return find(engine, who, which, [reach])

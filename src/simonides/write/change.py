@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from simonides.core.clock import parse_moment
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, NotFound, ScopeDenied, StoreFull
-from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
+from simonides.core.errors import InvalidInput, NotFound, ScopeDenied
+from simonides.core.outcome import EventType, Outcome, OutcomeKind
 from simonides.core.policy import Category
-from simonides.core.record import Draft, Record, Source, id_text, looks_like_id
+from simonides.core.record import Draft, Record, Source
 from simonides.core.scope import Principal
-from simonides.govern.rights import Reach, check_writable, named_scope
-from simonides.recall.lookup import find, name_of, versions
-from simonides.storage import statements
+from simonides.govern.rights import check_writable, named_scope
+from simonides.recall.lookup import name_of, own, versions
 from simonides.storage.rows import MemoryRow, id_bytes, record_of
 from simonides.storage.transaction import Transaction
-from simonides.text.statement import content_hash
-from simonides.write import queue
 from simonides.write.candidate import candidate_of_record
 from simonides.write.gates import Turn, refused, store_correction
 from simonides.write.judge import Commit, Drop, judge, judge_approved
 from simonides.write.remember import decided, vectors_of
-from simonides.write.turn import bury, changed_version, index_row, owner_turn, renewed
+from simonides.write.turn import changed_version, index_row, owner_turn, renewed
 
 
 def correct(
@@ -47,7 +43,7 @@ def correct(
     given: dict[str, Any] = {"pinned": pinned, "importance": importance, "quote": quote}
     fields = {name: value for name, value in given.items() if value is not None}
     ends: dict[str, Any] = _end_of(engine, expires)
-    standing = _own(engine, who, which)
+    standing = own(engine, who, which)
     if content is None:
         if quote is not None or not (fields or ends):
             problem = "name what is to change: content, pinned, importance or expires"
@@ -107,7 +103,7 @@ def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
     Raises:
         NotFound: If there is no such memory of the principal's own.
     """
-    standing = _own(engine, who, which)
+    standing = own(engine, who, which)
     policy = engine.policies.for_org(standing.scope.org)
     with owner_turn(engine, standing.owner, who.name) as (tx, index):
         row = _in_force(tx, standing, which)
@@ -130,7 +126,7 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
         ScopeDenied: If the target is not above, or not the principal's to write.
         QuotaExceeded: If the target is full and nothing may give way.
     """
-    standing, target = _own(engine, who, which), named_scope(who, to)
+    standing, target = own(engine, who, which), named_scope(who, to)
     if target not in who.home.ancestors[1:] or target.org is None:
         raise ScopeDenied(target.path, "promote", "name the user or the org above this scope")
     if target.owner != who.owner:
@@ -148,100 +144,6 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
     with owner_turn(engine, standing.owner, who.name) as (tx, _):
         tx.note(EventType.PROMOTED, "memories", b"", reason=f"{standing.id} to {target.path}")
     return outcome
-
-
-def forget(engine: Engine, who: Principal, which: object) -> Outcome:
-    """Delete a memory with all its versions and what the owner derived from it; leave a tombstone.
-
-    Copies that were promoted from it go, too. What users derived from a memory of their org stays.
-    Content, vectors and index terms are gone from the file when this returns. Where another
-    connection reads at that moment, or the disk is full, the write-ahead log keeps the text until
-    it is joined. What stays is a digest without content, which keeps agents and external text from
-    teaching it again.
-
-    Raises:
-        NotFound: If there is no such memory of the principal's own.
-    """
-    standing = _own(engine, who, which)
-    try:
-        events = _forgotten(engine, who, standing, which)
-        engine.db.checkpoint()
-    except StoreFull:
-        engine.db.make_room()  # a checkpoint would use it up
-        events = _forgotten(engine, who, standing, which)
-    return Outcome(kind=OutcomeKind.FORGOTTEN, events=tuple(events))
-
-
-def _forgotten(engine: Engine, who: Principal, standing: Record, which: object) -> list[Event]:
-    root = id_bytes(standing.root)
-    # Copies go first: after a crash the original is still there, and the caller asks again.
-    for scope in standing.scope.ancestors:
-        if scope.owner != standing.owner and _has_children(engine, scope.owner, standing):
-            with engine.db.read(standing.owner) as connection:
-                ids = {id_text(row["id"]) for row in versions(connection, standing.owner, root)}
-            with owner_turn(engine, scope.owner, who.name) as (tx, _):
-                _forget_derived(tx, standing.owner, root, ids, set())
-    with owner_turn(engine, standing.owner, who.name) as (tx, _):
-        rows = versions(tx.connection, tx.owner, root)
-        if not rows:
-            raise NotFound(name_of(which))
-        return forget_rows(tx, rows, set())
-
-
-def _has_children(engine: Engine, owner: str, parent: Record) -> bool:
-    params = {"owner": owner, "parent_owner": parent.owner, "parent": id_bytes(parent.root)}
-    with engine.db.read(owner) as connection:
-        return connection.one(statements.DERIVED, params) is not None
-
-
-def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> list[Event]:
-    """Delete versions of one memory, and what the same owner derived from them."""
-    rows = [row for row in rows if row["id"] not in done]
-    if not rows:
-        return []
-    done |= {row["id"] for row in rows}
-    bury(tx, rows)
-    events = [tx.delete(row["id"], "on_request") for row in rows]
-    root = rows[0]["root"]
-    events += _forget_derived(tx, tx.owner, root, {id_text(row["id"]) for row in rows}, done)
-    for row in rows:
-        shows = {"owner": tx.owner, "shows": f"%{id_text(row['id'])}%"}
-        tx.connection.run(statements.FORGET_RECEIPTS, shows)
-    said = {row["hash"] for row in rows}
-    queue.forget(tx, lambda text: content_hash(text) in said)
-    if tx.latest(root) is None:
-        queue.settle(tx, root)
-        tx.connection.run(statements.FORGET_ECHOES, {"owner": tx.owner, "memory": root})
-        tx.connection.run(statements.FORGET_READS, {"owner": tx.owner, "memory": root})
-        tx.connection.run(statements.FORGET_DERIVED, {"owner": tx.owner, "id": root})
-    return events
-
-
-def _forget_derived(
-    tx: Transaction, owner: str, root: bytes, ids: set[str], done: set[bytes]
-) -> list[Event]:
-    """Delete what the turn's owner derived from some versions of a memory of an owner.
-
-    Older versions of it, which were not derived, stay.
-    """
-    params = {"owner": tx.owner, "parent_owner": owner, "parent": root}
-    events: list[Event] = []
-    for (child,) in tx.connection.rows(statements.DERIVED, params):
-        rows = versions(tx.connection, tx.owner, child)
-        derived = [row for row in rows if ids.intersection(json.loads(row["parents"] or "[]"))]
-        events += forget_rows(tx, derived, done)
-    return events
-
-
-def _own(engine: Engine, who: Principal, which: object) -> Record:
-    """Return the memory that a name means in the principal's own scope.
-
-    A key means the principal's own; an id also reaches the tasks of a user.
-    """
-    task = who.home.task
-    by_id = task is None and looks_like_id(name_of(which))
-    reach = Reach(who.owner, None if by_id else frozenset({task}))
-    return find(engine, who, which, [reach])
 
 
 def _in_force(tx: Transaction, standing: Record, which: object) -> MemoryRow:

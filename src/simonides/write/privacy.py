@@ -8,32 +8,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from simonides.capture.clauses import clauses, sentences
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import EventType
-from simonides.core.record import GAP, TURN, id_text, is_gap
+from simonides.core.record import TURN, id_text
 from simonides.core.results import Refusal
 from simonides.core.scope import Principal
 from simonides.core.validation import text
-from simonides.models.embedder import embed
-from simonides.recall.index import OwnerIndex, analysed, quantise
+from simonides.recall.index import OwnerIndex
 from simonides.recall.lookup import versions
 from simonides.recall.view import View, refusals_of
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row
 from simonides.storage.transaction import Transaction
-from simonides.text.analyse import Mark, analyse, is_latin
-from simonides.text.statement import content_hash
+from simonides.text.analyse import Mark, analyse
 from simonides.text.topics import Topic, topic_of
 from simonides.write import queue
-from simonides.write.change import forget_rows
-from simonides.write.turn import bury, changed_version, index_row, owner_turn
+from simonides.write.forget import Redaction, forget_rows, redact, redacted
+from simonides.write.turn import owner_turn
 
 # -- refusals --------------------------------------------------------------------------------------
 
@@ -114,22 +110,14 @@ def _renew(tx: Transaction, index: OwnerIndex) -> None:
 # -- forgetting a topic ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Redaction:
-    """What is left of a turn: its text and vector, and the clauses that go."""
-
-    row: MemoryRow
-    content: str
-    gone: tuple[str, ...]
-    vector: np.ndarray | None
-
-
 def forget_topic(engine: Engine, who: Principal, about: str) -> int:
     """Forget what a topic covers of the user's memories; return how many that changed."""
     topic = _topic(engine, who, about)
     rows = _covered(engine, who, topic)
     turns = [row for row in rows if row["category"] == TURN]
-    redactions = [_redacted(engine, row, topic) for row in turns]
+    redactions = [
+        redacted(engine, row, lambda clause: topic.covers(analyse(clause))) for row in turns
+    ]
     other = [row for row in rows if row["category"] != TURN]
     return _forgotten(engine, who, other, redactions, topic)
 
@@ -166,59 +154,12 @@ def _forgotten(
         for row in rows:
             count += bool(forget_rows(tx, versions(tx.connection, tx.owner, row["root"]), done))
         for redaction in redactions:
-            count += _redact(engine, tx, index, redaction, done)
+            count += redact(engine, tx, index, redaction, done)
         if topic is not None:
             count += queue.forget(tx, lambda text: topic.covers(analyse(text)))
     if count:
         engine.db.checkpoint()
     return count
-
-
-def _redact(
-    engine: Engine, tx: Transaction, index: OwnerIndex, redaction: Redaction, done: set[bytes]
-) -> bool:
-    """Replace a turn by one without some clauses; forget what was learned from these."""
-    row = tx.memory(redaction.row["id"])
-    if row is None or row["known_to"] is not None:
-        return False
-    if is_gap(redaction.content):
-        return bool(forget_rows(tx, versions(tx.connection, tx.owner, row["root"]), done))
-    params = {"owner": tx.owner, "parent_owner": tx.owner, "parent": row["root"]}
-    for (child,) in tx.connection.rows(statements.DERIVED, params):
-        learned = versions(tx.connection, tx.owner, child)
-        if any((each["quote"] or each["content"]) in redaction.gone for each in learned):
-            forget_rows(tx, learned, done)
-    found = analysed(redaction.content, speaker=row["speaker"], names=(), is_turn=True)
-    cells = {
-        "content": redaction.content, "hash": content_hash(redaction.content),
-        "terms": " ".join(found.terms), "marks": found.marks, "vector": None, "scale": None,
-    }  # fmt: skip
-    if redaction.vector is not None:
-        quantised, steps = quantise(redaction.vector[None])
-        cells |= {"vector": quantised[0].tobytes(), "scale": float(steps[0])}
-    for clause in redaction.gone:
-        bury(tx, [{**row, "content": clause, "key": None}])
-    changed = changed_version(tx, row, **cells)
-    tx.delete(row["id"], "on_request")
-    tx.insert(changed, EventType.REDACTED)
-    index_row(index, changed, engine.indexes.embedder)
-    return True
-
-
-def _redacted(engine: Engine, row: MemoryRow, topic: Topic) -> Redaction:
-    """Return what is left of a turn without the clauses that a topic covers."""
-    content, gone = row["content"], []
-    for sentence in sentences(content):
-        for clause in clauses(sentence):
-            if topic.covers(analyse(clause)):
-                gone.append(clause)
-                content = content.replace(clause, GAP, 1)
-    if not gone:  # the topic is spread over its clauses
-        gone, content = [row["content"]], GAP
-    vector = None
-    if engine.embedder is not None and row["vector"] is not None:
-        [vector] = embed(engine.embedder, [content if is_latin(content) else ""])
-    return Redaction(row, content, tuple(gone), vector)
 
 
 def _topic(engine: Engine, who: Principal, words: str) -> Topic:

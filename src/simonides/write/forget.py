@@ -1,0 +1,289 @@
+"""Forgetting: a memory, what was derived from it, and the clauses of turns that say it again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from simonides.capture.clauses import clauses, sentences
+from simonides.capture.slots import folded, slots_of
+from simonides.core.engine import Engine
+from simonides.core.errors import NotFound, StoreFull
+from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
+from simonides.core.record import GAP, Record, id_text, is_gap
+from simonides.core.scope import Principal
+from simonides.models.embedder import embed
+from simonides.recall.index import OwnerIndex, analysed, quantise
+from simonides.recall.lookup import name_of, own, versions
+from simonides.recall.view import View
+from simonides.storage import statements
+from simonides.storage.rows import MemoryRow, id_bytes, memory_row
+from simonides.storage.transaction import Transaction
+from simonides.text.analyse import analyse, is_latin
+from simonides.text.statement import content_hash, read
+from simonides.write import queue
+from simonides.write.turn import bury, changed_version, index_row, owner_turn
+
+MOST_TERMS = 24
+"""Terms of a statement that is looked for in turns; a longer one is a text of its own. Chosen."""
+
+_AS_SPEAKER = tuple(
+    (re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), word)
+    for pattern, word in (
+        ("you are|you're|(?:the )?user is", "I'm"),
+        ("your|(?:the )?user's", "my"),
+        ("you|(?:the )?user", "I"),
+    )
+)
+"""How a sentence about the user reads as the user's own."""
+
+_PERSONS = frozenset("i my me we our he his she her they their".split())
+
+
+def forget(engine: Engine, who: Principal, which: object) -> Outcome:
+    """Delete a memory with all its versions and what the owner derived from it; leave a tombstone.
+
+    Turns that say it again, of the user and of others, stay without the clauses that do. Copies
+    that were promoted from it go, too; what users derived from a memory of their org stays.
+    Content, vectors and index terms are gone from the file when this returns. Where another
+    connection reads at that moment, or the disk is full, the write-ahead log keeps the text until
+    it is joined. What stays is a digest without content, which keeps agents and external text from
+    teaching it again.
+
+    Raises:
+        NotFound: If there is no such memory of the principal's own.
+    """
+    standing = own(engine, who, which)
+    try:
+        events = _forgotten(engine, who, standing, which)
+        engine.db.checkpoint()
+    except StoreFull:
+        engine.db.make_room()  # a checkpoint would use it up
+        events = _forgotten(engine, who, standing, which)
+    return Outcome(kind=OutcomeKind.FORGOTTEN, events=tuple(events))
+
+
+def _forgotten(engine: Engine, who: Principal, standing: Record, which: object) -> list[Event]:
+    root = id_bytes(standing.root)
+    # Copies go first: after a crash the original is still there, and the caller asks again.
+    for scope in standing.scope.ancestors:
+        if scope.owner != standing.owner and _has_children(engine, scope.owner, standing):
+            with engine.db.read(standing.owner) as connection:
+                ids = {id_text(row["id"]) for row in versions(connection, standing.owner, root)}
+            with owner_turn(engine, scope.owner, who.name) as (tx, _):
+                _forget_derived(tx, standing.owner, root, ids, set())
+    redactions = _said_again(engine, standing.owner, root)
+    done: set[bytes] = set()
+    with owner_turn(engine, standing.owner, who.name) as (tx, index):
+        rows = versions(tx.connection, tx.owner, root)
+        if not rows:
+            raise NotFound(name_of(which))
+        events = forget_rows(tx, rows, done)
+        for redaction in redactions:
+            redact(engine, tx, index, redaction, done)
+    return events
+
+
+def _has_children(engine: Engine, owner: str, parent: Record) -> bool:
+    params = {"owner": owner, "parent_owner": parent.owner, "parent": id_bytes(parent.root)}
+    with engine.db.read(owner) as connection:
+        return connection.one(statements.DERIVED, params) is not None
+
+
+def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> list[Event]:
+    """Delete versions of one memory, and what the same owner derived from them."""
+    rows = [row for row in rows if row["id"] not in done]
+    if not rows:
+        return []
+    done |= {row["id"] for row in rows}
+    bury(tx, rows)
+    events = [tx.delete(row["id"], "on_request") for row in rows]
+    root = rows[0]["root"]
+    events += _forget_derived(tx, tx.owner, root, {id_text(row["id"]) for row in rows}, done)
+    for row in rows:
+        shows = {"owner": tx.owner, "shows": f"%{id_text(row['id'])}%"}
+        tx.connection.run(statements.FORGET_RECEIPTS, shows)
+    said = {row["hash"] for row in rows}
+    queue.forget(tx, lambda text: content_hash(text) in said)
+    if tx.latest(root) is None:
+        queue.settle(tx, root)
+        tx.connection.run(statements.FORGET_ECHOES, {"owner": tx.owner, "memory": root})
+        tx.connection.run(statements.FORGET_READS, {"owner": tx.owner, "memory": root})
+        tx.connection.run(statements.FORGET_DERIVED, {"owner": tx.owner, "id": root})
+    return events
+
+
+def _forget_derived(
+    tx: Transaction, owner: str, root: bytes, ids: set[str], done: set[bytes]
+) -> list[Event]:
+    """Delete what the turn's owner derived from some versions of a memory of an owner.
+
+    Older versions of it, which were not derived, stay.
+    """
+    params = {"owner": tx.owner, "parent_owner": owner, "parent": root}
+    events: list[Event] = []
+    for (child,) in tx.connection.rows(statements.DERIVED, params):
+        rows = versions(tx.connection, tx.owner, child)
+        derived = [row for row in rows if ids.intersection(json.loads(row["parents"] or "[]"))]
+        events += forget_rows(tx, derived, done)
+    return events
+
+
+# -- turns -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Redaction:
+    """What is left of a turn: its text and vector, and the clauses that go."""
+
+    row: MemoryRow
+    content: str
+    gone: tuple[str, ...]
+    vector: np.ndarray | None
+
+
+class Saying(NamedTuple):
+    """A statement that is to be forgotten, as it is looked for in a clause.
+
+    Attributes:
+        key: Name of the fact; empty without one.
+        value: Its value in small letters.
+        terms: Index terms of the statement.
+        figures: Those of them with three digits and more.
+        persons: Pronouns of the persons it is about.
+        is_negated: Whether it denies something.
+    """
+
+    key: str
+    value: str
+    terms: frozenset[str]
+    figures: frozenset[str]
+    persons: frozenset[str]
+    is_negated: bool
+
+    @property
+    def probes(self) -> list[frozenset[str]]:
+        """Terms of which a row that says it again holds all of one set."""
+        value = frozenset(analyse(self.value)) if self.key else frozenset[str]()
+        terms = self.terms - frozenset(analyse("I'm I"))  # an assistant says "you are"
+        return [each for each in (terms, self.figures, value) if each]
+
+    def is_in(self, clause: str) -> bool:
+        """Whether a clause says it again: its figures, all of its words, or its value."""
+        clause = _by_speaker(clause)
+        terms, words = frozenset(analyse(clause)), read(clause)
+        if self.figures and self.figures <= terms and (self.terms - self.figures) & terms:
+            return True
+        whole = 1 < len(self.terms) <= MOST_TERMS and self.terms <= terms
+        if whole and words.is_negated == self.is_negated and self.persons <= words.words:
+            return True
+        if not self.key or self.value not in clause.casefold():
+            return False
+        return any(
+            folded(slot.key) == folded(self.key) and slot.value.casefold().startswith(self.value)
+            for slot in slots_of(clause)
+        )
+
+
+def _by_speaker(text: str) -> str:
+    for pattern, word in _AS_SPEAKER:
+        text = pattern.sub(word, text)
+    return text
+
+
+def _saying(row: MemoryRow, text: str) -> Saying:
+    names = [row["key"], *json.loads(row["tags"] or "[]")]  # what has several values is tagged
+    key, value = next(filter(None, names), ""), row["object"] or row["content"]
+    text = _by_speaker(text)
+    terms, words = frozenset(analyse(text)), read(text)
+    figures = frozenset(term for term in terms if sum(map(str.isdigit, term)) > 2)
+    if figures:  # "4471" says nothing without its name
+        terms |= frozenset(analyse(key.replace("_", " ")))
+    persons = words.words & _PERSONS
+    return Saying(key, value.casefold(), terms, figures, persons, words.is_negated)
+
+
+def _said_again(engine: Engine, owner: str, root: bytes) -> list[Redaction]:
+    """Return what is left of the turns that say again what a memory states."""
+
+    def chosen(view: View) -> list[bytes]:
+        [part] = view.parts
+        found = np.zeros(part.size, np.bool_)
+        for probe in {probe for saying in sayings for probe in saying.probes}:
+            rows, _, _ = part.postings(list(probe))
+            found |= np.bincount(rows, minlength=part.size) == len(probe)
+        turns = found & part.column("turn") & part.column("live")
+        return [part.ids[row] for row in np.flatnonzero(turns).tolist()]
+
+    with engine.db.read(owner) as connection:
+        said = versions(connection, owner, root)
+        texts = ((row, text) for row in said for text in (row["content"], row["quote"]) if text)
+        sayings = {_saying(row, text) for row, text in texts}
+        ids = engine.indexes.reading(connection, [owner], chosen)
+        cells = [connection.one(statements.BY_ID, {"owner": owner, "id": id}) for id in ids]
+    rows = [memory_row(each) for each in cells if each is not None]
+
+    def says(clause: str) -> bool:
+        return any(saying.is_in(clause) for saying in sayings)
+
+    return [
+        redacted(engine, row, says)
+        for row in rows
+        if row["root"] != root and any(map(says, _clauses(row["content"])))
+    ]
+
+
+def _clauses(text: str) -> list[str]:
+    return [clause for sentence in sentences(text) for clause in clauses(sentence)]
+
+
+def redacted(engine: Engine, row: MemoryRow, covers: Callable[[str], bool]) -> Redaction:
+    """Return what is left of a turn without the clauses that are to go; without any, nothing."""
+    content, gone = row["content"], []
+    for sentence in sentences(content):
+        for clause in clauses(sentence):
+            if covers(clause):
+                gone.append(clause)
+                content = content.replace(clause, GAP, 1)
+    if not gone:  # what is to go is spread over its clauses
+        gone, content = [row["content"]], GAP
+    vector = None
+    if engine.embedder is not None and row["vector"] is not None:
+        [vector] = embed(engine.embedder, [content if is_latin(content) else ""])
+    return Redaction(row, content, tuple(gone), vector)
+
+
+def redact(
+    engine: Engine, tx: Transaction, index: OwnerIndex, redaction: Redaction, done: set[bytes]
+) -> bool:
+    """Replace a turn by one without some clauses; forget what was learned from these."""
+    row = tx.memory(redaction.row["id"])
+    if row is None or row["known_to"] is not None:
+        return False
+    if is_gap(redaction.content):
+        return bool(forget_rows(tx, versions(tx.connection, tx.owner, row["root"]), done))
+    params = {"owner": tx.owner, "parent_owner": tx.owner, "parent": row["root"]}
+    for (child,) in tx.connection.rows(statements.DERIVED, params):
+        learned = versions(tx.connection, tx.owner, child)
+        if any((each["quote"] or each["content"]) in redaction.gone for each in learned):
+            forget_rows(tx, learned, done)
+    found = analysed(redaction.content, speaker=row["speaker"], names=(), is_turn=True)
+    cells = {
+        "content": redaction.content, "hash": content_hash(redaction.content),
+        "terms": " ".join(found.terms), "marks": found.marks, "vector": None, "scale": None,
+    }  # fmt: skip
+    if redaction.vector is not None:
+        quantised, steps = quantise(redaction.vector[None])
+        cells |= {"vector": quantised[0].tobytes(), "scale": float(steps[0])}
+    for clause in redaction.gone:
+        bury(tx, [{**row, "content": clause, "key": None}])
+    changed = changed_version(tx, row, **cells)
+    tx.delete(row["id"], "on_request")
+    tx.insert(changed, EventType.REDACTED)
+    index_row(index, changed, engine.indexes.embedder)
+    return True
