@@ -62,7 +62,7 @@ from simonides.core.results import (
 )  # fmt: skip
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
-from simonides.models.embedder import Embedder, Reranker
+from simonides.models.embedder import Embedder, Reranker, TokenCounter
 '''
 
 CLASS = '''

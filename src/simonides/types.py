@@ -9,9 +9,10 @@ from simonides.core.record import Place, Triple
 from simonides.core.results import AuditReport, TaskReport, Verification, Waiting
 from simonides.core.scope import Principal, Right, Scope
 from simonides.govern.rights import Grant
-from simonides.models.embedder import Embedder, Reranker
+from simonides.models.embedder import Embedder, Reranker, TokenCounter
 
 __all__ = [
     "AuditReport", "Clock", "Embedder", "Event", "EventType", "Grant", "Place", "Policy",
-    "Principal", "Reranker", "Right", "Scope", "TaskReport", "Triple", "Verification", "Waiting",
+    "Principal", "Reranker", "Right", "Scope", "TaskReport", "TokenCounter", "Triple",
+    "Verification", "Waiting",
 ]  # fmt: skip

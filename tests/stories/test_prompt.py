@@ -216,3 +216,15 @@ def test_the_floor_rises_where_digests_are_shown_in_vain_and_falls_where_little_
     for _ in range(20):
         ana.receipts.verify("No idea.", empty)
     assert ana.digest("Where is my bike?").receipt.floor == 0.75
+
+
+def test_tokens_are_counted_by_the_function_that_is_given():
+    for count, shown in ((len, 1), (lambda text: 1, 3)):
+        with simonides.open(":memory:", tokens=count) as store:
+            memory = store.memory(user="ana")
+            for place in ("shed", "attic", "cellar"):
+                memory.remember(f"My red bike number {place} stands in the {place}.")
+            digest = memory.digest("Where are my bikes?", max_tokens=120)
+            assert len([item for item in digest.items if item.part != "core"]) == shown
+    with pytest.raises(simonides.ConfigurationError, match="tokens"):
+        simonides.open(":memory:", tokens=4)

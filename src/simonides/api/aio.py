@@ -39,7 +39,7 @@ from simonides.core.results import (
 )  # fmt: skip
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
-from simonides.models.embedder import Embedder, Reranker
+from simonides.models.embedder import Embedder, Reranker, TokenCounter
 
 
 class AsyncAudit:
@@ -1000,6 +1000,7 @@ def aopen(
     settings: Settings | None = None,
     embedder: Embedder | Literal["none"] | None = None,
     reranker: Reranker | None = None,
+    tokens: TokenCounter | None = None,
     key: str | None = None,
     audit_key: str | None = None,
     verify: bool = False,
@@ -1017,6 +1018,7 @@ def aopen(
         settings=settings,
         embedder=embedder,
         reranker=reranker,
+        tokens=tokens,
         key=key,
         audit_key=audit_key,
         verify=verify,

@@ -19,7 +19,7 @@ from simonides.core.scope import GLOBAL, Principal, principal_of
 from simonides.core.settings import Settings, default_store
 from simonides.core.validation import text
 from simonides.govern import audit
-from simonides.models.embedder import Embedder, Reranker
+from simonides.models.embedder import Embedder, Reranker, TokenCounter
 from simonides.recall.journal import Journal
 from simonides.recall.view import IndexCache
 from simonides.storage.database import Database
@@ -158,6 +158,7 @@ def open(
     settings: Settings | None = None,
     embedder: Embedder | Literal["none"] | None = None,
     reranker: Reranker | None = None,
+    tokens: TokenCounter | None = None,
     key: str | None = None,
     audit_key: str | None = None,
     verify: bool = False,
@@ -175,6 +176,8 @@ def open(
         settings: None reads the environment.
         embedder: A model of your own instead of the embedded one; ``"none"`` for words only.
         reranker: Looks at the best hits again.
+        tokens: Counts the tokens of a text for ``max_tokens``, as your model does; None estimates
+            4 characters for one, 1.5 in Chinese, Japanese and Korean.
         key: Encrypts a SQLite file: 64 hexadecimal digits, or a passphrase.
         audit_key: Keys the codes of the audit chain; keep it outside the store.
         verify: Check the whole audit chain first.
@@ -192,6 +195,8 @@ def open(
     embedder = _embedder(embedder)
     if reranker is not None and not isinstance(reranker, Reranker):
         raise ConfigurationError("reranker needs rerank(query, texts)")
+    if tokens is not None and not callable(tokens):
+        raise ConfigurationError("tokens is a function of a text that returns a number")
     if clock is not None and not hasattr(clock, "now_ms"):
         raise ConfigurationError("clock needs now_ms()")
     time = clock or SystemClock()
@@ -203,7 +208,8 @@ def open(
         raise KeyUnavailable("the audit key is empty")
     engine = Engine(
         db=db, indexes=IndexCache(dimensions, name, settings.index_budget_mb << 20),
-        policies=policies, embedder=embedder, reranker=reranker, clock=time, ids=Ids(),
+        policies=policies, embedder=embedder, reranker=reranker, tokens=tokens, clock=time,
+        ids=Ids(),
         journal=Journal(db, time, timed=clock is None), settings=settings,
         audit_key=blake(b"", secret) if secret else b"",
     )  # fmt: skip

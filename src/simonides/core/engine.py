@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from simonides.core.clock import Clock, Ids
     from simonides.core.policy_file import Policies
     from simonides.core.settings import Settings
-    from simonides.models.embedder import Embedder, Reranker
+    from simonides.models.embedder import Embedder, Reranker, TokenCounter
     from simonides.recall.journal import Journal
     from simonides.recall.view import IndexCache
     from simonides.storage.database import Database
@@ -25,6 +25,7 @@ class Engine:
         policies: The rules in force, by organisation.
         embedder: Gives texts their vectors; None without one.
         reranker: Looks at the best hits again; None without one.
+        tokens: Counts tokens; None estimates them.
         clock: Wall time.
         ids: Source of ids and salts.
         journal: Reads that are to be counted.
@@ -37,6 +38,7 @@ class Engine:
     policies: Policies
     embedder: Embedder | None
     reranker: Reranker | None
+    tokens: TokenCounter | None
     clock: Clock
     ids: Ids
     journal: Journal

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from simonides.models.embedder import Embedder, Reranker, StaticEmbedder
+from simonides.models.embedder import Embedder, Reranker, StaticEmbedder, TokenCounter
 
-__all__ = ["Embedder", "Reranker", "StaticEmbedder"]
+__all__ = ["Embedder", "Reranker", "StaticEmbedder", "TokenCounter"]

@@ -59,6 +59,13 @@ class Reranker(Protocol):
         """Return a score for each text; a higher one bears more on the query."""
 
 
+class TokenCounter(Protocol):
+    """Counts the tokens of a text as the user's model does. Thread-safe."""
+
+    def __call__(self, text: str) -> int:
+        """Return the number of tokens."""
+
+
 class EmbedderFailed(SimonidesError, RuntimeError):
     """The embedder raised an error, or returned something else than vectors."""
 

@@ -14,6 +14,7 @@ from simonides.core.record import TURN, Kind, Record, Trust, id_text
 from simonides.core.results import Digest, DigestItem, Hit, Receipt
 from simonides.core.scope import Principal
 from simonides.core.validation import between
+from simonides.models.embedder import TokenCounter
 from simonides.prompt.core_block import core_block
 from simonides.prompt.endings import Context, Ending, Statement, endings, statements_of
 from simonides.prompt.floor import floor_of
@@ -95,7 +96,7 @@ def digest(
         return _digest(engine, who, about, [], Choice(rules), 0.0, 0, [])
     records = standing(engine, who, scopes)
     core, hidden = core_block(records, rules)
-    choice, least = Choice(rules, max_items, max_chars, max_tokens), 0.0
+    choice, least = Choice(rules, max_items, max_chars, max_tokens, engine.tokens), 0.0
     if about is not None and not _is_sum(about):
         options = {"filter": filter, "kinds": kinds, "scopes": scopes}
         hits = recall(engine, who, about, limit=FOUND, **options)
@@ -210,8 +211,10 @@ class Choice:
         max_items: int | None = None,
         max_chars: int | None = None,
         max_tokens: int | None = None,
+        tokens: TokenCounter | None = None,
     ) -> None:
         self.rules = rules
+        self._tokens = tokens or estimated_tokens
         self.items: list[DigestItem] = []
         self.left_out: list[tuple[str, str]] = []
         self._said: set[bytes] = set()
@@ -299,7 +302,7 @@ class Choice:
         budgets.append(("all", most))
         if self._max_tokens is not None:
             lines = [*(item.line for item in self.items), line]
-            if estimated_tokens("\n".join(lines)) > self._max_tokens:
+            if self._tokens("\n".join(lines)) > self._max_tokens:
                 return False
         spent = [(self._spent.setdefault(each, [0, 0]), limit) for each, limit in budgets]
         for (count, chars), limit in spent:
