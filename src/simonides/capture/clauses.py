@@ -49,7 +49,7 @@ _JOINT = re.compile(
 _OPENING = re.compile(
     rf"(?:(?:{_OWNERS}) )?[\w'-]+ (?:and|und|y|e|et|en|и) "
     r"|(?:(?:oh|no|wait|sorry|oops|hang on|hold on|hi|hey|hello|hiya|hi there|hello there"
-    r"|good (?:morning|evening))\b[,.! ]*)+",
+    r"|good (?:morning|evening)|for (?:future|later|your) reference|fyi|for the record)\b[,.!: ]*)+",
     re.IGNORECASE,
 )
 """What opens a clause and is none: a subject of two, a greeting, words before a correction."""

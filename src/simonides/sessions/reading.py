@@ -152,11 +152,11 @@ def _understand(piece: Piece, most: int) -> int:
         The number of sentences that were read, at most ``most``.
     """
     said = sentences(piece.text)[:most] if most else []
-    for sentence in said:
+    for before, sentence in zip(["", *said], said, strict=False):
         whole = read_clause(sentence)
         parts = [sentence] if whole.kind is Kind.UNSAFE else clauses(sentence)
         for number, clause in enumerate(parts):
-            _read(piece, clause, goes_on=number > 0)
+            _read(piece, clause, before if number == 0 else parts[number - 1], goes_on=number > 0)
             if is_unreal(clause):
                 break  # so is the rest of the sentence
     if piece.is_kept and any(each.kind in _WITHDRAWS and points_back(each) for each in piece.asks):
@@ -173,7 +173,7 @@ def points_back(reading: Reading) -> bool:
     return reading.kind is Kind.UNSAY or is_just_said(reading.about)
 
 
-def _read(piece: Piece, clause: str, *, goes_on: bool) -> None:
+def _read(piece: Piece, clause: str, before: str, *, goes_on: bool) -> None:
     reading = read_clause(clause, goes_on=goes_on)
     match reading.kind:
         case Kind.REFUSE | Kind.OFF_RECORD | Kind.FORGET | Kind.UNSAY | Kind.UNCLEAR:
@@ -189,6 +189,9 @@ def _read(piece: Piece, clause: str, *, goes_on: bool) -> None:
             piece.learned += [_fact(clause, each.key, each.value) for each in manner] or [
                 {"content": clause, "category": "rule", "kind": "procedural", "importance": "high"}
             ]
+        case Kind.REMEMBER if is_just_said(reading.about):
+            if before and not is_for_now(before):  # "The meeting is at 3. Remember that."
+                piece.learned.append({"content": before, "category": "fact"})
         case Kind.REMEMBER:
             slots = slots_of(reading.about)
             piece.learned += [_fact(clause, each.key, each.value) for each in slots] or [
