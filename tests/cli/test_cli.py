@@ -303,3 +303,16 @@ def test_a_task_is_worked_on_by_name(ana: Run) -> None:
     listed = ana("list").out
     assert "healthy" in listed
     assert "starts without" in listed
+
+
+def test_a_refusal_is_said_listed_and_taken_back(ana: Run) -> None:
+    refused = ana("privacy", "refuse", "--session", "thread-9")
+    assert (refused.code, "session  thread-9" in refused.out) == (0, True)
+    assert ana("privacy", "refuse", "--about", "my wife").code == 0
+    listed = ana("privacy", "list").out.splitlines()
+    assert [line.split()[1] for line in listed] == ["session", "topic"]
+    id = ana("--json", "privacy", "list").json["items"][0]["id"]
+    assert ana("privacy", "allow", id).code == 0
+    assert len(ana("privacy", "list").out.splitlines()) == 1
+    ana("add", "My boss is called Wilma.")
+    assert "1" in ana("privacy", "forget", "my boss").out

@@ -49,7 +49,8 @@ _JOINT = re.compile(
 _OPENING = re.compile(
     rf"(?:(?:{_OWNERS}) )?[\w'-]+ (?:and|und|y|e|et|en|и) "
     r"|(?:(?:oh|no|wait|sorry|oops|hang on|hold on|hi|hey|hello|hiya|hi there|hello there"
-    r"|good (?:morning|evening)|for (?:future|later|your) reference|fyi|for the record)\b[,.!: ]*)+",
+    r"|good (?:morning|evening)|for (?:future|later|your) reference|fyi|for the record)\b"
+    r"[,.!: ]*)+",
     re.IGNORECASE,
 )
 """What opens a clause and is none: a subject of two, a greeting, words before a correction."""

@@ -89,6 +89,8 @@ def _lines(result: Any) -> Iterable[str]:
             *(line for each in kept for line in _of_memories(each)),
             f"removed: {result.removed}",
         ]
+    if isinstance(result, Refusal):
+        return [_item(result)]
     if isinstance(result, Mapping) and list(result) == ["prompt"]:
         return [str(result["prompt"])]
     return _report(result) if isinstance(result, AddReport) else _of_memories(result)

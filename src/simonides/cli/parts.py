@@ -1,0 +1,53 @@
+"""What commands share: the store, the memory of the caller, arguments as they were given."""
+
+from __future__ import annotations
+
+import json as json_format
+from typing import Any
+
+import typer
+
+import simonides
+
+IDENTITY = ("user", "org", "session", "agent", "purpose", "actor", "task")
+
+ADMINISTRATOR = "command-line"
+"""Name of an administrator in the audit trail if --actor names none."""
+
+
+def store(context: typer.Context) -> simonides.Store:
+    """Open the store; it is closed with the context, when the command has ended."""
+    return context.with_resource(simonides.open(context.find_root().params["store"]))
+
+
+def memory(context: typer.Context) -> simonides.Memory:
+    """Return the memory of the caller."""
+    named = context.find_root().params
+    return store(context).memory(**{name: named[name] for name in IDENTITY})
+
+
+def admin(context: typer.Context) -> simonides.Admin:
+    """Return the administrator."""
+    return store(context).admin(context.find_root().params["actor"] or ADMINISTRATOR)
+
+
+def org(context: typer.Context) -> str:
+    """Return the organisation that the caller names."""
+    named = context.find_root().params["org"]
+    if named is None:
+        raise simonides.InvalidInput("org", "name the organisation with --org")
+    return str(named)
+
+
+def given(context: typer.Context) -> dict[str, Any]:
+    """Return the arguments of a command that were given or have a default."""
+    params = {name: value for name, value in context.params.items() if name != "task_name"}
+    return {name: value for name, value in params.items() if value not in (None, ())}
+
+
+def parsed(param: typer.CallbackParam, value: str | None) -> Any:
+    """Return the value of a JSON option."""
+    try:
+        return None if value is None else json_format.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise simonides.InvalidInput(str(param.name), f"is no JSON: {error}") from error
