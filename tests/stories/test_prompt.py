@@ -228,3 +228,27 @@ def test_tokens_are_counted_by_the_function_that_is_given():
             assert len([item for item in digest.items if item.part != "core"]) == shown
     with pytest.raises(simonides.ConfigurationError, match="tokens"):
         simonides.open(":memory:", tokens=4)
+
+
+def test_a_wish_for_one_conversation_is_over_in_the_next(store, clock):
+    store.memory(user="ana", session="one").add("Always use metric units.")
+    first = store.memory(user="ana", session="two")
+    first.add("Use imperial units just for this recipe.")
+    assert "earlier" not in str(first.digest("Which units should you use?"))
+    clock.advance(days=1)
+    later = str(store.memory(user="ana", session="three").digest("Which units should you use?"))
+    assert "units = metric" in later
+    assert "earlier] User: Use imperial units" in later
+
+
+def test_what_holds_for_a_week_hides_nothing_and_passes(store, clock):
+    memory = store.memory(user="ana")
+    memory.add("I'm in Berlin.")
+    clock.advance(days=1)
+    memory.add("I'm in Paris this week for a conference.")
+    shown = str(memory.digest("Where do I live?"))
+    assert "Berlin" in shown
+    assert "earlier" not in shown
+    clock.advance(days=20)
+    asked = str(memory.digest("Where am I in Paris this week for a conference?"))
+    assert "earlier] User: I'm in Paris" in asked

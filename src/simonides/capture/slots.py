@@ -112,6 +112,12 @@ def is_for_now(clause: str) -> bool:
     )
 
 
+def was_for_then(clause: str) -> bool:
+    """Whether a clause held for one conversation or task only: "just for this recipe"."""
+    text = plain(" ".join(clause[:MOST_CHARS].split()))
+    return _is(load("slots.toml"), "for_then", text)
+
+
 def _stated(
     rules: Wordings, clause: str, text: str, words: frozenset[str]
 ) -> Iterator[tuple[str, str]]:

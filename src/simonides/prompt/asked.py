@@ -32,6 +32,13 @@ _MINE = re.compile(
     r"(?:i|i'm|im|i've|i'd|i'll|we|we're|we've|we'll|\w+ed|got|sold|left|bought|took)\b",
     re.IGNORECASE,
 )
+_OWN = re.compile(r"\b(?:i|i'm|im|my|me|our|we|we're|us|users?|user's)\b", re.IGNORECASE)
+_FIRST = re.compile(r"\b(?:i|i'm|im|i've|we|we're|we've|me|us|it's)\b", re.IGNORECASE)
+_UNREAL = re.compile(
+    r"\b(?:if|might|may|maybe|perhaps|thinking (?:about|of)|considering|could|would|wish|hoping"
+    r"|haven't decided|not sure|planning)\b",
+    re.IGNORECASE,
+)
 _COUNTS = "one two three four five six seven eight nine ten eleven twelve twenty thirty fifty"
 _NUMBER = re.compile(rf"[\w.,:/-]*\d[\w.,:/-]*|\b(?:{'|'.join(_COUNTS.split())})\b", re.IGNORECASE)
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday"
@@ -48,12 +55,14 @@ class Asked(NamedTuple):
         subjects: Terms of what it is about; empty if it is about the speaker.
         names: Those of them that are names.
         figure: Whether it asks for a number or a time; None if for either that or a name.
+        is_own: Whether it is in the first person, or about the user.
     """
 
     terms: frozenset[str]
     subjects: frozenset[str]
     names: frozenset[str]
     figure: bool | None
+    is_own: bool
 
 
 def asked_of(about: str) -> Asked | None:
@@ -64,7 +73,19 @@ def asked_of(about: str) -> Asked | None:
     names = frozenset(analyse(" ".join(_NAME.findall(about))))
     named = frozenset(analyse(" ".join(_ABOUT.findall(about)))) - _GENERIC
     figure = True if _FIGURE.search(about) else False if _PERSON.search(about) else None
-    return Asked(frozenset(analyse(about)) - _GENERIC, named | names, names, figure)
+    terms, is_own = frozenset(analyse(about)) - _GENERIC, bool(_OWN.search(about))
+    return Asked(terms, named | names, names, figure, is_own)
+
+
+def may_answer(asked: Asked, text: str) -> bool:
+    """Whether a statement is about what a question asks: its subject, or the speaker.
+
+    "My brother moved to Malmö" is about neither in "Where do I live?", and what may be so is not.
+    """
+    if not asked.is_own or _UNREAL.search(text):
+        return False
+    own = _FIRST.search(text) or _MINE.match(text)
+    return bool(own or asked.subjects & frozenset(analyse(text)))
 
 
 def replaces(asked: Asked, new: str, old: str, *, is_change: bool) -> bool:

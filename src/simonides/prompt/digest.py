@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, Literal
 
 from simonides.capture.frames import parts_of
 from simonides.capture.messages import read_messages
-from simonides.core.clock import to_datetime
+from simonides.capture.slots import is_for_now, was_for_then
+from simonides.core.clock import DAY_MS, to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.policy import Budget, DigestRules
 from simonides.core.record import TURN, Kind, Record, Trust, id_text
@@ -15,11 +16,12 @@ from simonides.core.results import Digest, DigestItem, Hit, Receipt
 from simonides.core.scope import Principal
 from simonides.core.validation import between
 from simonides.models.embedder import TokenCounter
+from simonides.prompt.asked import asked_of
 from simonides.prompt.core_block import core_block
 from simonides.prompt.endings import Context, Ending, Statement, endings, statements_of
 from simonides.prompt.floor import floor_of
 from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash_of, line_of
-from simonides.prompt.receipts import clauses_of, keep
+from simonides.prompt.receipts import clauses_of, conversation, keep
 from simonides.recall.lookup import MAX_LISTED, list_memories
 from simonides.recall.recall import MAX_QUERY_CHARS, changes_since, recall, standing
 from simonides.text.analyse import query_terms
@@ -41,6 +43,9 @@ good result."""
 BEST, PROBABLE = 3, 0.85
 """Memories of which two may answer one question with different values, and their least relevance;
 chosen by what is marked wrongly in development conversations."""
+
+PASSING_DAYS = 14
+"""Days after which what was said of "this week" or "for now" has passed; chosen."""
 
 OVERHEAD = 40
 """Characters of a line's id, date and marks, about."""
@@ -104,6 +109,7 @@ def digest(
         pinned = {id for item in core for id in item.ids}
         choice.note(record for record in records if record.id in pinned)
         chosen = choice.passing(hits, least, pinned.union(shown))
+        chosen = _latest_first(about, chosen)
         best = {hit.id for hit in chosen[:BEST] if hit.relevance >= PROBABLE}
         context = Context(about, frozenset(hit.id for hit in chosen), frozenset(best))
         shown_before, told, ended = set(pinned), list[Statement](), dict[str, Ending]()
@@ -120,7 +126,8 @@ def digest(
             if not more:
                 break  # else what ended a statement may have ended, too
         ordered = _newer_first(chosen, ended, pinned)
-        choice.fill(ordered, ended)
+        over = {hit.id for hit in ordered if _is_over(hit.record, who, engine.clock.now_ms())}
+        choice.fill(ordered, ended, over)
         records += [hit.record for hit in ordered]
     core, hidden = (core, hidden) if has_core else ([], 0)
     return _digest(engine, who, about, core, choice, least, hidden, records)
@@ -239,7 +246,9 @@ class Choice:
         passes = bool(hits) and hits[0].relevance >= floor
         asked = {_position(h.record, 1) for h in hits if h.relevance >= LEAST and "?" in h.content}
         chosen: list[Hit] = []
-        for hit in hits:
+        # Beside what holds for a while stands what holds else, though it has few of the words.
+        passing = BEST if passes and is_for_now(hits[0].content) else 0
+        for place, hit in enumerate(hits):
             if hit.id in shown:
                 continue
             said = {fingerprint(clause) for clause in clauses_of(hit.record.quote or hit.content)}
@@ -249,28 +258,34 @@ class Choice:
             if hit.record.sensitivity not in self.rules.sensitivities:
                 self.left_out.append((hit.id, "sensitivity"))
             # What follows a question belongs to it: an answer has few of its words.
-            elif not passes or (hit.relevance < LEAST and _position(hit.record) not in asked):
+            elif not passes or (
+                hit.relevance < LEAST and place >= passing and _position(hit.record) not in asked
+            ):
                 self.left_out.append((hit.id, "below_floor"))
             else:
                 chosen.append(hit)
                 self._said |= said
         return chosen
 
-    def fill(self, hits: Sequence[Hit], ended: Mapping[str, Ending]) -> None:
+    def fill(self, hits: Sequence[Hit], ended: Mapping[str, Ending], over: Set[str]) -> None:
         """Take what there is room for.
 
         Args:
             hits: In the order of the lines.
             ended: What became of earlier memories, by id.
+            over: Ids of what held for a while that has passed.
         """
         room = max(self.rules.turns.chars // max(len(hits), 1) - OVERHEAD, SHORT)
-        for run in _runs(hits, ended):
-            self._take(run, min(room, LINE_CHARS), ended.get(run[0].id))
+        for run in _runs(hits, {*ended, *over}):
+            marks = ("earlier",) if run[0].id in over else ()
+            self._take(run, min(room, LINE_CHARS), ended.get(run[0].id), marks)
 
-    def _take(self, run: Sequence[Hit], chars: int, ending: Ending | None) -> None:
+    def _take(
+        self, run: Sequence[Hit], chars: int, ending: Ending | None, over: tuple[str, ...]
+    ) -> None:
         best = max(run, key=lambda hit: hit.relevance)
         marks = run[0].warnings if len(run) == 1 else ()
-        if ending is not None and not ending.spans:
+        if over or (ending is not None and not ending.spans):
             marks = (*marks, "earlier")
         earlier = () if ending is None else ending.spans
         records = [hit.record for hit in run]
@@ -328,6 +343,25 @@ def _budget(record: Record, rules: DigestRules) -> tuple[str, Budget]:
             return "episodic", rules.episodic
 
 
+def _is_over(record: Record, who: Principal, now: int) -> bool:
+    """Whether a turn held for its conversation or for some days only, and these have passed."""
+    if record.category != TURN or record.role != "user" or len(record.content) > LINE_CHARS:
+        return False
+    if was_for_then(record.content):
+        return record.session != conversation(who)
+    days = (now - to_ms(record.valid_from or record.created_at)) / DAY_MS
+    return days > PASSING_DAYS and is_for_now(record.content)
+
+
+def _latest_first(about: str, hits: list[Hit]) -> list[Hit]:
+    """Put the newer ones of the best memories first, if a question asks how something is now."""
+    best = [hit for hit in hits[:BEST] if hit.relevance >= PROBABLE]
+    if asked_of(about) is None:
+        return hits
+    best.sort(key=lambda hit: hit.record.valid_from or hit.record.created_at, reverse=True)
+    return best + hits[len(best) :]
+
+
 def _newer_first(hits: Sequence[Hit], ended: Mapping[str, Ending], shown: set[str]) -> list[Hit]:
     """Put before each memory the newer one that has ended it, which is as relevant."""
     found = {hit.id: hit for hit in hits}
@@ -349,7 +383,7 @@ def _newer_first(hits: Sequence[Hit], ended: Mapping[str, Ending], shown: set[st
     return list(order.values())
 
 
-def _runs(hits: Sequence[Hit], ended: Mapping[str, Ending]) -> list[list[Hit]]:
+def _runs(hits: Sequence[Hit], ended: Set[str]) -> list[list[Hit]]:
     """Join turns that follow each other in a session, oldest first, at the rank of the best.
 
     What has ended stands alone, after what ended it.

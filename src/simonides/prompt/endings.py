@@ -25,12 +25,12 @@ from simonides.capture.slots import SINGLE, folded, is_for_now, slots_of
 from simonides.core.engine import Engine
 from simonides.core.record import Record, Trust
 from simonides.models.embedder import EmbedderFailed, embed
-from simonides.prompt.asked import Asked, asked_of, replaces
+from simonides.prompt.asked import Asked, asked_of, may_answer, replaces
 from simonides.prompt.lines import LINE_CHARS
 from simonides.recall.index import STANDING, Floats
 from simonides.recall.recall import SOON, Changes
 from simonides.text.analyse import MONTHS, analyse
-from simonides.text.changes import Cue, corrected, search, setting, strongest, wordings_in
+from simonides.text.changes import Cue, corrected, cue_of, search, setting, strongest, wordings_in
 
 Worth = Callable[[str], float]
 
@@ -47,6 +47,7 @@ LEAST_SHARED, LEAST_WORTH = 0.3, 3.0
 
 SAME = 0.92  # cosine from which two clauses with the same values say the same
 ALIKE = 0.1  # cosine of two names of a kind: of two towns .15 and more, of a man and a town 0
+WHOLE = 0.7  # share of a memory's text from which a clause is what answers a question
 MOST_TERMS = 12  # of a statement that ends another one; longer ones tell a story
 SLOT_CHARS = 120  # of a clause that states a keyed fact; chosen
 MOST_CLAUSES = 12  # of a memory that are compared; a line has room for fewer
@@ -108,8 +109,8 @@ class Statement:
     @cached_property
     def states(self) -> bool:
         """Whether it states what can end."""
-        is_past = search("past", self.text)
-        return bool(not self.text.endswith("?") and search("states", self.text) and not is_past)
+        passes = search("past", self.text) or search("moment", self.text)
+        return bool(not self.text.endswith("?") and search("states", self.text) and not passes)
 
     @property
     def changes(self) -> bool:
@@ -135,6 +136,9 @@ class Statement:
             return True
         said = self.record.content
         text = said if len(said) <= SLOT_CHARS else self.text
+        is_answer = asked.terms & old.terms or len(old.text) >= WHOLE * len(old.record.content)
+        if is_answer and cue_of(text) >= Cue.CHANGES and may_answer(asked, text):
+            return True
         return replaces(asked, text, old.text, is_change=self.cue >= Cue.HINTS)
 
     @property
@@ -218,7 +222,8 @@ def endings(
     ended: Ended = {}
     for new, old, chance in _judged(engine, pairs, worth):
         is_strict = old.record.key is not None or new.record.id not in ids
-        if chance >= (SURE if is_strict else LIKELY):
+        lim = SURE if is_strict else LIKELY
+        if chance >= lim:
             ended[old] = max(ended.get(old, (0.0, new)), (chance, new), key=itemgetter(0))
     _end_known(context, told, [*found, *newer], ended)
     asked = asked_of(context.about)
@@ -422,7 +427,7 @@ def _recants(new: Statement, old: Statement, worth: Worth) -> bool:
     if "likes" not in new.wordings or new.dislikes or not old.dislikes or not old.states:
         return False
     if search("points_back", new.text):
-        return new.cue >= Cue.CHANGES
+        return new.cue >= Cue.HINTS
     return _share_words(new, old, worth)
 
 
