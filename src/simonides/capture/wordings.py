@@ -17,6 +17,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from simonides.text.patterns import PatternSet
+
 MOST_CHARS = 400
 """Of a longer clause only the beginning is read; chosen: requests are short."""
 
@@ -27,6 +29,10 @@ LANGUAGES = (
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _UNSPACED = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 _KANA = re.compile("[\u3040-\u30ff]")
+
+
+_TOKEN = re.compile(r"\\.|\[(?:\\.|[^\]])+\]|\(\?<?[=!]|(?:[*+?]|\{[\d,]+\})[+?]?|.", re.DOTALL)
+_LOOSE = {r"\b": "", r"\w": r"[\pL\pN_]", r"\W": r"[^\pL\pN_]", r"\d": r"\pN"}
 
 
 def _base(code: int) -> str:
@@ -62,6 +68,7 @@ class Wordings:
         self._needs = {name: frozenset(plain(w).split()) for name, w in table["needs"].items()}
         self.words = frozenset[str]().union(*self._needs.values())
         self._compiled: dict[str, list[Wording]] = {}
+        self._filters: dict[str, PatternSet] = {}
         self._settings: dict[str, re.Pattern[str]] = {}
 
     def of(self, name: str) -> list[Wording]:
@@ -92,8 +99,11 @@ class Wordings:
         return list(self._table["wordings"])
 
     def _matches(self, name: str, text: str) -> Iterator[re.Match[str]]:
-        for wording in self.of(name):
-            if found := wording.pattern.search(text):
+        wordings = self.of(name)
+        if name not in self._filters:
+            self._filters[name] = PatternSet([_loose(each.pattern.pattern) for each in wordings])
+        for row in self._filters[name].in_text(text):
+            if found := wordings[row].pattern.search(text):
                 yield found
 
     def _pattern(self, pattern: str) -> re.Pattern[str]:
@@ -103,6 +113,24 @@ class Wordings:
     def _expanded(self, pattern: str) -> str:
         pattern = pattern.replace("\n", "")
         return plain(re.sub(r"<([A-Z_]+)>", lambda found: self._parts[found[1]], pattern))
+
+
+def _loose(pattern: str) -> str:
+    """Return a pattern in RE2 syntax that fits wherever another does, and in more places.
+
+    It lacks look-around and counts. A set of such patterns tells fast which rows are worth a try.
+    """
+    kept, depth = [], 0
+    for mark in _TOKEN.findall(pattern):
+        if depth or re.fullmatch(r"\(\?<?[=!]", mark):
+            depth += mark.startswith("(") - (mark == ")")
+        elif mark[0] in "*+?{":
+            kept.append({"?": "?", "+": "+"}.get(mark[0], "*"))
+        elif mark.startswith("["):
+            kept.append(mark.replace(r"\w", r"\pL\pN_"))
+        else:
+            kept.append(_LOOSE.get(mark, mark))
+    return "".join(kept)
 
 
 def plain(text: str) -> str:
