@@ -13,7 +13,7 @@ MAX_SENTENCES = 1_000
 MAX_CLAUSE_CHARS = 1_000
 """A longer sentence is not cut into clauses; chosen."""
 
-MAX_CLAUSES = 8
+MAX_CLAUSES = 7
 """What follows so many clauses of a sentence belongs to the last. Chosen: it bounds the time."""
 
 _END = r"([.!?…]+[\"'”’»)\]*_]*\s+|[。！？]+[”」』）\s]*|\s*\n\s*)"

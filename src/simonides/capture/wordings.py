@@ -69,7 +69,7 @@ class Wordings:
         self.words = frozenset[str]().union(*self._needs.values())
         self._compiled: dict[str, list[Wording]] = {}
         self._filters: dict[str, PatternSet] = {}
-        self._settings: dict[str, re.Pattern[str]] = {}
+        self._patterns: dict[str, re.Pattern[str]] = {}
 
     def of(self, name: str) -> list[Wording]:
         """Return the wordings of a list; none for a list that the file lacks."""
@@ -90,25 +90,25 @@ class Wordings:
 
     def setting(self, name: str) -> re.Pattern[str]:
         """Return a pattern that stands outside the lists; one that fits nothing if it is absent."""
-        if name not in self._settings:
-            self._settings[name] = self._pattern(self._table.get(name, "(?!)"))
-        return self._settings[name]
+        return self._pattern(self._table.get(name, "(?!)"))
 
     def names(self) -> list[str]:
         """Return the names of the lists."""
         return list(self._table["wordings"])
 
     def _matches(self, name: str, text: str) -> Iterator[re.Match[str]]:
-        wordings = self.of(name)
+        rows = self._table["wordings"].get(name, [])
         if name not in self._filters:
-            self._filters[name] = PatternSet([_loose(each.pattern.pattern) for each in wordings])
+            self._filters[name] = PatternSet([_loose(self._expanded(row[0])) for row in rows])
         for row in self._filters[name].in_text(text):
-            if found := wordings[row].pattern.search(text):
+            if found := self._pattern(rows[row][0]).search(text):
                 yield found
 
     def _pattern(self, pattern: str) -> re.Pattern[str]:
-        keeps_case = self._table.get("keeps_case", False)
-        return re.compile(self._expanded(pattern), 0 if keeps_case else re.IGNORECASE)
+        if pattern not in self._patterns:
+            flags = 0 if self._table.get("keeps_case", False) else re.IGNORECASE
+            self._patterns[pattern] = re.compile(self._expanded(pattern), flags)
+        return self._patterns[pattern]
 
     def _expanded(self, pattern: str) -> str:
         pattern = pattern.replace("\n", "")
@@ -122,7 +122,7 @@ def _loose(pattern: str) -> str:
     """
     kept, depth = [], 0
     for mark in _TOKEN.findall(pattern):
-        if depth or re.fullmatch(r"\(\?<?[=!]", mark):
+        if depth or mark in ("(?=", "(?!", "(?<=", "(?<!"):
             depth += mark.startswith("(") - (mark == ")")
         elif mark[0] in "*+?{":
             kept.append({"?": "?", "+": "+"}.get(mark[0], "*"))
@@ -148,11 +148,9 @@ def words_of(text: str) -> frozenset[str]:
 def spoken(text: str, words: frozenset[str]) -> Iterator[Wordings]:
     """Yield the wordings of each language that may have something to say of a plain text."""
     if not words.isdisjoint(_first_look()):
-        for name in LANGUAGES:
-            if name == "chinese" and _KANA.search(text):
-                continue
-            wordings = load(f"languages/{name}.toml")
-            if not words.isdisjoint(wordings.words):
+        for name, wordings in _languages():
+            is_other = name == "chinese" and _KANA.search(text)
+            if not words.isdisjoint(wordings.words) and not is_other:
                 yield wordings
 
 
@@ -163,5 +161,10 @@ def load(file: str) -> Wordings:
 
 
 @cache
+def _languages() -> list[tuple[str, Wordings]]:
+    return [(name, load(f"languages/{name}.toml")) for name in LANGUAGES]
+
+
+@cache
 def _first_look() -> frozenset[str]:
-    return frozenset[str]().union(*(load(f"languages/{name}.toml").words for name in LANGUAGES))
+    return frozenset[str]().union(*(wordings.words for _, wordings in _languages()))
