@@ -17,6 +17,7 @@ KINDS = {
     "remember": Kind.REMEMBER,
     "unclear": Kind.UNCLEAR,
     "durable": Kind.RULE,
+    "standing": Kind.RULE,
     "never_sure": Kind.PROHIBITION,
     "never": Kind.PROHIBITION,
     "rule": Kind.RULE,
@@ -71,6 +72,18 @@ def test_what_was_just_said_has_no_topic() -> None:
     assert read_clause("Forget everything you know about me") == Reading(Kind.FORGET, "everything")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't change the first line of the poem.",
+        "Leave out the last row.",
+        "Do not use a loop in your solution.",
+    ],
+)
+def test_what_names_a_place_in_one_text_is_for_once(text: str) -> None:
+    assert read_clause(text).kind is Kind.ONE_OFF
+
+
 def test_a_rule_to_remember_is_a_rule() -> None:
     assert read_clause("Remember: never deploy on Fridays.").kind is Kind.PROHIBITION
 
@@ -89,6 +102,40 @@ def test_a_clause_that_goes_on_orders_nothing_without_an_order() -> None:
         "Do you remember that place near the station?",
         "Don't give up on your dream.",
         "Whenever you need help, just let me know.",
+        "When I get home I take a shower.",
+        "Every time I see her I smile.",
+        "Always read the small print, folks.",
+        "The linter complains that I must not shadow builtins.",
+        "Nobody writes letters now.",
+        "Nobody makes gnocchi like my aunt.",
+        "No person shall be deprived of property without due process.",
+        "No gym for me.",
+        "No mucking around with snake bites, mate.",
+        "My boss doesn't do video calls.",
+        "We never argue.",
+        "We do not ship internationally.",
+        "I won't give up.",
+        "I refuse to believe that.",
+        "I don't have anything particularly complex to review.",
+        "The script comes first, then the garbled output.",
+        "Each stroke carries a part of me.",
+        "Set aside a few minutes each day.",
+        "Show me the data points of his daily grind.",
+        "Write a toast for my sister's wedding.",
+        "The matter is closed.",
+        "Stop making me repeat myself.",
+        "No point mucking around if we can't get the real numbers without me.",
+        "A cozy nook is a must!",
+        "Those are non-negotiable.",
+        "Getting home before midnight, that would be a dream.",
+        "It's a reminder that we go on, no matter what.",
+        "If I'm forced to do your system's job, then let's get it done.",
+        "I require your assistance to rewrite my content.",
+        "Every time money drops, I sort my savings first.",
+        "The article exhibits confirmation bias by ignoring negative ones.",
+        "Dogs should never eat grapes, vets say.",
+        "Never have I ever eaten sushi.",
+        "In the future, I'm aiming to work on larger projects.",
         "Ich habe meine Adresse vergessen.",
         "Schreib mir eine Geschichte auf Französisch.",
         "¿Recuerdas que vivo en Roma?",

@@ -63,7 +63,25 @@ def test_what_is_not_stated_of_the_speaker_gives_nothing(text: str) -> None:
     assert slots_of(text) == []
 
 
-@pytest.mark.parametrize("text", ["Are you allergic to nuts?", "I'm not allergic to nuts."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Are you allergic to nuts?",
+        "I'm not allergic to nuts.",
+        "I'm allergic to spreadsheets, haha.",
+        "I was afraid I had diabetes but the test came back clean.",
+        "My friend has asthma but it's mild.",
+        "People with coeliac must avoid wheat.",
+        "The film is about a girl with epilepsy.",
+        "The article covers heart disease.",
+        "She swallowed hard and her heart stopped.",
+        "My energy for this is running on fumes.",
+        "My stomach tightens up.",
+        "I can actually close my eyes for a bit.",
+        "This traffic is going to kill me.",
+        "I nearly died laughing.",
+    ],
+)
 def test_no_danger_is_made_up(text: str) -> None:
     assert not is_danger(text)
 

@@ -13,6 +13,9 @@ MAX_SENTENCES = 1_000
 MAX_CLAUSE_CHARS = 1_000
 """A longer sentence is not cut into clauses; chosen."""
 
+MAX_CLAUSES = 7
+"""What follows so many clauses of a sentence belongs to the last. Chosen: it bounds the time."""
+
 _END = r"([.!?…]+[\"'”’»)\]*_]*\s+|[。！？]+[”」』）\s]*|\s*\n\s*)"
 _EMOJI_END = r"([\x{1F300}-\x{1FAFF}\x{2600}-\x{27BF}\x{FE0F}\x{200D}]+\s+)\p{Lu}"
 _BULLET = re.compile(r"\A(?:[-*•–#]{1,6}|\(?\d{1,2}[.)])\s+")
@@ -83,7 +86,7 @@ def clauses(sentence: str) -> list[str]:
     if len(sentence) > MAX_CLAUSE_CHARS:
         return [sentence]
     plain = sentence.replace("’", "'")
-    joints = [match.span() for match in _JOINT.finditer(plain)]
+    joints = [match.span() for match in islice(_JOINT.finditer(plain), MAX_CLAUSES - 1)]
     if joints and _OPENING.fullmatch(plain[: joints[0][1]]):
         del joints[0]
     starts = [0, *(end for _, end in joints)]

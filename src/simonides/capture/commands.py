@@ -163,7 +163,7 @@ class _Reader:
     def _rule(self, text: str, body: str, *, orders: bool = True) -> Reading | None:
         sure = self._has("never_sure", body)
         forbids = sure or (orders and self._has("never", body))
-        asks = orders and (self._has("rule", body) or self._lasts(text, body))
+        asks = orders and (self._lasts(text, body) or self._has("rule", body))
         about = text if text is not self.text else self.clause
         if self._is_unsafe(text, body, is_rule=forbids or asks):
             return Reading(Kind.UNSAFE, about)
@@ -179,7 +179,8 @@ class _Reader:
 
     def _lasts(self, text: str, body: str) -> bool:
         """Whether a wish is said to last, and is not about the speaker."""
-        return self._has("durable", text) and not self._is("myself", body)
+        lasts = self._has("durable", text) and not self._is("myself", body)
+        return lasts or self._has("standing", text)
 
     def _is_unsafe(self, text: str, body: str, *, is_rule: bool) -> bool:
         """Whether a request would switch off a safeguard.

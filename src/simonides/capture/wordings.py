@@ -17,6 +17,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from simonides.text.patterns import PatternSet
+
 MOST_CHARS = 400
 """Of a longer clause only the beginning is read; chosen: requests are short."""
 
@@ -27,6 +29,10 @@ LANGUAGES = (
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _UNSPACED = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 _KANA = re.compile("[\u3040-\u30ff]")
+
+
+_TOKEN = re.compile(r"\\.|\[(?:\\.|[^\]])+\]|\(\?<?[=!]|(?:[*+?]|\{[\d,]+\})[+?]?|.", re.DOTALL)
+_LOOSE = {r"\b": "", r"\w": r"[\pL\pN_]", r"\W": r"[^\pL\pN_]", r"\d": r"\pN"}
 
 
 def _base(code: int) -> str:
@@ -62,7 +68,8 @@ class Wordings:
         self._needs = {name: frozenset(plain(w).split()) for name, w in table["needs"].items()}
         self.words = frozenset[str]().union(*self._needs.values())
         self._compiled: dict[str, list[Wording]] = {}
-        self._settings: dict[str, re.Pattern[str]] = {}
+        self._filters: dict[str, PatternSet] = {}
+        self._patterns: dict[str, re.Pattern[str]] = {}
 
     def of(self, name: str) -> list[Wording]:
         """Return the wordings of a list; none for a list that the file lacks."""
@@ -83,26 +90,47 @@ class Wordings:
 
     def setting(self, name: str) -> re.Pattern[str]:
         """Return a pattern that stands outside the lists; one that fits nothing if it is absent."""
-        if name not in self._settings:
-            self._settings[name] = self._pattern(self._table.get(name, "(?!)"))
-        return self._settings[name]
+        return self._pattern(self._table.get(name, "(?!)"))
 
     def names(self) -> list[str]:
         """Return the names of the lists."""
         return list(self._table["wordings"])
 
     def _matches(self, name: str, text: str) -> Iterator[re.Match[str]]:
-        for wording in self.of(name):
-            if found := wording.pattern.search(text):
+        rows = self._table["wordings"].get(name, [])
+        if name not in self._filters:
+            self._filters[name] = PatternSet([_loose(self._expanded(row[0])) for row in rows])
+        for row in self._filters[name].in_text(text):
+            if found := self._pattern(rows[row][0]).search(text):
                 yield found
 
     def _pattern(self, pattern: str) -> re.Pattern[str]:
-        keeps_case = self._table.get("keeps_case", False)
-        return re.compile(self._expanded(pattern), 0 if keeps_case else re.IGNORECASE)
+        if pattern not in self._patterns:
+            flags = 0 if self._table.get("keeps_case", False) else re.IGNORECASE
+            self._patterns[pattern] = re.compile(self._expanded(pattern), flags)
+        return self._patterns[pattern]
 
     def _expanded(self, pattern: str) -> str:
         pattern = pattern.replace("\n", "")
         return plain(re.sub(r"<([A-Z_]+)>", lambda found: self._parts[found[1]], pattern))
+
+
+def _loose(pattern: str) -> str:
+    """Return a pattern in RE2 syntax that fits wherever another does, and in more places.
+
+    It lacks look-around and counts. A set of such patterns tells fast which rows are worth a try.
+    """
+    kept, depth = [], 0
+    for mark in _TOKEN.findall(pattern):
+        if depth or mark in ("(?=", "(?!", "(?<=", "(?<!"):
+            depth += mark.startswith("(") - (mark == ")")
+        elif mark[0] in "*+?{":
+            kept.append({"?": "?", "+": "+"}.get(mark[0], "*"))
+        elif mark.startswith("["):
+            kept.append(mark.replace(r"\w", r"\pL\pN_"))
+        else:
+            kept.append(_LOOSE.get(mark, mark))
+    return "".join(kept)
 
 
 def plain(text: str) -> str:
@@ -120,11 +148,9 @@ def words_of(text: str) -> frozenset[str]:
 def spoken(text: str, words: frozenset[str]) -> Iterator[Wordings]:
     """Yield the wordings of each language that may have something to say of a plain text."""
     if not words.isdisjoint(_first_look()):
-        for name in LANGUAGES:
-            if name == "chinese" and _KANA.search(text):
-                continue
-            wordings = load(f"languages/{name}.toml")
-            if not words.isdisjoint(wordings.words):
+        for name, wordings in _languages():
+            is_other = name == "chinese" and _KANA.search(text)
+            if not words.isdisjoint(wordings.words) and not is_other:
                 yield wordings
 
 
@@ -135,5 +161,10 @@ def load(file: str) -> Wordings:
 
 
 @cache
+def _languages() -> list[tuple[str, Wordings]]:
+    return [(name, load(f"languages/{name}.toml")) for name in LANGUAGES]
+
+
+@cache
 def _first_look() -> frozenset[str]:
-    return frozenset[str]().union(*(load(f"languages/{name}.toml").words for name in LANGUAGES))
+    return frozenset[str]().union(*(wordings.words for _, wordings in _languages()))

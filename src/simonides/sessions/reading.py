@@ -155,8 +155,11 @@ def _understand(piece: Piece, most: int) -> int:
     for before, sentence in zip(["", *said], said, strict=False):
         whole = read_clause(sentence)
         parts = [sentence] if whole.kind is Kind.UNSAFE else clauses(sentence)
-        for number, clause in enumerate(parts):
-            _read(piece, clause, before if number == 0 else parts[number - 1], goes_on=number > 0)
+        readings = [read_clause(part, goes_on=number > 0) for number, part in enumerate(parts)]
+        if whole.kind in _LASTING and all(each.kind is Kind.SAYS for each in readings):
+            _read(piece, sentence, whole, "")  # no part is the rule: "I hate surprises, plan none"
+        for clause, reading, last in zip(parts, readings, [before, *parts], strict=False):
+            _read(piece, clause, reading, last)
             if is_unreal(clause):
                 break  # so is the rest of the sentence
     if piece.is_kept and any(each.kind in _WITHDRAWS and points_back(each) for each in piece.asks):
@@ -165,6 +168,7 @@ def _understand(piece: Piece, most: int) -> int:
 
 
 _RULED = (*MANNER, "channel", "preferred_name")
+_LASTING = (Kind.RULE, Kind.PROHIBITION)
 _WITHDRAWS = (Kind.REFUSE, Kind.OFF_RECORD, Kind.FORGET, Kind.UNSAY)
 
 
@@ -173,8 +177,7 @@ def points_back(reading: Reading) -> bool:
     return reading.kind is Kind.UNSAY or is_just_said(reading.about)
 
 
-def _read(piece: Piece, clause: str, before: str, *, goes_on: bool) -> None:
-    reading = read_clause(clause, goes_on=goes_on)
+def _read(piece: Piece, clause: str, reading: Reading, before: str) -> None:
     match reading.kind:
         case Kind.REFUSE | Kind.OFF_RECORD | Kind.FORGET | Kind.UNSAY | Kind.UNCLEAR:
             piece.asks.append(reading)
