@@ -45,6 +45,13 @@ _PLAIN = {code: _base(code) for code in range(0xC0, 0x250)} | {
 """One character for one, so that positions in a text stay the same."""
 
 
+_VERBS = "do does did is are was were ca wo has have should would could must need".split()
+_WHOLE = {"im": "i'm", "ive": "i've", "lets": "let's", **{f"{v}nt": f"{v}n't" for v in _VERBS}}
+"""Contractions without their apostrophe."""
+
+_CONTRACTED = re.compile(rf"\b((?:{'|'.join(_VERBS)})n|i|let)'(t|m|ve|s)\b")
+
+
 class Wording(NamedTuple):
     """A pattern, a sentence that it fits, and what the sentence is about."""
 
@@ -111,7 +118,7 @@ class Wordings:
         return self._patterns[pattern]
 
     def _expanded(self, pattern: str) -> str:
-        pattern = pattern.replace("\n", "")
+        pattern = _CONTRACTED.sub(r"\1'?\2", pattern.replace("\n", ""))  # as typed in haste
         return plain(re.sub(r"<([A-Z_]+)>", lambda found: self._parts[found[1]], pattern))
 
 
@@ -142,6 +149,7 @@ def words_of(text: str) -> frozenset[str]:
     """Return the lower-case words of a plain text, and its characters if it has no spaces."""
     text = text.lower()
     found = frozenset(_WORD.findall(text))
+    found |= {_WHOLE[word] for word in found & _WHOLE.keys()}
     return found.union(text) if _UNSPACED.search(text) else found
 
 
