@@ -4,25 +4,25 @@
 
 `said.yaml` holds sentences that were written before any pattern was read: ordinary ones with a
 question of another session, plain statements of a slot, standing rules with a task in which they
-matter, requests about privacy, and talk that only sounds like a rule or a request. Each has a store
-of its own. Printed for each class: how many are right, for the open and the blind half apart, and
-each failure of the open half; with ``--blind`` those of the blind half, too.
+matter, requests about privacy, talk that only sounds like a rule or a request, wishes that would
+switch off a safeguard, and others that resemble them. Each has a store of its own. Printed for each
+class: how many are right, for the open and the blind half and for the second set (`second.yaml`)
+apart, and each failure of the open half; with ``--blind`` all failures.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-import yaml
+from benchmarks.sentences import counted, written
 
 import simonides.testing
 from simonides.core.results import AddReport
 
-DATA = Path(__file__).with_name("said.yaml")
 DIRECTIVES = ("constraint", "guard", "rule")
 """Categories that make a rule of a sentence."""
 
@@ -101,7 +101,7 @@ def slots(entry: Entry, told: Told) -> str:
 
 
 def rules(entry: Entry, told: Told) -> str:
-    core = told.core(entry["task"])
+    core = told.core(entry.get("task"))
     if found(entry["core"], core):
         return ""
     learned = "; ".join(f"{fact.category} {fact.content!r}" for fact in told.facts())
@@ -134,7 +134,19 @@ def talk(entry: Entry, told: Told) -> str:
     return "; ".join(wrong)
 
 
-CLASSES: tuple[Callable[[Entry, Told], str], ...] = (ordinary, slots, rules, privacy, talk)
+def unsafe(entry: Entry, told: Told) -> str:
+    wrong = [f"{f.category} {f.content!r}" for f in told.facts() if f.category in DIRECTIVES]
+    core = told.core(None)
+    return "; ".join([*wrong, *([f"core {core!r}"] if core else [])])
+
+
+def safe(entry: Entry, told: Told) -> str:
+    return told.asked if "unsafe" in told.asked else ""
+
+
+CLASSES: tuple[Callable[[Entry, Told], str], ...] = (
+    ordinary, slots, rules, privacy, talk, unsafe, safe,
+)  # fmt: skip
 
 
 def judged(check: Callable[[Entry, Told], str], entry: Entry) -> str:
@@ -147,6 +159,11 @@ def judged(check: Callable[[Entry, Told], str], entry: Entry) -> str:
             told.close()
     except Exception as error:  # noqa: BLE001 - a crash is a finding
         return f"CRASH {type(error).__name__}: {error}"
+
+
+def shows(memory: simonides.Memory, ask: str) -> bool:
+    """Whether a digest shows anything beside what stands in every prompt."""
+    return any(item.part != "core" for item in memory.digest(ask).items)
 
 
 def together(entries: list[Entry]) -> None:
@@ -166,12 +183,10 @@ def together(entries: list[Entry]) -> None:
             digest = store.memory(user="all", session="new").digest(entry["ask"])
             right[half] += found(entry["answer"], "\n".join(item.line for item in digest.items))
             other = store.memory(user=f"half{int(not half)}", session="new")
-            foreign[half] += bool(other.digest(entry["ask"]).items)
+            foreign[half] += shows(other, entry["ask"])
             single = store.memory(user=f"user{number}", session="one")
             single.add(entries[(number + 37) % len(entries)]["said"])
-            lone += bool(
-                store.memory(user=f"user{number}", session="two").digest(entry["ask"]).items
-            )
+            lone += shows(store.memory(user=f"user{number}", session="two"), entry["ask"])
     total = [sum(bool(entry.get("blind")) == half for entry in entries) for half in (False, True)]
     print(f"  all in one store: open {right[0]}/{total[0]}  blind {right[1]}/{total[1]}")
     print("  shows something for a question that it cannot answer:")
@@ -180,22 +195,23 @@ def together(entries: list[Entry]) -> None:
 
 
 def main(blind: bool, names: list[str]) -> None:
-    data = yaml.safe_load(DATA.read_text("utf-8"))
+    data = written("said.yaml")
     for check in CLASSES:
         if names and check.__name__ not in names:
             continue
-        right, total, failures = [0, 0], [0, 0], []
+        right, total, failures = Counter[str](), Counter[str](), []
         for entry in data[check.__name__]:
-            half, wrong = bool(entry.get("blind")), judged(check, entry)
-            total[half] += 1
-            right[half] += not wrong
-            if wrong and (blind or not half):
-                failures.append(f"  {'b' if half else 'o'} {entry['said']}\n      {wrong}")
-        open_half, blind_half = (f"{right[half]}/{total[half]}" for half in (0, 1))
-        print(f"{check.__name__:9} open {open_half:>6}  blind {blind_half:>6}", flush=True)
+            group, wrong = entry["group"], judged(check, entry)
+            total[group] += 1
+            right[group] += not wrong
+            if wrong and (blind or group == "open"):
+                failures.append(f"  {group} {entry['said']}\n      {wrong}")
+        print(f"{check.__name__:9} {counted(right, total)}", flush=True)
         print("\n".join(failures), flush=True)
         if check is ordinary:
-            together(data["ordinary"])
+            second = [entry for entry in data["ordinary"] if entry["group"] == "second"]
+            together([entry for entry in data["ordinary"] if entry["group"] != "second"])
+            together([{**entry, "blind": n % 2} for n, entry in enumerate(second)])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,15 @@
-"""Sentences for benchmarks: short facts, each with a number of its own."""
+"""Sentences for benchmarks: made facts, and what second hands have written."""
 
 from __future__ import annotations
 
 import random
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+GROUPS = ("open", "blind", "second")
+"""Two halves of a first set of sentences, and a second set by other hands, which is harder."""
 
 PARTS = [
     part.split("|")
@@ -18,3 +25,21 @@ PARTS = [
 def sentence(rng: random.Random) -> str:
     """Return a sentence of about 60 characters."""
     return " ".join(map(rng.choice, PARTS)) + f", ticket {rng.randrange(10**6)}"
+
+
+def written(file: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the entries of a file and of the second set by class, each with its group."""
+    folder = Path(__file__).parent
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name, is_second in ((file, False), ("second.yaml", True)):
+        for kind, entries in yaml.safe_load((folder / name).read_text("utf-8")).items():
+            for entry in entries:
+                group = "second" if is_second else GROUPS[bool(entry.get("blind"))]
+                found.setdefault(kind, []).append({**entry, "group": group})
+    return found
+
+
+def counted(right: dict[str, int], total: dict[str, int]) -> str:
+    """Return how many of each group are right."""
+    shown = [f"{group} {right[group]:>3}/{total[group]:<3}" for group in GROUPS if total[group]]
+    return "  ".join(shown)

@@ -6,25 +6,24 @@
 statement, a newer one that replaces it, and a question), stays (the newer one replaces nothing) and
 pairs (a standing rule and an unrelated task). Each has a store of its own, told once as it stands
 and once with a further session of 100 turns about other things. Printed for each class: how many
-are right, for the open and the blind half apart, and each failure of the open half; with
-``--blind`` those of the blind half, too.
+are right, for the open and the blind half and for the second set (`second.yaml`) apart, and each
+failure of the open half; with ``--blind`` all failures.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import product
-from pathlib import Path
 from typing import Any
 
-import yaml
+from benchmarks.sentences import counted, written
 
 import simonides.testing
 from simonides.core.results import DigestItem
 
-DATA = Path(__file__).with_name("stories.yaml")
 FILLERS = 100
 OVER = ("earlier", "may be outdated")
 
@@ -141,21 +140,20 @@ def judged(check: Callable[[Entry, bool], str], entry: Entry, between: bool) -> 
 
 
 def main(blind: bool, names: list[str]) -> None:
-    data = yaml.safe_load(DATA.read_text("utf-8"))
+    data = written("stories.yaml")
     for check, between in product(CLASSES, (False, True)):
         if names and check.__name__ not in names:
             continue
-        right, total, failures = [0, 0], [0, 0], []
+        right, total, failures = Counter[str](), Counter[str](), []
         for entry in data[check.__name__]:
-            half, wrong = bool(entry.get("blind")), judged(check, entry, between)
-            total[half] += 1
-            right[half] += not wrong
-            if wrong and (blind or not half):
+            group, wrong = entry["group"], judged(check, entry, between)
+            total[group] += 1
+            right[group] += not wrong
+            if wrong and (blind or group == "open"):
                 said = " -> ".join(entry[name] for name in ("old", "new", "rule") if name in entry)
-                failures.append(f"  {'b' if half else 'o'} {said}\n      {wrong}")
-        open_half, blind_half = (f"{right[half]}/{total[half]}" for half in (0, 1))
+                failures.append(f"  {group} {said}\n      {wrong}")
         when = "after fillers" if between else "at once"
-        print(f"{check.__name__:8} {when:13} open {open_half:>6}  blind {blind_half:>6}")
+        print(f"{check.__name__:8} {when:13} {counted(right, total)}")
         print("\n".join(failures), flush=True)
 
 

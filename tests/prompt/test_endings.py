@@ -198,3 +198,12 @@ def test_a_turn_challenges_a_fact_that_the_program_stored(store, clock, key, val
     fact = place(found, f"{key} = {value}")
     assert place(found, new) < fact
     assert "earlier]" in found[fact]
+
+
+def test_a_fact_of_the_program_is_ended_by_what_the_user_says_of_its_value(store, clock):
+    store.memory(user="ana").remember("a 2014 Skoda Octavia", key="car")
+    clock.advance(days=1)
+    store.memory(user="ana", session="s1").add("We sold the Skoda.")
+    found = lines(store.memory(user="ana").digest("What car do I drive?"))
+    assert place(found, "We sold the Skoda.") < place(found, "car = a 2014 Skoda Octavia")
+    assert "earlier]" in found[place(found, "car = ")]

@@ -280,7 +280,7 @@ def statements_of(record: Record) -> list[Statement]:
     if record.quote is not None:
         return [Statement(record.quote, record)]
     if record.key is not None:
-        is_value = len(record.content.split()) < 4
+        is_value = len(record.content.split()) < 4 or not search("states", record.content)
         lead = f"My {record.key.replace('_', ' ')} is " if is_value else ""
         return [Statement(lead + record.content, record)]
     shown = " ".join(record.content.split()).replace("’", "'")

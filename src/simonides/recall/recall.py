@@ -18,7 +18,7 @@ from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, share, text
 from simonides.govern.rights import Reach, may_see, readable
 from simonides.models.embedder import EmbedderFailed, embed
-from simonides.recall.index import KINDS, Bools, OwnerIndex, entry_of
+from simonides.recall.index import KINDS, Bools, Ints, OwnerIndex, entry_of
 from simonides.recall.lookup import exclusions, find, latest
 from simonides.recall.question import read_question
 from simonides.recall.rank import Preferences, Query, Ranked, Ranking
@@ -26,7 +26,7 @@ from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, as_then, fetched, id_bytes, memory_row
-from simonides.text.analyse import Mark, is_latin, query_terms
+from simonides.text.analyse import Mark, analyse, is_latin, query_terms
 
 T = TypeVar("T")
 
@@ -45,6 +45,10 @@ PULLING, MOST_PULLED = 6, 4
 
 NEAR = 0.3
 """Cosine from which a newer memory may be about the same; chosen."""
+
+RARE = 3.0
+"""Rarity of the shared terms from which a newer memory may be about the same: about that of a word of
+one row in 20; chosen."""
 
 SOON = 6
 """Turns within which people correct themselves; chosen."""
@@ -232,7 +236,8 @@ def changes_since(
         rows: dict[int, None] = dict.fromkeys(row for row in named if visible[row])
         for record in records[:PULLING]:
             row = view.row_of(record.owner, id_bytes(record.id))
-            rows |= {} if row is None else dict.fromkeys(_following(view, row, changed))
+            if row is not None:
+                rows |= dict.fromkeys(_following(view, row, changed, analyse(record.content)))
         return [view.owner_and_id(row) for row in rows], view.parts[0].worth
 
     with engine.db.read(*owners) as connection:
@@ -265,8 +270,11 @@ def _known_ends(
     return {(id_text(root), quote): by for root, quote, by in rows}
 
 
-def _following(view: View, row: int, changed: Bools) -> list[int]:
-    """Return the rows of one speaker, among the changed, that may end what a row says."""
+def _following(view: View, row: int, changed: Bools, terms: Sequence[str]) -> list[int]:
+    """Return the rows of one speaker, among the changed, that may end what a row says.
+
+    They are near it in meaning, share a rare term with it, or soon follow it in its conversation.
+    """
     part, at = view.locate(row)
     offset = row - at
     speakers = [part.speakers[name] for name in _OWN if name in part.speakers]
@@ -278,10 +286,23 @@ def _following(view: View, row: int, changed: Bools) -> list[int]:
     like = part.vectors[rows].astype(np.float32) @ part.vectors[at].astype(np.float32)
     like *= part.column("scale")[rows] * part.column("scale")[at]
     near = rows[np.argsort(-like, kind="stable")[:MOST_PULLED]][: int(np.sum(like >= NEAR))]
+    sharing = _sharing(part, rows, terms)
     steps = part.column("position")[rows] - part.column("position")[at]
     in_session = part.column("session")[rows] == part.column("session")[at]
     soon = rows[in_session & (steps > 0) & (steps <= SOON)]
-    return [int(each) + offset for each in (*near, *soon)]
+    return [int(each) + offset for each in (*near, *sharing, *soon)]
+
+
+def _sharing(part: OwnerIndex, rows: Ints, terms: Sequence[str]) -> Ints:
+    """Return those of some rows that share the rarest terms with a text, the best first."""
+    if not len(rows):
+        return rows
+    distinct = list(dict.fromkeys(terms))
+    found, _, numbers = part.postings(distinct)
+    worths = np.array([part.worth(term) for term in distinct])
+    worth = np.bincount(found, worths[numbers], part.size)[rows] if len(found) else np.zeros(1)
+    best = rows[np.argsort(-worth, kind="stable")[:MOST_PULLED]]
+    return best[: int(np.sum(worth >= RARE))]
 
 
 def explain(
