@@ -47,8 +47,8 @@ NEAR = 0.3
 """Cosine from which a newer memory may be about the same; chosen."""
 
 RARE = 3.0
-"""Rarity of the shared terms from which a newer memory may be about the same: about that of a word of
-one row in 20; chosen."""
+"""Rarity of the shared terms from which a newer memory may be about the same: about that of a word
+of one row in 20; chosen."""
 
 SOON = 6
 """Turns within which people correct themselves; chosen."""
