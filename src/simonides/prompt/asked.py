@@ -13,8 +13,9 @@ from simonides.text.analyse import MONTHS, analyse
 from simonides.text.changes import setting
 
 _NOW = re.compile(
-    r"^(?:and |so |ok,? |hey,? )*(?:(?:on|in|at|to|with|for) )?"
-    r"(?:when|what|which|where|who|whose|how)(?:'s|'re)?\b(?!.*\b(?:did|was|were|had|has|have|been|ever|first"
+    r"^(?:and |so |ok,? |hey,? )*(?:(?:(?:on|in|at|to|with|for) )?"
+    r"(?:when|what|which|where|who|whose|how)(?:'s|'re)?|(?:do|does|am|is|are) (?:i|we|my|our|the))\b"
+    r"(?!.*\b(?:did|was|were|had|been|(?:has|have) (?:i|we|he|she|it|they|my|our|the)|ever|first"
     r"|last|previous\w*|before|used|you|should|would|could|can|between|compared?)\b)",
     re.IGNORECASE,
 )
@@ -40,6 +41,7 @@ _UNREAL = re.compile(
     re.IGNORECASE,
 )
 _COUNTS = "one two three four five six seven eight nine ten eleven twelve twenty thirty fifty"
+_COUNTS += " second third fourth fifth sixth seventh eighth ninth tenth"
 _NUMBER = re.compile(rf"[\w.,:/-]*\d[\w.,:/-]*|\b(?:{'|'.join(_COUNTS.split())})\b", re.IGNORECASE)
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday"
 _DATE = re.compile(rf"\b(?:{'|'.join((*MONTHS, *_DAYS.split()))})\b", re.IGNORECASE)

@@ -132,14 +132,19 @@ class Statement:
             or max(len(self.terms), len(old.terms)) > MOST_TERMS
         ):
             return False
-        if self.cue is Cue.ENDS and asked.names & self.terms & old.terms:
+        both = self.terms & old.terms
+        names_it = asked.is_own and (both & asked.terms or self.values & old.values)
+        if self.cue is Cue.ENDS and (names_it or both & asked.names):
             return True
         said = self.record.content
-        text = said if len(said) <= SLOT_CHARS else self.text
+        is_short = len(said) <= SLOT_CHARS
+        text = said if is_short else self.text
         is_answer = asked.terms & old.terms or len(old.text) >= WHOLE * len(old.record.content)
         if is_answer and cue_of(text) >= Cue.CHANGES and may_answer(asked, text):
             return True
-        return replaces(asked, text, old.text, is_change=self.cue >= Cue.HINTS)
+        texts = {self.text, text}
+        is_change = self.cue >= Cue.HINTS
+        return any(replaces(asked, each, old.text, is_change=is_change) for each in texts)
 
     @property
     def denies(self) -> bool:
