@@ -103,3 +103,36 @@ def test_a_prompt_always_shows_the_diets_in_force(said, left):
         core = [item for item in memory.digest("Suggest a menu").items if item.part == "core"]
         shown = [memory.get(item.ids[0]) for item in core]
     assert [record.triple.object for record in shown if record.triple is not None] == left
+
+
+LIFTED = [
+    (["Never deploy on Fridays.", "You can deploy on Fridays again."], []),
+    (["Send me a summary every evening.", "I don't need the evening summary anymore."], []),
+    (["Don't call me before nine.", "It's fine to call me before nine."], []),
+    (
+        ["Don't call me before nine.", "You can call the plumber now."],
+        ["Don't call me before nine."],
+    ),
+    (
+        ["Never eat nuts in my kitchen.", "We can eat outside again."],
+        ["Never eat nuts in my kitchen."],
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "left"), LIFTED)
+def test_a_rule_that_the_user_takes_back_leaves_the_prompt(said, left):
+    with open_store(clock=ManualClock()) as store:
+        memory = store.memory(user="ana")
+        for text in said:
+            memory.add(text)
+        assert [item.line.split("] ")[1] for item in memory.digest().items] == left
+
+
+def test_nobody_but_the_user_takes_a_rule_back():
+    with open_store(clock=ManualClock()) as store:
+        memory = store.memory(user="ana")
+        memory.add("Never deploy on Fridays.")
+        memory.add([{"role": "assistant", "content": "You can deploy on Fridays again."}])
+        memory.add("You can deploy on Fridays again.", source="external")
+        assert "Never deploy" in str(memory.digest())

@@ -576,6 +576,13 @@ class OwnerIndex:
         found &= self.column("turn") == turns
         return found
 
+    def in_categories(self, names: Sequence[str]) -> list[bytes]:
+        """Return the ids of what is in force in some categories."""
+        self.settle()
+        codes = [self.categories[name] for name in names if name in self.categories]
+        rows = np.flatnonzero(np.isin(self.column("category"), codes) & self.column("live"))
+        return [self.ids[row] for row in rows.tolist()]
+
     def rows_of(self, ids: Iterable[bytes]) -> list[int]:
         """Return the rows of those ids that are there."""
         return [self.row_of[id] for id in ids if id in self.row_of]

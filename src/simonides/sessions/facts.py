@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -13,12 +13,14 @@ from simonides.core.outcome import EventType
 from simonides.core.record import Record, Trust
 from simonides.core.scope import Principal
 from simonides.prompt.endings import SURE, Statement, probability
+from simonides.recall.index import STANDING
 from simonides.recall.recall import SOON
 from simonides.sessions.reading import PREDICATES, Piece
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
 from simonides.text.analyse import analyse
 from simonides.text.changes import corrected
+from simonides.text.statement import read
 from simonides.write.gates import Turn
 
 ENDED_KEYS = ("employer", "role", "location", "relationship", "channel", "language", "units")
@@ -34,9 +36,15 @@ _DOSE = re.compile(r"\b\d+ ?(?:mg|mcg|g|ml)\b", re.IGNORECASE)
 _PLANTS = "vegetarian vegan pescatarian flexitarian"
 _DIETS = dict.fromkeys(_PLANTS.split(), _PLANTS) | {
     "meat": f"{_PLANTS} meat pork beef", "fish": "vegetarian vegan fish", "eggs": "vegan eggs",
-    "dairy": "vegan dairy lactose milk", "gluten": "gluten",
+    "dairy": "vegan dairy lactose milk", "gluten": "gluten", "carbs": "keto low carb paleo",
 }  # fmt: skip
 """What a new diet ends of earlier ones, by its name or by what is eaten again."""
+
+LEAST_LIFTED = 0.5
+"""Share of the rarity of a rule's words that a clause holds which takes it back; chosen."""
+
+_NO_SUBJECT = frozenset(analyse("never always don't do please must should every each all ever any"))
+_STOPS = re.compile(r"\b(?:stop|quit|avoid|refrain)\b", re.IGNORECASE)
 
 _NAMED = {
     "employer": re.compile(r"\b(?:my|the) (?:job|employer|company)\b", re.IGNORECASE),
@@ -78,7 +86,7 @@ def _corrected(fact: Mapping[str, Any], clause: str) -> dict[str, Any] | None:
 
 
 def end_facts(turn: Turn, said: Record, piece: Piece) -> list[Record]:
-    """End and return the facts of the user that a turn says are over, without another value.
+    """End and return the facts and rules of the user that a turn says are over.
 
     Args:
         turn: The owner's turn to write.
@@ -95,11 +103,34 @@ def end_facts(turn: Turn, said: Record, piece: Piece) -> list[Record]:
         for row in _facts(turn, said):
             if row["key"] not in stated and _is_ended(turn, new, row):
                 ended.append(row)
+    ended += [row for clause in piece.lifts for row in _lifted(turn, said, clause)]
     ended = list({row["id"]: row for row in ended}.values())
     for row in ended:
         by = id_bytes(said.id)
         turn.tx.end(row, "superseded", EventType.SUPERSEDED, "ended_by_user", by=by)
     return [record_of(row) for row in ended]
+
+
+def _lifted(turn: Turn, said: Record, clause: str) -> Iterator[MemoryRow]:
+    """Yield the rules that a clause takes back: "You can deploy on Fridays again"."""
+    terms, worth = frozenset(analyse(clause)), turn.index.worth
+    is_negated = _denies(clause)
+    for id in turn.index.in_categories(STANDING):
+        row = turn.tx.memory(id)
+        if row is None or row["known_to"] is not None:
+            continue
+        record = record_of(row)
+        mine = (record.place, record.trust) == (said.place, Trust.USER)
+        if not mine or said.id in record.parents or _denies(record.content) == is_negated:
+            continue
+        rule = frozenset(analyse(record.content)) - _NO_SUBJECT
+        shared = sum(map(worth, rule & terms))
+        if shared and shared >= LEAST_LIFTED * sum(map(worth, rule)):
+            yield row
+
+
+def _denies(text: str) -> bool:
+    return read(text).is_negated or bool(_STOPS.search(text))
 
 
 def _is_given_up(row: MemoryRow, diet: str) -> bool:

@@ -19,7 +19,7 @@ from simonides.capture.slots import folded, is_danger, is_for_now, slots_of
 from simonides.core.record import GAP, Source, is_gap
 from simonides.prompt.lines import TITLE
 from simonides.text.analyse import analyse
-from simonides.text.changes import Cue, corrected, cue_of
+from simonides.text.changes import Cue, corrected, cue_of, search
 from simonides.text.statement import fingerprint
 from simonides.text.topics import Topic, is_just_said
 
@@ -51,6 +51,7 @@ class Piece:
         reasons: Why part of it is not kept.
         ends: Clauses that say that something is over.
         corrections: Clauses that give another value for what was said before.
+        lifts: Clauses that may take a rule back.
     """
 
     text: str
@@ -64,6 +65,7 @@ class Piece:
     reasons: list[str] = field(default_factory=list)
     ends: list[str] = field(default_factory=list)
     corrections: list[str] = field(default_factory=list)
+    lifts: list[str] = field(default_factory=list)
 
     @property
     def is_kept(self) -> bool:
@@ -73,7 +75,7 @@ class Piece:
     def drop(self) -> None:
         """Keep and learn nothing of it."""
         self.text, self.is_cut = GAP, True
-        self.learned, self.ends, self.corrections = [], [], []
+        self.learned, self.ends, self.corrections, self.lifts = [], [], [], []
 
     def drop_echoes(self, shown: frozenset[bytes]) -> None:
         """Learn nothing that a digest has shown in this conversation."""
@@ -178,6 +180,7 @@ def points_back(reading: Reading) -> bool:
 
 
 def _read(piece: Piece, clause: str, reading: Reading, before: str) -> None:
+    piece.lifts += [clause] if search("lifts", clause) else []
     match reading.kind:
         case Kind.REFUSE | Kind.OFF_RECORD | Kind.FORGET | Kind.UNSAY | Kind.UNCLEAR:
             piece.asks.append(reading)
