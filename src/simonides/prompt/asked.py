@@ -14,7 +14,8 @@ from simonides.text.changes import setting
 
 _NOW = re.compile(
     r"^(?:and |so |ok,? |hey,? )*(?:(?:(?:on|in|at|to|with|for) )?"
-    r"(?:when|what|which|where|who|whose|how)(?:'s|'re)?|(?:do|does|am|is|are) (?:i|we|my|our|the))\b"
+    r"(?:when|what|which|where|who|whose|how)(?:'s|'re)?"
+    r"|(?:do|does|am|is|are) (?:i|we|my|our|the))\b"
     r"(?!.*\b(?:did|was|were|had|been|(?:has|have) (?:i|we|he|she|it|they|my|our|the)|ever|first"
     r"|last|previous\w*|before|used|you|should|would|could|can|between|compared?)"
     r"\b)",
