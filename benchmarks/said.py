@@ -6,7 +6,7 @@
 question of another session, plain statements of a slot, standing rules with a task in which they
 matter, requests about privacy, talk that only sounds like a rule or a request, wishes that would
 switch off a safeguard, and others that resemble them. Each has a store of its own. Printed for each
-class: how many are right, for the open and the blind half and for the second set (`second.yaml`)
+class: how many are right, for the open and the blind half and for further sets by other hands
 apart, and each failure of the open half; with ``--blind`` all failures.
 """
 

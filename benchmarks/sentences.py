@@ -8,8 +8,9 @@ from typing import Any
 
 import yaml
 
-GROUPS = ("open", "blind", "second")
-"""Two halves of a first set of sentences, and a second set by other hands, which is harder."""
+GROUPS = ("open", "blind", "second", "third")
+"""Two halves of a first set of sentences, and further sets by other hands: the second is harder,
+the third and the fourth are plain."""
 
 PARTS = [
     part.split("|")
@@ -28,14 +29,14 @@ def sentence(rng: random.Random) -> str:
 
 
 def written(file: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the entries of a file and of the second set by class, each with its group."""
+    """Return the entries of a file and of the further sets by class, each with its group."""
     folder = Path(__file__).parent
     found: dict[str, list[dict[str, Any]]] = {}
-    for name, is_second in ((file, False), ("second.yaml", True)):
+    for name in (file, *(f"{group}.yaml" for group in GROUPS[2:])):
         for kind, entries in yaml.safe_load((folder / name).read_text("utf-8")).items():
             for entry in entries:
-                group = "second" if is_second else GROUPS[bool(entry.get("blind"))]
-                found.setdefault(kind, []).append({**entry, "group": group})
+                own = GROUPS[bool(entry.get("blind"))] if name == file else Path(name).stem
+                found.setdefault(kind, []).append({**entry, "group": own})
     return found
 
 

@@ -6,7 +6,7 @@
 statement, a newer one that replaces it, and a question), stays (the newer one replaces nothing) and
 pairs (a standing rule and an unrelated task). Each has a store of its own, told once as it stands
 and once with a further session of 100 turns about other things. Printed for each class: how many
-are right, for the open and the blind half and for the second set (`second.yaml`) apart, and each
+are right, for the open and the blind half and for further sets by other hands apart, and each
 failure of the open half; with ``--blind`` all failures.
 """
 

@@ -214,3 +214,13 @@ async def _awaited():
 
 def test_the_async_face_has_tasks_too():
     assert CONSTRAINT in asyncio.run(_awaited())
+
+
+def test_constraints_stay_where_digests_are_switched_off(open_store, rules):
+    store = open_store(settings=rules("version: '1'\ndigest: {enabled: false}"))
+    memory = store.memory(user="ana")
+    memory.add("Never deploy on Fridays.")
+    task = memory.task(GOAL, constraints=[CONSTRAINT])
+    found = slots(task.prompt())
+    assert "Memory digest:" not in found
+    assert texts(found["[CONSTRAINTS]"]) == ["Never deploy on Fridays.", CONSTRAINT]

@@ -19,9 +19,8 @@ from simonides.models.embedder import TokenCounter
 from simonides.prompt.asked import asked_of
 from simonides.prompt.core_block import core_block
 from simonides.prompt.endings import Context, Ending, Statement, endings, statements_of
-from simonides.prompt.floor import floor_of
 from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash_of, line_of
-from simonides.prompt.receipts import clauses_of, conversation, keep
+from simonides.prompt.receipts import clauses_of, conversation, floor_of, keep
 from simonides.recall.lookup import MAX_LISTED, list_memories
 from simonides.recall.recall import MAX_QUERY_CHARS, changes_since, recall, standing
 from simonides.text.analyse import query_terms

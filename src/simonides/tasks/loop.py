@@ -14,8 +14,10 @@ from simonides.core.record import Draft, Importance, Record, Source, id_text
 from simonides.core.results import Digest, TaskReport
 from simonides.core.scope import Principal, Scope
 from simonides.core.validation import enum_member, text
+from simonides.prompt.core_block import core_block
 from simonides.prompt.digest import digest
-from simonides.prompt.floor import floor_of
+from simonides.prompt.receipts import floor_of
+from simonides.recall.recall import standing
 from simonides.sessions.add import next_position
 from simonides.storage import statements
 from simonides.storage.database import Connection
@@ -206,7 +208,12 @@ def _prompt(engine: Engine, who: Principal, state: Working) -> tuple[str, Digest
         engine, who, about, max_items=PUSH_ITEMS, max_tokens=PUSH_TOKENS, floor=floor,
         shown=[record.id for record in texts.values()],
     )  # fmt: skip
-    return prompt_of(state, texts, pushed), pushed
+    rules = engine.policies.for_org(who.home.org).digest
+    core = [item for item in pushed.items if item.part == "core"]
+    hidden = pushed.receipt.hidden
+    if not rules.enabled:  # digests are switched off, constraints are not
+        core, hidden = core_block(standing(engine, who), rules)
+    return prompt_of(state, texts, pushed, [item.line for item in core], hidden), pushed
 
 
 def _texts(engine: Engine, who: Principal, roots: Sequence[str]) -> dict[str, Record]:

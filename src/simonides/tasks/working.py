@@ -61,26 +61,33 @@ class Working(BaseModel):
         return self.model_copy(update={"observed": tuple(observed), **more})
 
 
-def prompt_of(state: Working, texts: Mapping[str, Record], digest: Digest) -> str:
+def prompt_of(
+    state: Working, texts: Mapping[str, Record], digest: Digest, core: Sequence[str], hidden: int
+) -> str:
     """Return the prompt of a task: its slots in their order, and what is remembered.
 
     Args:
         state: The task.
         texts: Observations and notes by root id; what was forgotten is not there.
         digest: Of goal and step.
+        core: What stands in every prompt, as lines.
+        hidden: Number of standing rules for which there was no room.
     """
     lines = {part: [i.line for i in digest.items if i.part == part] for part in PARTS}
-    core, hidden = lines.pop("core"), digest.receipt.hidden
-    if hidden:
-        core.append(f"({hidden} more standing rules are not shown: there is no room)")
-    remembered = [line for part, own in lines.items() if own for line in (PARTS[part], *own)]
+    remembered = [
+        line
+        for part, own in lines.items()
+        if own and part != "core"
+        for line in (PARTS[part], *own)
+    ]
+    more = [f"({hidden} more standing rules are not shown: there is no room)"] if hidden else []
     step, following = state.step or NONE, state.plan[state.done + 1 : state.done + 2]
     parts = [
         ("[TASK_GOAL]", [_line(state.goal)]),
         (f"[CURRENT_STEP] ({state.done}/{len(state.plan)})", [_line(step)]),
         ("[NEXT_STEPS]", [_line(each) for each in following]),
         ("[RECENT_OBSERVATIONS]", _observations(state, texts)),
-        ("[CONSTRAINTS]", core),
+        ("[CONSTRAINTS]", [*core, *more]),
         *([("Memory digest:", [NOTE, *remembered])] if remembered else []),
         ("[SCRATCHPAD]", _notes(state, texts)),
     ]
