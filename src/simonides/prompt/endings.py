@@ -432,7 +432,7 @@ def _recants(new: Statement, old: Statement, worth: Worth) -> bool:
     if "likes" not in new.wordings or new.dislikes or not old.dislikes or not old.states:
         return False
     if search("points_back", new.text):
-        return new.cue >= Cue.HINTS
+        return new.cue >= Cue.CHANGES
     return _share_words(new, old, worth)
 
 
