@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-GROUPS = ("open", "blind", "second", "third")
+GROUPS = ("open", "blind", "second", "third", "fourth")
 """Two halves of a first set of sentences, and further sets by other hands: the second is harder,
 the third and the fourth are plain."""
 

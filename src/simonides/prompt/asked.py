@@ -17,10 +17,11 @@ _NOW = re.compile(
     r"(?:when|what|which|where|who|whose|how)(?:'s|'re)?"
     r"|(?:do|does|am|is|are) (?:i|we|my|our|the))\b"
     r"(?!.*\b(?:did|was|were|had|been|(?:has|have) (?:i|we|he|she|it|they|my|our|the)|ever|first"
-    r"|last|previous\w*|before|used|you|should|would|could|can|between|compared?)"
-    r"\b)",
+    r"|last|previous\w*|before|used|should (?:i|we)|would|could|can|between|compared?"
+    r"|you (?:think|recommend|suggest|advise|know|remember|have))\b)",
     re.IGNORECASE,
 )
+_CLOSED = re.compile(r"(?:and |so |ok,? |hey,? )*(?:do|does|am|is|are)\b", re.IGNORECASE)
 _FIGURE = re.compile(
     r"\b(?:when|how (?:much|many|old|long|often|far|tall|big)|what (?:time|day|date|size|number)"
     r"|number|price|cost|budget|deadline"
@@ -36,7 +37,11 @@ _MINE = re.compile(
     re.IGNORECASE,
 )
 _OWN = re.compile(r"\b(?:i|i'm|im|my|me|our|we|we're|us|users?|user's)\b", re.IGNORECASE)
-_FIRST = re.compile(r"\b(?:i|i'm|im|i've|we|we're|we've|me|us|it's)\b", re.IGNORECASE)
+_FIRST = re.compile(
+    r"\b(?:i|i'm|im|i've|we|we're|we've|me|us|it's"
+    r"|(?:the|our) (?:whole |entire )?(?:team|company|office|family|firm|department|club|band))\b",
+    re.IGNORECASE,
+)
 _UNREAL = re.compile(
     r"\b(?:if|might|may|maybe|perhaps|thinking (?:about|of)|considering|could|would|wish|hoping"
     r"|haven't decided|not sure|planning)\b",
@@ -46,7 +51,7 @@ _COUNTS = "one two three four five six seven eight nine ten eleven twelve twenty
 _COUNTS += " second third fourth fifth sixth seventh eighth ninth tenth"
 _NUMBER = re.compile(rf"[\w.,:/-]*\d[\w.,:/-]*|\b(?:{'|'.join(_COUNTS.split())})\b", re.IGNORECASE)
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday"
-_DATE = re.compile(rf"\b(?:{'|'.join((*MONTHS, *_DAYS.split()))})\b", re.IGNORECASE)
+_DATE = re.compile(rf"\b(?:{'|'.join((*MONTHS, *_DAYS.split()))})s?\b", re.IGNORECASE)
 _DENIED = re.compile(r"\bnot [\w:.,-]*\w", re.IGNORECASE)
 _GENERIC = frozenset(analyse(f"{setting('generic')} name kind type current right moment"))
 
@@ -60,6 +65,7 @@ class Asked(NamedTuple):
         names: Those of them that are names.
         figure: Whether it asks for a number or a time; None if for either that or a name.
         is_own: Whether it is in the first person, or about the user.
+        is_closed: Whether yes or no answers it.
     """
 
     terms: frozenset[str]
@@ -67,6 +73,7 @@ class Asked(NamedTuple):
     names: frozenset[str]
     figure: bool | None
     is_own: bool
+    is_closed: bool
 
 
 def asked_of(about: str) -> Asked | None:
@@ -74,11 +81,11 @@ def asked_of(about: str) -> Asked | None:
     about = about.strip().replace("’", "'")
     if not _NOW.search(about):
         return None
-    names = frozenset(analyse(" ".join(_NAME.findall(about))))
+    names = frozenset(analyse(" ".join([*_NAME.findall(about), *_DATE.findall(about)])))
     named = frozenset(analyse(" ".join(_ABOUT.findall(about)))) - _GENERIC
     figure = True if _FIGURE.search(about) else False if _PERSON.search(about) else None
-    terms, is_own = frozenset(analyse(about)) - _GENERIC, bool(_OWN.search(about))
-    return Asked(terms, named | names, names, figure, is_own)
+    terms, is_own = frozenset(analyse(about)) - _GENERIC, bool(_OWN.search(about)) or not names
+    return Asked(terms, named | names, names, figure, is_own, bool(_CLOSED.match(about)))
 
 
 def may_answer(asked: Asked, text: str) -> bool:
@@ -86,10 +93,13 @@ def may_answer(asked: Asked, text: str) -> bool:
 
     "My brother moved to Malmö" is about neither in "Where do I live?", and what may be so is not.
     """
-    if not asked.is_own or _UNREAL.search(text):
+    terms = frozenset(analyse(text))
+    if not asked.is_own or _UNREAL.search(text) or (asked.names and not asked.names & terms):
         return False
+    if asked.is_closed:
+        return bool(asked.terms & terms)
     own = _FIRST.search(text) or _MINE.match(text)
-    return bool(own or asked.subjects & frozenset(analyse(text)))
+    return bool(own or asked.subjects & terms)
 
 
 def replaces(asked: Asked, new: str, old: str, *, is_change: bool) -> bool:

@@ -158,7 +158,7 @@ class Statement:
 
 
 _NEW = frozenset("new other next current".split())
-_PRONOUN = re.compile(r"(?:and |but )?(?:he|she|it|they)\b", re.IGNORECASE)
+_PRONOUN = re.compile(r"(?:and |but )?(?:he|she|it|they|we)\b", re.IGNORECASE)
 
 
 class Ending(NamedTuple):
@@ -213,7 +213,9 @@ def endings(
     worth, ids = context.worth, context.ids
     found = list({each.record.id: each.record for each in told}.values())
     known = {record.id for record in found}
-    extra = [s for record in newer if record.id not in known for s in statements_of(record)]
+    extra = [
+        s for record in newer if record.id not in known for s in statements_of(record, is_new=True)
+    ]
     news = [each for each in told if each.changes or each.slots or each.head]
     news += [each for each in extra if each.changes or each.record.key is not None]
     allowed = {(new.id, old.id) for old in found for new in (*found, *newer) if _may_end(new, old)}
@@ -234,7 +236,8 @@ def endings(
     asked = asked_of(context.about)
     if asked is not None:
         best = [each for each in told if each.record.id in context.best]
-        for new, old in product(best, [each for each in best if each.states]):
+        rules = [each for each in extra if each.record.category in STANDING]
+        for new, old in product([*best, *rules], [each for each in best if each.states]):
             if (new.record.id, old.record.id) in allowed and new.answers_anew(asked, old):
                 ended.setdefault(old, (SURE, new))
     _end_with_others(told, ended)
@@ -278,9 +281,14 @@ def _ending(
     return Ending(new.record, () if is_whole else tuple(each.span for each in over))
 
 
-def statements_of(record: Record) -> list[Statement]:
-    """Return the clauses of a memory that can end or be ended; none of what others said."""
-    if record.role not in (None, "user") or record.category in STANDING:
+def statements_of(record: Record, *, is_new: bool = False) -> list[Statement]:
+    """Return the clauses of a memory that can end or be ended; none of what others said.
+
+    Args:
+        record: The memory.
+        is_new: Whether it may only end others; a rule is ended by the user alone.
+    """
+    if record.role not in (None, "user") or (record.category in STANDING and not is_new):
         return []
     if record.quote is not None:
         return [Statement(record.quote, record)]

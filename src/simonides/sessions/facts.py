@@ -28,7 +28,8 @@ ENDED_KEYS = ("employer", "role", "location", "relationship", "channel", "langua
 
 _OWN = re.compile(
     r"(?:(?:so|well|and|but|yes|no|yesterday|today|finally|actually|last \w+),? )*"
-    r"(?:(?:i|i'm|im|i've|we|we're|we've)\b|.{0,40}\b(?:took|taken|got|let|fired) (?:me|us)\b)",
+    r"(?:(?:i|i'm|im|i've|we|we're|we've)\b|.{0,40}\b(?:took|taken|got|let|fired) (?:me|us)\b"
+    r"|(?:my |the )?(?:doctor|gp|specialist) .{0,20}\b(?:stopped|ended|cancelled)\b)",
     re.IGNORECASE,
 )
 _DOSE = re.compile(r"\b\d+ ?(?:mg|mcg|g|ml)\b", re.IGNORECASE)
