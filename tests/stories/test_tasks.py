@@ -224,3 +224,11 @@ def test_constraints_stay_where_digests_are_switched_off(open_store, rules):
     found = slots(task.prompt())
     assert "Memory digest:" not in found
     assert texts(found["[CONSTRAINTS]"]) == ["Never deploy on Fridays.", CONSTRAINT]
+
+
+def test_a_task_with_a_wrong_constraint_is_not_begun(ana):
+    with pytest.raises(simonides.InvalidInput, match="constraints|blank"):
+        ana.task(GOAL, name="up-9", constraints=[CONSTRAINT, "  "])
+    with pytest.raises(simonides.NotFound):
+        ana.task(name="up-9", constraints=[CONSTRAINT])
+    assert ana.list() == []

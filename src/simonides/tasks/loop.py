@@ -71,21 +71,23 @@ def begin(
         if isinstance(given, str) or not all(isinstance(each, str) for each in given):
             raise InvalidInput(name, "must be a list of texts")
     name = str(who.home.task)
+    params = {"owner": who.owner, "name": name, "status": OPEN}
     steps = tuple(_clean(engine, who, "plan", each) for each in plan)
     state = None if goal is None else Working(goal=_clean(engine, who, "goal", goal), plan=steps)
-    drafts = [Draft(each, category="constraint", importance="high") for each in constraints]
-    with owner_turn(engine, who.owner, who.name) as (tx, _):
-        params = {"owner": tx.owner, "name": name, "status": OPEN}
-        found = tx.connection.one(statements.OPEN_TASK, params)
-        if found is not None:
-            id = found[0]
-        elif state is not None:
-            id = _begun(tx, name, state)
-        else:
+    said = [_clean(engine, who, "constraints", each) for each in constraints]
+    with engine.db.read(who.owner) as connection:
+        if state is None and connection.one(statements.OPEN_TASK, params) is None:
             raise NotFound(name)
+    drafts = [Draft(each, category="constraint", importance="high") for each in said]
     for outcome in remember(engine, who, drafts):
         outcome.raise_for_refusal()
-    return id_text(id)
+    with owner_turn(engine, who.owner, who.name) as (tx, _):
+        found = tx.connection.one(statements.OPEN_TASK, params)
+        if found is not None:
+            return id_text(found[0])
+        if state is None:
+            raise NotFound(name)  # it has ended meanwhile
+        return id_text(_begun(tx, name, state))
 
 
 def _begun(tx: Transaction, name: str, state: Working) -> bytes:
