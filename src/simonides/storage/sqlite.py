@@ -414,8 +414,8 @@ class Sqlite:
         group, raw = self._group, None if self._writer is None else self._writer.raw
         try:
             self._commit()
-        except BaseException:
-            self._commit()  # an interrupt of this thread is no error of the others
+        except BaseException:  # an interrupt of this thread is no error of the others; raised again
+            self._commit()
             raise
         finally:
             if raw is not None and raw.in_transaction:

@@ -182,8 +182,8 @@ def owner_turn(engine: Engine, owner: str, actor: str) -> Iterator[tuple[Transac
             yield tx, index
             tx.flush()
             index.is_changing = False
-    except BaseException:
-        engine.indexes.drop(owner)  # it may hold what was never committed
+    except BaseException:  # also after an interrupt it may hold what was never committed
+        engine.indexes.drop(owner)
         raise
     with index.lock:
         index.remove(tx.ended)
