@@ -159,3 +159,35 @@ def test_the_async_face_decides_too():
     import asyncio
 
     assert asyncio.run(_decide_awaited()) == []
+
+
+def test_another_agent_sees_and_decides_nothing_that_is_private_to_one(store):
+    own = store.memory(user="ana", agent="a")
+    own.remember(Draft(OSLO, audience=("a",)))
+    own.remember(Draft(BERGEN, source="tool_verified", audience=("a",)))
+    own.remember(Draft(NOTE, source="external", audience=("a",)))
+    ids = [entry.id for entry in own.pending.list()]
+    assert len(ids) == 2
+    for other in (store.memory(user="ana", agent="b"), store.memory(user="ana")):
+        assert other.pending.list() == []
+        for id in ids:
+            with pytest.raises(simonides.NotFound):
+                other.pending.reject(id)
+
+
+def test_what_waits_for_one_purpose_is_not_shown_for_another(store):
+    billing = store.memory(user="ana", purpose="billing")
+    billing.remember(OSLO)
+    billing.remember(Draft(BERGEN, source="tool_verified"))
+    billing.remember(Draft(NOTE, source="external"))
+    assert store.memory(user="ana", purpose="support").pending.list() == []
+    contradiction, held = billing.pending.list()
+    billing.pending.resolve(contradiction.id, keep="new")
+    assert billing.pending.approve(held.id).record.purpose == "billing"
+
+
+def test_a_person_approves_what_was_held_in_a_task(store, ana):
+    task = store.memory(user="ana", org="acme", task="up-1", agent="browser")
+    task.remember(Draft(NOTE, source="external"))
+    [entry] = ana.pending.list()
+    assert ana.pending.approve(entry.id).record.task == "up-1"

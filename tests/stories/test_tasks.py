@@ -232,3 +232,17 @@ def test_a_task_with_a_wrong_constraint_is_not_begun(ana):
     with pytest.raises(simonides.NotFound):
         ana.task(name="up-9", constraints=[CONSTRAINT])
     assert ana.list() == []
+
+
+def test_a_task_of_another_purpose_is_another_task(store):
+    billing, support = (store.memory(user="ana", purpose=name) for name in ("billing", "support"))
+    task = billing.task("Sort the invoice", name="t1", constraints=["Never mention case 77"])
+    task.observe("crm", "invoice 9 unpaid", verified=True)
+    with pytest.raises(simonides.NotFound):
+        support.task(name="t1")
+    other = support.task("Answer the customer", name="t1")
+    for said in ("Sort the invoice", "case 77", "invoice 9"):
+        assert said not in other.prompt()
+    other.abandon()
+    assert "invoice 9 unpaid" in billing.task(name="t1").prompt()
+    assert "case 77" in task.prompt()

@@ -307,10 +307,13 @@ SELECT id, kind, value, at, data FROM consents WHERE owner = :owner ORDER BY at,
 PENDING = """
 SELECT id, kind, at, expires, session, data FROM pending WHERE owner = :owner ORDER BY at, id"""
 
-OPEN_TASK = "SELECT id FROM tasks WHERE owner = :owner AND name = :name AND status = :status"
+OPEN_TASK = """
+SELECT id, data FROM tasks WHERE owner = :owner AND name = :name AND status = :status"""
 TASK = f"SELECT {', '.join(TABLES['tasks'])} FROM tasks WHERE owner = :owner AND id = :id"
 TASKS = f"SELECT {', '.join(TABLES['tasks'])} FROM tasks WHERE owner = :owner"
-OF_TASK = "SELECT id FROM memories WHERE owner = :owner AND task = :task"
+OF_TASK = """
+SELECT id FROM memories
+WHERE owner = :owner AND task = :task AND COALESCE(purpose, '') = :purpose"""
 
 GRANTS = """
 SELECT id, grantee, right_, subject, by_, at FROM grants WHERE owner = :owner

@@ -14,6 +14,7 @@ from simonides.core.record import Draft, Importance, Record, Source, id_text
 from simonides.core.results import Digest, TaskReport
 from simonides.core.scope import Principal, Scope
 from simonides.core.validation import enum_member, text
+from simonides.govern.rights import Reach, may_see
 from simonides.prompt.core_block import core_block
 from simonides.prompt.digest import digest
 from simonides.prompt.receipts import floor_of
@@ -71,23 +72,34 @@ def begin(
         if isinstance(given, str) or not all(isinstance(each, str) for each in given):
             raise InvalidInput(name, "must be a list of texts")
     name = str(who.home.task)
-    params = {"owner": who.owner, "name": name, "status": OPEN}
     steps = tuple(_clean(engine, who, "plan", each) for each in plan)
-    state = None if goal is None else Working(goal=_clean(engine, who, "goal", goal), plan=steps)
-    said = [_clean(engine, who, "constraints", each) for each in constraints]
+    state = None
+    if goal is not None:
+        said = _clean(engine, who, "goal", goal)
+        state = Working(goal=said, plan=steps, purpose=who.purpose)
+    rules = [_clean(engine, who, "constraints", each) for each in constraints]
     with engine.db.read(who.owner) as connection:
-        if state is None and connection.one(statements.OPEN_TASK, params) is None:
+        if state is None and _open_id(connection, who) is None:
             raise NotFound(name)
-    drafts = [Draft(each, category="constraint", importance="high") for each in said]
+    drafts = [Draft(each, category="constraint", importance="high") for each in rules]
     for outcome in remember(engine, who, drafts):
         outcome.raise_for_refusal()
     with owner_turn(engine, who.owner, who.name) as (tx, _):
-        found = tx.connection.one(statements.OPEN_TASK, params)
+        found = _open_id(tx.connection, who)
         if found is not None:
-            return id_text(found[0])
+            return id_text(found)
         if state is None:
             raise NotFound(name)  # it has ended meanwhile
         return id_text(_begun(tx, name, state))
+
+
+def _open_id(connection: Connection, who: Principal) -> bytes | None:
+    """Return the id of the open task of a name and purpose."""
+    params = {"owner": who.owner, "name": who.home.task, "status": OPEN}
+    for id, data in connection.rows(statements.OPEN_TASK, params):
+        if json.loads(data)["purpose"] == who.purpose:
+            return bytes(id)
+    return None
 
 
 def _begun(tx: Transaction, name: str, state: Working) -> bytes:
@@ -223,7 +235,12 @@ def _texts(engine: Engine, who: Principal, roots: Sequence[str]) -> dict[str, Re
         params = [{"owner": who.owner, "root": id_bytes(root)} for root in roots]
         rows = [connection.one(statements.CURRENT_OF_ROOT, each) for each in params]
     records = [record_of(memory_row(row)) for row in rows if row is not None]
-    return {record.root: record for record in records if record.is_current}
+    reach = Reach(who.owner, frozenset({who.home.task}))
+    return {
+        record.root: record
+        for record in records
+        if record.is_current and may_see(who, reach, record.place)
+    }
 
 
 def before_tool(engine: Engine, who: Principal, id: str, name: str, input: object = "") -> Digest:
@@ -356,8 +373,8 @@ def abandon(engine: Engine, who: Principal, id: str) -> int:
 def _end(engine: Engine, who: Principal, id: str, status: str) -> int:
     engine.journal.flush()
     with owner_turn(engine, who.owner, who.name) as (tx, _):
-        _change(tx, who, id, lambda state: Working(goal="(ended)"), status)
-        params = {"owner": tx.owner, "task": who.home.task}
+        _change(tx, who, id, lambda state: Working(goal="(ended)", purpose=state.purpose), status)
+        params = {"owner": tx.owner, "task": who.home.task, "purpose": who.purpose or ""}
         ids = [row[0] for row in tx.connection.rows(statements.OF_TASK, params)]
         for each in ids:
             tx.delete(each, "task_end")

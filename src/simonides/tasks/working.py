@@ -33,6 +33,7 @@ class Working(BaseModel):
         shown: Ids that the prompt or a look-up has shown in this turn.
         turns: How many turns have ended.
         kept: Root ids of observations that outlive the task.
+        purpose: What it is worked on for; a task of another purpose is another task.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -45,6 +46,7 @@ class Working(BaseModel):
     shown: tuple[str, ...] = ()
     turns: int = 0
     kept: tuple[str, ...] = ()
+    purpose: str | None = None
 
     @property
     def step(self) -> str:

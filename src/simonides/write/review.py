@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound, ScopeDenied
 from simonides.core.outcome import EventType, Outcome, OutcomeKind
-from simonides.core.record import Draft, Record, id_text
+from simonides.core.record import Draft, Place, Record, id_text
 from simonides.core.results import Waiting
-from simonides.core.scope import Principal
+from simonides.core.scope import Principal, parse_scope
 from simonides.core.validation import text
+from simonides.govern.rights import Reach, may_see
 from simonides.recall.index import OwnerIndex
 from simonides.storage import statements
+from simonides.storage.database import Connection
 from simonides.storage.rows import memory_row, record_of
 from simonides.storage.transaction import Transaction
 from simonides.write import queue
@@ -37,10 +40,29 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
             queue.drop_expired(tx)
     with engine.db.read(who.owner) as connection:
         for entry in queue.entries(connection, who.owner):
-            params = [{"owner": who.owner, "root": root} for root in queue.sides(entry)]
-            rows = [connection.one(statements.CURRENT_OF_ROOT, each) for each in params]
-            found.append(_shown(entry, [record_of(memory_row(row)) for row in rows if row]))
+            sides = _sides(connection, who, entry)
+            if _may_see(who, entry, sides):
+                found.append(_shown(entry, sides))
     return found
+
+
+def _sides(connection: Connection, who: Principal, entry: queue.Entry) -> list[Record]:
+    """Return the statements that contradict each other, as they stand."""
+    params = [{"owner": who.owner, "root": root} for root in queue.sides(entry)]
+    rows = [connection.one(statements.CURRENT_OF_ROOT, each) for each in params]
+    return [record_of(memory_row(row)) for row in rows if row is not None]
+
+
+def _may_see(who: Principal, entry: queue.Entry, sides: Sequence[Record]) -> bool:
+    """Whether a principal may see all that an entry shows: task, agents and purpose fit."""
+    places = [side.place for side in sides]
+    if draft := entry.data.get("draft"):
+        audience = draft["audience"]
+        agents = None if audience is None else tuple(audience)
+        places.append(Place(parse_scope(draft["scope"]).task, agents, draft["purpose"]))
+    task = who.home.task
+    reach = Reach(who.owner, None if task is None else frozenset({task, None}))
+    return all(may_see(who, reach, place) for place in places)
 
 
 def _shown(entry: queue.Entry, sides: list[Record]) -> Waiting:
@@ -66,7 +88,9 @@ def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcom
         return resolve(engine, who, id, "new", reason)
     if entry.kind != "held":
         raise InvalidInput("id", "is a request: do what is meant, then reject(id) it")
-    judged = judge_approved(candidate_of(engine, who, Draft(**entry.data["draft"])))
+    draft = Draft(**entry.data["draft"])
+    writer = replace(who, home=parse_scope(str(draft.scope)))  # of the user, perhaps of its task
+    judged = judge_approved(candidate_of(engine, writer, draft))
     [vector] = vectors_of(engine, [judged.candidate])
 
     def store(tx: Transaction, index: OwnerIndex) -> Outcome:
@@ -134,7 +158,7 @@ def _entry(engine: Engine, who: Principal, id: str) -> queue.Entry:
     with engine.db.read(who.owner) as connection:
         for entry in queue.entries(connection, who.owner):
             if name in (id_text(entry.id), id_text(entry.id)[-8:]):
-                if entry.is_over(now):
+                if entry.is_over(now) or not _may_see(who, entry, _sides(connection, who, entry)):
                     break
                 # The user may decide what was proposed in its own name; who acts for it may not.
                 if entry.data.get("by") == who.name != who.home.path:
