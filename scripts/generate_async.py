@@ -24,9 +24,10 @@ CLASSES = {
     "Store": "store",
 }
 READS = """
-    recall digest profile replay get list history explain status grants verify verify_audit prompt
+    recall digest profile replay get list history explain status grants Audit.verify verify_audit
+    prompt
 """.split()
-"""Verbs that change nothing: cancelling one abandons it."""
+"""Verbs that change nothing, with their class where another's changes something."""
 
 OPENS = ("task",)
 """Verbs that read or write before they return an object."""
@@ -187,7 +188,7 @@ def _method(node: ast.stmt, owner: str) -> str:
         head = "    @property\n" if is_property else ""
         head += f"    def {node.name}({signature}) -> Async{returns}:"
     else:
-        how = "read" if node.name in READS else "write"
+        how = "read" if {node.name, f"{owner}.{node.name}"} & set(READS) else "write"
         arguments = ", ".join(filter(None, [call, passed]))
         body = f"return await self._threads.{how}({arguments})"
         if returns == "None":

@@ -239,6 +239,8 @@ class AsyncReceipts:
     async def verify(self, answer: str, receipt: Receipt) -> Verification:
         """Say which memories of a digest an answer cites or applies, and what it cites besides.
 
+        The floor of later digests learns from it.
+
         Args:
             answer: The answer of a model.
             receipt: Of the digest that it was given.
@@ -246,7 +248,7 @@ class AsyncReceipts:
         Raises:
             NotReplayable: If a memory of it is gone.
         """
-        return await self._threads.read(self._blocking.verify, answer, receipt)
+        return await self._threads.write(self._blocking.verify, answer, receipt)
 
     async def replay(self, receipt: Receipt) -> Digest:
         """Return the very digest of a receipt.

@@ -179,6 +179,8 @@ class Receipts(Bound):
     def verify(self, answer: str, receipt: Receipt) -> Verification:
         """Say which memories of a digest an answer cites or applies, and what it cites besides.
 
+        The floor of later digests learns from it.
+
         Args:
             answer: The answer of a model.
             receipt: Of the digest that it was given.
