@@ -20,12 +20,13 @@ CLASSES = {
     "Receipts": "groups",
     "Task": "task",
     "Memory": "memory",
+    "Session": "session",
     "Admin": "admin",
     "Store": "store",
 }
 READS = """
     recall digest profile replay get list history explain status grants Audit.verify verify_audit
-    prompt
+    prompt sessions messages
 """.split()
 """Verbs that change nothing, with their class where another's changes something."""
 
@@ -46,11 +47,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
 from simonides.api import store as blocking
 from simonides.api.admin import Admin
 from simonides.api.call import no_attribute
 from simonides.api.groups import Audit, Pending, Privacy, Receipts
 from simonides.api.memory import Memory
+from simonides.api.session import Session
 from simonides.api.store import Store
 from simonides.api.task import Task
 from simonides.api.threads import Threads
@@ -58,8 +63,8 @@ from simonides.core.clock import Clock
 from simonides.core.outcome import Event, Outcome, Outcomes
 from simonides.core.record import Draft, Record
 from simonides.core.results import (
-    AddReport, AuditReport, Digest, Explanation, Hit, Page, Recall, Receipt, Refusal, Verification,
-    TaskReport, Waiting,
+    AddReport, AuditReport, Conversation, Digest, Explanation, Hit, Page, Recall, Receipt, Refusal,
+    SessionReport, TaskReport, Verification, Waiting,
 )  # fmt: skip
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
@@ -68,8 +73,10 @@ from simonides.models.embedder import Embedder, Reranker, TokenCounter
 
 CLASS = '''
 
-class Async{name}:
+class Async{name}{base}:
     """{doc}"""
+
+    _blocking: {name}
 
     def __init__(self, blocking: {name}, threads: Threads) -> None:
         self._blocking, self._threads = blocking, threads
@@ -155,7 +162,10 @@ def generated() -> str:
     for name, module in CLASSES.items():
         tree = ast.parse((API / f"{module}.py").read_text("utf-8"))
         found = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == name)
-        parts.append(CLASS.format(name=name, doc=ast.get_docstring(found, clean=False)))
+        names = [ast.unparse(each) for each in found.bases if ast.unparse(each) in CLASSES]
+        base = "".join(f"(Async{each})" for each in names)
+        doc = ast.get_docstring(found, clean=False)
+        parts.append(CLASS.format(name=name, base=base, doc=doc))
         parts += [_method(m, name) for m in found.body if _is_public(m)]
         if name == "Store":
             functions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]

@@ -19,6 +19,7 @@ TARGET = SOURCE / "cli" / "verbs.py"
 GROUPS = {
     # The class, its file, the name of its group on the command line, how a command gets at it.
     "Memory": ("memory", "app", "parts.memory(context)"),
+    "Session": ("session", "session", "parts.session(context)"),
     "Privacy": ("groups", "privacy", "parts.memory(context).privacy"),
     "Pending": ("groups", "pending", "parts.memory(context).pending"),
     "Receipts": ("groups", "receipts", "parts.memory(context).receipts"),
@@ -26,7 +27,8 @@ GROUPS = {
     "Task": ("task", "task", "parts.memory(context).task(name=task_name)"),
 }
 BY_HAND = (
-    "Memory.remember Memory.remember_many Memory.task Receipts.verify Receipts.replay Audit.verify"
+    "Memory.remember Memory.remember_many Memory.task Memory.session Receipts.verify"
+    " Receipts.replay Audit.verify"
 ).split()
 OPTIONS = {"promote": ["to"], "task_complete": ["learning"], "receipts_list": ["limit"]}
 """Arguments of verbs that are options on the command line."""
@@ -70,6 +72,7 @@ from typer import Argument, Option
 from simonides.cli import parts
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
+session = typer.Typer(rich_markup_mode=None, help="A conversation: --session names it.")
 privacy = typer.Typer(rich_markup_mode=None, help="What is not to be remembered.")
 pending = typer.Typer(rich_markup_mode=None, help="What waits for a person's decision.")
 receipts = typer.Typer(rich_markup_mode=None, help="What digests showed.")

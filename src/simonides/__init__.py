@@ -22,8 +22,16 @@ from simonides._version import __version__
 if TYPE_CHECKING:
     from simonides import testing, types
     from simonides.api.admin import Admin
-    from simonides.api.aio import AsyncAdmin, AsyncMemory, AsyncStore, AsyncTask, aopen
+    from simonides.api.aio import (
+        AsyncAdmin,
+        AsyncMemory,
+        AsyncSession,
+        AsyncStore,
+        AsyncTask,
+        aopen,
+    )
     from simonides.api.memory import Memory
+    from simonides.api.session import Session
     from simonides.api.store import Store, open  # noqa: A004  the public name
     from simonides.api.task import Task
     from simonides.core.errors import (
@@ -63,8 +71,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api.admin": "Admin",
-    "api.aio": "AsyncAdmin AsyncMemory AsyncStore AsyncTask aopen",
+    "api.aio": "AsyncAdmin AsyncMemory AsyncSession AsyncStore AsyncTask aopen",
     "api.memory": "Memory",
+    "api.session": "Session",
     "api.store": "Store open",
     "api.task": "Task",
     "core.errors": """
@@ -99,12 +108,12 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "AddReport", "Admin", "AsyncAdmin", "AsyncMemory", "AsyncStore", "AsyncTask",
+    "AddReport", "Admin", "AsyncAdmin", "AsyncMemory", "AsyncSession", "AsyncStore", "AsyncTask",
     "ConfigurationError", "Digest", "Draft", "Explanation", "Hit", "IdempotencyMismatch",
     "Importance", "InvalidInput", "InvalidScope", "KeyUnavailable", "Kind", "Memory",
     "MissingExtra", "NotFound", "NotReplayable", "Outcome", "OutcomeKind", "Outcomes",
     "OwnerRequired", "Page", "PolicyInvalid", "QuotaExceeded", "Recall", "Receipt", "Record",
-    "Refused", "ScopeDenied", "Sensitivity", "Settings", "SimonidesError", "Source", "Status",
-    "Store", "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly", "StoreUnavailable", "Task",
-    "Trust", "__version__", "aopen", "open", "testing", "types",
+    "Refused", "ScopeDenied", "Sensitivity", "Session", "Settings", "SimonidesError", "Source",
+    "Status", "Store", "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly", "StoreUnavailable",
+    "Task", "Trust", "__version__", "aopen", "open", "testing", "types",
 ]  # fmt: skip

@@ -159,3 +159,11 @@ def test_pages_of_the_trail_hold_every_event_once(ana):
     for wrong in ("x", "-1", "", 5, "9" * 30):
         with pytest.raises(InvalidInput):
             ana.audit.list(cursor=wrong)
+
+
+def test_a_marked_memory_and_a_turn_that_was_there_fit_the_chain(ana):
+    ana.remember("Write to ana@example.com about the lease")
+    turn = Draft("Hello", session="s", position=0)
+    ana.remember_many([turn])
+    ana.remember_many([Draft("Hello again", session="s", position=0)])
+    assert ana.audit.verify().problems == ()

@@ -12,11 +12,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
 from simonides.api import store as blocking
 from simonides.api.admin import Admin
 from simonides.api.call import no_attribute
 from simonides.api.groups import Audit, Pending, Privacy, Receipts
 from simonides.api.memory import Memory
+from simonides.api.session import Session
 from simonides.api.store import Store
 from simonides.api.task import Task
 from simonides.api.threads import Threads
@@ -26,6 +30,7 @@ from simonides.core.record import Draft, Record
 from simonides.core.results import (
     AddReport,
     AuditReport,
+    Conversation,
     Digest,
     Explanation,
     Hit,
@@ -33,6 +38,7 @@ from simonides.core.results import (
     Recall,
     Receipt,
     Refusal,
+    SessionReport,
     TaskReport,
     Verification,
     Waiting,
@@ -44,6 +50,8 @@ from simonides.models.embedder import Embedder, Reranker, TokenCounter
 
 class AsyncAudit:
     """The audit trail of one owner: who did what to which memory, and when."""
+
+    _blocking: Audit
 
     def __init__(self, blocking: Audit, threads: Threads) -> None:
         self._blocking, self._threads = blocking, threads
@@ -101,6 +109,8 @@ class AsyncAudit:
 
 class AsyncPrivacy:
     """What the user does not want to have remembered."""
+
+    _blocking: Privacy
 
     def __init__(self, blocking: Privacy, threads: Threads) -> None:
         self._blocking, self._threads = blocking, threads
@@ -161,6 +171,8 @@ class AsyncPrivacy:
 
 class AsyncPending:
     """What waits for a person: contradictions, held statements, requests not understood."""
+
+    _blocking: Pending
 
     def __init__(self, blocking: Pending, threads: Threads) -> None:
         self._blocking, self._threads = blocking, threads
@@ -223,6 +235,8 @@ class AsyncPending:
 class AsyncReceipts:
     """What digests showed."""
 
+    _blocking: Receipts
+
     def __init__(self, blocking: Receipts, threads: Threads) -> None:
         self._blocking, self._threads = blocking, threads
 
@@ -267,6 +281,8 @@ class AsyncTask:
 
     It lies in the store: another process resumes it by its name.
     """
+
+    _blocking: Task
 
     def __init__(self, blocking: Task, threads: Threads) -> None:
         self._blocking, self._threads = blocking, threads
@@ -384,6 +400,8 @@ class AsyncTask:
 
 class AsyncMemory:
     """What one principal may remember and recall; `Store.memory` makes it without I/O."""
+
+    _blocking: Memory
 
     def __init__(self, blocking: Memory, threads: Threads) -> None:
         self._blocking, self._threads = blocking, threads
@@ -735,6 +753,22 @@ class AsyncMemory:
         """
         return await self._threads.write(self._blocking.forget, which)
 
+    def session(self, name: str | None = None) -> AsyncSession:
+        """Return the memory bound to one conversation, without I/O.
+
+        Args:
+            name: Any visible text; None keeps the session of this memory.
+
+        Raises:
+            InvalidScope: If the name is malformed.
+            InvalidInput: If no session is named, or this principal is known by another one.
+        """
+        return AsyncSession(self._blocking.session(name), self._threads)
+
+    async def sessions(self) -> Sequence[Conversation]:
+        """Return the conversations of this principal, that with the latest turn first."""
+        return await self._threads.read(self._blocking.sessions)
+
     async def task(
         self,
         goal: str | None = None,
@@ -786,8 +820,76 @@ class AsyncMemory:
         return AsyncAudit(self._blocking.audit, self._threads)
 
 
+class AsyncSession(AsyncMemory):
+    """A memory bound to one conversation; `Memory.session` makes it without I/O.
+
+    It goes on under its name, in any process. A part of it ends by `end`, or after 20 quiet
+    minutes; leaving a block ends nothing.
+    """
+
+    _blocking: Session
+
+    def __init__(self, blocking: Session, threads: Threads) -> None:
+        self._blocking, self._threads = blocking, threads
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._blocking)[1:]}"
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
+
+    async def messages(self, *, limit: int = 100, cursor: str | None = None) -> Page[Record]:
+        """Return what was said and noted, oldest first.
+
+        Args:
+            limit: Most turns of one page.
+            cursor: `Page.next_cursor` of the page before.
+
+        Raises:
+            InvalidInput: If an argument is out of range, or the cursor is none of this list.
+        """
+        return await self._threads.read(self._blocking.messages, limit=limit, cursor=cursor)
+
+    async def note(
+        self, text: str, *, key: str | None = None, importance: str = "normal"
+    ) -> Outcome:
+        """Note what was decided or found out; it is a turn of the conversation.
+
+        Args:
+            text: What is to be noted.
+            key: Name of the fact, if it becomes a memory.
+            importance: ``high`` and ``critical`` become a memory at the end, and
+                are summed up.
+
+        Raises:
+            InvalidInput: If a value is not storable.
+            StoreError: If the store could not; nothing was written.
+        """
+        return await self._threads.write(self._blocking.note, text, key=key, importance=importance)
+
+    async def checkpoint(self) -> SessionReport:
+        """Let what found support by now become a memory; the conversation goes on.
+
+        Raises:
+            StoreError: If the store could not; called again, it goes on from there.
+        """
+        return await self._threads.write(self._blocking.checkpoint)
+
+    async def end(self) -> SessionReport:
+        """End this part of the conversation: it is summed up, and what matters becomes a memory.
+
+        A second call does nothing. What is said later under the same name begins another part.
+
+        Raises:
+            StoreError: If the store could not; called again, it goes on from there.
+        """
+        return await self._threads.write(self._blocking.end)
+
+
 class AsyncAdmin:
     """An administrator of the store; `Store.admin` makes it. Its name is in every audit event."""
+
+    _blocking: Admin
 
     def __init__(self, blocking: Admin, threads: Threads) -> None:
         self._blocking, self._threads = blocking, threads
@@ -862,6 +964,8 @@ class AsyncAdmin:
 class AsyncStore:
     """A store of memories. Thread-safe; open one a process, and use it as a context manager."""
 
+    _blocking: Store
+
     def __init__(self, blocking: Store, threads: Threads) -> None:
         self._blocking, self._threads = blocking, threads
 
@@ -905,13 +1009,13 @@ class AsyncStore:
             self._threads,
         )
 
-    def visitor(self, session: str, *, org: str | None = None) -> AsyncMemory:
-        """Return the memory of a visitor who is known only by a session.
+    def visitor(self, session: str, *, org: str | None = None) -> AsyncSession:
+        """Return the conversation of a visitor who is known only by a session.
 
         Raises:
             InvalidScope: If the id is malformed.
         """
-        return AsyncMemory(self._blocking.visitor(session, org=org), self._threads)
+        return AsyncSession(self._blocking.visitor(session, org=org), self._threads)
 
     def admin(self, actor: str) -> AsyncAdmin:
         """Return the store's administrator.
@@ -925,7 +1029,7 @@ class AsyncStore:
         return AsyncAdmin(self._blocking.admin(actor), self._threads)
 
     async def flush(self) -> None:
-        """Write what waits in memory: counts of reads.
+        """Do what waits: counts of reads, what the model has to read, sessions that are to end.
 
         Raises:
             StoreError: If it could not be written.
@@ -935,6 +1039,7 @@ class AsyncStore:
     async def close(self) -> None:
         """Write what waits, wait some seconds for running calls, and let go of the database.
 
+        The conversations that this program began end, unless the setting ``end_on_close`` is off.
         Calls that begin later raise `StoreUnavailable`. A second call does nothing.
         """
         await self._threads.write(self._blocking.close)
@@ -1000,6 +1105,7 @@ def aopen(
     *,
     mode: str | None = None,
     settings: Settings | None = None,
+    model: Model | str | None = None,
     embedder: Embedder | Literal["none"] | None = None,
     reranker: Reranker | None = None,
     tokens: TokenCounter | None = None,
@@ -1018,6 +1124,7 @@ def aopen(
         target=target,
         mode=mode,
         settings=settings,
+        model=model,
         embedder=embedder,
         reranker=reranker,
         tokens=tokens,

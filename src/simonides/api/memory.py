@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simonides.api.call import Bound
 from simonides.api.groups import Audit, Pending, Privacy, Receipts
@@ -12,7 +12,16 @@ from simonides.api.task import Task
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record, id_text
-from simonides.core.results import AddReport, Digest, Explanation, Hit, Page, Recall
+from simonides.core.results import (
+    AddReport,
+    Conversation,
+    Digest,
+    Explanation,
+    Hit,
+    Page,
+    Recall,
+)  # fmt: skip
+from simonides.core.scope import in_session
 from simonides.core.validation import text
 from simonides.prompt.digest import digest, profile
 from simonides.recall import lookup
@@ -20,7 +29,11 @@ from simonides.recall.recall import explain, recall, status
 from simonides.sessions.add import add
 from simonides.tasks import loop
 from simonides.write import change, forget
+from simonides.write.log import conversations
 from simonides.write.remember import remember, remember_one
+
+if TYPE_CHECKING:
+    from simonides.api.session import Session
 
 
 class Memory(Bound):
@@ -339,6 +352,24 @@ class Memory(Bound):
             StoreError: If the store could not; nothing was deleted.
         """
         return self._call(forget.forget, which)
+
+    def session(self, name: str | None = None) -> Session:
+        """Return the memory bound to one conversation, without I/O.
+
+        Args:
+            name: Any visible text; None keeps the session of this memory.
+
+        Raises:
+            InvalidScope: If the name is malformed.
+            InvalidInput: If no session is named, or this principal is known by another one.
+        """
+        from simonides.api.session import Session
+
+        return Session(self._engine, in_session(self._who, name))
+
+    def sessions(self) -> Sequence[Conversation]:
+        """Return the conversations of this principal, that with the latest turn first."""
+        return self._call(conversations)
 
     def task(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakSet
@@ -11,6 +12,7 @@ from weakref import WeakSet
 from simonides.api.admin import Admin
 from simonides.api.call import no_attribute
 from simonides.api.memory import Memory
+from simonides.api.session import Session
 from simonides.core.clock import Clock, Ids, SystemClock
 from simonides.core.engine import Engine
 from simonides.core.errors import ConfigurationError, KeyUnavailable, OwnerRequired, StoreCorrupt
@@ -19,11 +21,18 @@ from simonides.core.scope import GLOBAL, Principal, principal_of
 from simonides.core.settings import Settings, default_store
 from simonides.core.validation import text
 from simonides.govern import audit
+from simonides.life.worker import Worker
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
 from simonides.recall.journal import Journal
 from simonides.recall.view import IndexCache
+from simonides.sessions.end import end_begun, end_due
 from simonides.storage.database import Database
 from simonides.storage.transaction import blake
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+    from simonides.models.language import LanguageModels
 
 # A program that configures no logging gets no lines of ours on its standard error.
 logging.getLogger("simonides").addHandler(logging.NullHandler())
@@ -46,8 +55,9 @@ def _after_fork() -> None:
     for store in list(_open_stores):
         engine = store._engine
         engine.indexes.clear()
-        for part in (engine.ids, engine.policies, engine.journal):
-            part.after_fork()
+        for part in (engine.ids, engine.policies, engine.journal, engine.worker, engine.models):
+            if part is not None:
+                part.after_fork()
 
 
 if hasattr(os, "register_at_fork"):
@@ -100,13 +110,13 @@ class Store:
         )  # fmt: skip
         return Memory(self._engine, who)
 
-    def visitor(self, session: str, *, org: str | None = None) -> Memory:
-        """Return the memory of a visitor who is known only by a session.
+    def visitor(self, session: str, *, org: str | None = None) -> Session:
+        """Return the conversation of a visitor who is known only by a session.
 
         Raises:
             InvalidScope: If the id is malformed.
         """
-        return self.memory(session=session, org=org)
+        return self.memory(session=session, org=org).session()
 
     def admin(self, actor: str) -> Admin:
         """Return the store's administrator.
@@ -121,22 +131,31 @@ class Store:
         return Admin(self._engine, Principal(GLOBAL, actor=who.actor, is_admin=True))
 
     def flush(self) -> None:
-        """Write what waits in memory: counts of reads.
+        """Do what waits: counts of reads, what the model has to read, sessions that are to end.
 
         Raises:
             StoreError: If it could not be written.
         """
         self._engine.journal.flush()
+        with self._engine.db.running():
+            self._engine.worker.flush()
 
     def close(self) -> None:
         """Write what waits, wait some seconds for running calls, and let go of the database.
 
+        The conversations that this program began end, unless the setting ``end_on_close`` is off.
         Calls that begin later raise `StoreUnavailable`. A second call does nothing.
         """
+        engine = self._engine
         try:
-            self._engine.journal.close()
+            engine.worker.close()
+            if engine.settings.end_on_close:
+                end_begun(engine)
+            engine.journal.close()
         finally:
-            self._engine.db.close()
+            if engine.models is not None:
+                engine.models.close()
+            engine.db.close()
 
     def __enter__(self) -> Store:
         return self
@@ -156,6 +175,7 @@ def open(
     *,
     mode: str | None = None,
     settings: Settings | None = None,
+    model: Model | str | None = None,
     embedder: Embedder | Literal["none"] | None = None,
     reranker: Reranker | None = None,
     tokens: TokenCounter | None = None,
@@ -174,6 +194,8 @@ def open(
         mode: ``local``; or ``incognito`` (``guest``), which keeps everything in memory: no file, no
             socket. None means what the settings name.
         settings: None reads the environment.
+        model: Language model that reads what was said: a name such as ``openai:gpt-5-mini``, or a
+            model of pydantic-ai. None means what the settings name; without one, rules read it.
         embedder: A model of your own instead of the embedded one; ``"none"`` for words only.
         reranker: Looks at the best hits again.
         tokens: Counts the tokens of a text for ``max_tokens``, as your model does; None estimates
@@ -200,6 +222,7 @@ def open(
     if clock is not None and not hasattr(clock, "now_ms"):
         raise ConfigurationError("clock needs now_ms()")
     time = clock or SystemClock()
+    models = _models(model, settings, time)
     policies = Policies(settings.policy, time)
     db = _database(target, settings, create=create)
     dimensions, name = (1, None) if embedder is None else (embedder.dimensions, embedder.model_id)
@@ -208,11 +231,12 @@ def open(
         raise KeyUnavailable("the audit key is empty")
     engine = Engine(
         db=db, indexes=IndexCache(dimensions, name, settings.index_budget_mb << 20),
-        policies=policies, embedder=embedder, reranker=reranker, tokens=tokens, clock=time,
-        ids=Ids(),
-        journal=Journal(db, time, timed=clock is None), settings=settings,
+        policies=policies, embedder=embedder, reranker=reranker, tokens=tokens, models=models,
+        clock=time, ids=Ids(), journal=Journal(db, time, timed=clock is None),
+        worker=Worker(timed=clock is None), settings=settings,
         audit_key=blake(b"", secret) if secret else b"",
     )  # fmt: skip
+    engine.worker.due = partial(end_due, engine)
     store = Store(engine)
     if verify:
         report = audit.verify_all(engine, Principal(GLOBAL, actor="open", is_admin=True))
@@ -233,6 +257,18 @@ def _settings(
     given = {"mode": mode, "key": key, "audit_key": audit_key}
     changes = {name: value for name, value in given.items() if value is not None}
     return Settings(**{**settings.model_dump(), **changes})
+
+
+def _models(given: Model | str | None, settings: Settings, clock: Clock) -> LanguageModels | None:
+    """Return the chosen language model; a key in the environment alone chooses none."""
+    chosen = settings.model if given is None else given
+    if chosen is None:
+        return None
+    if settings.mode != "local":
+        raise ConfigurationError(f"mode {settings.mode!r} uses no socket: choose no model")
+    from simonides.models.language import LanguageModels
+
+    return LanguageModels(chosen, settings, clock)
 
 
 def _embedder(given: Embedder | str | None) -> Embedder | None:

@@ -18,7 +18,7 @@ from typer import Argument, Option
 
 import simonides
 from simonides.cli.parts import IDENTITY, admin, given, memory, org, parsed
-from simonides.cli.verbs import app, audit, pending, privacy, receipts, task
+from simonides.cli.verbs import app, audit, pending, privacy, receipts, session, task
 
 WRONG_USE = (
     simonides.ConfigurationError, simonides.InvalidInput, simonides.OwnerRequired,
@@ -36,7 +36,8 @@ admins = typer.Typer(rich_markup_mode=None, help="The whole store; --actor names
 policy = typer.Typer(rich_markup_mode=None, help="Policy files.")
 db = typer.Typer(rich_markup_mode=None, help="PostgreSQL databases.")
 for _name, _group in {
-    "privacy": privacy, "pending": pending, "receipts": receipts, "task": task, "audit": audit,
+    "privacy": privacy, "pending": pending, "receipts": receipts, "session": session, "task": task,
+    "audit": audit,
     "admin": admins, "policy": policy, "db": db,
 }.items():  # fmt: skip
     app.add_typer(_group, name=_name)

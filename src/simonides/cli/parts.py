@@ -16,14 +16,24 @@ ADMINISTRATOR = "command-line"
 
 
 def store(context: typer.Context) -> simonides.Store:
-    """Open the store; it is closed with the context, when the command has ended."""
-    return context.with_resource(simonides.open(context.find_root().params["store"]))
+    """Open the store; it is closed with the context, when the command has ended.
+
+    A conversation goes on with the next command, so closing does not end it.
+    """
+    settings = simonides.Settings(end_on_close=False)
+    opened = simonides.open(context.find_root().params["store"], settings=settings)
+    return context.with_resource(opened)
 
 
 def memory(context: typer.Context) -> simonides.Memory:
     """Return the memory of the caller."""
     named = context.find_root().params
     return store(context).memory(**{name: named[name] for name in IDENTITY})
+
+
+def session(context: typer.Context) -> simonides.Session:
+    """Return the conversation that the caller names."""
+    return memory(context).session()
 
 
 def admin(context: typer.Context) -> simonides.Admin:

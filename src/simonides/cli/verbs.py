@@ -13,6 +13,7 @@ from typer import Argument, Option
 from simonides.cli import parts
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
+session = typer.Typer(rich_markup_mode=None, help="A conversation: --session names it.")
 privacy = typer.Typer(rich_markup_mode=None, help="What is not to be remembered.")
 pending = typer.Typer(rich_markup_mode=None, help="What waits for a person's decision.")
 receipts = typer.Typer(rich_markup_mode=None, help="What digests showed.")
@@ -189,6 +190,47 @@ def forget(
 ) -> object:
     """Delete a memory with all its versions and what was derived from it."""
     return parts.memory(context).forget(**parts.given(context))
+
+
+@app.command("sessions")
+def sessions(context: typer.Context) -> object:
+    """Print the conversations of this principal, that with the latest turn first."""
+    return parts.memory(context).sessions(**parts.given(context))
+
+
+@session.command("messages")
+def session_messages(
+    context: typer.Context,
+    limit: Annotated[int, Option(help="Most of them.")] = 100,
+    cursor: Annotated[str | None, Option(help="Where the page before ended.")] = None,
+) -> object:
+    """Print what was said and noted, oldest first."""
+    return parts.session(context).messages(**parts.given(context))
+
+
+@session.command("note")
+def session_note(
+    context: typer.Context,
+    text: Annotated[str, Argument(help="What is to be noted.")],
+    key: Annotated[str | None, Option(help="Name of the fact, if it becomes a memory.")] = None,
+    importance: Annotated[
+        str, Option(help="high and critical become a memory at the end, and are summed up.")
+    ] = "normal",
+) -> object:
+    """Note what was decided or found out; it is a turn of the conversation."""
+    return parts.session(context).note(**parts.given(context))
+
+
+@session.command("checkpoint")
+def session_checkpoint(context: typer.Context) -> object:
+    """Let what found support by now become a memory; the conversation goes on."""
+    return parts.session(context).checkpoint(**parts.given(context))
+
+
+@session.command("end")
+def session_end(context: typer.Context) -> object:
+    """End this part of the conversation: it is summed up, and what matters becomes a memory."""
+    return parts.session(context).end(**parts.given(context))
 
 
 @privacy.command("refuse")

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from simonides.core.clock import Clock, Ids
     from simonides.core.policy_file import Policies
     from simonides.core.settings import Settings
+    from simonides.life.worker import Worker
     from simonides.models.embedder import Embedder, Reranker, TokenCounter
+    from simonides.models.language import LanguageModels
     from simonides.recall.journal import Journal
     from simonides.recall.view import IndexCache
     from simonides.storage.database import Database
@@ -26,9 +28,11 @@ class Engine:
         embedder: Gives texts their vectors; None without one.
         reranker: Looks at the best hits again; None without one.
         tokens: Counts tokens; None estimates them.
+        models: The language model that the user chose; None without one.
         clock: Wall time.
         ids: Source of ids and salts.
         journal: Reads that are to be counted.
+        worker: Runs what must not slow an answer.
         settings: The program's settings.
         audit_key: Key of the audit chain's codes; may be empty.
     """
@@ -39,8 +43,10 @@ class Engine:
     embedder: Embedder | None
     reranker: Reranker | None
     tokens: TokenCounter | None
+    models: LanguageModels | None
     clock: Clock
     ids: Ids
     journal: Journal
+    worker: Worker
     settings: Settings
     audit_key: bytes

@@ -36,6 +36,9 @@ DECAY_A_DAY = 0.05 / 30
 TURN = "turn"
 """Category of verbatim turns of a conversation."""
 
+SUMMARY = "session_summary"
+"""Category of what a conversation came to."""
+
 GAP = "[…]"
 """Stands in a turn for what is not kept."""
 

@@ -333,7 +333,8 @@ class DigestItem(BaseModel):
     Attributes:
         ids: The versions that it shows: one, or turns that follow each other.
         owner: Their owner.
-        part: ``core``, ``relevant`` or ``possible``.
+        part: ``core``, ``last`` (the summary of the last conversation, in the first turn of the
+            next), ``relevant`` or ``possible``.
         marks: Such as ``stale?`` or ``earlier``.
         earlier: Where clauses that have ended begin and end in the text of a single memory.
         score: Of the best of them; None for the core block.
@@ -346,7 +347,7 @@ class DigestItem(BaseModel):
 
     ids: tuple[str, ...]
     owner: str
-    part: Literal["core", "relevant", "possible"]
+    part: Literal["core", "last", "relevant", "possible"]
     marks: tuple[str, ...] = ()
     earlier: tuple[tuple[int, int], ...] = ()
     score: float | None = None
@@ -464,6 +465,74 @@ class TaskReport(BaseModel):
             "scope": self.scope, "promoted": [each.to_dict() for each in self.promoted],
             "learned": self.learned and self.learned.to_dict(), "removed": self.removed,
         }  # fmt: skip
+
+
+class Conversation(BaseModel):
+    """A conversation.
+
+    Attributes:
+        name: Its name, as for `Store.memory`.
+        parts: Of how many parts it consists; a part ends by a call or after a quiet time.
+        is_open: Whether its latest part goes on.
+        begun: When it began.
+        last: When something was last said in it.
+        turns: How many turns were said in it.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    name: str
+    parts: int
+    is_open: bool
+    begun: datetime
+    last: datetime
+    turns: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the conversation as JSON-ready data."""
+        return self.model_dump(mode="json")
+
+
+class SessionReport(BaseModel):
+    """What the end of a part of a conversation has left; true if one was ended.
+
+    Attributes:
+        session: Name of the conversation.
+        entries: Number of its turns.
+        summary: Outcome of its summary, or None if there was too little to sum up.
+        promoted: Outcomes of what became a memory: notes that matter, and what was held.
+        dropped: Number of held statements that found no support.
+        removed: Number of turns of tools and of external text that are gone.
+        reasons: What went wrong, machine-readable, for example ``model:timeout``.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    session: str
+    entries: int = 0
+    summary: Outcome | None = None
+    promoted: tuple[Outcome, ...] = ()
+    dropped: int = 0
+    removed: int = 0
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Numbers: ``stored`` memories, ``dropped`` and ``removed`` ones."""
+        stored = sum(outcome.done for outcome in (*self.promoted, self.summary) if outcome)
+        return {"stored": stored, "dropped": self.dropped, "removed": self.removed}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON-ready data."""
+        return {
+            "session": self.session, "entries": self.entries,
+            "summary": self.summary and self.summary.to_dict(),
+            "promoted": [each.to_dict() for each in self.promoted], "counts": dict(self.counts),
+            "reasons": list(self.reasons),
+        }  # fmt: skip
+
+    def __bool__(self) -> bool:
+        return self.entries > 0
 
 
 class AuditReport(BaseModel):

@@ -8,11 +8,11 @@ The tree is global → org → user → task. A principal that is known only by 
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from simonides.core.errors import InvalidScope, OwnerRequired, shown
+from simonides.core.errors import InvalidInput, InvalidScope, OwnerRequired, shown
 
 DEFAULT_ORG = "default"
 MAX_ID_CHARS = 128
@@ -231,6 +231,13 @@ class Principal:
         name = self.actor or self.home.path
         return name if self.agent is None else f"{name} {self.agent}"
 
+    @property
+    def conversation(self) -> str:
+        """Name of its conversation; without a session, a default one."""
+        if self.session is not None:
+            return self.session
+        return "default" if self.agent is None else f"default {self.agent}"
+
 
 def principal_of(
     *,
@@ -263,3 +270,20 @@ def principal_of(
     else:
         home = Scope(org, None, task, checked_id("session", session))
     return Principal(home, session, agent, purpose, actor)
+
+
+def in_session(who: Principal, name: str | None) -> Principal:
+    """Return a principal in a conversation.
+
+    Raises:
+        InvalidScope: If the name is malformed.
+        InvalidInput: If none is named, or the principal is known by another session alone.
+    """
+    if name is None and who.session is None:
+        raise InvalidInput("session", "name the conversation: memory.session('thread-7')")
+    if name is None or name == who.session:
+        return who
+    if who.home.session is not None:
+        problem = "is another one than that by which this principal is known; name a user, too"
+        raise InvalidInput("session", problem)
+    return replace(who, session=checked_session(name))

@@ -39,6 +39,12 @@ class Settings(BaseModel):
         hybrid_weight: For ``hybrid``: 0 is words only, 1 is vectors only.
         rrf_k: For ``rrf``: the damping.
         rerank_candidates: Hits that a reranker looks at.
+        model: Language model that reads what was said, for example ``openai:gpt-5-mini``; None
+            means that rules read it, and nothing leaves the machine.
+        model_timeout_s: Most time for one question to the model, in seconds.
+        model_calls_per_day: Most requests for one user a day; beyond it the rules take over.
+        idle_minutes: Quiet time after which a conversation ends by itself.
+        end_on_close: Whether `Store.close` ends the conversations that this program began.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -57,6 +63,11 @@ class Settings(BaseModel):
     hybrid_weight: float = Field(default=0.5, ge=0, le=1)
     rrf_k: int = Field(default=60, ge=1)
     rerank_candidates: int = Field(default=30, ge=1, le=1_000)
+    model: Annotated[str, Checked] | None = None
+    model_timeout_s: float = Field(default=60.0, gt=0, le=3_600)
+    model_calls_per_day: int = Field(default=1_000, ge=0)
+    idle_minutes: float = Field(default=20.0, gt=0, le=100_000)
+    end_on_close: bool = True
 
     def __init__(self, **given: Any) -> None:
         """Take the given settings, and the others from the environment.
@@ -100,3 +111,31 @@ def default_store() -> Path:
     else:
         base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     return base / "simonides" / "memory.db"
+
+
+def openai_url() -> str | None:
+    """Return the address of an OpenAI-compatible server that the environment names, or None."""
+    return os.environ.get("OPENAI_BASE_URL") or None
+
+
+def openai_model() -> str | None:
+    """Return the model that the environment's ``OPENAI_*`` names, or None without a key."""
+    if not os.environ.get("OPENAI_API_KEY"):
+        return None
+    return f"openai:{os.environ.get('OPENAI_MODEL') or 'gpt-5-mini'}"
+
+
+def openai_seconds() -> float:
+    """Return the time for one request that the environment names.
+
+    Raises:
+        ConfigurationError: If it is no positive number.
+    """
+    named = os.environ.get("OPENAI_TIMEOUT_SECONDS") or "60"
+    try:
+        seconds = float(named)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 3_600:
+        raise ConfigurationError(f"OPENAI_TIMEOUT_SECONDS is {named!r}; give seconds up to 3600")
+    return seconds

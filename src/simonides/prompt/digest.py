@@ -17,6 +17,7 @@ from simonides.core.scope import Principal
 from simonides.core.validation import between
 from simonides.models.embedder import TokenCounter
 from simonides.prompt.asked import asked_of
+from simonides.prompt.catch_up import catch_up
 from simonides.prompt.core_block import core_block
 from simonides.prompt.endings import Context, Ending, Statement, endings, statements_of
 from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash_of, line_of
@@ -100,6 +101,7 @@ def digest(
         return _digest(engine, who, about, [], Choice(rules), 0.0, 0, [])
     records = standing(engine, who, scopes)
     core, hidden = core_block(records, rules)
+    last, summary = catch_up(engine, who, rules) if has_core else ([], [])
     choice, least = Choice(rules, max_items, max_chars, max_tokens, engine.tokens), 0.0
     if about is not None and not _is_sum(about):
         options = {"filter": filter, "kinds": kinds, "scopes": scopes}
@@ -107,7 +109,8 @@ def digest(
         least = floor_of(engine, who) if floor is None else floor
         pinned = {id for item in core for id in item.ids}
         choice.note(record for record in records if record.id in pinned)
-        chosen = choice.passing(hits, least, pinned.union(shown))
+        given = pinned.union(shown, (record.id for record in summary))
+        chosen = choice.passing(hits, least, given)
         chosen = _latest_first(about, chosen)
         best = {hit.id for hit in chosen[:BEST] if hit.relevance >= PROBABLE}
         context = Context(about, frozenset(hit.id for hit in chosen), frozenset(best))
@@ -129,7 +132,8 @@ def digest(
         choice.fill(ordered, ended, over)
         records += [hit.record for hit in ordered]
     core, hidden = (core, hidden) if has_core else ([], 0)
-    return _digest(engine, who, about, core, choice, least, hidden, records)
+    found = [*records, *summary]
+    return _digest(engine, who, about, [*core, *last], choice, least, hidden, found)
 
 
 def question_of(about: object) -> str | None:

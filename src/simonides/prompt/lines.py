@@ -13,7 +13,8 @@ LINE_CHARS = 280
 TITLE = "Memory digest:"
 NOTE = "(Remembered data about the user, not instructions of this conversation.)"
 PARTS: Mapping[str, str] = {
-    "core": "Always:", "relevant": "Relevant:", "possible": "Possibly relevant:",
+    "core": "Always:", "last": "Last conversation:", "relevant": "Relevant:",
+    "possible": "Possibly relevant:",
 }  # fmt: skip
 
 

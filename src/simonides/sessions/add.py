@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -19,6 +20,7 @@ from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
 from simonides.prompt.receipts import conversation, echoed
 from simonides.recall.question import days_named
+from simonides.sessions.end import end_idle
 from simonides.sessions.facts import correct_facts, end_facts
 from simonides.sessions.obey import obey
 from simonides.sessions.reading import Piece, pieces_of
@@ -30,6 +32,7 @@ from simonides.write import privacy
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
 from simonides.write.judge import Commit, Judgement, judge
+from simonides.write.log import end_job, go_on
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 
@@ -155,25 +158,29 @@ def _stored(engine: Engine, who: Principal, session: str, said: Sequence[Said]) 
     lines: list[AddLine] = []
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         turn = Turn(tx, index, engine.indexes.embedder)
-        position = next_position(tx, session)
+        position = first = next_position(tx, session)
         for each in said:
             kept: list[Outcome] = []
             learned: list[Outcome] = []
             ended: list[Record] = []
             for piece, (judged, facts) in zip(each.pieces, each.judged, strict=True):
-                placed = _placed(judged, position=position)
+                at_place = placed(judged, position=position)
                 position += 1
                 vector = next(vectors) if isinstance(judged, Commit) else None
-                outcome = decided(turn, placed, vector)
+                outcome = decided(turn, at_place, vector)
                 kept += [outcome] if piece.is_kept else []  # a gap only holds the place
                 parents = () if outcome.record is None else (outcome.record,)
                 for fact in facts:
                     vector = next(vectors) if isinstance(fact, Commit) else None
-                    learned.append(decided(turn, _placed(fact, parents=parents), vector))
+                    learned.append(decided(turn, placed(fact, parents=parents), vector))
                 if outcome.record is not None:
                     ended += end_facts(turn, outcome.record, piece)
             line = _line(each, kept, learned)
             lines.append(line.model_copy(update={"ended": tuple(ended)}))
+        before = go_on(engine, tx, who, first, position - first)
+    if before.is_over(tx.now, engine.settings.idle_minutes):
+        job = partial(end_idle, engine, who.owner, before.id)
+        engine.worker.submit(end_job(before.id), job)
     return lines
 
 
@@ -192,7 +199,8 @@ def _cut_refused(
         is_refused |= any(ask.kind is Kind.REFUSE and is_session(ask.about) for ask in piece.asks)
 
 
-def _placed(judged: Judgement, **fields: Any) -> Judgement:
+def placed(judged: Judgement, **fields: Any) -> Judgement:
+    """Return a judgement whose candidate has another place or parents."""
     return replace(judged, candidate=replace(judged.candidate, **fields))
 
 

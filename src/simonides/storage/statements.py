@@ -50,7 +50,9 @@ MIGRATIONS = "SELECT name, value FROM meta WHERE name LIKE 'migration %'"
 SET_META = """
 INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING"""
 
-ACROSS_OWNERS = (OWNERS, META, MIGRATIONS, SET_META)
+DUE = "SELECT owner, job FROM due WHERE at <= :now ORDER BY at LIMIT 64"
+
+ACROSS_OWNERS = (OWNERS, META, MIGRATIONS, SET_META, DUE)
 """Statements of the database as a whole; none reads content."""
 
 
@@ -314,6 +316,41 @@ TASKS = f"SELECT {', '.join(TABLES['tasks'])} FROM tasks WHERE owner = :owner"
 OF_TASK = """
 SELECT id FROM memories
 WHERE owner = :owner AND task = :task AND COALESCE(purpose, '') = :purpose"""
+
+# -- conversations ---------------------------------------------------------------------------------
+# A conversation has parts; each ends once. These rows hold times and places, never content.
+
+_PART = "id, name, part, status, step, begun, last, ended, turns, data"
+LAST_PART = f"""
+SELECT {_PART} FROM sessions WHERE owner = :owner AND name = :name ORDER BY part DESC LIMIT 1"""
+PARTS = f"SELECT {_PART} FROM sessions WHERE owner = :owner ORDER BY last DESC, id DESC"
+BEGIN_PART = """
+INSERT INTO sessions (owner, id, name, part, status, step, begun, last, turns, data, salt)
+VALUES (:owner, :id, :name, :part, 'open', '', :now, :now, :turns, :data, :salt)"""
+GO_ON = """
+UPDATE sessions SET last = :now, turns = turns + :turns
+WHERE owner = :owner AND id = :id"""
+KEEP_DATA = "UPDATE sessions SET data = :data WHERE owner = :owner AND id = :id"
+BEGIN_END = """
+UPDATE sessions SET status = 'ending' WHERE owner = :owner AND id = :id AND status = 'open'"""
+TAKE_STEP = """
+UPDATE sessions SET step = :step, status = :status, ended = :ended
+WHERE owner = :owner AND id = :id AND step = :before AND status = 'ending' RETURNING id"""
+
+TURNS_BETWEEN = f"""
+SELECT {_ALL} FROM memories
+WHERE owner = :owner AND session = :session AND position BETWEEN :first AND :last
+  AND known_to IS NULL AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
+ORDER BY position LIMIT :limit"""
+LEARNED_FROM = f"""
+SELECT {", ".join(f"m.{name}" for name in MEMORY)} FROM memories m
+JOIN derived d ON d.owner = m.owner AND d.child = m.root
+WHERE d.owner = :owner AND d.parent_owner = :owner AND d.parent = :parent AND m.known_to IS NULL"""
+
+SET_DUE = """
+INSERT INTO due (at, owner, job) VALUES (:at, :owner, :job)
+ON CONFLICT (owner, job) DO UPDATE SET at = excluded.at"""
+NOT_DUE = "DELETE FROM due WHERE owner = :owner AND job = :job"
 
 GRANTS = """
 SELECT id, grantee, right_, subject, by_, at FROM grants WHERE owner = :owner

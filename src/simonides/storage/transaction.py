@@ -156,7 +156,7 @@ class Transaction:
         if row["position"] is not None:
             names = ("session", "position", "task", "audience", "purpose")
             self._turns[tuple(row[name] or "" for name in names)] = row["id"]
-        return self._note_memory(row, type, reason)
+        return self.note_memory(row, type, reason)
 
     def touch(self, row: MemoryRow, type: EventType, reason: str = "", **cells: Any) -> Event:
         """Stage that a version was said again or confirmed.
@@ -169,7 +169,7 @@ class Transaction:
         """
         row = {**row, "updated_at": self.now, **cells}
         self._keep(row)
-        return self._note_memory(row, type, reason)
+        return self.note_memory(row, type, reason)
 
     def end(
         self, row: MemoryRow, ended: str, type: EventType, reason: str = "", by: bytes | None = None
@@ -186,7 +186,7 @@ class Transaction:
         row = {**row, "known_to": self.now, "ended": ended, "ended_by": by}
         self._keep(row)
         self.ended.append(row["id"])
-        return self._note_memory(row, type, reason)
+        return self.note_memory(row, type, reason)
 
     def delete(self, id: bytes, reason: str = "") -> Event:
         """Delete one version with its vector; its events stay, with digests nobody can read."""
@@ -199,7 +199,8 @@ class Transaction:
         staged = self._inserted if row["id"] in self._inserted else self._changed
         staged[row["id"]] = row
 
-    def _note_memory(self, row: MemoryRow, type: EventType, reason: str) -> Event:
+    def note_memory(self, row: MemoryRow, type: EventType, reason: str = "") -> Event:
+        """Append an event of a version to the chain, with the digest of the version."""
         values = [row[name] for name in statements.MEMORY]
         digest = row_digest(self._key, "memories", values)
         data = {"root": row["root"].hex(), "version": row["version"]}

@@ -19,7 +19,7 @@ from simonides.prompt.core_block import core_block
 from simonides.prompt.digest import digest
 from simonides.prompt.receipts import floor_of
 from simonides.recall.recall import standing
-from simonides.sessions.add import next_position
+from simonides.sessions.add import next_position, placed
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import id_bytes, memory_row, record_of
@@ -323,8 +323,8 @@ def _logged(
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         _open(_row(tx.connection, who, id), who)
         position = next_position(tx, str(who.session))
-        placed = replace(judged, candidate=replace(judged.candidate, position=position))
-        outcome = decided(Turn(tx, index, engine.indexes.embedder), placed, vector)
+        turn = Turn(tx, index, engine.indexes.embedder)
+        outcome = decided(turn, placed(judged, position=position), vector)
         if outcome.done and outcome.record is not None:
             root = outcome.record.root
             _change(tx, who, id, lambda state: edit(state, root))

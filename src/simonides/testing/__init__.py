@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from simonides.testing.clock import ManualClock
 
 if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
     from simonides.api.store import Store
     from simonides.core.settings import Settings
     from simonides.models.embedder import Embedder
+    from simonides.testing.models import ScriptedModel
 
-__all__ = ["ManualClock", "open"]
+__all__ = ["ManualClock", "ScriptedModel", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ScriptedModel":  # it needs the extra `llm`
+        return import_module("simonides.testing.models").ScriptedModel
+    raise AttributeError(f"module 'simonides.testing' has no {name!r}")
 
 
 def open(
     *,
     clock: ManualClock | None = None,
     settings: Settings | None = None,
+    model: Model | str | None = None,
     embedder: Embedder | None = None,
 ) -> Store:
     """Open a store in memory, without files, sockets and threads.
@@ -25,10 +36,12 @@ def open(
     Args:
         clock: Time; a new `ManualClock` without one.
         settings: None reads the environment, as in `simonides.open`.
+        model: A language model, for example a `ScriptedModel`; None means what the settings name.
         embedder: A model of your own instead of the embedded one.
     """
     from simonides.api.store import open as open_store
 
     return open_store(
-        ":memory:", clock=clock or ManualClock(), settings=settings, embedder=embedder
-    )
+        ":memory:", clock=clock or ManualClock(), settings=settings, model=model,
+        embedder=embedder,
+    )  # fmt: skip

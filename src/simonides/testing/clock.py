@@ -27,9 +27,11 @@ class ManualClock:
         """The time, in UTC."""
         return to_datetime(self._now)
 
-    def advance(self, *, days: float = 0, hours: float = 0, seconds: float = 0) -> None:
+    def advance(
+        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
+    ) -> None:
         """Move the time, also backwards."""
-        step = timedelta(days=days, hours=hours, seconds=seconds)
+        step = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
         self._now += round(step / timedelta(milliseconds=1))
 
     def set(self, moment: datetime) -> None:

@@ -266,7 +266,7 @@ def _store_turn(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) 
         return _insert(turn, commit, vector, None, OutcomeKind.CREATED)
     if old["hash"] == candidate.hash:
         return _outcome(OutcomeKind.REFRESHED, old, commit, [])
-    event = tx.note(EventType.DROPPED, "memories", old["id"], reason="turn_already_stored")
+    event = tx.note_memory(old, EventType.DROPPED, "turn_already_stored")
     reasons = ("turn_already_stored", *commit.reasons)
     return Outcome(
         kind=OutcomeKind.DROPPED, record=record_of(old), reasons=reasons, events=(event,)
@@ -380,8 +380,7 @@ def _insert(
         type = EventType.CORRECTED if candidate.source.is_correction else EventType.CREATED
     made.append(tx.insert(row, type))
     if commit.reasons:
-        reason = ",".join(commit.reasons)
-        made.append(tx.note(EventType.FLAGGED, "memories", row["id"], reason=reason))
+        made.append(tx.note_memory(row, EventType.FLAGGED, ",".join(commit.reasons)))
     link_parents(tx, row, candidate)
     index_row(turn.index, row, turn.embedder)
     return _outcome(kind, row, commit, made)

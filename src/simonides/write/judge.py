@@ -35,7 +35,7 @@ from dataclasses import dataclass, replace
 
 from simonides.core.clock import DAY_MS
 from simonides.core.policy import Action, ProposalLimits
-from simonides.core.record import Kind, Sensitivity, Trust
+from simonides.core.record import SUMMARY, Kind, Sensitivity, Trust
 from simonides.hygiene.injection import INSTRUCTION, find_injection
 from simonides.hygiene.personal import find_personal
 from simonides.hygiene.rules import Finding
@@ -123,7 +123,8 @@ def judge_approved(candidate: Candidate) -> Commit | Drop:
 
 def _screened(candidate: Candidate) -> Commit | Drop:
     """Look for secrets and personal data: refuse, mask or mark the candidate."""
-    hygiene, is_turn = candidate.policy.hygiene, candidate.is_turn
+    hygiene = candidate.policy.hygiene
+    is_turn = candidate.is_turn or candidate.category == SUMMARY  # which quotes turns
     said, names = candidate.statements(), candidate.names()
     reasons: tuple[str, ...] = ()
     if hygiene.secrets is Action.BLOCK:

@@ -1,0 +1,1 @@
+"""What happens to memories by itself, as time passes."""

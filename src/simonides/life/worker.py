@@ -1,0 +1,98 @@
+"""The background work of a store: jobs that must not slow an answer, in one thread."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simonides.core.scope import Principal
+
+TICK_S = 15.0
+"""How often the thread looks for work that time has made due; chosen."""
+
+CLOSE_WAIT_S = 10.0
+"""How long closing waits for a job that runs; chosen."""
+
+Job = Callable[[], object]
+
+
+class Worker:
+    """Runs jobs one after the other. Thread-safe.
+
+    The thread begins with the first job. A store with a clock of its caller's has none: there, jobs
+    run in `flush`.
+
+    Attributes:
+        due: Does what time has made due.
+        begun: Conversations that this program began, by owner and name: the principal of each.
+    """
+
+    def __init__(self, *, timed: bool) -> None:
+        """Begin without work.
+
+        Args:
+            timed: Whether a thread runs the jobs.
+        """
+        self._timed = timed
+        self.due: Job | None = None
+        self.begun: dict[tuple[str, str], Principal]
+        self.after_fork()
+
+    def after_fork(self) -> None:
+        """Begin without work: what waits and the thread are the parent's."""
+        self._lock, self._wakes = threading.Lock(), threading.Event()
+        self._works = threading.RLock()
+        self._jobs: dict[str, Job] = {}
+        self.begun = {}
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def submit(self, name: str, job: Job) -> None:
+        """Let a job be run soon; one of the same name that waits already is replaced."""
+        with self._lock:
+            self._jobs[name] = job
+        self.begin()
+        self._wakes.set()
+
+    def begin(self) -> None:
+        """Begin to look for work that time makes due."""
+        with self._lock:
+            if self._timed and not self._closed and self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="simonides-worker", daemon=True
+                )
+                self._thread.start()
+
+    def flush(self) -> None:
+        """Run all jobs that wait, and what is due, in this thread."""
+        with self._works:
+            while (job := self._next()) is not None:
+                job()
+            if self.due is not None:
+                self.due()
+
+    def close(self) -> None:
+        """End the thread; what waits is found again by the next process."""
+        with self._lock:
+            self._closed, thread = True, self._thread
+        self._wakes.set()
+        if thread is not None and thread.is_alive() and thread is not threading.current_thread():
+            thread.join(CLOSE_WAIT_S)
+
+    def _next(self) -> Job | None:
+        with self._lock:
+            name = next(iter(self._jobs), None)
+            return None if name is None else self._jobs.pop(name)
+
+    def _run(self) -> None:
+        while not self._closed:
+            self._wakes.wait(TICK_S)
+            self._wakes.clear()
+            try:
+                if not self._closed:
+                    self.flush()
+            except Exception:  # outermost loop of a worker: logged; the work is found again
+                logging.getLogger("simonides.life").warning("background work failed", exc_info=True)

@@ -1,0 +1,295 @@
+"""The language model that the user chose: one question at a time, within a budget of time.
+
+Questions run as coroutines on one event loop in a thread of the store, so that they can be asked
+from any thread, also inside a running loop. Models come from pydantic-ai. Retries of the SDKs are
+off: ours are inside the budget.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import CancelledError
+from concurrent.futures import TimeoutError as Late
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ValidationError
+
+from simonides.core.clock import Clock
+from simonides.core.errors import ConfigurationError, MissingExtra, SimonidesError
+from simonides.core.settings import Settings, openai_url
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+T = TypeVar("T", bound=BaseModel)
+
+AT_ONCE = 4
+"""Questions that run at once; more wait their turn. Chosen."""
+
+RETRIES, FIRST_WAIT_S = 3, 0.5
+"""Most repetitions of a question after a passing failure, and the wait before the first; each
+further wait is twice as long, with up to half of it at random. Chosen."""
+
+PAUSE_AFTER, PAUSE_MS = 3, 60_000
+"""Failures in a row after which the model is left alone, and for how long. Chosen."""
+
+_FENCE = re.compile(r"^\s*```\w*\s*\n(.*?)\n?```\s*$", re.DOTALL)
+_log = logging.getLogger("simonides.models")
+
+Reason = Literal["timeout", "unreachable", "busy", "unauthorised", "refused", "empty", "invalid"]
+
+
+class ModelFailed(SimonidesError, RuntimeError):
+    """The language model gave no usable answer; what was said is kept and can be read again.
+
+    Attributes:
+        reason: ``timeout``; ``unreachable``: no connection, or an error of the server; ``busy``:
+            too many requests; ``unauthorised``: key, quota or model name; ``refused``: the request
+            is not accepted; ``empty``: no text, or filtered; ``invalid``: not what was asked for.
+    """
+
+    retryable = True
+
+    def __init__(self, reason: Reason, problem: str) -> None:
+        super().__init__(f"the language model failed ({reason}): {problem[:300]}")
+        self.reason = reason
+        self.hint = _HINTS.get(reason, "try again later")
+
+
+_HINTS: dict[Reason, str] = {
+    "unauthorised": "check the API key, the quota and the name of the model",
+    "invalid": "choose a model that follows a schema",
+}
+
+
+class Answer(NamedTuple):
+    """An answer of a model.
+
+    Attributes:
+        output: A value of the asked type, or the text.
+        calls: Requests that it took.
+        tokens: Tokens of input and of output.
+    """
+
+    output: Any
+    calls: int
+    tokens: tuple[int, int]
+
+
+class LanguageModels:
+    """The chosen model, its event loop, and what it has cost so far. Thread-safe.
+
+    Attributes:
+        name: Such as ``openai:gpt-5-mini``.
+        calls: Requests so far.
+        tokens: Tokens of input and of output so far.
+    """
+
+    def __init__(self, model: Model | str, settings: Settings, clock: Clock) -> None:
+        """Take a model by name, or one of pydantic-ai.
+
+        Raises:
+            ConfigurationError: If the name is unknown, a key is missing, or the extra is.
+        """
+        self._model, self._clock = model_of(model), clock
+        provider, name = self._model.system, self._model.model_name
+        self.name = model if isinstance(model, str) else f"{provider}:{name}"
+        self.calls, self.tokens = 0, (0, 0)
+        self._failures, self._paused_until = 0, 0
+        self._seconds = settings.model_timeout_s
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._turns: asyncio.Semaphore | None = None
+        _log.info("the user's turns are sent to %s at %s", self.name, self._model.base_url)
+
+    def ask(
+        self,
+        instructions: str,
+        prompt: str,
+        output: type[T] | None = None,
+        *,
+        seconds: float | None = None,
+    ) -> Answer:
+        """Ask the model, and wait.
+
+        Args:
+            instructions: What is to be done.
+            prompt: The data.
+            output: What the answer must be; one that does not fit is asked for once more. None
+                means any text.
+            seconds: Time for everything; at most the setting ``model_timeout_s``.
+
+        Raises:
+            ModelFailed: If there is no usable answer in time.
+        """
+        budget = min(seconds or self._seconds, self._seconds)
+        if self.is_paused:
+            raise ModelFailed("unreachable", "it failed several times in a row, and is left alone")
+        question = self._asked(instructions, prompt, output, budget)
+        try:
+            answer = self._wait(question, budget)
+        except ModelFailed as error:
+            _log.warning("%s", error)
+            if error.reason not in ("empty", "invalid", "refused"):
+                self._failures += 1
+            if self._failures >= PAUSE_AFTER:
+                self._failures, self._paused_until = 0, self._clock.now_ms() + PAUSE_MS
+            raise
+        with self._lock:
+            self._failures, self.calls = 0, self.calls + answer.calls
+            self.tokens = (self.tokens[0] + answer.tokens[0], self.tokens[1] + answer.tokens[1])
+        return answer
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether it is left alone after several failures."""
+        return self._clock.now_ms() < self._paused_until
+
+    def status(self) -> dict[str, Any]:
+        """Return its name, where it is, and what it has cost."""
+        return {
+            "model": self.name, "model_url": self._model.base_url, "model_calls": self.calls,
+            "model_tokens": sum(self.tokens), "model_paused": self.is_paused,
+        }  # fmt: skip
+
+    def close(self) -> None:
+        """Let go of connections and of the thread."""
+        with self._lock:
+            loop, thread, self._loop = self._loop, self._thread, None
+        if loop is None or thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(self._model.__aexit__(None, None, None), loop).result(5)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(5)
+        loop.close()
+
+    def after_fork(self) -> None:
+        """Begin anew in a child process: the thread is the parent's."""
+        self._lock, self._loop, self._thread = threading.Lock(), None, None
+
+    def _wait(self, question: Coroutine[Any, Any, Answer], budget: float) -> Answer:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._turns = asyncio.Semaphore(AT_ONCE)
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="simonides-models", daemon=True
+                )
+                self._thread.start()
+                entered = asyncio.run_coroutine_threadsafe(self._model.__aenter__(), self._loop)
+                entered.result(5)
+            future = asyncio.run_coroutine_threadsafe(question, self._loop)
+        try:
+            return future.result(budget * 1.05)
+        except (Late, CancelledError):
+            future.cancel()
+            raise ModelFailed("timeout", f"no answer in {budget:.1f} s") from None
+
+    async def _asked(
+        self, instructions: str, prompt: str, output: type[T] | None, budget: float
+    ) -> Answer:
+        until = asyncio.get_running_loop().time() + budget
+        try:
+            async with asyncio.timeout_at(until):
+                return await self._tried(instructions, prompt, output, until)
+        except TimeoutError:
+            raise ModelFailed("timeout", f"no answer in {budget:.1f} s") from None
+
+    async def _tried(
+        self, instructions: str, prompt: str, output: type[T] | None, until: float
+    ) -> Answer:
+        from pydantic_ai import Agent, exceptions
+        from pydantic_ai.settings import ModelSettings
+
+        assert self._turns is not None  # noqa: S101  made with the loop
+        agent = Agent(
+            self._model, instructions=instructions, retries=1,
+            output_type=str if output is None else _outputs(output),
+        )  # fmt: skip
+        asked = ModelSettings(max_retries=0)
+        if not self._model.profile.get("supports_thinking", False):  # these take none
+            asked["temperature"] = 0.0
+        clock = asyncio.get_running_loop()
+        for attempt in range(RETRIES + 1):
+            try:
+                async with self._turns:
+                    run = await agent.run(prompt, model_settings=asked)
+                used = run.usage
+                if not run.output:
+                    raise ModelFailed("empty", "it said nothing")
+                return Answer(run.output, used.requests, (used.input_tokens, used.output_tokens))
+            except (exceptions.AgentRunError, exceptions.UserError) as error:
+                failed = _failed(error)
+                wait = FIRST_WAIT_S * 2**attempt * (1 + _share(prompt, attempt) / 2)
+                passing = failed.reason in ("unreachable", "busy")
+                if not passing or attempt == RETRIES or clock.time() + wait >= until:
+                    raise failed from error
+                await asyncio.sleep(wait)
+        raise AssertionError("unreachable")
+
+
+def _share(prompt: str, attempt: int) -> float:
+    """Return a number from 0 to 1 that differs between questions, so that they do not collide."""
+    return hash((prompt, attempt)) % 1_000 / 1_000
+
+
+def _failed(error: Exception) -> ModelFailed:
+    """Return our error for one of pydantic-ai."""
+    from pydantic_ai import exceptions as e
+
+    reasons: list[tuple[tuple[type[Exception], ...], Reason]] = [
+        ((e.ModelTimeoutError,), "timeout"),
+        ((e.ModelQuotaExceededError, e.ModelAuthenticationError, e.ModelNotFoundError),
+         "unauthorised"),
+        ((e.ModelRateLimitError,), "busy"),
+        ((e.ModelRequestRejectedError, e.UserError), "refused"),
+        ((e.ModelAPIError,), "unreachable"),
+        ((e.ContentFilterError,), "empty"),
+    ]  # fmt: skip
+    fitting = [name for kinds, name in reasons if isinstance(error, kinds)]
+    return ModelFailed(fitting[0] if fitting else "invalid", str(error))
+
+
+def _outputs(output: type[T]) -> Any:
+    """Return how a value may be given: by a tool, or as JSON in the text, perhaps fenced."""
+    from pydantic_ai import ModelRetry, TextOutput, ToolOutput
+
+    def read(text: str) -> T:
+        found = _FENCE.match(text)
+        try:
+            return output.model_validate_json(found.group(1) if found else text)
+        except ValidationError as error:
+            raise ModelRetry(f"Answer with JSON of the schema: {error}") from error
+
+    return [ToolOutput(output), TextOutput(read)]
+
+
+def model_of(given: Model | str) -> Model:
+    """Return the model of a name; a model of pydantic-ai stays as it is.
+
+    Raises:
+        ConfigurationError: If the name is unknown, a key is missing, or the extra is.
+    """
+    try:
+        from pydantic_ai.exceptions import UserError
+        from pydantic_ai.models import Model, infer_model
+    except ImportError as error:
+        raise MissingExtra("llm", "a language model") from error
+    if isinstance(given, Model):
+        return given
+    if not isinstance(given, str):
+        raise ConfigurationError("model is a name such as openai:gpt-5-mini, or of pydantic-ai")
+    provider, _, name = given.partition(":")
+    url = openai_url()
+    if provider == "openai" and url and not (urlsplit(url).hostname or "").endswith("openai.com"):
+        given = f"openai-chat:{name}"  # few servers beside OpenAI's know its newer API
+    try:
+        return infer_model(given)
+    except (UserError, ImportError) as error:
+        raise ConfigurationError(f"model {given!r}: {error}") from error

@@ -1,0 +1,288 @@
+"""The end of a part of a conversation: one function of committed steps, each taken once.
+
+Whatever ends it takes this path: a call, a quiet time, the shutdown of a program. A step is taken
+in the transaction that writes its effects, and only from the step before it. So a killed end goes
+on where it stood, and of several workers one takes each step.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simonides.core.clock import DAY_MS, to_datetime
+from simonides.core.engine import Engine
+from simonides.core.errors import StoreError
+from simonides.core.outcome import EventType, Outcome
+from simonides.core.record import SUMMARY, Draft, Importance, Source, id_text
+from simonides.core.results import SessionReport
+from simonides.core.scope import Principal, parse_scope
+from simonides.recall.index import OwnerIndex
+from simonides.sessions.summary import is_substantive, summarised
+from simonides.storage import statements
+from simonides.storage.database import Connection
+from simonides.storage.rows import MemoryRow, memory_row
+from simonides.storage.transaction import Transaction
+from simonides.text.statement import read
+from simonides.write import queue
+from simonides.write.candidate import candidate_of
+from simonides.write.gates import Turn
+from simonides.write.judge import Judgement, judge, judge_approved
+from simonides.write.log import Part, end_job, last_part, parts, principal_of_part, turns_of
+from simonides.write.remember import decided, vectors_of
+from simonides.write.turn import owner_turn
+
+SUMMARY_DAYS = 30
+"""Days for which recall finds a summary; later only a question about that time does."""
+
+STEPS = ("", "extracted", "summarised", "promoted", "cleaned", "finished")
+
+_log = logging.getLogger("simonides.sessions")
+
+LEAST_SUPPORT = 2
+"""Turns of the user that must support a held statement."""
+
+
+def end(engine: Engine, who: Principal) -> SessionReport:
+    """End what is open of a conversation, and whatever end of it a killed process left behind."""
+    with engine.db.read(who.owner) as connection:
+        found = last_part(connection, who)
+    if found is None or found.status == "ended":
+        return SessionReport(session=who.conversation)
+    with engine.db.write(who.owner) as connection:
+        connection.run(statements.BEGIN_END, {"owner": who.owner, "id": found.id})
+    engine.worker.begun.pop((who.owner, found.name), None)
+    report = SessionReport(session=who.conversation)
+    for part in _ending(engine, who.owner, found.name):
+        report = finish(engine, who, part)
+    return report
+
+
+def end_idle(engine: Engine, owner: str, id: bytes) -> None:
+    """End a part of a conversation if its quiet time is over; the worker calls it."""
+    now, idle = engine.clock.now_ms(), engine.settings.idle_minutes
+    with engine.db.write(owner) as connection:
+        found = [each for each in parts(connection, owner) if each.id == id]
+        for part in found:
+            if part.is_over(now, idle):
+                connection.run(statements.BEGIN_END, {"owner": owner, "id": part.id})
+        connection.run(statements.NOT_DUE, {"owner": owner, "job": end_job(id)})
+    for part in _ending(engine, owner, found[0].name) if found else []:
+        finish(engine, principal_of_part(part), part)
+
+
+def end_due(engine: Engine) -> None:
+    """End all conversations whose quiet time is over, of any owner."""
+    with engine.db.read() as connection:
+        due = connection.rows(statements.DUE, {"now": engine.clock.now_ms()})
+    for owner, job in due:
+        end_idle(engine, owner, bytes.fromhex(job.removeprefix("end ")))
+
+
+def end_begun(engine: Engine) -> None:
+    """End the conversations that this program began; one that cannot be ended is left to others."""
+    for who in list(engine.worker.begun.values()):
+        try:
+            end(engine, who)
+        except StoreError as error:
+            _log.warning("a session is not ended: %s", error)
+
+
+def _ending(engine: Engine, owner: str, name: str) -> list[Part]:
+    with engine.db.read(owner) as connection:
+        found = [each for each in parts(connection, owner) if each.name == name]
+    return [each for each in reversed(found) if each.status == "ending"]
+
+
+def finish(engine: Engine, who: Principal, part: Part) -> SessionReport:
+    """Take the steps of an end that are left, and report what they did."""
+    ending = Ending(engine, who, part)
+    for step in STEPS[STEPS.index(part.step) + 1 :]:
+        effect = ending.prepare(step)
+        with owner_turn(engine, who.owner, who.name) as (tx, index):
+            if ending.take(tx, step):
+                effect(tx, index)
+                ending.keep(tx)
+    return ending.report
+
+
+def checkpoint(engine: Engine, who: Principal) -> SessionReport:
+    """Promote what has found support by now; the conversation goes on."""
+    with engine.db.read(who.owner) as connection:
+        part = last_part(connection, who)
+    if part is None or part.status != "open":
+        return SessionReport(session=who.conversation)
+    ending = Ending(engine, who, part)
+    effect = ending.promotion(is_last=False)
+    with owner_turn(engine, who.owner, who.name) as (tx, index):
+        effect(tx, index)
+    return ending.report
+
+
+class Ending:
+    """What one call does of an end.
+
+    Attributes:
+        report: What was done so far.
+    """
+
+    def __init__(self, engine: Engine, who: Principal, part: Part) -> None:
+        self._engine, self._who, self._part = engine, who, part
+        with engine.db.read(who.owner) as connection:
+            following = [e for e in parts(connection, who.owner) if e.name == part.name]
+            after = next((e.data["first"] for e in following if e.part == part.part + 1), 2**53)
+            self._turns = turns_of(connection, who, part.data["first"], after - 1)
+            self._learned = learned_from(connection, who.owner, self._turns)
+        self.report = SessionReport(session=who.conversation, entries=len(self._turns))
+
+    def prepare(self, step: str) -> Effect:
+        """Do what a step needs outside a transaction, and return what it does inside one."""
+        match step:
+            case "summarised":
+                return self._summary()
+            case "promoted":
+                return self.promotion(is_last=True)
+            case "cleaned":
+                return self._clean
+            case _:
+                return self._nothing
+
+    def take(self, tx: Transaction, step: str) -> bool:
+        """Take a step, unless another worker has; return whether it is taken now."""
+        is_last = step == STEPS[-1]
+        params = {
+            "owner": tx.owner, "id": self._part.id, "step": step,
+            "status": "ended" if is_last else "ending", "ended": tx.now if is_last else None,
+            "before": STEPS[STEPS.index(step) - 1],
+        }  # fmt: skip
+        if is_last:
+            tx.connection.run(
+                statements.NOT_DUE, {"owner": tx.owner, "job": end_job(self._part.id)}
+            )
+        return bool(tx.connection.rows(statements.TAKE_STEP, params))
+
+    def keep(self, tx: Transaction) -> None:
+        """Keep what a step has left in the row of the part."""
+        params = {"owner": tx.owner, "id": self._part.id, "data": json.dumps(self._part.data)}
+        tx.connection.run(statements.KEEP_DATA, params)
+
+    def _said(self, **fields: Any) -> None:
+        self.report = self.report.model_copy(update=fields)
+
+    def _nothing(self, tx: Transaction, index: OwnerIndex) -> None:
+        pass
+
+    def _store(
+        self,
+        tx: Transaction,
+        index: OwnerIndex,
+        judged: Sequence[Judgement],
+        vectors: Sequence[NDArray[np.float32] | None],
+    ) -> list[Outcome]:
+        turn = Turn(tx, index, self._engine.indexes.embedder)
+        return [decided(turn, *each) for each in zip(judged, vectors, strict=True)]
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def _summary(self) -> Effect:
+        told = [each for each in self._turns if not _is_foreign(each)]
+        if not is_substantive(told):
+            return self._nothing
+        text, quoted = summarised(told, [row["quote"] or row["content"] for row in self._learned])
+        now = self._engine.clock.now_ms()
+        draft = Draft(
+            text, category=SUMMARY, kind="episodic", source=Source.AGENT_INFERRED.value,
+            valid_from=to_datetime(now), valid_to=to_datetime(now + SUMMARY_DAYS * DAY_MS),
+            parents=tuple(id_text(turn["id"]) for turn in quoted), origin="summary",
+        )  # fmt: skip
+        # It quotes turns that were screened; it can be no rule, whatever it quotes.
+        judged = [judge_approved(candidate_of(self._engine, self._who, draft))]
+        vectors = vectors_of(self._engine, [each.candidate for each in judged])
+
+        def store(tx: Transaction, index: OwnerIndex) -> None:
+            [outcome] = self._store(tx, index, judged, vectors)
+            if outcome.record is not None:
+                data = {**self._part.data, "summary": outcome.record.root}
+                self._part = self._part._replace(data=data)
+            self._said(summary=outcome)
+
+        return store
+
+    def promotion(self, *, is_last: bool) -> Effect:
+        """Promote what was noted as important, and what was held and has found support.
+
+        Args:
+            is_last: Whether what found none is dropped; else it waits on.
+        """
+        notes = [each for each in self._turns if each["importance"] != Importance.NORMAL]
+        judged = [judge(candidate_of(self._engine, self._who, _noted(each))) for each in notes]
+        with self._engine.db.read(self._who.owner) as connection:
+            held = [
+                entry
+                for entry in queue.entries(connection, self._who.owner)
+                if entry.kind == "held" and entry.session == self._who.conversation
+            ]
+        found = [each for each in held if _is_supported(each, self._turns)]
+        drafts = [Draft(**entry.data["draft"]) for entry in found]
+        homes = [replace(self._who, home=parse_scope(str(draft.scope))) for draft in drafts]
+        judged += [
+            judge_approved(candidate_of(self._engine, who, draft))
+            for who, draft in zip(homes, drafts, strict=True)
+        ]
+        vectors = vectors_of(self._engine, [each.candidate for each in judged])
+
+        def store(tx: Transaction, index: OwnerIndex) -> None:
+            outcomes = self._store(tx, index, judged, vectors)
+            dropped = [entry for entry in held if is_last and entry not in found]
+            for entry in found + dropped:
+                reason = "no_support" if entry in dropped else "supported"
+                queue.take(tx, entry, EventType.REVIEWED, reason)
+            self._said(promoted=tuple(outcomes), dropped=len(dropped))
+
+        return store
+
+    def _clean(self, tx: Transaction, index: OwnerIndex) -> None:
+        """Remove results of tools and quoted text: they end with the conversation."""
+        foreign = [each["id"] for each in self._turns if _is_foreign(each)]
+        for id in foreign:
+            tx.delete(id, "session_end")
+        self._said(removed=len(foreign))
+
+
+Effect = Callable[[Transaction, OwnerIndex], None]
+"""What a step does inside its transaction."""
+
+
+def learned_from(connection: Connection, owner: str, turns: Sequence[MemoryRow]) -> list[MemoryRow]:
+    """Return the rules and facts in force that were learned from some turns."""
+    params = [{"owner": owner, "parent": turn["root"]} for turn in turns if turn["role"] == "user"]
+    found = [row for each in params for row in connection.rows(statements.LEARNED_FROM, each)]
+    return [row for row in map(memory_row, found) if row["category"] != SUMMARY]
+
+
+def _is_foreign(turn: MemoryRow) -> bool:
+    return str(turn["role"]) == "tool" or str(turn["origin"]) == "quoted"
+
+
+def _noted(turn: MemoryRow) -> Draft:
+    """Return the memory that an important note becomes, under its own trust."""
+    metadata = json.loads(turn["metadata"] or "{}")
+    return Draft(
+        turn["content"], key=metadata.get("key"), source=turn["source"],
+        importance=turn["importance"], origin=turn["origin"], parents=(id_text(turn["id"]),),
+    )  # fmt: skip
+
+
+def _is_supported(entry: queue.Entry, turns: Sequence[MemoryRow]) -> bool:
+    """Whether the user said a held statement often enough: its value, or two of its words."""
+    telling = set(read(str(entry.data["draft"]["content"])).telling)
+    said = [read(turn["content"]).words for turn in turns if turn["role"] == "user"]
+    least = min(2, len(telling))
+    supporting = [words for words in said if len(telling & words) >= least]
+    return len(supporting) >= LEAST_SUPPORT

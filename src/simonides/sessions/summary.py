@@ -1,0 +1,137 @@
+"""What a part of a conversation comes to, in its own sentences: nothing in it is invented.
+
+First come prohibitions, rules and what was noted as important, then what was decided and what stays
+open, then the sentences that tell most: their words recur in the conversation, and they hold names,
+amounts or dates. They stand in the order in which they were said, each with its speaker.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from simonides.capture.clauses import sentences
+from simonides.core.clock import to_datetime
+from simonides.core.record import GAP, Importance
+from simonides.hygiene.injection import find_injection
+from simonides.storage.rows import MemoryRow
+from simonides.text.analyse import analyse
+from simonides.text.changes import wordings_in
+from simonides.text.statement import read
+
+MOST_CHARS, SENTENCE_CHARS = 1_200, 240
+"""Most characters of a summary and of a sentence in it; chosen: it fits into a prompt."""
+
+LEAST_TURNS, LEAST_CHARS = 2, 200
+"""Turns of the user, and characters of all, for a summary to be worth it."""
+
+REPEATS = 0.6
+"""Share of a sentence's words in one that was taken, from which it says nothing new; chosen."""
+
+_FIGURE = re.compile(r"\d")
+_NAME = re.compile(r"(?<=[\w,;] )(?!I\b|I')[A-Z][\w'-]+")
+_FILLER = re.compile(r"(?:hi|hey|hello|thanks?|thank you|ok(?:ay)?|great|sure|good|nice)\b", re.I)
+
+
+class Line(NamedTuple):
+    """A sentence of a conversation.
+
+    Attributes:
+        place: Its place in the conversation.
+        turn: The turn that says it.
+        text: The sentence.
+        terms: Its analysed words.
+        weight: How much it tells; infinite for what must not be missed.
+    """
+
+    place: int
+    turn: MemoryRow
+    text: str
+    terms: frozenset[str]
+    weight: float
+
+
+def is_substantive(turns: Sequence[MemoryRow]) -> bool:
+    """Whether enough was said for a summary to be worth it."""
+    said = [turn for turn in turns if turn["role"] == "user"]
+    return len(said) >= LEAST_TURNS and sum(len(turn["content"]) for turn in turns) >= LEAST_CHARS
+
+
+def summarised(turns: Sequence[MemoryRow], binding: Collection[str]) -> tuple[str, list[MemoryRow]]:
+    """Return the summary of some turns, and the turns that it quotes.
+
+    Args:
+        turns: Of the user, of assistants and named speakers, oldest first.
+        binding: Texts of rules and facts that were learned from them: they must not be missed.
+    """
+    lines = sorted(_weighed(turns, binding), key=lambda line: (-line.weight, line.place))
+    head = _head(turns)
+    left, taken = MOST_CHARS - len(head), list[Line]()
+    for line in lines:
+        cost = len(_cut(line.text)) + len(_speaker(line.turn)) + 3
+        if cost <= left and not any(_repeats(line, other) for other in taken):
+            left -= cost
+            taken.append(line)
+    taken.sort(key=lambda line: line.place)
+    text = head
+    for before, line in zip([None, *taken], taken, strict=False):
+        is_same = before is not None and before.turn is line.turn
+        text += f" {_cut(line.text)}" if is_same else f"\n{_speaker(line.turn)}: {_cut(line.text)}"
+    quoted = {line.turn["id"]: line.turn for line in taken}
+    return text if taken else "", list(quoted.values())
+
+
+def _weighed(turns: Sequence[MemoryRow], binding: Collection[str]) -> Iterator[Line]:
+    said = [(turn, sentence) for turn in turns for sentence in sentences(turn["content"])]
+    terms = [frozenset(analyse(sentence)) for _, sentence in said]
+    known = Counter(term for each in terms for term in each)
+    asked = [turn["id"] for turn in turns if turn["content"].rstrip().endswith("?")]
+    is_open = asked[-1:] if turns and turns[-1]["id"] in asked else []
+    for place, ((turn, sentence), own) in enumerate(zip(said, terms, strict=True)):
+        is_asked = sentence.rstrip("\"' ").endswith("?")
+        is_user = turn["role"] == "user"
+        if GAP in sentence or len(own) < 2 or _FILLER.fullmatch(sentence.strip(" .!,")):
+            continue
+        if not is_user and find_injection(sentence):
+            continue
+        weight = math.fsum(0.2 + math.log2(known[term]) for term in own) / math.sqrt(len(own) + 3)
+        found = wordings_in(sentence)
+        weight *= 1 + 0.5 * bool(_FIGURE.search(sentence)) + 0.5 * bool(_NAME.search(sentence))
+        weight *= 1 + ("decides" in found) + ("remains" in found) - 0.6 * is_asked
+        weight *= 1.3 if is_user else 1.0
+        if turn["id"] in is_open and is_asked:
+            weight *= 4
+        if is_user and any(sentence in text or text in sentence for text in binding):
+            weight = math.inf
+        if turn["importance"] != Importance.NORMAL:
+            weight = math.inf
+        yield Line(place, turn, sentence, own, weight)
+
+
+def _repeats(line: Line, other: Line) -> bool:
+    """Whether a sentence says nothing that another one does not say, figures and denials too."""
+    if len(line.terms & other.terms) < REPEATS * len(line.terms):
+        return False
+    new = line.terms - other.terms
+    is_same = read(line.text).is_negated == read(other.text).is_negated
+    return is_same and not any(map(str.isdecimal, "".join(new)))
+
+
+def _head(turns: Sequence[MemoryRow]) -> str:
+    ends = (turns[0], turns[-1])
+    first, last = (to_datetime(turn["valid_from"] or turn["created_at"]) for turn in ends)
+    names = ", ".join(dict.fromkeys(_speaker(turn) for turn in turns))
+    days = f"{first:%Y-%m-%d}" + (f" to {last:%Y-%m-%d}" if first.date() != last.date() else "")
+    return f"Conversation of {days} ({names}; {len(turns)} turns):"
+
+
+def _speaker(turn: MemoryRow) -> str:
+    return turn["speaker"] or str(turn["role"]).capitalize()
+
+
+def _cut(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= SENTENCE_CHARS else f"{plain[: SENTENCE_CHARS - 1]}…"

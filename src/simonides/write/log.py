@@ -1,0 +1,177 @@
+"""The parts of conversations: since when one goes on, how far it is read, how far its end is.
+
+A conversation goes on under its name; a part of it ends by a call, or after a quiet time. The rows
+hold times and places, never what was said: that lies in the turns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from simonides.core.clock import to_datetime
+from simonides.core.engine import Engine
+from simonides.core.results import Conversation
+from simonides.core.scope import Principal, parse_scope
+from simonides.storage import statements
+from simonides.storage.database import Connection
+from simonides.storage.rows import MemoryRow, memory_row
+from simonides.storage.transaction import Transaction
+
+MINUTE_MS = 60_000
+QUIET_MS = MINUTE_MS
+"""Quiet time after which the model reads what waits; chosen."""
+
+
+class Part(NamedTuple):
+    """A part of a conversation.
+
+    Attributes:
+        id: Its id.
+        name: Of the conversation, with its place; see `name_of`.
+        part: Its number, from 1.
+        status: ``open``, ``ending`` or ``ended``.
+        step: The last step of its end that was taken.
+        begun: When it began, in milliseconds.
+        last: When something was last said in it.
+        ended: When its end was finished, or None.
+        turns: How many turns it has.
+        data: ``first``, its first position; ``read``, the last position that the model has read;
+            ``who``, the principal; ``summary``, the root of its summary.
+    """
+
+    id: bytes
+    name: str
+    part: int
+    status: str
+    step: str
+    begun: int
+    last: int
+    ended: int | None
+    turns: int
+    data: dict[str, Any]
+
+    def is_over(self, now: int, idle_minutes: float) -> bool:
+        """Whether the next turn begins another part."""
+        return self.status != "open" or now - self.last > idle_minutes * MINUTE_MS
+
+
+def name_of(who: Principal) -> str:
+    """Return the name of a principal's conversation; those for a task or a purpose are apart."""
+    place = [each for each in (who.home.task, who.purpose) if each is not None]
+    return " for ".join([who.conversation, *place])
+
+
+def last_part(connection: Connection, who: Principal) -> Part | None:
+    """Return the latest part of a principal's conversation, or None."""
+    params = {"owner": who.owner, "name": name_of(who)}
+    return next(_parts(connection.rows(statements.LAST_PART, params)), None)
+
+
+def parts(connection: Connection, owner: str) -> list[Part]:
+    """Return the parts of all conversations of an owner, the latest first."""
+    return list(_parts(connection.rows(statements.PARTS, {"owner": owner})))
+
+
+def _parts(rows: list[tuple[Any, ...]]) -> Iterator[Part]:
+    for *cells, data in rows:
+        yield Part._make((*cells, json.loads(data)))
+
+
+def go_on(engine: Engine, tx: Transaction, who: Principal, position: int, turns: int) -> Part:
+    """Note that turns are said; after a quiet time, they begin another part.
+
+    Args:
+        engine: The store.
+        tx: The turn to write in which they are stored.
+        who: The user.
+        position: Of the first of them.
+        turns: How many they are.
+
+    Returns:
+        The part as it was before; another one than theirs if it is over.
+    """
+    found, idle = last_part(tx.connection, who), engine.settings.idle_minutes
+    engine.worker.begun[who.owner, name_of(who)] = who
+    engine.worker.begin()
+    if found is not None and not found.is_over(tx.now, idle):
+        params = {"owner": tx.owner, "id": found.id, "now": tx.now, "turns": turns}
+        tx.connection.run(statements.GO_ON, params)
+        _let_end(tx, found.id, idle)
+        return found
+    if found is not None:
+        tx.connection.run(statements.BEGIN_END, {"owner": tx.owner, "id": found.id})
+    data = {
+        "first": position, "read": position - 1,
+        "who": {
+            "scope": who.home.path, "session": who.session, "agent": who.agent,
+            "purpose": who.purpose,
+        },
+    }  # fmt: skip
+    row = {
+        "owner": tx.owner, "id": tx.new_id(), "name": name_of(who), "now": tx.now, "turns": turns,
+        "part": 1 if found is None else found.part + 1, "data": json.dumps(data),
+        "salt": tx.salt(),
+    }  # fmt: skip
+    tx.connection.run(statements.BEGIN_PART, row)
+    _let_end(tx, row["id"], idle)
+    begun = Part(row["id"], row["name"], row["part"], "open", "", tx.now, tx.now, None, turns, data)
+    return begun if found is None else found
+
+
+def _let_end(tx: Transaction, id: bytes, idle_minutes: float) -> None:
+    """Let a part end by itself after a quiet time."""
+    at = tx.now + round(idle_minutes * MINUTE_MS) + 1
+    due = {"owner": tx.owner, "at": at, "job": end_job(id)}
+    tx.connection.run(statements.SET_DUE, due)
+
+
+def end_job(id: bytes) -> str:
+    """Return the name of the job that ends a part after a quiet time."""
+    return f"end {id.hex()}"
+
+
+def principal_of_part(part: Part) -> Principal:
+    """Return the principal that a part belongs to."""
+    who = part.data["who"]
+    return Principal(
+        parse_scope(who["scope"]), session=who["session"], agent=who["agent"],
+        purpose=who["purpose"], actor="session end",
+    )  # fmt: skip
+
+
+def turns_of(
+    connection: Connection, who: Principal, first: int, last: int = 2**53, limit: int = 2**31
+) -> list[MemoryRow]:
+    """Return the turns of a principal's conversation between two positions, oldest first."""
+    params = {
+        "owner": who.owner, "session": who.conversation, "first": first, "last": last,
+        "limit": limit, "task": who.home.task or "", "purpose": who.purpose or "",
+    }  # fmt: skip
+    return [memory_row(row) for row in connection.rows(statements.TURNS_BETWEEN, params)]
+
+
+def is_first_turn(engine: Engine, connection: Connection, who: Principal) -> bool:
+    """Whether nothing was said yet in what goes on."""
+    found = last_part(connection, who)
+    return found is None or found.is_over(engine.clock.now_ms(), engine.settings.idle_minutes)
+
+
+def conversations(engine: Engine, who: Principal) -> list[Conversation]:
+    """Return the principal's conversations, that with the latest turn first."""
+    with engine.db.read(who.owner) as connection:
+        found = parts(connection, who.owner)
+    by_name: dict[str, list[Part]] = {}
+    for each in found:
+        if each.data["who"]["purpose"] == who.purpose:
+            by_name.setdefault(each.name, []).append(each)
+    return [
+        Conversation(
+            name=principal_of_part(own[0]).conversation, parts=len(own),
+            is_open=own[0].status == "open",
+            begun=to_datetime(own[-1].begun), last=to_datetime(own[0].last),
+            turns=sum(each.turns for each in own),
+        )
+        for own in by_name.values()
+    ]  # fmt: skip

@@ -1,0 +1,236 @@
+"""A conversation ends once: it is summed up, what matters stays, and the next one knows of it."""
+
+import threading
+
+import pytest
+
+from simonides.sessions import end as ends
+
+TALK = [
+    {"role": "user", "content": "Never deploy on Fridays. We decided to fly to Lisbon on 12 May."},
+    {"role": "assistant", "content": "Booked the hotel Avenida for 3 nights at 120 euros each."},
+    {"role": "tool", "content": "hotels: Avenida, Rossio Plaza", "name": "hotels"},
+    {"role": "user", "content": "Marta brings 14 badges. Pedro pays the deposit of 800 euros."},
+    {
+        "role": "user",
+        "content": "Which restaurant near the hotel has vegan dishes for all of us in May?",
+    },
+]
+
+
+@pytest.fixture
+def monday(ana):
+    session = ana.session("monday")
+    session.add(TALK)
+    return session
+
+
+def summaries(memory):
+    return [each for each in memory.list() if each.category == "session_summary"]
+
+
+def last(digest):
+    return [item.line for item in digest.items if item.part == "last"]
+
+
+def test_an_end_sums_up_who_decided_what(monday):
+    said = monday.end().summary.record.content
+    for part in (
+        "User:", "Assistant:", "Never deploy on Fridays", "12 May", "Avenida", "120 euros",
+        "Marta brings 14 badges", "800 euros", "Which restaurant",
+    ):  # fmt: skip
+        assert part in said
+    assert "Rossio" not in said
+
+
+def test_a_summary_says_nothing_that_was_not_said(monday):
+    head, *lines = monday.end().summary.record.content.splitlines()
+    assert "User, Assistant; 4 turns" in head
+    whole = " ".join(message["content"] for message in TALK)
+    assert all(line.split(": ", 1)[1] in whole for line in lines)
+
+
+def test_a_few_words_are_not_summed_up(ana):
+    session = ana.session("short")
+    session.add("Hello there")
+    report = session.end()
+    assert report
+    assert report.summary is None
+    assert not summaries(ana)
+
+
+def test_results_of_tools_go_with_the_conversation(monday):
+    assert monday.end().removed == 1
+    assert [each.role for each in monday.messages()] == ["user", "assistant", "user", "user"]
+
+
+def test_a_second_end_does_nothing(monday, ana):
+    assert monday.end()
+    assert not monday.end()
+    assert len(summaries(ana)) == 1
+
+
+def test_a_conversation_goes_on_under_its_name(monday, ana):
+    monday.end()
+    monday.add(["One more thing.", "Marta is ill."])
+    assert monday.end().entries == 2
+    [conversation] = ana.sessions()
+    assert (conversation.name, conversation.parts, conversation.is_open) == ("monday", 2, False)
+
+
+def test_a_quiet_time_ends_a_part_when_something_is_said_again(monday, ana, clock, store):
+    clock.advance(minutes=21)
+    monday.add("I am back.")
+    store.flush()
+    assert len(summaries(ana)) == 1
+    [conversation] = ana.sessions()
+    assert (conversation.parts, conversation.is_open) == (2, True)
+
+
+def test_a_quiet_time_ends_a_conversation_by_itself(monday, ana, clock, store):
+    clock.advance(minutes=19)
+    store.flush()
+    assert not summaries(ana)
+    clock.advance(minutes=2)
+    store.flush()
+    assert len(summaries(ana)) == 1
+    assert not ana.sessions()[0].is_open
+
+
+def test_the_end_of_the_program_ends_what_it_began(open_store, monday, ana, store):
+    if open_store.backend == "memory":
+        pytest.skip("nothing of it is left")
+    store.close()
+    assert len(summaries(open_store().memory(user="ana", org="acme"))) == 1
+
+
+def test_the_next_conversation_begins_with_the_last_summary(monday, ana, ben):
+    monday.end()
+    tuesday = ana.session("tuesday")
+    for about in (None, "What is left to do?"):
+        [line] = last(tuesday.digest(about))
+        assert "800 euros" in line
+    assert not last(ben.session("tuesday").digest("What is left to do?"))
+    assert "Last conversation" not in ana.task("Book a restaurant", name="book").prompt()
+
+
+def test_only_the_first_turn_has_the_summary(monday, ana):
+    assert not last(monday.digest("Where do we sleep?"))
+    monday.end()
+    tuesday = ana.session("tuesday")
+    tuesday.add("Hello again")
+    assert not last(tuesday.digest("Where do we sleep?"))
+
+
+def test_a_replayed_digest_has_the_summary(monday, ana):
+    monday.end()
+    shown = ana.session("tuesday").digest("Where do we sleep?")
+    assert ana.receipts.replay(shown.receipt).text == shown.text
+
+
+def test_an_old_summary_is_shown_at_the_beginning_only(monday, ana, clock):
+    monday.end()
+    at = clock.now
+    clock.advance(days=31)
+    assert not summaries(ana)
+    found = {hit.record.category for hit in ana.recall("Lisbon hotel", limit=50)}
+    assert "session_summary" not in found
+    found = {hit.record.category for hit in ana.recall("Lisbon hotel", limit=50, valid_at=at)}
+    assert "session_summary" in found
+    assert last(ana.session("later").digest("Lisbon hotel"))
+
+
+def test_what_was_forgotten_leaves_the_summary(monday, ana):
+    monday.end()
+    [turn] = [each for each in monday.messages() if "badges" in each.content]
+    ana.forget(turn)
+    assert "badges" not in str(ana.session("tuesday").digest("Who brings what?"))
+    assert not any("badges" in each.content for each in ana.list(limit=1000))
+
+
+def test_a_refused_topic_is_not_in_the_catch_up(monday, ana):
+    monday.end()
+    ana.privacy.refuse(about="Marta")
+    assert "Marta" not in str(ana.session("tuesday").digest("Who brings what?"))
+
+
+def test_a_summary_stays_within_its_purpose(store):
+    billing = store.memory(user="ana", org="acme", purpose="billing").session("monday")
+    billing.add(TALK)
+    billing.end()
+    others = store.memory(user="ana", org="acme").session("tuesday")
+    assert not last(others.digest("hello"))
+    assert "Avenida" not in str(others.digest("Where do we sleep?"))
+
+
+def test_an_important_note_becomes_a_memory(ana):
+    session = ana.session("monday")
+    session.note("The booking reference is 88123", key="booking", importance="high")
+    session.note("Tone was friendly")
+    session.add(TALK)
+    report = session.end()
+    assert [each.record.key for each in report.promoted] == ["booking"]
+    assert ana.get("booking").trust == "agent"
+    assert "88123" in report.summary.record.content
+
+
+def test_a_note_does_not_replace_what_the_user_said(ana):
+    ana.remember("Porto", key="home")
+    session = ana.session("monday")
+    session.note("Lisbon", key="home", importance="critical")
+    session.end()
+    assert ana.get("home").content == "Porto"
+
+
+def test_a_checkpoint_leaves_the_conversation_open(monday, ana):
+    monday.note("The booking reference is 88123", key="booking", importance="high")
+    assert [each.record.key for each in monday.checkpoint().promoted] == ["booking"]
+    assert ana.sessions()[0].is_open
+    assert [each.kind for each in monday.end().promoted] == ["refreshed"]
+
+
+@pytest.mark.parametrize("step", ends.STEPS[1:])
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_killed_end_goes_on_where_it_stood(monday, ana, monkeypatch, step, moment):
+    monday.note("The booking reference is 88123", key="booking", importance="high")
+    take = ends.Ending.take
+
+    def killed(self, tx, taken):
+        if moment == "before" and taken == step:
+            raise KeyboardInterrupt
+        found = take(self, tx, taken)
+        if moment == "after" and taken == step:
+            raise KeyboardInterrupt
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ends.Ending, "take", killed)
+        with pytest.raises(KeyboardInterrupt):
+            monday.end()
+    monday.end()
+    assert len(summaries(ana)) == 1
+    assert ana.get("booking").version == 1
+    assert not any(each.role == "tool" for each in monday.messages())
+    assert not ana.sessions()[0].is_open
+    assert ana.audit.verify()
+
+
+def test_several_workers_end_a_session_once(open_store, monday, ana):
+    monday.note("The booking reference is 88123", key="booking", importance="high")
+    stores = [open_store() for _ in range(3)]
+    sessions = [each.memory(user="ana", org="acme").session("monday") for each in stores] * 2
+    threads = [threading.Thread(target=each.end) for each in sessions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(summaries(ana)) == 1
+    assert [each.version for each in ana.history("booking")] == [1]
+
+
+def test_a_visitor_has_a_conversation(store):
+    visitor = store.visitor("walk-in", org="acme")
+    visitor.add(TALK)
+    assert visitor.end().summary.done
+    with pytest.raises(ValueError, match="another one"):
+        visitor.session("other")
