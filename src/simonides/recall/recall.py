@@ -18,7 +18,7 @@ from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, share, text
 from simonides.govern.rights import Reach, may_see, readable
 from simonides.models.embedder import EmbedderFailed, embed
-from simonides.recall.index import KINDS, Bools, Ints, OwnerIndex, entry_of
+from simonides.recall.index import KINDS, Bools, Ints, OwnerIndex
 from simonides.recall.lookup import exclusions, find, latest
 from simonides.recall.question import read_question
 from simonides.recall.rank import Preferences, Query, Ranked, Ranking
@@ -498,11 +498,10 @@ def _view_of_the_past(
     """Return a view of what was known at one moment and true at another; built for this call."""
     parts: list[tuple[str, OwnerIndex]] = []
     for owner in owners:
-        index = OwnerIndex(engine.indexes.dimensions)
+        index = OwnerIndex(engine.indexes.dimensions, engine.indexes.embedder)
         found = past_rows(connection, owner, ask.known_at, ask.valid_at)
         # What has expired by now is never returned, also not from the past.
-        rows = [row for row in found if not _ended_by(row["hard_expires_at"], now)]
-        index.add(entry_of(row, engine.indexes.embedder) for row in rows)
+        index.add(row for row in found if not _ended_by(row["hard_expires_at"], now))
         if len(index) or not parts:
             parts.append((owner, index))
     return View([owner for owner, _ in parts], [part for _, part in parts])

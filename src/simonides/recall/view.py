@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides.core.record import Place
-from simonides.recall.index import NONE, Bools, Floats, Ints, OwnerIndex, entries_of
+from simonides.recall.index import NONE, Bools, Floats, Ints, OwnerIndex
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.statements import INDEXED
@@ -241,7 +241,7 @@ class IndexCache:
             with self._lock:
                 index = self._indexes.get(owner)
                 if index is None or index.epoch != epoch:
-                    index = self._indexes[owner] = OwnerIndex(self.dimensions, epoch)
+                    index = self._indexes[owner] = OwnerIndex(self.dimensions, self.embedder, epoch)
                 self._indexes.move_to_end(owner)
             # Critical section: held over the read, so that a late reader never adds a row again
             # that another call has just removed.
@@ -258,7 +258,7 @@ class IndexCache:
         sql = statements.LOAD_SINCE if index.seen else statements.LOAD
         rows = connection.rows(sql, {"owner": owner, "seen": index.seen})
         index.remove([row[_ID] for row in rows])
-        index.add(entries_of((r for r in rows if r[_KNOWN_TO] is None), self.embedder))
+        index.add(dict(zip(INDEXED, r, strict=True)) for r in rows if r[_KNOWN_TO] is None)
         index.compact_if_sparse()
         index.refusals = refusals_of(connection, owner)
 

@@ -295,7 +295,7 @@ def _repeat(
     kind = OutcomeKind.BUMPED if independent else OutcomeKind.REFRESHED
     event = tx.touch(old, EventType(kind.value), **cells)
     row = tx.known(old["id"])
-    index_row(turn.index, row, turn.embedder)
+    index_row(turn.index, row)
     return _outcome(kind, row, commit, [event])
 
 
@@ -383,7 +383,7 @@ def _insert(
         reason = ",".join(commit.reasons)
         made.append(tx.note(EventType.FLAGGED, "memories", row["id"], reason=reason))
     link_parents(tx, row, candidate)
-    index_row(turn.index, row, turn.embedder)
+    index_row(turn.index, row)
     return _outcome(kind, row, commit, made)
 
 
