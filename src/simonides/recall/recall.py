@@ -21,11 +21,11 @@ from simonides.models.embedder import EmbedderFailed, embed
 from simonides.recall.index import KINDS, Bools, Ints, OwnerIndex
 from simonides.recall.lookup import exclusions, find, latest
 from simonides.recall.question import read_question
-from simonides.recall.rank import Preferences, Query, Ranked, Ranking
+from simonides.recall.rank import Query, Ranked, Ranking
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, as_then, fetched, id_bytes, memory_row
+from simonides.storage.rows import MemoryRow, as_then, batched, fetched, id_bytes, memory_row
 from simonides.text.analyse import Mark, analyse, is_latin, query_terms
 
 T = TypeVar("T")
@@ -179,11 +179,7 @@ def standing(engine: Engine, who: Principal, scopes: Sequence[str] | None = None
             return [view.owner_and_id(row) for row in rows.tolist()]
 
         ids = engine.indexes.reading(connection, owners, chosen)
-        found: list[Record] = []
-        for owner in owners:
-            mine = [id for each, id in ids if each == owner]
-            for first in range(0, len(mine), FIRST_BATCH):
-                found += fetched(connection, owner, mine[first : first + FIRST_BATCH]).values()
+        found = fetched(connection, ids).values()
     own = (None, who.home.task)  # of a task, it stands in the prompts of that task only
     current = [record for record in found if record.is_current and record.task in own]
     return sorted(current, key=lambda each: (owners.index(each.owner), each.created_at, each.id))
@@ -225,14 +221,8 @@ def changes_since(
     def chosen(view: View) -> tuple[list[tuple[str, bytes]], Callable[[str], float]]:
         visible = _visible(view, who, ask, now)
         changed = (view.column("marks") & _CHANGED > 0) & visible
-        named = [
-            part.row_of[id] + offset
-            for part, offset in zip(view.parts, view.offsets, strict=True)
-            for key in keys & part.by_key.keys()
-            for id in part.by_key[key]
-        ]
         known = [view.row_of(who.owner, id) for id in over.values()]
-        named += [row for row in known if row is not None]
+        named = [*view.rows_of_keys(keys), *(row for row in known if row is not None)]
         rows: dict[int, None] = dict.fromkeys(row for row in named if visible[row])
         for record in records[:PULLING]:
             row = view.row_of(record.owner, id_bytes(record.id))
@@ -241,15 +231,11 @@ def changes_since(
         return [view.owner_and_id(row) for row in rows], view.parts[0].worth
 
     with engine.db.read(*owners) as connection:
-        by_owner: dict[str, list[bytes]] = {}
         over = _known_ends(connection, who.owner, records)
-        chosen_ids, worth = engine.indexes.reading(connection, owners, chosen)
-        for owner, id in chosen_ids:
-            by_owner.setdefault(owner, []).append(id)
+        ids, worth = engine.indexes.reading(connection, owners, chosen)
         found = [
             record
-            for owner, ids in by_owner.items()
-            for record in fetched(connection, owner, ids).values()
+            for record in fetched(connection, ids).values()
             if record.is_current and (ask.predicate is None or ask.predicate(record))
         ]
         ends = {each: id_text(by) for each, by in over.items()}
@@ -261,13 +247,13 @@ def _known_ends(
 ) -> dict[tuple[str, str], bytes]:
     """Return by memory and clause the id of what ended a fact that the clause taught."""
     roots = [id_bytes(each.root) for each in records if each.owner == owner]
-    if not roots:
-        return {}
-    size = 1 << (len(roots) - 1).bit_length()
-    padded = [*roots, *[roots[-1]] * (size - len(roots))]
-    params = {f"id{number}": root for number, root in enumerate(padded)}
-    rows = connection.rows(statements.ended_of(size), {"owner": owner, **params})
-    return {(id_text(root), quote): by for root, quote, by in rows}
+    return {
+        (id_text(root), quote): by
+        for batch in batched(roots)
+        for root, quote, by in connection.rows(
+            statements.ended_of(len(batch)), {"owner": owner, **batch}
+        )
+    }
 
 
 def _following(view: View, row: int, changed: Bools, terms: Sequence[str]) -> list[int]:
@@ -378,10 +364,7 @@ def _ranking(
 def _ranked(
     engine: Engine, who: Principal, ask: Ask, query: Query, view: View, now: int
 ) -> Ranking:
-    preferences = Preferences()
-    if ask.bias:
-        rules = engine.policies.for_org(who.home.org).recall
-        preferences = Preferences(frozenset(rules.preference_keys), rules.preference_bonus)
+    preferences = engine.policies.for_org(who.home.org).recall if ask.bias else None
     return Ranking(
         view, query, _visible(view, who, ask, now), now=now, settings=engine.settings,
         preferences=preferences, floor=ask.floor,
@@ -439,7 +422,7 @@ def _take(
     first, size = 0, ask.limit if ask.predicate is None else max(ask.limit, FIRST_BATCH)
     while len(hits) < ask.limit and first < len(ranking):
         batch = ranking.best(first, first + size)
-        records = _fetched(connection, batch)
+        records = fetched(connection, ((found.owner, found.id) for found in batch))
         for found in batch:
             record = records.get(found.id)
             if record is None:
@@ -455,26 +438,14 @@ def _take(
                 record = newer
             record = as_then(record) if ask.is_past else record
             if ask.predicate is None or ask.predicate(record):
-                hits.append(_hit(record, found, now))
+                hits.append(
+                    Hit.model_construct(
+                        record=record, score=found.score, relevance=found.relevance,
+                        why=found.why, terms=found.terms, at=to_datetime(now),
+                    )
+                )  # fmt: skip
         first, size = first + size, 4 * size
     return hits[: ask.limit]
-
-
-def _fetched(connection: Connection, batch: Sequence[Ranked]) -> dict[bytes, Record]:
-    by_owner: dict[str, list[bytes]] = {}
-    for found in batch:
-        by_owner.setdefault(found.owner, []).append(found.id)
-    records: dict[bytes, Record] = {}
-    for owner, ids in by_owner.items():
-        records |= fetched(connection, owner, ids)
-    return records
-
-
-def _hit(record: Record, found: Ranked, now: int) -> Hit:
-    return Hit.model_construct(
-        record=record, score=found.score, relevance=found.relevance, why=found.why,
-        terms=found.terms, at=to_datetime(now),
-    )  # fmt: skip
 
 
 def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], list[str]]:

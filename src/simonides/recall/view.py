@@ -138,6 +138,15 @@ class View:
                 return part.row_of[id] + offset
         return None
 
+    def rows_of_keys(self, keys: Iterable[str]) -> list[int]:
+        """Return the rows of some keys."""
+        return [
+            part.row_of[id] + offset
+            for part, offset in zip(self.parts, self.offsets, strict=True)
+            for key in keys
+            for id in part.by_key.get(key, ())
+        ]
+
     def where(self, chosen: Callable[[str, Place], bool]) -> Bools:
         """Return for each row whether its owner and its place are chosen."""
         masks = []
