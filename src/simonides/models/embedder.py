@@ -28,7 +28,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +128,10 @@ class StaticEmbedder:
         """
         manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
         self.dimensions: int = manifest["dimensions"]
-        self.model_id: str = _model_id(manifest)
+        digests = sorted((name, file["sha256"]) for name, file in manifest["files"].items())
+        content = json.dumps([ENCODING_REVISION, digests]).encode()
+        digest = hashlib.sha256(content).hexdigest()[:DIGEST_CHARS]
+        self.model_id = f"{manifest['name']}-{self.dimensions}-{digest}"
         self._directory = directory
         self._weights: tuple[WordPiece, NDArray[np.int8]] | None = None
 
@@ -189,13 +192,6 @@ def read_vocabulary(directory: Path) -> list[str]:
     """Return the tokens of an artefact by id; the file has one a line."""
     text = (directory / "vocab.txt").read_text(encoding="utf-8")
     return text.removesuffix("\n").split("\n")
-
-
-def _model_id(manifest: dict[str, Any]) -> str:
-    digests = sorted((name, file["sha256"]) for name, file in manifest["files"].items())
-    content = json.dumps([ENCODING_REVISION, digests]).encode()
-    digest = hashlib.sha256(content).hexdigest()[:DIGEST_CHARS]
-    return f"{manifest['name']}-{manifest['dimensions']}-{digest}"
 
 
 # As in the reference implementation of BERT: a longer word is unknown as a whole.

@@ -128,37 +128,32 @@ class Column:
     """A numpy array that grows at its end in amortised constant time."""
 
     def __init__(self, dtype: type, width: int = 0) -> None:
-        self._cells: NDArray[Any] = np.zeros((16, width) if width else 16, dtype)
+        self.cells: NDArray[Any] = np.zeros((16, width) if width else 16, dtype)
         self._used = 0
 
     def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
         """Add cells."""
         after = self._used + len(values)
-        if after > len(self._cells):
-            grown = np.zeros((max(after, 2 * len(self._cells)), *self._cells.shape[1:]))
-            grown = grown.astype(self._cells.dtype)
+        if after > len(self.cells):
+            grown = np.zeros((max(after, 2 * len(self.cells)), *self.cells.shape[1:]))
+            grown = grown.astype(self.cells.dtype)
             grown[: self._used] = self.array
-            self._cells = grown
+            self.cells = grown
         # One cell is set as it is: an array made of it would take ten times as long.
-        self._cells[self._used : after] = values[0] if len(values) == 1 else values
+        self.cells[self._used : after] = values[0] if len(values) == 1 else values
         self._used = after
 
     def keep(self, chosen: Bools) -> None:
         """Drop all cells but the chosen."""
-        self._cells = self.array[chosen]
-        self._used = len(self._cells)
+        self.cells = self.array[chosen]
+        self._used = len(self.cells)
         if not self._used:
-            self._cells = np.zeros((16, *self._cells.shape[1:]), self._cells.dtype)
+            self.cells = np.zeros((16, *self.cells.shape[1:]), self.cells.dtype)
 
     @property
     def array(self) -> NDArray[Any]:
         """The cells, as a view that is valid until the next append."""
-        return self._cells[: self._used]
-
-    @property
-    def nbytes(self) -> int:
-        """Memory that it takes."""
-        return self._cells.nbytes
+        return self.cells[: self._used]
 
 
 class Postings(NamedTuple):
@@ -241,7 +236,7 @@ class OwnerIndex:
     @property
     def nbytes(self) -> int:
         """Roughly the memory that it takes; the postings are counted by their terms and rows."""
-        columns = sum(column.nbytes for column in (*self._columns.values(), self._vectors))
+        columns = sum(each.cells.nbytes for each in (*self._columns.values(), self._vectors))
         return columns + 260 * len(self.terms) + 600 * self.size
 
     def column(self, name: str) -> NDArray[Any]:

@@ -352,23 +352,18 @@ def _ranking(
 ) -> T:
     """Rank what a reader may see, and return ``use`` of it; the indexes are locked meanwhile."""
     owners = [reach.owner for reach in ask.reach]
+    preferences = engine.policies.for_org(who.home.org).recall if ask.bias else None
 
     def ranked(view: View) -> T:
-        return use(_ranked(engine, who, ask, query, view, now))
+        ranking = Ranking(
+            view, query, _visible(view, who, ask, now), now=now, settings=engine.settings,
+            preferences=preferences, floor=ask.floor,
+        )  # fmt: skip
+        return use(ranking)
 
     if ask.is_past:
         return ranked(_view_of_the_past(engine, connection, owners, ask, now))
     return engine.indexes.reading(connection, owners, ranked)
-
-
-def _ranked(
-    engine: Engine, who: Principal, ask: Ask, query: Query, view: View, now: int
-) -> Ranking:
-    preferences = engine.policies.for_org(who.home.org).recall if ask.bias else None
-    return Ranking(
-        view, query, _visible(view, who, ask, now), now=now, settings=engine.settings,
-        preferences=preferences, floor=ask.floor,
-    )  # fmt: skip
 
 
 def _visible(view: View, who: Principal, ask: Ask, now: int) -> Bools:
