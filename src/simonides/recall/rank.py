@@ -201,7 +201,10 @@ class Ranking:
         view, signals = self.view, self._signals
         doubt = DOUBT * (view.column("confidence") - np.float32(1.0))
         if settings.fusion == "conversational":
-            return {**weigh(signals, self._query.question.form), "confidence": doubt}
+            weights = WEIGHTS[self._query.question.form]
+            known = signals.evidence.items()
+            found = {name: weights[name] * values for name, values in known if name in weights}
+            return {**found, "confidence": doubt}
         words = bm25(view, signals.matches, np.ones(len(self._query.terms), np.bool_))
         keyword, vector = words / (words.max(initial=0.0) or 1.0), np.maximum(signals.cosine, 0.0)
         if settings.fusion == "rrf":
@@ -210,10 +213,8 @@ class Ranking:
             return {**ranks, "confidence": 0.1 * doubt}
         if settings.fusion == "hybrid":
             share = settings.hybrid_weight
-            return {
-                "vector": share * vector, "keyword": (1.0 - share) * keyword,
-                "confidence": 0.1 * doubt,
-            }  # fmt: skip
+            hybrid = {"vector": share * vector, "keyword": (1.0 - share) * keyword}
+            return {**hybrid, "confidence": 0.1 * doubt}
         age = np.maximum(now - view.column("updated"), 0) / HALF_LIFE_MS
         evidence = {
             "vector": vector, "keyword": keyword, "recency": np.exp2(-age),
@@ -221,14 +222,6 @@ class Ranking:
         }  # fmt: skip
         weighted = {name: WEIGHTED[name] * values for name, values in evidence.items()}
         return {**weighted, "confidence": 0.1 * doubt}
-
-
-def weigh(signals: Signals, form: Form) -> dict[str, Floats]:
-    """Return each piece of evidence times its weight."""
-    weights = WEIGHTS[form]
-    return {
-        name: weights[name] * values for name, values in signals.evidence.items() if name in weights
-    }
 
 
 def best_first(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -329,14 +330,11 @@ def explain(
 
 def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
     """Analyse, embed and parse a query; say which sources failed."""
-    vector, degraded = np.zeros(engine.indexes.dimensions, np.float32), []
-    if engine.embedder is None:
-        degraded.append("vector")
-    else:
-        try:
+    vector, degraded = np.zeros(engine.indexes.dimensions, np.float32), ["vector"]
+    if engine.embedder is not None:
+        with suppress(EmbedderFailed):
             [vector] = embed(engine.embedder, [text if is_latin(text) else ""])
-        except EmbedderFailed:
-            degraded.append("vector")
+            degraded = []
     question = read_question(text, to_datetime(now).date())
     return Query(query_terms(text), vector, question), degraded
 
@@ -462,15 +460,15 @@ def _view_of_the_past(
     engine: Engine, connection: Connection, owners: Sequence[str], ask: Ask, now: int
 ) -> View:
     """Return a view of what was known at one moment and true at another; built for this call."""
-    parts: list[tuple[str, OwnerIndex]] = []
+    parts: dict[str, OwnerIndex] = {}
     for owner in owners:
         index = OwnerIndex(engine.indexes.dimensions, engine.indexes.embedder)
         found = past_rows(connection, owner, ask.known_at, ask.valid_at)
         # What has expired by now is never returned, also not from the past.
         index.add(row for row in found if not _ended_by(row["hard_expires_at"], now))
         if len(index) or not parts:
-            parts.append((owner, index))
-    return View([owner for owner, _ in parts], [part for _, part in parts])
+            parts[owner] = index
+    return View(tuple(parts), tuple(parts.values()))
 
 
 def past_rows(

@@ -287,23 +287,19 @@ class IndexCache:
     def view(self, connection: Connection, owners: Sequence[str]) -> View:
         """Return the current indexes of some owners as one; an owner without rows is left out."""
         names = {f"owner{number}": owner for number, owner in enumerate(owners)}
-        states = {
-            owner: (epoch, events)
-            for owner, epoch, events in connection.rows(statements.heads(len(owners)), names)
+        rows = connection.rows(statements.heads(len(owners)), names)
+        states = {owner: (events, epoch) for owner, epoch, events in rows}
+        found = {
+            each: self.fresh(connection, each, *states[each]) for each in owners if each in states
         }
-        found = [owner for owner in owners if owner in states]
-        parts = [self.fresh(connection, each, states[each][1], states[each][0]) for each in found]
-        kept = [(owner, part) for owner, part in zip(found, parts, strict=True) if len(part)]
+        kept = {owner: part for owner, part in found.items() if len(part)}
         if not kept:
             return View(owners[:1], [OwnerIndex(self.dimensions)])
-        chosen = tuple(owner for owner, _ in kept)
+        chosen, parts = tuple(kept), tuple(kept.values())
         with self._lock:
             view = self._views.get(chosen)
-        same = view is not None and all(
-            mine is theirs for mine, (_, theirs) in zip(view.parts, kept, strict=True)
-        )
-        if view is None or not same or not view.is_current:
-            view = View(chosen, [part for _, part in kept])
+        if view is None or view.parts != parts or not view.is_current:
+            view = View(chosen, parts)
             with self._lock:
                 self._views[chosen] = view
                 self._views.move_to_end(chosen)
