@@ -5,32 +5,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.core.record import Place
-from simonides.recall.index import Entry, OwnerIndex, analysed, quantise
+from simonides.recall.index import OwnerIndex, analysed, quantise
 from simonides.recall.question import read_question
 from simonides.recall.signals import gather
 from simonides.recall.view import View
+from simonides.storage.rows import MemoryRow
+from simonides.storage.statements import INDEXED
 from simonides.testing import ManualClock
 from simonides.text.analyse import query_terms
 
 WORDS = "red blue green tea coffee garden music train seat hotel".split()
 
 
-def entry(number: int, words: list[str], session: str = "", position: int = 0) -> Entry:
+def entry(number: int, words: list[str], session: str = "", position: int = 0) -> MemoryRow:
     text = " ".join(words)
     found = analysed(text, speaker=None, names=(), is_turn=bool(session))
     rng = np.random.default_rng(number)
     vector = rng.normal(size=8).astype(np.float32)
     cells, scale = quantise((vector / np.linalg.norm(vector))[None])
-    return Entry(
-        id=number.to_bytes(16, "big"), kind="semantic", category="fact", source="user_stated",
-        is_turn=bool(session), key=None, fingerprint=found.fingerprint, place=Place(),
-        terms=found.terms, marks=found.marks, vector=cells[0].tobytes(), scale=float(scale[0]),
-        speaker="",
-        session=session, position=position, time=number * 1000, updated_at=number * 1000,
-        until=2**62, soft_expires_at=2**62, importance=0.5, confidence=1.0, is_stale=False,
-        pinned=False, spared=False, core=False,
-    )  # fmt: skip
+    return dict.fromkeys(INDEXED) | {
+        "id": number.to_bytes(16, "big"), "kind": "semantic", "source": "user_stated",
+        "category": "turn" if session else "fact", "fingerprint": found.fingerprint,
+        "terms": " ".join(found.terms), "marks": found.marks, "vector": cells[0].tobytes(),
+        "scale": float(scale[0]), "session": session or None,
+        "position": position if session else None, "created_at": number * 1000,
+        "updated_at": number * 1000, "importance": "normal", "confidence": 1.0, "status": "active",
+    }  # fmt: skip
 
 
 def evidence(indexes: list[OwnerIndex], text: str) -> dict[bytes, dict[str, float]]:
@@ -55,7 +55,9 @@ texts = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_s
 def test_an_index_after_removals_equals_one_built_anew(sentences, data):
     entries = [entry(n, words, "sst"[n % 3], n) for n, words in enumerate(sentences, 1)]
     entries += [entry(100 + n, words) for n, words in enumerate(sentences[:3])]
-    gone = data.draw(st.sets(st.sampled_from([e.id for e in entries]), max_size=len(entries) - 1))
+    gone = data.draw(
+        st.sets(st.sampled_from([e["id"] for e in entries]), max_size=len(entries) - 1)
+    )
     worn = OwnerIndex(8)
     worn.add(entries)
     if data.draw(st.booleans()):
@@ -64,7 +66,7 @@ def test_an_index_after_removals_equals_one_built_anew(sentences, data):
     if data.draw(st.booleans()):
         worn.compact_if_sparse()
     fresh = OwnerIndex(8)
-    fresh.add([each for each in entries if each.id not in gone])
+    fresh.add([each for each in entries if each["id"] not in gone])
     for question in ("where is the red garden?", "I like tea and music"):
         assert evidence([worn], question) == evidence([fresh], question)
 
@@ -109,7 +111,7 @@ def test_an_index_forgets_the_sessions_of_removed_rows():
         index.add([entry(number, ["tea"]), entry(1_000 + number, ["milk"], "talk", number)])
         index.settle()
         if number:
-            index.remove([entry(number - 1, []).id, entry(999 + number, []).id])
+            index.remove([entry(number - 1, [])["id"], entry(999 + number, [])["id"]])
         index.compact_if_sparse()
     assert len(index.sessions) < 50
     assert set(index.column("session")[index.column("live")]) <= set(index.sessions.values())

@@ -22,12 +22,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import threading
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,13 +105,6 @@ ENCODING_REVISION = 1
 DIGEST_CHARS = 12
 
 
-class _Weights(NamedTuple):
-    """The tokenizer and the (tokens, dimensions) table."""
-
-    tokenizer: WordPiece
-    table: NDArray[np.int8]
-
-
 class StaticEmbedder:
     """Text to unit vectors from a static token table; an `Embedder`.
 
@@ -134,9 +128,12 @@ class StaticEmbedder:
         """
         manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
         self.dimensions: int = manifest["dimensions"]
-        self.model_id: str = _model_id(manifest)
+        digests = sorted((name, file["sha256"]) for name, file in manifest["files"].items())
+        content = json.dumps([ENCODING_REVISION, digests]).encode()
+        digest = hashlib.sha256(content).hexdigest()[:DIGEST_CHARS]
+        self.model_id = f"{manifest['name']}-{self.dimensions}-{digest}"
         self._directory = directory
-        self._weights: _Weights | None = None
+        self._weights: tuple[WordPiece, NDArray[np.int8]] | None = None
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts, each on its own: a vector never depends on the rest of the batch.
@@ -168,7 +165,7 @@ class StaticEmbedder:
                 row[:] = total / math.sqrt(squared_length)
         return vectors
 
-    def _load(self) -> _Weights:
+    def _load(self) -> tuple[WordPiece, NDArray[np.int8]]:
         # Of two threads on the first call one loads and the other waits for it.
         with _loading:
             self._weights = _weights_of(self._directory.resolve(), self.model_id)
@@ -179,26 +176,22 @@ _loading = threading.Lock()
 
 
 @lru_cache(maxsize=1)
-def _weights_of(directory: Path, model_id: str) -> _Weights:
-    """Load an artefact, once for all embedders of a process, since it never changes."""
+def _weights_of(directory: Path, model_id: str) -> tuple[WordPiece, NDArray[np.int8]]:
+    """Load the tokenizer and the (tokens, dimensions) table of an artefact, which never changes.
+
+    Once for all embedders of a process.
+    """
     del model_id  # part of the cache key: the files may have been replaced
     mapped = np.load(directory / "table.npy", mmap_mode="r", allow_pickle=False)
     # A plain view of the map: pooling through np.memmap itself is a third slower.
     table: NDArray[np.int8] = np.asarray(mapped)
-    return _Weights(WordPiece(read_vocabulary(directory)), table)
+    return WordPiece(read_vocabulary(directory)), table
 
 
 def read_vocabulary(directory: Path) -> list[str]:
     """Return the tokens of an artefact by id; the file has one a line."""
     text = (directory / "vocab.txt").read_text(encoding="utf-8")
     return text.removesuffix("\n").split("\n")
-
-
-def _model_id(manifest: dict[str, Any]) -> str:
-    digests = sorted((name, file["sha256"]) for name, file in manifest["files"].items())
-    content = json.dumps([ENCODING_REVISION, digests]).encode()
-    digest = hashlib.sha256(content).hexdigest()[:DIGEST_CHARS]
-    return f"{manifest['name']}-{manifest['dimensions']}-{digest}"
 
 
 # As in the reference implementation of BERT: a longer word is unknown as a whole.
@@ -216,15 +209,9 @@ CONTINUATION = "##"
 
 # CJK ideographs as BERT defines them; each becomes a word of its own. Kana and Hangul do not. The
 # start of the last-but-two block (2B920) is the reference tokenizer's, kept for equal ids.
-CJK_RANGES = (
-    (0x3400, 0x4DBF),
-    (0x4E00, 0x9FFF),
-    (0xF900, 0xFAFF),
-    (0x20000, 0x2A6DF),
-    (0x2A700, 0x2B73F),
-    (0x2B740, 0x2B81F),
-    (0x2B920, 0x2CEAF),
-    (0x2F800, 0x2FA1F),
+CJK = re.compile(
+    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f"
+    "\U0002b740-\U0002b81f\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f]"
 )
 
 
@@ -315,7 +302,7 @@ def _rewrite(char: str) -> str:
         for part in unicodedata.normalize("NFD", char)
         if unicodedata.category(part) != "Mn"
     )
-    return f" {bare} " if _is_cjk(char) else bare
+    return f" {bare} " if CJK.match(char) else bare
 
 
 def _spaced_if_punctuation(char: str) -> str:
@@ -324,10 +311,6 @@ def _spaced_if_punctuation(char: str) -> str:
     if ascii_symbol or unicodedata.category(char)[0] == "P":
         return f" {char} "
     return char.lower()
-
-
-def _is_cjk(char: str) -> bool:
-    return any(first <= ord(char) <= last for first, last in CJK_RANGES)
 
 
 class _Rewrites(dict[int, str]):

@@ -12,47 +12,20 @@ from typing import NamedTuple
 from simonides.text.analyse import MONTHS, analyse
 from simonides.text.changes import setting
 
-_NOW = re.compile(
-    r"^(?:and |so |ok,? |hey,? )*(?:(?:(?:on|in|at|to|with|for) )?"
-    r"(?:when|what|which|where|who|whose|how)(?:'s|'re)?"
-    r"|(?:do|does|am|is|are) (?:i|we|my|our|the))\b"
-    r"(?!.*\b(?:did|was|were|had|been|(?:has|have) (?:i|we|he|she|it|they|my|our|the)|ever|first"
-    r"|last|previous\w*|before|used|should (?:i|we)|would|could|can|between|compared?"
-    r"|you (?:think|recommend|suggest|advise|know|remember|have))\b)",
-    re.IGNORECASE,
-)
-_CLOSED = re.compile(r"(?:and |so |ok,? |hey,? )*(?:do|does|am|is|are)\b", re.IGNORECASE)
-_FIGURE = re.compile(
-    r"\b(?:when|how (?:much|many|old|long|often|far|tall|big)|what (?:time|day|date|size|number)"
-    r"|number|price|cost|budget|deadline"
-    r"|which (?:day|floor|level|year|room|gate|platform|number))\b",
-    re.IGNORECASE,
-)
-_PERSON = re.compile(r"\b(?:where|who|whose)\b", re.IGNORECASE)
-_ABOUT = re.compile(r"\b(?:my|our|the) ((?:[\w'-]+ ){0,2}[\w'-]+)", re.IGNORECASE)
-_NAME = re.compile(r"(?<=[\w,'’] )(?!I\b|I['’])[A-Z][\w’'-]*")
-_MINE = re.compile(
-    r"(?:(?:so|well|and|but|yes|ok|ugh|hey|update|btw|finally|actually|just|now|as of \w+),? )*"
-    r"(?:i|i'm|im|i've|i'd|i'll|we|we're|we've|we'll|\w+ed|got|sold|left|bought|took)\b",
-    re.IGNORECASE,
-)
-_OWN = re.compile(r"\b(?:i|i'm|im|my|me|our|we|we're|us|users?|user's)\b", re.IGNORECASE)
-_FIRST = re.compile(
-    r"\b(?:i|i'm|im|i've|we|we're|we've|me|us|it's"
-    r"|(?:the|our) (?:whole |entire )?(?:team|company|office|family|firm|department|club|band))\b",
-    re.IGNORECASE,
-)
-_UNREAL = re.compile(
-    r"\b(?:if|might|may|maybe|perhaps|thinking (?:about|of)|considering|could|would|wish|hoping"
-    r"|haven't decided|not sure|planning)\b",
-    re.IGNORECASE,
-)
-_COUNTS = "one two three four five six seven eight nine ten eleven twelve twenty thirty fifty"
-_COUNTS += " second third fourth fifth sixth seventh eighth ninth tenth"
-_NUMBER = re.compile(rf"[\w.,:/-]*\d[\w.,:/-]*|\b(?:{'|'.join(_COUNTS.split())})\b", re.IGNORECASE)
-_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
-_DATE = re.compile(rf"\b(?:{'|'.join((*MONTHS, *_DAYS.split()))})s?\b", re.IGNORECASE)
-_DENIED = re.compile(r"\bnot [\w:.,-]*\w", re.IGNORECASE)
+_NOW = re.compile(setting("asks"))
+_CLOSED = re.compile(setting("asks_closed"))
+_FIGURE = re.compile(setting("asks_figure"))
+_PERSON = re.compile(setting("asks_person"))
+_ABOUT = re.compile(setting("asks_about"))
+_NAME = re.compile(setting("name"))
+_MINE = re.compile(setting("opens_own"))
+_OWN = re.compile(setting("own"))
+_FIRST = re.compile(setting("of_group"))
+_UNREAL = re.compile(setting("unreal"))
+_DENIED = re.compile(setting("denied"))
+_NUMBER = re.compile(setting("figure"))
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_DATE = re.compile(rf"\b(?:{'|'.join((*MONTHS, *_DAYS))})s?\b", re.IGNORECASE)
 _GENERIC = frozenset(analyse(f"{setting('generic')} name kind type current right moment"))
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any, Literal
+from typing import Any
 
 from simonides.capture.frames import parts_of
 from simonides.capture.messages import read_messages
 from simonides.capture.slots import is_for_now, was_for_then
 from simonides.core.clock import DAY_MS, to_datetime, to_ms
 from simonides.core.engine import Engine
-from simonides.core.policy import Budget, DigestRules
-from simonides.core.record import TURN, Kind, Record, Trust, id_text
+from simonides.core.policy import DigestRules
+from simonides.core.record import TURN, Record, Trust, id_text
 from simonides.core.results import Digest, DigestItem, Hit, Receipt
 from simonides.core.scope import Principal
 from simonides.core.validation import between
@@ -228,15 +229,13 @@ class Choice:
         self.items: list[DigestItem] = []
         self.left_out: list[tuple[str, str]] = []
         self._said: set[bytes] = set()
-        self._spent: dict[str, list[int]] = {}
+        self._spent: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         self._max_items, self._max_chars, self._max_tokens = max_items, max_chars, max_tokens
 
     def note(self, records: Iterable[Record]) -> None:
         """Note what the core block says; it is not said twice."""
         for record in records:
-            self._said |= {
-                fingerprint(clause) for clause in clauses_of(record.quote or record.content)
-            }
+            self._said |= _says(record)
 
     def passing(self, hits: Sequence[Hit], floor: float, shown: set[str]) -> list[Hit]:
         """Return what may be shown of what recall found, best first.
@@ -254,7 +253,7 @@ class Choice:
         for place, hit in enumerate(hits):
             if hit.id in shown:
                 continue
-            said = {fingerprint(clause) for clause in clauses_of(hit.record.quote or hit.content)}
+            said = _says(hit.record)
             if said <= self._said:
                 self.left_out.append((hit.id, "repeated"))
                 continue
@@ -280,51 +279,44 @@ class Choice:
         """
         room = max(self.rules.turns.chars // max(len(hits), 1) - OVERHEAD, SHORT)
         for run in _runs(hits, {*ended, *over}):
-            marks = ("earlier",) if run[0].id in over else ()
-            self._take(run, min(room, LINE_CHARS), ended.get(run[0].id), marks)
+            self._take(run, min(room, LINE_CHARS), ended.get(run[0].id), is_over=run[0].id in over)
 
     def _take(
-        self, run: Sequence[Hit], chars: int, ending: Ending | None, over: tuple[str, ...]
+        self, run: Sequence[Hit], chars: int, ending: Ending | None, *, is_over: bool
     ) -> None:
         best = max(run, key=lambda hit: hit.relevance)
         marks = run[0].warnings if len(run) == 1 else ()
-        if over or (ending is not None and not ending.spans):
-            marks = (*marks, "earlier")
         earlier = () if ending is None else ending.spans
+        if is_over or (ending is not None and not earlier):
+            marks = (*marks, "earlier")
         records = [hit.record for hit in run]
         line = line_of(records, marks, chars, earlier)
         if not self._fits(records[0], len(run), line):
             self.left_out += [(record.id, "budget") for record in records]
             return
-        part: Literal["relevant", "possible"] = (
-            "relevant" if best.relevance >= RELEVANT else "possible"
-        )
-        self.items.append(
-            DigestItem(
-                ids=tuple(record.id for record in records), owner=records[0].owner, part=part,
-                marks=marks, earlier=earlier, score=best.score, relevance=best.relevance,
-                chars=chars, line=line,
-            )
+        item = DigestItem(
+            ids=tuple(record.id for record in records), owner=records[0].owner,
+            part="relevant" if best.relevance >= RELEVANT else "possible", marks=marks,
+            earlier=earlier, score=best.score, relevance=best.relevance, chars=chars, line=line,
         )  # fmt: skip
+        self.items.append(item)
 
     def _fits(self, record: Record, items: int, line: str) -> bool:
         """Whether a line fits all of its budgets; if so, it is counted."""
-        name, budget = _budget(record, self.rules)
-        budgets = [(name, budget)]
-        if name != "turns":
-            budgets.append(("total", self.rules.total))
-        most = Budget.model_construct(
-            items=10**9 if self._max_items is None else self._max_items,
-            chars=10**9 if self._max_chars is None else self._max_chars,
-        )
-        budgets.append(("all", most))
+        names = [record.kind.value if record.key is None else "keyed", "total"]
+        if record.category == TURN:
+            names = ["turns"]
+        limits = [(name, getattr(self.rules, name)) for name in names]
+        spent = [(self._spent[name], (rule.items, rule.chars)) for name, rule in limits]
+        spent.append((self._spent["all"], (self._max_items, self._max_chars)))
         if self._max_tokens is not None:
             lines = [*(item.line for item in self.items), line]
             if self._tokens("\n".join(lines)) > self._max_tokens:
                 return False
-        spent = [(self._spent.setdefault(each, [0, 0]), limit) for each, limit in budgets]
-        for (count, chars), limit in spent:
-            if count + items > limit.items or chars + len(line) > limit.chars:
+        for (count, chars), (most_items, most_chars) in spent:
+            if most_items is not None and count + items > most_items:
+                return False
+            if most_chars is not None and chars + len(line) > most_chars:
                 return False
         for each, _ in spent:
             each[0] += items
@@ -332,18 +324,8 @@ class Choice:
         return True
 
 
-def _budget(record: Record, rules: DigestRules) -> tuple[str, Budget]:
-    if record.category == TURN:
-        return "turns", rules.turns
-    if record.key is not None:
-        return "keyed", rules.keyed
-    match record.kind:
-        case Kind.SEMANTIC:
-            return "semantic", rules.semantic
-        case Kind.PROCEDURAL:
-            return "procedural", rules.procedural
-        case Kind.EPISODIC:
-            return "episodic", rules.episodic
+def _says(record: Record) -> set[bytes]:
+    return {fingerprint(clause) for clause in clauses_of(record.quote or record.content)}
 
 
 def _is_over(record: Record, who: Principal, now: int) -> bool:

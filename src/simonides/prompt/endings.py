@@ -229,8 +229,7 @@ def endings(
     ended: Ended = {}
     for new, old, chance in _judged(engine, pairs, worth):
         is_strict = old.record.key is not None or new.record.id not in ids
-        lim = SURE if is_strict else LIKELY
-        if chance >= lim:
+        if chance >= (SURE if is_strict else LIKELY):
             ended[old] = max(ended.get(old, (0.0, new)), (chance, new), key=itemgetter(0))
     _end_known(context, told, [*found, *newer], ended)
     asked = asked_of(context.about)
@@ -425,14 +424,12 @@ def _share_words(new: Statement, old: Statement, worth: Worth) -> bool:
 
 def _same_key(new: Statement, old: Statement) -> bool:
     """Whether a statement gives another value to a key that has one value at a time."""
-    return any(
-        key in SINGLE and key in new.slots and not _is_in(new.slots[key].lower(), value.lower())
+    values = [
+        (new.slots[key].lower(), value.lower())
         for key, value in old.slots.items()
-    )
-
-
-def _is_in(one: str, two: str) -> bool:
-    return one in two or two in one
+        if key in SINGLE and key in new.slots
+    ]
+    return any(mine not in theirs and theirs not in mine for mine, theirs in values)
 
 
 def _recants(new: Statement, old: Statement, worth: Worth) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from simonides.core.record import TURN, Record, Source, Trust
+from simonides.core.record import TURN, Record
 
 LINE_CHARS = 280
 """Most characters of one memory's text."""
@@ -33,17 +33,11 @@ def line_of(
         earlier: Where what has ended begins and ends in the text of a single memory, rising.
     """
     first = run[0]
-    head = [first.id[-8:], _origin(first), f"{first.valid_from or first.created_at:%Y-%m-%d}"]
+    head = [first.id[-8:], first.trust.value, f"{first.valid_from or first.created_at:%Y-%m-%d}"]
     if first.confidence < 1.0 and first.category != TURN:
         head.append(f"{first.confidence:.1f}")
     texts = " / ".join(_text(record, most, earlier) for record in run)
     return f"- [{', '.join([' '.join(head), *marks])}] {texts}"
-
-
-def _origin(record: Record) -> str:
-    if record.trust is Trust.EXTERNAL and record.source is not Source.UNKNOWN:
-        return "external"
-    return record.trust.value
 
 
 def _text(record: Record, most: int, earlier: Sequence[tuple[int, int]]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from simonides.capture.clauses import clauses, sentences
 from simonides.core.engine import Engine
@@ -147,32 +147,16 @@ def _is_applied(record: Record, words: frozenset[str]) -> bool:
 def _records(engine: Engine, who: Principal, receipt: Receipt) -> dict[str, Record]:
     """Return what a receipt shows, by id, checked against what the reader may see now."""
     reach = {each.owner: each for each in readable(engine, who)}
-    by_owner: dict[str, list[str]] = {}
-    for item in receipt.items:
-        by_owner.setdefault(item.owner, []).extend(item.ids)
-    found: dict[str, Record] = {}
-    gone: list[str] = []
-    with engine.db.read(*by_owner) as connection:
-        for owner, ids in by_owner.items():
-            records = _fetched(connection, owner, ids) if owner in reach else {}
-            for id in ids:
-                record = records.get(id)
-                if record is None or not may_see(who, reach[owner], record.place):
-                    gone.append(id)
-                else:
-                    found[id] = record
+    owners = dict.fromkeys(item.owner for item in receipt.items)
+    items = [item for owner in owners for item in receipt.items if item.owner == owner]
+    shown = [(item.owner, id) for item in items for id in item.ids]
+    with engine.db.read(*owners) as connection:
+        seen = fetched(connection, ((o, id_bytes(id)) for o, id in shown if o in reach))
+    found = {r.id: r for r in seen.values() if may_see(who, reach[r.owner], r.place)}
+    gone = [id for _, id in shown if id not in found]
     if gone:
         raise NotReplayable(gone)
-    return found
-
-
-def _fetched(connection: Connection, owner: str, ids: Sequence[str]) -> dict[str, Record]:
-    records: dict[str, Record] = {}
-    for first in range(0, len(ids), 64):
-        batch = [id_bytes(id) for id in ids[first : first + 64]]
-        found = fetched(connection, owner, batch)
-        records |= {record.id: record for record in found.values()}
-    return records
+    return {id: found[id] for _, id in shown}
 
 
 # -- the floor of digests --------------------------------------------------------------------------

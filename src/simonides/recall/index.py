@@ -15,7 +15,6 @@ import math
 import threading
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,8 +23,7 @@ from numpy.typing import NDArray
 
 from simonides.core.clock import FOREVER, in_steps
 from simonides.core.record import TURN, Importance, Kind, Place, Status, is_gap
-from simonides.storage.database import Row
-from simonides.storage.statements import INDEXED
+from simonides.storage.rows import MemoryRow
 from simonides.text.analyse import Mark, analyse, marks_of
 from simonides.text.statement import fingerprint
 from simonides.text.topics import MOST_WORTH, Topic
@@ -67,79 +65,16 @@ _KIND_CODES = {kind.value: code for code, kind in enumerate(KINDS)}
 _WEIGHTS = {each.value: each.weight for each in Importance}
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One memory as it enters the index.
-
-    Attributes:
-        id: Its id.
-        fingerprint: Equal for texts that may be one statement.
-        terms: Terms of its indexed text, with repetition.
-        marks: `Mark` of its text.
-        vector: Signed bytes; empty without a usable vector.
-        scale: Value of one step of the vector.
-        session: Its conversation; empty for a memory that is no turn.
-        time: When it was said, in milliseconds.
-        spared: Whether it gives way to a quota last.
-        core: Whether it belongs into every prompt.
-        Further fields are as in `Record`.
-    """
-
-    id: bytes
-    kind: str
-    is_turn: bool
-    category: str
-    source: str
-    key: str | None
-    fingerprint: bytes
-    place: Place
-    terms: Sequence[str]
-    marks: int
-    vector: bytes
-    scale: float
-    speaker: str
-    session: str
-    position: int
-    time: int
-    updated_at: int
-    until: int
-    soft_expires_at: int
-    importance: float
-    confidence: float
-    is_stale: bool
-    pinned: bool
-    spared: bool
-    core: bool
+def _is_turn(row: MemoryRow) -> bool:
+    return bool(row["category"] == TURN and row["position"] is not None)
 
 
-def entry_of(row: Mapping[str, Any], embedder: str | None) -> Entry:
-    """Return the entry of a memory's row.
-
-    Args:
-        row: Cells by column, at least those of `statements.INDEXED`.
-        embedder: Id of the embedder in use; a vector of another one is left out.
-    """
-    is_turn = row["category"] == TURN and row["position"] is not None
-    has_vector = row["vector"] is not None and row["embedder"] == embedder
-    ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
-    return Entry(
-        id=row["id"], kind=row["kind"], is_turn=is_turn, category=row["category"],
-        source=row["source"], key=row["key"],
-        fingerprint=row["fingerprint"], place=_place(row["task"], row["audience"], row["purpose"]),
-        terms=row["terms"].split(" ") if row["terms"] else (), marks=row["marks"],
-        vector=row["vector"] if has_vector else b"", scale=row["scale"] if has_vector else 0.0,
-        speaker=row["speaker"] or row["role"] or "",
-        session=(row["session"] or "") if is_turn else "", position=row["position"] or 0,
-        time=row["created_at"] if row["valid_from"] is None else row["valid_from"],
-        updated_at=row["updated_at"], until=min(ends, default=FOREVER),
-        soft_expires_at=FOREVER if row["soft_expires_at"] is None else row["soft_expires_at"],
-        importance=_WEIGHTS[row["importance"]], confidence=row["confidence"],
-        is_stale=row["status"] == Status.STALE, pinned=bool(row["pinned"]),
-        spared=bool(row["pinned"]) or row["category"] in SPARED, core=_is_core(row),
-    )  # fmt: skip
+def _session(row: MemoryRow) -> str:
+    """Return the conversation of a row; a memory that is no turn is a session of its own."""
+    return (row["session"] if _is_turn(row) else None) or f"\0{row['id'].hex()}"
 
 
-def _is_core(row: Mapping[str, Any]) -> bool:
+def _is_core(row: MemoryRow) -> bool:
     stands = row["pinned"] or row["category"] in STANDING or row["importance"] == "critical"
     return bool(stands or row["key"] in MANNER) and row["category"] != TURN
 
@@ -148,11 +83,6 @@ def _is_core(row: Mapping[str, Any]) -> bool:
 def _place(task: str | None, audience: str | None, purpose: str | None) -> Place:
     agents = None if audience is None else tuple(json.loads(audience))
     return Place(task, agents, purpose)
-
-
-def entries_of(rows: Iterable[Row], embedder: str | None) -> list[Entry]:
-    """Return the entries of rows that were selected with the columns of `statements.INDEXED`."""
-    return [entry_of(dict(zip(INDEXED, row, strict=True)), embedder) for row in in_steps(rows)]
 
 
 class Analysed(NamedTuple):
@@ -198,37 +128,32 @@ class Column:
     """A numpy array that grows at its end in amortised constant time."""
 
     def __init__(self, dtype: type, width: int = 0) -> None:
-        self._cells: NDArray[Any] = np.zeros((16, width) if width else 16, dtype)
+        self.cells: NDArray[Any] = np.zeros((16, width) if width else 16, dtype)
         self._used = 0
 
     def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
         """Add cells."""
         after = self._used + len(values)
-        if after > len(self._cells):
-            grown = np.zeros((max(after, 2 * len(self._cells)), *self._cells.shape[1:]))
-            grown = grown.astype(self._cells.dtype)
+        if after > len(self.cells):
+            grown = np.zeros((max(after, 2 * len(self.cells)), *self.cells.shape[1:]))
+            grown = grown.astype(self.cells.dtype)
             grown[: self._used] = self.array
-            self._cells = grown
+            self.cells = grown
         # One cell is set as it is: an array made of it would take ten times as long.
-        self._cells[self._used : after] = values[0] if len(values) == 1 else values
+        self.cells[self._used : after] = values[0] if len(values) == 1 else values
         self._used = after
 
     def keep(self, chosen: Bools) -> None:
         """Drop all cells but the chosen."""
-        self._cells = self.array[chosen]
-        self._used = len(self._cells)
+        self.cells = self.array[chosen]
+        self._used = len(self.cells)
         if not self._used:
-            self._cells = np.zeros((16, *self._cells.shape[1:]), self._cells.dtype)
+            self.cells = np.zeros((16, *self.cells.shape[1:]), self.cells.dtype)
 
     @property
     def array(self) -> NDArray[Any]:
         """The cells, as a view that is valid until the next append."""
-        return self._cells[: self._used]
-
-    @property
-    def nbytes(self) -> int:
-        """Memory that it takes."""
-        return self._cells.nbytes
+        return self.cells[: self._used]
 
 
 class Postings(NamedTuple):
@@ -266,8 +191,15 @@ class OwnerIndex:
         sources: Where the rows, other than turns, come from, or came from once.
     """
 
-    def __init__(self, dimensions: int, epoch: int = 0) -> None:
-        self.lock = threading.RLock()
+    def __init__(self, dimensions: int, embedder: str | None = None, epoch: int = 0) -> None:
+        """Begin empty.
+
+        Args:
+            dimensions: Of the embedder's vectors.
+            embedder: Its id, or None; a vector of another one is left out.
+            epoch: The owner's epoch.
+        """
+        self.lock, self.embedder = threading.RLock(), embedder
         self.is_changing, self.is_whole = False, True
         self.seen, self.epoch, self.revision = 0, epoch, 0
         self._columns = {name: Column(dtype) for name, dtype in _CELLS.items()}
@@ -277,7 +209,7 @@ class OwnerIndex:
         self.ids: list[bytes] = []
         self._keys: list[str | None] = []
         self._fingerprints: list[bytes] = []
-        self._waiting: dict[bytes, Entry] = {}
+        self._waiting: dict[bytes, MemoryRow] = {}
         self.terms: dict[str, Postings] = {}
         self.places: dict[Place, int] = {}
         self.speakers: dict[str, int] = {}
@@ -304,7 +236,7 @@ class OwnerIndex:
     @property
     def nbytes(self) -> int:
         """Roughly the memory that it takes; the postings are counted by their terms and rows."""
-        columns = sum(column.nbytes for column in (*self._columns.values(), self._vectors))
+        columns = sum(each.cells.nbytes for each in (*self._columns.values(), self._vectors))
         return columns + 260 * len(self.terms) + 600 * self.size
 
     def column(self, name: str) -> NDArray[Any]:
@@ -318,21 +250,28 @@ class OwnerIndex:
 
     # -- changes -----------------------------------------------------------------------------------
 
-    def add(self, entries: Iterable[Entry]) -> None:
-        """Add rows; a row whose id is there already replaces it. `settle` gives them columns."""
-        added = {entry.id: entry for entry in entries}
+    def add(self, rows: Iterable[MemoryRow]) -> None:
+        """Add rows; a row whose id is there already is replaced. `settle` gives them columns.
+
+        Args:
+            rows: Cells by column, at least those of `statements.INDEXED`.
+        """
+        added = {row["id"]: row for row in in_steps(rows)}
         self.remove(added)
         self.is_whole = False
-        for id, entry in added.items():
-            if not entry.is_turn:
-                self.by_fingerprint.setdefault(entry.fingerprint, []).append(id)
-                self.sources.add(entry.source)
-            if entry.key is not None:
-                self.by_key.setdefault(entry.key, []).append(id)
-            self.without_vector += not entry.vector
+        for id, row in added.items():
+            if not _is_turn(row):
+                self.by_fingerprint.setdefault(row["fingerprint"], []).append(id)
+                self.sources.add(row["source"])
+            if row["key"] is not None:
+                self.by_key.setdefault(row["key"], []).append(id)
+            self.without_vector += not self._has_vector(row)
         self._waiting |= added
         self.revision += 1
         self.is_whole = True
+
+    def _has_vector(self, row: MemoryRow) -> bool:
+        return row["vector"] is not None and row["embedder"] == self.embedder
 
     def settle(self) -> None:
         """Give all rows their columns, before they are read: many at once cost little."""
@@ -343,59 +282,63 @@ class OwnerIndex:
         self._waiting.clear()
         self.revision += 1
         first = len(self.ids)
-        cells = [self._entered(row, entry) for row, entry in in_steps(enumerate(added, first))]
+        cells = [self._entered(place, row) for place, row in in_steps(enumerate(added, first))]
         for name, values in zip(_CELLS, zip(*cells, strict=True), strict=True):
             self._columns[name].extend(values)
         self._link(first, added)
-        width = self._vectors.array.shape[1]
-        blank = bytes(width)
-        vectors = np.frombuffer(b"".join(e.vector or blank for e in added), np.int8)
-        vectors = vectors.reshape(len(added), width)
+        blank = bytes(self.vectors.shape[1])
+        signed = b"".join(row["vector"] if self._has_vector(row) else blank for row in added)
+        vectors = np.frombuffer(signed, np.int8).reshape(len(added), -1)
         self._vectors.extend(vectors)
-        self.vector_sum += np.array([entry.scale for entry in added]) @ vectors
+        self.vector_sum += self.column("scale")[first:].astype(np.float64) @ vectors
         self.is_whole = True
 
-    def _entered(self, row: int, entry: Entry) -> tuple[Any, ...]:
+    def _entered(self, place: int, row: MemoryRow) -> tuple[Any, ...]:
         """Enter a row into the lists and postings; return its cells, in the order of `_CELLS`."""
+        id, key, category = row["id"], row["key"], row["category"]
+        terms = row["terms"].split(" ") if row["terms"] else ()
         counts: dict[str, int] = {}  # for the few terms of a row, faster than a Counter
-        for term in entry.terms:
+        for term in terms:
             counts[term] = counts.get(term, 0) + 1
         for term, count in counts.items():
             postings = self.terms.get(term)
             if postings is None:
                 postings = self.terms[term] = Postings(array("i"), array("H"))
-            postings.rows.append(row)
+            postings.rows.append(place)
             postings.counts.append(count if count < MOST_COUNTED else MOST_COUNTED)
-        place = self.places.setdefault(entry.place, len(self.places))
-        # A memory that is no turn is a session of its own.
-        name = entry.session or f"\0{entry.id.hex()}"
-        session = self.sessions.setdefault(name, len(self.sessions))
-        self._turns[session, entry.position] = row
-        self.ids.append(entry.id)
-        self._keys.append(entry.key)
-        self._fingerprints.append(entry.fingerprint)
-        self.row_of[entry.id] = row
-        speaker = self.speakers.setdefault(entry.speaker, len(self.speakers))
-        high, low = int.from_bytes(entry.id[:8], "big"), int.from_bytes(entry.id[8:], "big")
+        session = _code(self.sessions, _session(row))
+        self._turns[session, row["position"] or 0] = place
+        self.ids.append(id)
+        self._keys.append(key)
+        self._fingerprints.append(row["fingerprint"])
+        self.row_of[id] = place
+        has_vector, pinned = self._has_vector(row), bool(row["pinned"])
+        ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
+        soft = row["soft_expires_at"]
         return (
-            True, len(entry.terms), len(counts), entry.time, entry.updated_at, entry.until,
-            entry.soft_expires_at, entry.importance, entry.confidence, entry.is_stale,
-            entry.pinned, entry.spared, entry.core, entry.is_turn, _KIND_CODES[entry.kind],
-            self.categories.setdefault(entry.category, len(self.categories)),
-            entry.marks, place, speaker, session, entry.position, NONE, NONE, high, low,
-            entry.scale, bool(entry.vector),
+            True, len(terms), len(counts),
+            row["created_at"] if row["valid_from"] is None else row["valid_from"],
+            row["updated_at"], min(ends, default=FOREVER), FOREVER if soft is None else soft,
+            _WEIGHTS[row["importance"]], row["confidence"], row["status"] == Status.STALE,
+            pinned, pinned or category in SPARED, _is_core(row), _is_turn(row),
+            _KIND_CODES[row["kind"]], _code(self.categories, category), row["marks"],
+            _code(self.places, _place(row["task"], row["audience"], row["purpose"])),
+            _code(self.speakers, row["speaker"] or row["role"] or ""), session,
+            row["position"] or 0, NONE, NONE,
+            int.from_bytes(id[:8], "big"), int.from_bytes(id[8:], "big"),
+            row["scale"] if has_vector else 0.0, has_vector,
         )  # fmt: skip
 
-    def _link(self, first: int, added: Sequence[Entry]) -> None:
+    def _link(self, first: int, added: Sequence[MemoryRow]) -> None:
         """Tie new turns to the turns before and after them in their sessions."""
         before, after = self.column("before"), self.column("after")
-        for row, entry in enumerate(added, first):
-            if entry.is_turn:
-                session = self.sessions[entry.session or f"\0{entry.id.hex()}"]
+        for place, row in enumerate(added, first):
+            if _is_turn(row):
+                session = self.sessions[_session(row)]
                 for links, back, step in ((before, after, -1), (after, before, 1)):
-                    other = self._turns.get((session, entry.position + step), NONE)
+                    other = self._turns.get((session, row["position"] + step), NONE)
                     if other != NONE:
-                        links[row], back[other] = other, row
+                        links[place], back[other] = other, place
 
     def remove(self, ids: Iterable[bytes]) -> None:
         """Empty rows, so that nothing of them counts in any later query."""
@@ -487,14 +430,14 @@ class OwnerIndex:
 
     def cosine(self, id: bytes, vector: Floats | None) -> float:
         """Return the cosine of a row with a unit vector; 0 where either has none."""
-        entry, row = self._waiting.get(id), self.row_of.get(id)
-        if entry is not None and entry.vector:
-            cells, scale = np.frombuffer(entry.vector, np.int8), entry.scale
-        elif row is not None:
-            cells, scale = self.vectors[row], float(self.column("scale")[row])
-        else:
+        new, row = self._waiting.get(id), self.row_of.get(id)
+        if vector is None:
             return 0.0
-        return 0.0 if vector is None else scale * float(vector @ cells)
+        if new is not None and self._has_vector(new):
+            return float(new["scale"]) * float(vector @ np.frombuffer(new["vector"], np.int8))
+        if row is None:
+            return 0.0
+        return float(self.column("scale")[row]) * float(vector @ self.vectors[row])
 
     def overlapping(self, place: Place, terms: Iterable[str]) -> Floats:
         """Return the word overlap (Jaccard) of a text with each statement of a place.
@@ -586,6 +529,11 @@ class OwnerIndex:
     def rows_of(self, ids: Iterable[bytes]) -> list[int]:
         """Return the rows of those ids that are there."""
         return [self.row_of[id] for id in ids if id in self.row_of]
+
+
+def _code(codes: dict[Any, int], name: object) -> int:
+    """Return the number of a name, a new one for a new name."""
+    return codes.setdefault(name, len(codes))
 
 
 def _unlist(ids: dict[Any, list[bytes]], name: object, id: bytes) -> None:

@@ -207,8 +207,7 @@ def _nearest_key(
             agents = None if audience is None else tuple(json.loads(audience))
             if (ends is None or ends > now) and may_see(who, each, Place(task, agents, purpose)):
                 keys[key] = None
-    found = difflib.get_close_matches(name, keys, n=1)
-    return found[0] if found else None
+    return next(iter(difflib.get_close_matches(name, keys, n=1)), None)
 
 
 def _with_reads(connection: Connection, records: Sequence[Record]) -> list[Record]:

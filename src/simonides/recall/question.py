@@ -61,31 +61,24 @@ class Question(NamedTuple):
     named_words: str = ""
 
 
-_YOU = re.compile(any_of("you your lets please"))
+_YOU = any_of("you your lets please")
 _WANTS_TIME = re.compile(r"^(?:when|how long|(?:what|which) (?:date|day|year|month|time))\b")
-_NOW = re.compile(any_of("current currently now latest still these\\sdays"))
+_NOW = any_of("current currently now latest still these\\sdays")
 _STATE = re.compile(r"\b(?:when|what|which|where|who)(?:'s| is| are| am)\b")
 _VALUE = re.compile(r"\b(?:how (?:many|much|old|often|long)|what (?:time|day))\b")
-_PRESENT = re.compile(any_of("is are am do does has have should can"))
-_PAST = re.compile(
-    any_of(
-        "did was were had ago first last previous previously original originally initial initially"
-        " before between after ever"
-    )
+_PRESENT = any_of("is are am do does has have should can")
+_PAST = any_of(
+    "did was were had ago first last previous previously original originally initial initially"
+    " before between after ever"
 )
-_RECENT = re.compile(
-    any_of(
-        "previous previously earlier next now back again finally updates? updated progress still"
-        " continue today yesterday recent recently lately latest just discussed talked mentioned"
-        " agreed ready finished done last\\s(?:time|session) so\\sfar left\\soff picking\\sup"
-    )
+_RECENT = any_of(
+    "previous previously earlier next now back again finally updates? updated progress still"
+    " continue today yesterday recent recently lately latest just discussed talked mentioned"
+    " agreed ready finished done last\\s(?:time|session) so\\sfar left\\soff picking\\sup"
 )
-_OPENING = re.compile(
-    "^"
-    + any_of(
-        "hello hi hey ok okay yes yeah yep no nah alright right great perfect thanks excellent"
-        " cheers good understood confirmed"
-    )
+_OPENING = any_of(
+    "hello hi hey ok okay yes yeah yep no nah alright right great perfect thanks excellent"
+    " cheers good understood confirmed"
 )
 _NAMED = re.compile(r"(?<=[a-z,'’] )[A-Z][\w’']+")
 _SENTENCE_END = re.compile(r"[!?]+\s|(?<!\b[A-Z])(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})\.\s")
@@ -123,7 +116,7 @@ def _form(text: str, folded: str) -> Form:
     asks = bool(ASKS.search(text))
     if asks and not opening:
         return Form.QUESTION
-    if asks or 0 < opening <= _MOST_OPENING_WORDS or _OPENING.search(folded) or _YOU.search(folded):
+    if asks or 0 < opening <= _MOST_OPENING_WORDS or _OPENING.match(folded) or _YOU.search(folded):
         return Form.MESSAGE
     if SELF.search(folded):
         return Form.REMARK

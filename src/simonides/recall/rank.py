@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
 
+from simonides.core.policy import RecallRules
 from simonides.core.settings import Settings
 from simonides.recall.index import NONE, TYPICAL_ROWS, Bools, Floats, Ints
 from simonides.recall.question import Form, Question
@@ -104,14 +104,6 @@ class Ranked(NamedTuple):
     terms: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Preferences:
-    """The bonus for preferences: rows of these keys, or none."""
-
-    keys: frozenset[str] = frozenset()
-    bonus: float = 0.0
-
-
 class Ranking:
     """All visible rows of a view in order, computed as far as they are asked for."""
 
@@ -123,7 +115,7 @@ class Ranking:
         *,
         now: int,
         settings: Settings,
-        preferences: Preferences,
+        preferences: RecallRules | None,
         floor: float = 0.0,
     ) -> None:
         """Rank.
@@ -134,11 +126,13 @@ class Ranking:
             visible: Which rows may be returned.
             now: Time of the read in milliseconds.
             settings: Name the mode of fusion.
-            preferences: The bonus for preferences.
+            preferences: The keys of preferences and their bonus, or None.
             floor: Least relevance; pinned rows and those with the bonus are exempt.
         """
         self.view, self._query = view, query
-        preferred = _with_keys(view, preferences.keys)
+        preferred = np.zeros(view.size, np.bool_)
+        if preferences is not None:
+            preferred[view.rows_of_keys(preferences.preference_keys)] = True
         if query.is_empty:
             visible = visible & (view.column("pinned") | preferred)
         self._visible = visible
@@ -153,7 +147,7 @@ class Ranking:
         asked = (query.terms, query.question, self._signals)
         self._scale = scale_of(view, *asked, raw, first) if len(first) else Scale(0.0, 0.0)
         stale = (view.column("stale") | (view.column("soft") <= now)) & visible
-        self._bonus = preferences.bonus * preferred
+        self._bonus = (preferences.preference_bonus if preferences else 0.0) * preferred
         self._factor = np.where(stale, STALE_FACTOR, 1.0)
         # Without either, the order by score is the order by evidence.
         weighted = bool(stale.any() or (preferred & visible).any())
@@ -189,10 +183,8 @@ class Ranking:
         table = np.stack([values[rows] for values in self._parts.values()], axis=1).tolist()
         held = self._signals.matches.held(rows, self.view.size).T.tolist()
         sure, scores = self._scale.relevance(self._raw[rows]).tolist(), self._score(rows).tolist()
-        found = []
-        for row, values, holds, score, relevance in zip(
-            rows.tolist(), table, held, scores, sure, strict=True
-        ):
+        found, every = [], zip(rows.tolist(), table, held, scores, sure, strict=True)
+        for row, values, holds, score, relevance in every:
             parts = zip(self._parts, values, strict=True)
             why = dict(sorted(((n, v) for n, v in parts if v), key=lambda part: -part[1]))
             matched = tuple(compress(self._query.terms, holds))
@@ -209,7 +201,10 @@ class Ranking:
         view, signals = self.view, self._signals
         doubt = DOUBT * (view.column("confidence") - np.float32(1.0))
         if settings.fusion == "conversational":
-            return {**weigh(signals, self._query.question.form), "confidence": doubt}
+            weights = WEIGHTS[self._query.question.form]
+            known = signals.evidence.items()
+            found = {name: weights[name] * values for name, values in known if name in weights}
+            return {**found, "confidence": doubt}
         words = bm25(view, signals.matches, np.ones(len(self._query.terms), np.bool_))
         keyword, vector = words / (words.max(initial=0.0) or 1.0), np.maximum(signals.cosine, 0.0)
         if settings.fusion == "rrf":
@@ -218,10 +213,8 @@ class Ranking:
             return {**ranks, "confidence": 0.1 * doubt}
         if settings.fusion == "hybrid":
             share = settings.hybrid_weight
-            return {
-                "vector": share * vector, "keyword": (1.0 - share) * keyword,
-                "confidence": 0.1 * doubt,
-            }  # fmt: skip
+            hybrid = {"vector": share * vector, "keyword": (1.0 - share) * keyword}
+            return {**hybrid, "confidence": 0.1 * doubt}
         age = np.maximum(now - view.column("updated"), 0) / HALF_LIFE_MS
         evidence = {
             "vector": vector, "keyword": keyword, "recency": np.exp2(-age),
@@ -229,14 +222,6 @@ class Ranking:
         }  # fmt: skip
         weighted = {name: WEIGHTED[name] * values for name, values in evidence.items()}
         return {**weighted, "confidence": 0.1 * doubt}
-
-
-def weigh(signals: Signals, form: Form) -> dict[str, Floats]:
-    """Return each piece of evidence times its weight."""
-    weights = WEIGHTS[form]
-    return {
-        name: weights[name] * values for name, values in signals.evidence.items() if name in weights
-    }
 
 
 def best_first(
@@ -293,14 +278,6 @@ def _reciprocal(view: View, values: Floats, visible: Bools, k: int) -> Floats:
     return found
 
 
-def _with_keys(view: View, keys: frozenset[str]) -> Bools:
-    found = np.zeros(view.size, np.bool_)
-    for part, offset in zip(view.parts, view.offsets, strict=True):
-        for key in keys & part.by_key.keys():
-            found[[part.row_of[id] + offset for id in part.by_key[key]]] = True
-    return found
-
-
 # -- relevance -------------------------------------------------------------------------------------
 
 MOST_TOGETHER = 2.0
@@ -318,34 +295,11 @@ MOST_UNKNOWN = 3
 """More unknown words say no more: a long query has many, and in Chinese every pair is a term."""
 
 
-class Measures(NamedTuple):
-    """What the relevance of the best row is read from.
-
-    Speakers' names do not count, since a conversation has them anyway.
-
-    Attributes:
-        cover: Share of the query's summed IDF that a row and the turns around it hold; a row of the
-            right date holds the words of that date.
-        together: Summed IDF of neighbouring terms of the query that one of these rows holds both,
-            of each pair the commoner one, in units of the greatest IDF.
-        cosine: Cosine of the row with the query.
-        unknown: How many terms of the query no row holds.
-        stranger: 1 if the query names somebody or something that no row holds.
-        acquaintance: 1 if it names somebody or something that a row holds.
-    """
-
-    cover: float
-    together: float
-    cosine: float
-    unknown: float
-    stranger: float
-    acquaintance: float
-
-
 CONSTANT = -0.7
-FACTORS = Measures(3.3, 1.2, 4.5, -0.5, -0.9, 1.0)
-"""Logistic regression on development questions and questions foreign to their conversation, both
-counting alike, asked of whole conversations and of 1 to 100 of their rows."""
+FACTORS = (3.3, 1.2, 4.5, -0.5, -0.9, 1.0)
+"""Of what `measure` returns, in its order. Logistic regression on development questions and
+questions foreign to their conversation, both counting alike, asked of whole conversations and of 1
+to 100 of their rows."""
 
 PER_LOG_ROWS = 0.7
 """Log-odds that the best of n rows loses by ln(n): of many rows the best is better by chance. It is
@@ -411,8 +365,19 @@ def scale_of(
 
 def measure(
     view: View, terms: Sequence[str], question: Question, signals: Signals, places: Ints
-) -> Measures:
-    """Measure the best rows, each together with the turns around it."""
+) -> tuple[float, ...]:
+    """Measure the best rows, each together with the turns around it.
+
+    Speakers' names do not count, since a conversation has them anyway.
+
+    Returns:
+        The share of the query's summed IDF that a row and the turns around it hold; a row of the
+        right date holds the words of that date. The summed IDF of neighbouring terms of the query
+        that one of these rows holds both, of each pair the commoner one, in units of the greatest
+        IDF. The cosine of the row with the query. How many terms of the query no row holds. 1 if
+        the query names somebody or something that no row holds. 1 if it names somebody or something
+        that a row holds.
+    """
     names, dated = view.derived(name_terms), set(query_terms(question.dated_words))
     asked = [(n, term) for n, term in enumerate(terms) if term not in names]
     numbers, holding = np.array([n for n, _ in asked], np.int64), signals.matches.holding
@@ -433,14 +398,10 @@ def measure(
     pairs = np.logical_or.reduceat(words[1:] & words[:-1], starts, axis=1)
     together = np.minimum(rare[1:], rare[:-1]) @ pairs / idf(size, 0)
     cosine = signals.cosine[places] if signals.cosine.any() else np.array([TYPICAL_COSINE])
-    return Measures(
-        float(cover.max()),
-        min(float(together.max()), MOST_TOGETHER),
-        float(cosine.max()),
-        float(min(len(unknown), MOST_UNKNOWN)),
-        bool(named & unknown),
-        bool(named - unknown),
-    )
+    return (
+        float(cover.max()), min(float(together.max()), MOST_TOGETHER), float(cosine.max()),
+        min(len(unknown), MOST_UNKNOWN), bool(named & unknown), bool(named - unknown),
+    )  # fmt: skip
 
 
 def surroundings(view: View, row: int) -> Ints:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,14 +19,14 @@ from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, share, text
 from simonides.govern.rights import Reach, may_see, readable
 from simonides.models.embedder import EmbedderFailed, embed
-from simonides.recall.index import KINDS, Bools, Ints, OwnerIndex, entry_of
+from simonides.recall.index import KINDS, Bools, Ints, OwnerIndex
 from simonides.recall.lookup import exclusions, find, latest
 from simonides.recall.question import read_question
-from simonides.recall.rank import Preferences, Query, Ranked, Ranking
+from simonides.recall.rank import Query, Ranked, Ranking
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, as_then, fetched, id_bytes, memory_row
+from simonides.storage.rows import MemoryRow, as_then, batched, fetched, id_bytes, memory_row
 from simonides.text.analyse import Mark, analyse, is_latin, query_terms
 
 T = TypeVar("T")
@@ -179,11 +180,7 @@ def standing(engine: Engine, who: Principal, scopes: Sequence[str] | None = None
             return [view.owner_and_id(row) for row in rows.tolist()]
 
         ids = engine.indexes.reading(connection, owners, chosen)
-        found: list[Record] = []
-        for owner in owners:
-            mine = [id for each, id in ids if each == owner]
-            for first in range(0, len(mine), FIRST_BATCH):
-                found += fetched(connection, owner, mine[first : first + FIRST_BATCH]).values()
+        found = fetched(connection, ids).values()
     own = (None, who.home.task)  # of a task, it stands in the prompts of that task only
     current = [record for record in found if record.is_current and record.task in own]
     return sorted(current, key=lambda each: (owners.index(each.owner), each.created_at, each.id))
@@ -225,14 +222,8 @@ def changes_since(
     def chosen(view: View) -> tuple[list[tuple[str, bytes]], Callable[[str], float]]:
         visible = _visible(view, who, ask, now)
         changed = (view.column("marks") & _CHANGED > 0) & visible
-        named = [
-            part.row_of[id] + offset
-            for part, offset in zip(view.parts, view.offsets, strict=True)
-            for key in keys & part.by_key.keys()
-            for id in part.by_key[key]
-        ]
         known = [view.row_of(who.owner, id) for id in over.values()]
-        named += [row for row in known if row is not None]
+        named = [*view.rows_of_keys(keys), *(row for row in known if row is not None)]
         rows: dict[int, None] = dict.fromkeys(row for row in named if visible[row])
         for record in records[:PULLING]:
             row = view.row_of(record.owner, id_bytes(record.id))
@@ -241,15 +232,11 @@ def changes_since(
         return [view.owner_and_id(row) for row in rows], view.parts[0].worth
 
     with engine.db.read(*owners) as connection:
-        by_owner: dict[str, list[bytes]] = {}
         over = _known_ends(connection, who.owner, records)
-        chosen_ids, worth = engine.indexes.reading(connection, owners, chosen)
-        for owner, id in chosen_ids:
-            by_owner.setdefault(owner, []).append(id)
+        ids, worth = engine.indexes.reading(connection, owners, chosen)
         found = [
             record
-            for owner, ids in by_owner.items()
-            for record in fetched(connection, owner, ids).values()
+            for record in fetched(connection, ids).values()
             if record.is_current and (ask.predicate is None or ask.predicate(record))
         ]
         ends = {each: id_text(by) for each, by in over.items()}
@@ -261,13 +248,13 @@ def _known_ends(
 ) -> dict[tuple[str, str], bytes]:
     """Return by memory and clause the id of what ended a fact that the clause taught."""
     roots = [id_bytes(each.root) for each in records if each.owner == owner]
-    if not roots:
-        return {}
-    size = 1 << (len(roots) - 1).bit_length()
-    padded = [*roots, *[roots[-1]] * (size - len(roots))]
-    params = {f"id{number}": root for number, root in enumerate(padded)}
-    rows = connection.rows(statements.ended_of(size), {"owner": owner, **params})
-    return {(id_text(root), quote): by for root, quote, by in rows}
+    return {
+        (id_text(root), quote): by
+        for batch in batched(roots)
+        for root, quote, by in connection.rows(
+            statements.ended_of(len(batch)), {"owner": owner, **batch}
+        )
+    }
 
 
 def _following(view: View, row: int, changed: Bools, terms: Sequence[str]) -> list[int]:
@@ -343,14 +330,11 @@ def explain(
 
 def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
     """Analyse, embed and parse a query; say which sources failed."""
-    vector, degraded = np.zeros(engine.indexes.dimensions, np.float32), []
-    if engine.embedder is None:
-        degraded.append("vector")
-    else:
-        try:
+    vector, degraded = np.zeros(engine.indexes.dimensions, np.float32), ["vector"]
+    if engine.embedder is not None:
+        with suppress(EmbedderFailed):
             [vector] = embed(engine.embedder, [text if is_latin(text) else ""])
-        except EmbedderFailed:
-            degraded.append("vector")
+            degraded = []
     question = read_question(text, to_datetime(now).date())
     return Query(query_terms(text), vector, question), degraded
 
@@ -366,26 +350,18 @@ def _ranking(
 ) -> T:
     """Rank what a reader may see, and return ``use`` of it; the indexes are locked meanwhile."""
     owners = [reach.owner for reach in ask.reach]
+    preferences = engine.policies.for_org(who.home.org).recall if ask.bias else None
 
     def ranked(view: View) -> T:
-        return use(_ranked(engine, who, ask, query, view, now))
+        ranking = Ranking(
+            view, query, _visible(view, who, ask, now), now=now, settings=engine.settings,
+            preferences=preferences, floor=ask.floor,
+        )  # fmt: skip
+        return use(ranking)
 
     if ask.is_past:
         return ranked(_view_of_the_past(engine, connection, owners, ask, now))
     return engine.indexes.reading(connection, owners, ranked)
-
-
-def _ranked(
-    engine: Engine, who: Principal, ask: Ask, query: Query, view: View, now: int
-) -> Ranking:
-    preferences = Preferences()
-    if ask.bias:
-        rules = engine.policies.for_org(who.home.org).recall
-        preferences = Preferences(frozenset(rules.preference_keys), rules.preference_bonus)
-    return Ranking(
-        view, query, _visible(view, who, ask, now), now=now, settings=engine.settings,
-        preferences=preferences, floor=ask.floor,
-    )  # fmt: skip
 
 
 def _visible(view: View, who: Principal, ask: Ask, now: int) -> Bools:
@@ -439,7 +415,7 @@ def _take(
     first, size = 0, ask.limit if ask.predicate is None else max(ask.limit, FIRST_BATCH)
     while len(hits) < ask.limit and first < len(ranking):
         batch = ranking.best(first, first + size)
-        records = _fetched(connection, batch)
+        records = fetched(connection, ((found.owner, found.id) for found in batch))
         for found in batch:
             record = records.get(found.id)
             if record is None:
@@ -455,26 +431,14 @@ def _take(
                 record = newer
             record = as_then(record) if ask.is_past else record
             if ask.predicate is None or ask.predicate(record):
-                hits.append(_hit(record, found, now))
+                hits.append(
+                    Hit.model_construct(
+                        record=record, score=found.score, relevance=found.relevance,
+                        why=found.why, terms=found.terms, at=to_datetime(now),
+                    )
+                )  # fmt: skip
         first, size = first + size, 4 * size
     return hits[: ask.limit]
-
-
-def _fetched(connection: Connection, batch: Sequence[Ranked]) -> dict[bytes, Record]:
-    by_owner: dict[str, list[bytes]] = {}
-    for found in batch:
-        by_owner.setdefault(found.owner, []).append(found.id)
-    records: dict[bytes, Record] = {}
-    for owner, ids in by_owner.items():
-        records |= fetched(connection, owner, ids)
-    return records
-
-
-def _hit(record: Record, found: Ranked, now: int) -> Hit:
-    return Hit.model_construct(
-        record=record, score=found.score, relevance=found.relevance, why=found.why,
-        terms=found.terms, at=to_datetime(now),
-    )  # fmt: skip
 
 
 def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], list[str]]:
@@ -496,16 +460,15 @@ def _view_of_the_past(
     engine: Engine, connection: Connection, owners: Sequence[str], ask: Ask, now: int
 ) -> View:
     """Return a view of what was known at one moment and true at another; built for this call."""
-    parts: list[tuple[str, OwnerIndex]] = []
+    parts: dict[str, OwnerIndex] = {}
     for owner in owners:
-        index = OwnerIndex(engine.indexes.dimensions)
+        index = OwnerIndex(engine.indexes.dimensions, engine.indexes.embedder)
         found = past_rows(connection, owner, ask.known_at, ask.valid_at)
         # What has expired by now is never returned, also not from the past.
-        rows = [row for row in found if not _ended_by(row["hard_expires_at"], now)]
-        index.add(entry_of(row, engine.indexes.embedder) for row in rows)
+        index.add(row for row in found if not _ended_by(row["hard_expires_at"], now))
         if len(index) or not parts:
-            parts.append((owner, index))
-    return View([owner for owner, _ in parts], [part for _, part in parts])
+            parts[owner] = index
+    return View(tuple(parts), tuple(parts.values()))
 
 
 def past_rows(

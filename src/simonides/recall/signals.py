@@ -114,7 +114,7 @@ def gather(view: View, terms: Sequence[str], vector: Floats, question: Question)
         "speaker": speakers(view, terms, question),
         "length": view.derived(log_length),
     }
-    if len(view.derived(around).rows):
+    if len(view.derived(around)[0]):
         evidence["neighbours"] = neighbours(view, topic)
         evidence["answers"] = answers(view, topic)
     if question.form is Form.QUESTION:
@@ -176,21 +176,14 @@ def _summed(places: Ints, values: Floats, size: int) -> Floats:
     return found
 
 
-class Centre(NamedTuple):
-    """The mean of all vectors, and each row's part along it and length from it."""
-
-    mean: Floats
-    square: float
-    along: Floats
-    own: Floats
-
-
-def centre(view: View) -> Centre:
-    """Return the mean of all vectors, drawn to zero in small indexes."""
+def centre(view: View) -> tuple[Floats, float, Floats, Floats]:
+    """Return the mean of all vectors, drawn to zero in small indexes; its squared length; each
+    row's part along it and length from it.
+    """
     mean = (view.vector_sum / (len(view) + PRIOR_ROWS)).astype(np.float32)
     square, along = float(mean @ mean), view.dots(mean)
     own = np.sqrt(np.maximum(1.0 - 2.0 * along + np.float32(square), np.float32(1e-6)))
-    return Centre(mean, square, along, own)
+    return mean, square, along, own
 
 
 def cosines(view: View, vector: Floats) -> tuple[Floats, Floats]:
@@ -228,20 +221,11 @@ def standard(values: Floats, priors: Floats, view: View) -> Floats:
 # -- conversation ----------------------------------------------------------------------------------
 
 
-class Around(NamedTuple):
-    """The turns that have neighbours, and these.
+def around(view: View) -> tuple[Ints, Ints]:
+    """Return the turns that have neighbours, and these, as far as `REACH`.
 
-    Attributes:
-        rows: The turns.
-        near: The rows at each step before and after them, shape (steps, turns); NONE for none.
+    The second has the rows at each step before and after them, shape (steps, turns); NONE for none.
     """
-
-    rows: Ints
-    near: Ints
-
-
-def around(view: View) -> Around:
-    """Return the turns that have neighbours, and these, as far as `REACH`."""
     links = (view.column("before"), view.column("after"))
     rows = np.flatnonzero((links[0] != NONE) | (links[1] != NONE))
     near = []
@@ -250,7 +234,7 @@ def around(view: View) -> Around:
         for _ in REACH:
             places = onward[places]
             near.append(places)
-    return Around(rows, np.array(near))
+    return rows, np.array(near)
 
 
 def neighbours(view: View, topic: Floats) -> Floats:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides.core.record import Place
-from simonides.recall.index import NONE, Bools, Floats, Ints, OwnerIndex, entries_of
+from simonides.recall.index import NONE, Bools, Floats, Ints, OwnerIndex
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.statements import INDEXED
@@ -138,6 +138,15 @@ class View:
                 return part.row_of[id] + offset
         return None
 
+    def rows_of_keys(self, keys: Iterable[str]) -> list[int]:
+        """Return the rows of some keys."""
+        return [
+            part.row_of[id] + offset
+            for part, offset in zip(self.parts, self.offsets, strict=True)
+            for key in keys
+            for id in part.by_key.get(key, ())
+        ]
+
     def where(self, chosen: Callable[[str, Place], bool]) -> Bools:
         """Return for each row whether its owner and its place are chosen."""
         masks = []
@@ -241,7 +250,7 @@ class IndexCache:
             with self._lock:
                 index = self._indexes.get(owner)
                 if index is None or index.epoch != epoch:
-                    index = self._indexes[owner] = OwnerIndex(self.dimensions, epoch)
+                    index = self._indexes[owner] = OwnerIndex(self.dimensions, self.embedder, epoch)
                 self._indexes.move_to_end(owner)
             # Critical section: held over the read, so that a late reader never adds a row again
             # that another call has just removed.
@@ -258,7 +267,7 @@ class IndexCache:
         sql = statements.LOAD_SINCE if index.seen else statements.LOAD
         rows = connection.rows(sql, {"owner": owner, "seen": index.seen})
         index.remove([row[_ID] for row in rows])
-        index.add(entries_of((r for r in rows if r[_KNOWN_TO] is None), self.embedder))
+        index.add(dict(zip(INDEXED, r, strict=True)) for r in rows if r[_KNOWN_TO] is None)
         index.compact_if_sparse()
         index.refusals = refusals_of(connection, owner)
 
@@ -278,23 +287,19 @@ class IndexCache:
     def view(self, connection: Connection, owners: Sequence[str]) -> View:
         """Return the current indexes of some owners as one; an owner without rows is left out."""
         names = {f"owner{number}": owner for number, owner in enumerate(owners)}
-        states = {
-            owner: (epoch, events)
-            for owner, epoch, events in connection.rows(statements.heads(len(owners)), names)
+        rows = connection.rows(statements.heads(len(owners)), names)
+        states = {owner: (events, epoch) for owner, epoch, events in rows}
+        found = {
+            each: self.fresh(connection, each, *states[each]) for each in owners if each in states
         }
-        found = [owner for owner in owners if owner in states]
-        parts = [self.fresh(connection, each, states[each][1], states[each][0]) for each in found]
-        kept = [(owner, part) for owner, part in zip(found, parts, strict=True) if len(part)]
+        kept = {owner: part for owner, part in found.items() if len(part)}
         if not kept:
             return View(owners[:1], [OwnerIndex(self.dimensions)])
-        chosen = tuple(owner for owner, _ in kept)
+        chosen, parts = tuple(kept), tuple(kept.values())
         with self._lock:
             view = self._views.get(chosen)
-        same = view is not None and all(
-            mine is theirs for mine, (_, theirs) in zip(view.parts, kept, strict=True)
-        )
-        if view is None or not same or not view.is_current:
-            view = View(chosen, [part for _, part in kept])
+        if view is None or view.parts != parts or not view.is_current:
+            view = View(chosen, parts)
             with self._lock:
                 self._views[chosen] = view
                 self._views.move_to_end(chosen)

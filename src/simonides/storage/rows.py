@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from simonides.core.record import Record
@@ -54,12 +54,27 @@ def id_bytes(id: str) -> bytes:
     return bytes.fromhex(id.replace("-", ""))
 
 
-def fetched(connection: Connection, owner: str, ids: Sequence[bytes]) -> dict[bytes, Record]:
-    """Return the records of ids that are there."""
-    # One statement for each power of two, so that databases keep few of them prepared.
-    size = 1 << (len(ids) - 1).bit_length()
-    padded = [*ids, *[ids[-1]] * (size - len(ids))]
-    params = {f"id{number}": id for number, id in enumerate(padded)}
-    cells = connection.rows(statements.by_ids(size), {"owner": owner, **params})
-    rows = [dict(zip(SHOWN, row, strict=True)) for row in cells]
-    return {row["id"]: record_of(row) for row in rows}
+def fetched(connection: Connection, named: Iterable[tuple[str, bytes]]) -> dict[bytes, Record]:
+    """Return the records that are there, by id, of some owners and ids; in the owners' order."""
+    by_owner: dict[str, list[bytes]] = {}
+    for owner, id in named:
+        by_owner.setdefault(owner, []).append(id)
+    found = {}
+    for owner, ids in by_owner.items():
+        for batch in batched(ids):
+            cells = connection.rows(statements.by_ids(len(batch)), {"owner": owner, **batch})
+            rows = [dict(zip(SHOWN, row, strict=True)) for row in cells]
+            found.update({row["id"]: record_of(row) for row in rows})
+    return found
+
+
+def batched(ids: Sequence[bytes]) -> Iterator[dict[str, bytes]]:
+    """Yield ids as parameters ``id0``, ``id1``, …, at most 1,024 at once.
+
+    There are a power of two of them, so that databases keep few statements prepared.
+    """
+    for first in range(0, len(ids), 1_024):
+        batch = ids[first : first + 1_024]
+        size = 1 << (len(batch) - 1).bit_length()
+        padded = [*batch, *[batch[-1]] * (size - len(batch))]
+        yield {f"id{number}": id for number, id in enumerate(padded)}

@@ -171,22 +171,20 @@ class Mark(IntFlag):
     GAP = 32
 
 
-def any_of(words: str) -> str:
+def any_of(words: str) -> re.Pattern[str]:
     """Return the pattern of any of some words, which are separated by blanks."""
-    return rf"\b(?:{'|'.join(words.split())})\b"
+    return re.compile(rf"\b(?:{'|'.join(words.split())})\b")
 
 
 MONTHS = (
     "january february march april may june july august september october november december".split()
 )
 ASKS = re.compile(r"[?？]")
-SELF = re.compile(any_of("i me my mine we our im ive"))
-_TIME = re.compile(
-    any_of(
-        "yesterday today tomorrow tonight morning evening ago last next recently? just soon since"
-        " weeks? weekends? months? years? (?:mon|tues|wednes|thurs|fri|satur|sun)days? "
-        + " ".join(MONTHS)
-    )
+SELF = any_of("i me my mine we our im ive")
+_TIME = any_of(
+    "yesterday today tomorrow tonight morning evening ago last next recently? just soon since"
+    " weeks? weekends? months? years? (?:mon|tues|wednes|thurs|fri|satur|sun)days? "
+    + " ".join(MONTHS)
 )
 
 

@@ -93,7 +93,7 @@ def _adjust(
             tx.end(row, "superseded", EventType.SUPERSEDED, by=changed["id"]),
             tx.insert(changed, EventType.ADJUSTED),
         ]
-        index_row(index, changed, engine.indexes.embedder)
+        index_row(index, changed)
     return Outcome(kind=OutcomeKind.SUPERSEDED, record=record_of(changed), events=tuple(made))
 
 
@@ -111,7 +111,7 @@ def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
         cells = {"verified_at": tx.now, **renewed(row, rules, tx.now)}
         event = tx.touch(row, EventType.CONFIRMED, **cells)
         confirmed = tx.known(row["id"])
-        index_row(index, confirmed, engine.indexes.embedder)
+        index_row(index, confirmed)
     return Outcome(kind=OutcomeKind.BUMPED, record=record_of(confirmed), events=(event,))
 
 

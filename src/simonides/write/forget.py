@@ -285,5 +285,5 @@ def redact(
     changed = changed_version(tx, row, **cells)
     tx.delete(row["id"], "on_request")
     tx.insert(changed, EventType.REDACTED)
-    index_row(index, changed, engine.indexes.embedder)
+    index_row(index, changed)
     return True

@@ -295,7 +295,7 @@ def _repeat(
     kind = OutcomeKind.BUMPED if independent else OutcomeKind.REFRESHED
     event = tx.touch(old, EventType(kind.value), **cells)
     row = tx.known(old["id"])
-    index_row(turn.index, row, turn.embedder)
+    index_row(turn.index, row)
     return _outcome(kind, row, commit, [event])
 
 
@@ -382,7 +382,7 @@ def _insert(
     if commit.reasons:
         made.append(tx.note_memory(row, EventType.FLAGGED, ",".join(commit.reasons)))
     link_parents(tx, row, candidate)
-    index_row(turn.index, row, turn.embedder)
+    index_row(turn.index, row)
     return _outcome(kind, row, commit, made)
 
 

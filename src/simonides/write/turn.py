@@ -20,7 +20,7 @@ from simonides.core.errors import NotFound
 from simonides.core.outcome import EventType
 from simonides.core.policy import Category
 from simonides.core.record import Source, Status
-from simonides.recall.index import OwnerIndex, entry_of, quantise
+from simonides.recall.index import OwnerIndex, quantise
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes
 from simonides.storage.transaction import Transaction, blake
@@ -120,10 +120,10 @@ def renewed(row: MemoryRow, rules: Category, now: int) -> dict[str, int | None]:
     return {"soft_expires_at": soft, "hard_expires_at": hard}
 
 
-def index_row(index: OwnerIndex, row: MemoryRow, embedder: str | None) -> None:
+def index_row(index: OwnerIndex, row: MemoryRow) -> None:
     """Add a new version to the owner's index."""
     with index.lock:
-        index.add([entry_of(row, embedder)])
+        index.add([row])
 
 
 def audience_text(candidate: Candidate) -> str | None:
