@@ -114,6 +114,6 @@ __all__ = [
     "MissingExtra", "NotFound", "NotReplayable", "Outcome", "OutcomeKind", "Outcomes",
     "OwnerRequired", "Page", "PolicyInvalid", "QuotaExceeded", "Recall", "Receipt", "Record",
     "Refused", "ScopeDenied", "Sensitivity", "Session", "Settings", "SimonidesError", "Source",
-    "Status", "Store", "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly", "StoreUnavailable",
-    "Task", "Trust", "__version__", "aopen", "open", "testing", "types",
+    "Status", "Store", "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly",
+    "StoreUnavailable", "Task", "Trust", "__version__", "aopen", "open", "testing", "types",
 ]  # fmt: skip
