@@ -24,7 +24,7 @@ import numpy as np
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.errors import QuotaExceeded
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
-from simonides.core.policy import Eviction, Policy
+from simonides.core.policy import Eviction
 from simonides.core.record import Status, Trust, id_text
 from simonides.hygiene.contradiction import contradict
 from simonides.recall.index import Floats, Ints, OwnerIndex
@@ -81,10 +81,9 @@ def store(turn: Turn, commit: Commit, vector: Vector) -> Outcome:
         same = old["hash"] == candidate.hash and same_figures(old["content"], candidate.content)
         return (_repeat if same else _conflict)(turn, commit, vector, old)
     slot = _in_slot(turn, commit)
-    several = {*candidate.policy.multi_valued_predicates} - {
-        *candidate.policy.functional_predicates
-    }
-    multi_valued = bool(slot) and slot[0]["predicate"] in several
+    policy, predicate = candidate.policy, slot[0]["predicate"] if slot else None
+    is_declared = predicate in policy.functional_predicates
+    multi_valued = not is_declared and predicate in policy.multi_valued_predicates
     for row in slot:
         if candidate.triple is not None and row["object"] == candidate.triple.object:
             return _repeat(turn, commit, vector, row)

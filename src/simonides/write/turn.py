@@ -30,11 +30,11 @@ from simonides.write.candidate import Candidate
 Vector = NDArray[np.float32] | None
 """The vector of a text; None without an embedder, or where it failed."""
 
-_SAME = (
-    "category key content hash quote origin speaker role session position message_id confidence "
-    "metadata valid_from valid_to"
-).split()
+_SAME = "category key content hash session position confidence metadata valid_from valid_to".split()
 """Columns that have the values of a candidate's fields of the same names."""
+
+_AS_DRAFTED = ("quote", "origin", "speaker", "role", "message_id")
+"""Columns that have the values of the draft's fields of the same names."""
 
 
 def new_version(
@@ -58,11 +58,12 @@ def new_version(
     subject, predicate, object = candidate.triple or (None, None, None)
     return {
         **{name: getattr(candidate, name) for name in _SAME},
+        **{name: getattr(candidate.draft, name) for name in _AS_DRAFTED},
         **place_cells(candidate), **vector_cells(vector),
         "owner": tx.owner, "id": id, "root": id if before is None else before["root"],
-        "version": 1 if before is None else _next_version(tx, before),
+        "version": 1 if before is None else tx.last_version(before["root"]) + 1,
         "kind": candidate.kind.value, "subject": subject, "predicate": predicate, "object": object,
-        "quote_start": None, "quote_end": None, "depends_on": _list(candidate.depends_on),
+        "quote_start": None, "quote_end": None, "depends_on": _list(candidate.draft.depends_on),
         "source": candidate.source.value, "trust": candidate.label.trust.value,
         "importance": candidate.importance.value,
         "sensitivity": candidate.label.sensitivity.value, "tags": _list(candidate.tags),
@@ -80,7 +81,8 @@ def new_version(
 
 def changed_version(tx: Transaction, before: MemoryRow, **cells: Any) -> MemoryRow:
     """Return the row of the next version of a memory, with some columns changed."""
-    fresh = {"id": tx.new_id(), "version": _next_version(tx, before), "salt": tx.salt()}
+    version = tx.last_version(before["root"]) + 1
+    fresh = {"id": tx.new_id(), "version": version, "salt": tx.salt()}
     times = {"known_from": tx.now, "known_to": None}
     ends = {"ended": None, "ended_by": None}
     return {**before, **fresh, **times, **ends, **cells}
@@ -149,10 +151,6 @@ def link_parents(tx: Transaction, row: MemoryRow, candidate: Candidate) -> None:
             raise NotFound(parent.id)  # forgotten while the candidate was judged
         link = {"owner": tx.owner, "parent_owner": parent.owner, "child": row["root"]}
         tx.connection.run(statements.DERIVE, {**link, "parent": id_bytes(parent.root)})
-
-
-def _next_version(tx: Transaction, before: MemoryRow) -> int:
-    return tx.last_version(before["root"]) + 1
 
 
 def _later(now: int, days: float | None) -> int | None:
