@@ -68,9 +68,10 @@ def is_danger(clause: str) -> bool:
 
 def is_for_now(clause: str) -> bool:
     """Whether a clause says that something holds for a short time only."""
-    rules = load("slots.toml")
-    text = rules.setting("begins").sub("", heard(clause)[1])
-    words = words_of(text)
+    rules, (_, whole, words) = load("slots.toml"), heard(clause)
+    text = rules.setting("begins").sub("", whole)
+    if text != whole:
+        words = words_of(text)
     return _is(rules, "for_now", text) or any(
         each.find("one_off", text, words) for each in spoken(text, words)
     )

@@ -97,7 +97,8 @@ def _words(codes: Units, spread: Units, owners: Units) -> tuple[Units, Units]:
     # Letters of ASCII in lower case, digits, apostrophe, low line, and all beyond ASCII.
     inside = (codes >= 0x80) | ((codes >= 97) & (codes <= 122)) | ((codes >= 48) & (codes <= 57))
     places = np.flatnonzero(inside | (codes == 39) | (codes == 95))
-    opens = np.diff(places, prepend=-2) != 1
+    opens = np.ones(len(places), np.bool_)
+    np.not_equal(places[1:] - places[:-1], 1, out=opens[1:])
     firsts = np.flatnonzero(opens)
     # A letter counts by its place in the word; otherwise "on" and "no" would be equal.
     at = places - places[firsts][np.cumsum(opens) - 1]

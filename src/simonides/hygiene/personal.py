@@ -61,9 +61,7 @@ def _is_email(text: str, start: int, end: int) -> bool:
     if len(name) > _MAX_NAME or len(domain) > _MAX_DOMAIN:
         return False
     # "git@github.com:org/x" is a repository.
-    return (
-        name != "git" and domain.rpartition(".")[2].lower() not in _rules().table["files"].split()
-    )
+    return name != "git" and domain.rpartition(".")[2].lower() not in _rules().table["files"]
 
 
 def _is_international(text: str, start: int, end: int) -> bool:

@@ -92,7 +92,11 @@ class Rules:
         """
         self.table = tomllib.loads((files("simonides.hygiene") / file).read_text("utf-8"))
         rows = self.table["rule"]
-        self._rules = [(row, check_of(row)) for row in rows]
+        self._rules = [
+            (row["name"], row["pattern"], int("(?P<it>" in row["pattern"]),
+             row.get("severe", True), check_of(row))
+            for row in rows
+        ]  # fmt: skip
         self._hints = PatternSet(
             [row.get("hint") or "|".join(map(escaped, row["keywords"])) for row in rows]
         )
@@ -118,10 +122,8 @@ class Rules:
         covered = bytearray(len(text))
         left = MAX_MATCHES
         for number in hinted:
-            row, check = self._rules[number]
-            name, pattern, severe = row["name"], row["pattern"], row.get("severe", True)
-            matches = spans(pattern, data, group=int("(?P<it>" in pattern))
-            places = list(islice(matches, left + 1))
+            name, pattern, group, severe, check = self._rules[number]
+            places = list(islice(spans(pattern, data, group=group), left + 1))
             if len(places) > left:
                 return [Finding(name, 0, len(text), severe)]
             left -= len(places)
